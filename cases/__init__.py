@@ -1,0 +1,18 @@
+"""Exam papers: the Case schema, its loader, and one folder per bundled case."""
+
+from cases.case import Case, ScoringPoint, ScriptLine
+from cases.errors import CaseError, Mistake
+from cases.find import bundled, find_case, find_cases
+from cases.load import load_case
+
+__all__ = [
+    "Case",
+    "CaseError",
+    "Mistake",
+    "ScoringPoint",
+    "ScriptLine",
+    "bundled",
+    "find_case",
+    "find_cases",
+    "load_case",
+]

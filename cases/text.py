@@ -1,0 +1,24 @@
+"""Small pure functions on the words of a case: ids of scoring points, values in error messages."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from typing import Any
+
+
+def point_ids(statements: list[str]) -> list[str]:
+    """An id for each scoring point: a digest of its statement, with a count where a statement repeats."""
+    seen: Counter[str] = Counter()
+    ids = []
+    for statement in statements:
+        digest = hashlib.sha256(" ".join(statement.split()).encode("utf-8", "replace")).hexdigest()[:8]
+        seen[digest] += 1
+        ids.append(f"p-{digest}" if seen[digest] == 1 else f"p-{digest}-{seen[digest]}")
+    return ids
+
+
+def describe(value: Any) -> str:
+    """A value as it is shown in an error message."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

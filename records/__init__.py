@@ -1,0 +1,27 @@
+"""What an exam leaves behind: plain data, and the files it is kept in."""
+
+from records.protocols import Context, Evaluator, Sink
+from records.run import Outcome, RunRecord, Setting, Timing
+from records.transcript import Reply, Round, Step, StepKind, StopReason, Transcript, Usage
+from records.verdict import Evidence, Insight, Label, Verdict
+
+__all__ = [
+    "Context",
+    "Evaluator",
+    "Evidence",
+    "Insight",
+    "Label",
+    "Outcome",
+    "Reply",
+    "Round",
+    "RunRecord",
+    "Setting",
+    "Sink",
+    "Step",
+    "StepKind",
+    "StopReason",
+    "Timing",
+    "Transcript",
+    "Usage",
+    "Verdict",
+]

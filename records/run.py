@@ -1,0 +1,102 @@
+"""The record of one run: who was examined how, what came of it, and whose fault it was if nothing did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from records.transcript import StopReason, Usage
+from records.verdict import Insight
+
+
+class Outcome(StrEnum):
+    """How a run ended. The first two count against the agent, the other three do not."""
+
+    SCORED = "scored"
+    TARGET_ERROR = "target_error"
+    EXAMINER_ERROR = "examiner_error"
+    JUDGE_ERROR = "judge_error"
+    INFRA_ERROR = "infra_error"
+
+    @property
+    def counts(self) -> bool:
+        """Whether the run belongs in averages."""
+        return self in (Outcome.SCORED, Outcome.TARGET_ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Everything needed to understand a run later, or to repeat it."""
+
+    viva: str = ""
+    """Version of Viva."""
+    case: str = ""
+    """Name of the case."""
+    case_file: str = ""
+    case_hash: str = ""
+    """SHA-256 of the case file and its data files; the case as it was lies in the journal under this name."""
+    agent: str = ""
+    """The agent's SPEC, as given."""
+    app_dir: str | None = None
+    examiner: str = ""
+    """`script`, a model's name, or `replay`."""
+    judge: str = ""
+    """`code`, `model` or `both`."""
+    judge_model: str | None = None
+    sandbox: str | None = None
+    sandbox_isolates: bool | None = None
+    max_rounds: int = 0
+    reply_seconds: float = 0.0
+    run_seconds: float | None = None
+    workspace: str | None = None
+    """Where the agent's files lie, relative to the journal's folder; absolute if the adapter keeps them elsewhere."""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """Prompt name to the first 12 hex digits of its SHA-256."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Package to version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Wall-clock figures of one run."""
+
+    started: float = 0.0
+    """Seconds since the epoch."""
+    seconds: float = 0.0
+    examiner_seconds: float = 0.0
+    agent_seconds: float = 0.0
+    judge_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One subject, one agent, one trial."""
+
+    id: str
+    subject: str
+    """Name of the case, task label or trace."""
+    agent: str
+    outcome: Outcome
+    score: float | None
+    """Sum of the weights hit over the sum of all weights, in [0, 1]; None where nothing was judged."""
+    low: float | None = None
+    high: float | None = None
+    points: float | None = None
+    """Sum of the weights hit."""
+    max_points: float | None = None
+    """Sum of all weights."""
+    error: str | None = None
+    """What went wrong, for the outcomes that are faults."""
+    agent_version: str | None = None
+    trial: int = 1
+    attempt: int = 1
+    rounds: int = 0
+    stop: StopReason | None = None
+    tags: tuple[str, ...] = ()
+    insights: tuple[Insight, ...] = ()
+    usage: Mapping[str, Usage] = field(default_factory=dict)
+    """By role: `target`, `examiner`, `judge`."""
+    timing: Timing = field(default_factory=Timing)
+    trace_id: str | None = None
+    setting: Setting = field(default_factory=Setting)

@@ -1,0 +1,51 @@
+"""Makes hostile text harmless: everything an agent, a model or a case says passes here before it is stored or shown."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# C0 controls but tab and newline, DEL, C1 controls; they drive terminals and corrupt XML.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Characters that reorder or hide text around them (Unicode TR36 2.2, "Trojan Source").
+_BIDI = re.compile("[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
+
+
+def storable(text: str) -> str:
+    """Text that every encoder accepts: a lone surrogate becomes its own escape (`\\ud800`)."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text
+
+
+def printable(text: str, limit: int | None = None) -> str:
+    """Text that is safe on a terminal: controls and reordering marks are shown as escapes, not obeyed.
+
+    Args:
+        text: Anything.
+        limit: Characters at most; what is beyond is replaced by a count.
+    """
+    cut = text if limit is None or len(text) <= limit else text[:limit]
+    shown = _BIDI.sub(_escape, _CONTROL.sub(_escape, storable(cut.replace("\r\n", "\n"))))
+    return shown if cut is text else f"{shown}… [{len(text) - len(cut):,} more characters]"
+
+
+def one_line(text: str, limit: int | None = None) -> str:
+    """Like `printable`, with all white space folded to single blanks."""
+    ahead = text if limit is None else text[: limit * 4 + 1000]
+    folded = " ".join(printable(ahead).split())
+    return folded if limit is None or len(folded) <= limit else folded[: limit - 1] + "…"
+
+
+def slug(text: str, limit: int = 60) -> str:
+    """A file name made from any text: lower-case letters, digits, `_`, `.` and `-`; never empty, never dots alone."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    name = re.sub(r"[^a-z0-9_.]+", "-", plain).strip("-.")[:limit].strip("-.")
+    return name or "x"
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
