@@ -2,6 +2,7 @@
 
 from sandbox.interface import (
     CheckResult,
+    DaemonGone,
     DependencyError,
     Ending,
     Limits,
@@ -11,10 +12,12 @@ from sandbox.interface import (
     SandboxError,
     SandboxLost,
     SandboxUnavailable,
+    WorkspaceTooLarge,
 )
 
 __all__ = [
     "CheckResult",
+    "DaemonGone",
     "DependencyError",
     "Ending",
     "Limits",
@@ -24,4 +27,5 @@ __all__ = [
     "SandboxError",
     "SandboxLost",
     "SandboxUnavailable",
+    "WorkspaceTooLarge",
 ]

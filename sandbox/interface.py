@@ -26,6 +26,17 @@ class SandboxLost(SandboxError):
     """The room went away in the middle of a check: judge again, in a fresh room."""
 
 
+class DaemonGone(SandboxError):
+    """The container daemon did not answer within the stated time. The run's transcript is sound: judge it later."""
+
+
+class WorkspaceTooLarge(SandboxError):
+    """What the agent left is more than a sandbox takes in. This one does speak about the agent."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(f"the workspace is too large for a sandbox: {detail}")
+
+
 class DependencyError(SandboxError):
     """A requirement of a case cannot be installed; `requirement` names it."""
 

@@ -1,0 +1,106 @@
+"""Packs a workspace for the way into a sandbox. Reads nothing outside of it, follows no link, opens no device."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sandbox.interface import RunView, WorkspaceTooLarge
+
+MIB = 1024 * 1024
+
+
+@dataclass
+class _Packer:
+    most_bytes: int
+    most_entries: int
+    entries: list[tuple[str, str, int, int, Any]] = field(default_factory=list)
+    pieces: list[bytes] = field(default_factory=list)
+    size: int = 0
+
+    def folder(self, descriptor: int, prefix: str, depth: int) -> None:
+        # Everything goes through directory descriptors and O_NOFOLLOW: an agent still at work may swap a folder
+        # for a link between looking and opening.
+        for name in sorted(os.listdir(descriptor)):
+            path = prefix + name
+            state = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+            if stat.S_ISDIR(state.st_mode):
+                self._add("d", path, 0o700, 0, None)
+                if depth > 200:
+                    raise WorkspaceTooLarge(f"more than 200 folders inside each other at {prefix[:60]!r}")
+                below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor)
+                try:
+                    self.folder(below, path + "/", depth + 1)
+                finally:
+                    os.close(below)
+            elif stat.S_ISREG(state.st_mode):
+                self._file(descriptor, name, path)
+            elif stat.S_ISLNK(state.st_mode):
+                target = os.readlink(name, dir_fd=descriptor)
+                if _stays_inside(prefix, target):
+                    self._add("l", path, 0o777, 0, target)
+
+    def _file(self, folder: int, name: str, path: str) -> None:
+        # O_NONBLOCK: what was a file a moment ago may be a fifo now, and opening that would wait for ever.
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+        with os.fdopen(descriptor, "rb") as file:
+            state = os.fstat(descriptor)
+            if not stat.S_ISREG(state.st_mode):
+                return
+            data = file.read(max(0, self.most_bytes - self.size) + 1)
+        self.pieces.append(data)
+        mode = 0o700 if state.st_mode & 0o100 else 0o600
+        self._add("f", path, mode, len(data), state.st_mtime_ns)
+
+    def _add(self, kind: str, path: str, mode: int, length: int, extra: Any) -> None:
+        self.entries.append((kind, path, mode, length, extra))
+        self.size += length
+        if self.size > self.most_bytes:
+            raise WorkspaceTooLarge(f"more than {self.most_bytes // MIB} MiB")
+        if len(self.entries) > self.most_entries:
+            raise WorkspaceTooLarge(f"more than {self.most_entries} files")
+
+
+def _stays_inside(prefix: str, target: str) -> bool:
+    """Whether a relative link in the folder `prefix` leads to a place in the workspace, by its words alone."""
+    if target.startswith("/"):
+        return False
+    depth = prefix.count("/")
+    for part in target.split("/"):
+        depth += -1 if part == ".." else 0 if part in ("", ".") else 1
+        if depth < 0:
+            return False
+    return True
+
+
+def pack(workspace: Path | None, view: RunView, *, most_mb: int, most_entries: int = 20_000) -> bytes:
+    """The payload of an `O` frame: four bytes of header length, a JSON header, then the files' bytes in its order.
+
+    The header holds `chat_history`, `rounds` and `entries`: (kind `d`, `f` or `l`, path, mode, length, mtime in ns
+    or a link's target). Links that leave the workspace, devices, fifos and sockets are left out.
+
+    Raises:
+        WorkspaceTooLarge: more than `most_mb` MiB, `most_entries` entries, or folders too deep.
+        OSError: the workspace cannot be read.
+    """
+    packer = _Packer(most_mb * MIB, most_entries)
+    if workspace is not None:
+        # The workspace itself may be reached through a link: that one is ours.
+        root = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            packer.folder(root, "", 0)
+        finally:
+            os.close(root)
+    header = json.dumps(
+        {
+            "chat_history": [list(message) for message in view.chat_history],
+            "rounds": list(view.rounds),
+            "entries": packer.entries,
+        },
+        default=str,
+    ).encode()
+    return b"".join([len(header).to_bytes(4, "big"), header, *packer.pieces])

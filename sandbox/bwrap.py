@@ -1,0 +1,220 @@
+"""The backend for machines without a daemon: bubblewrap puts the same server behind namespaces of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox.archive import pack
+from sandbox.bundle import boot_script
+from sandbox.interface import Limits, Room, RunView, SandboxError, SandboxUnavailable
+from sandbox.pool import Pool
+from sandbox.process import CLEAN_ENVIRONMENT, ChildPipe
+from sandbox.room import ServerRoom, Session
+
+MIB = 1024 * 1024
+# Of the host's system only what a Python program needs to start: libraries, programs, time zones.
+SYSTEM_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/bin", "/usr/share/zoneinfo")
+LINKED_FOLDERS = ("/lib", "/lib32", "/lib64", "/bin")
+SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime")
+INSTALL_REMEDY = "Install bubblewrap (Debian, Ubuntu: `apt-get install bubblewrap`; Fedora: `dnf install bubblewrap`)."
+NAMESPACE_REMEDY = (
+    "User namespaces must be allowed: `sysctl -w user.max_user_namespaces=15000`, and where these exist "
+    "`kernel.unprivileged_userns_clone=1` and `kernel.apparmor_restrict_unprivileged_userns=0`."
+)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How bubblewrap is called on this machine: found out once by trying."""
+
+    program: str
+    python: str
+    user: int | None
+    """The user to become first when we are root; none to stay who we are."""
+    by_descriptor: bool = False
+    """The Python installation lies where only we can go, so it is handed over as an open folder."""
+
+    @property
+    def prefix(self) -> Path | None:
+        """The Python installation to bring along, when it is not the system's own."""
+        prefix = Path(self.python).parent.parent
+        return None if prefix == Path("/usr") else prefix
+
+
+def arguments(launch: Launch, limits: Limits, workspace_mb: int, site: Path | None, prefix_fd: int | None) -> list[str]:
+    """The command line of bubblewrap, up to the program to run. Pure but for looking which system folders exist."""
+    words = [launch.program, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--as-pid-1"]
+    words += ["--new-session", "--clearenv", "--hostname", "viva", "--cap-drop", "ALL"]
+    for name, value in CLEAN_ENVIRONMENT.items():
+        words += ["--setenv", name, value]
+    user = str(launch.user if launch.user is not None else 20_000)
+    words += ["--uid", user, "--gid", user]
+    for folder in SYSTEM_FOLDERS:
+        words += ["--ro-bind-try", folder, folder]
+    for folder in LINKED_FOLDERS:
+        if os.path.islink(folder):
+            words += ["--symlink", os.readlink(folder), folder]
+        else:
+            words += ["--ro-bind-try", folder, folder]
+    for file in SYSTEM_FILES:
+        words += ["--ro-bind-try", file, file]
+    if launch.prefix is not None:
+        words += ["--ro-bind-fd", str(prefix_fd)] if prefix_fd is not None else ["--ro-bind", str(launch.prefix)]
+        words += [str(launch.prefix)]
+    if site is not None:
+        words += ["--ro-bind", str(site), "/opt/viva/site"]
+    words += ["--proc", "/proc", "--dev", "/dev"]
+    for mount, size in (("/box", limits.disk_mb + workspace_mb), ("/tmp", limits.disk_mb), ("/dev/shm", 64)):  # noqa: S108
+        words += ["--perms", "0700", "--size", str(size * MIB), "--tmpfs", mount]
+    return [*words, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/", "--"]
+
+
+async def start(launch: Launch, limits: Limits, workspace_mb: int, site: Path | None) -> Session:
+    """Bring up a server in namespaces of its own.
+
+    Raises:
+        SandboxError: bubblewrap or the server did not come up.
+    """
+    prefix_fd = None
+    if launch.by_descriptor and launch.prefix is not None:
+        prefix_fd = os.open(launch.prefix, os.O_PATH | os.O_DIRECTORY)
+    try:
+        words = arguments(launch, limits, workspace_mb, site, prefix_fd)
+        command = [*words, launch.python, "-I", "-c", boot_script()]
+        fds = () if prefix_fd is None else (prefix_fd,)
+        pipe = await ChildPipe.start(command, CLEAN_ENVIRONMENT, user=launch.user, fds=fds)
+    finally:
+        if prefix_fd is not None:
+            os.close(prefix_fd)
+    session = Session(pipe)
+    await session.start(
+        {
+            "alone": True,
+            "root": "/box",
+            "mounts": ["/box", "/tmp", "/dev/shm"],  # noqa: S108
+            "count_processes": launch.user is not None or os.geteuid() != 0,
+            "site": "/opt/viva/site" if site else None,
+        }
+    )
+    return session
+
+
+def find_launch() -> Launch:
+    """Try the ways to start bubblewrap here, the strongest first.
+
+    Raises:
+        SandboxUnavailable: it is not installed, or this machine's settings forbid what it needs.
+    """
+    program = shutil.which("bwrap")
+    if program is None:
+        raise SandboxUnavailable("bubblewrap is not installed.", INSTALL_REMEDY)
+    reason = ""
+    for launch in _candidates(program):
+        prefix_fd = None
+        if launch.by_descriptor and launch.prefix is not None:
+            prefix_fd = os.open(launch.prefix, os.O_PATH | os.O_DIRECTORY)
+        try:
+            words = arguments(launch, Limits(), 1, None, prefix_fd)
+            command = [*words, launch.python, "-I", "-c", "import sys; assert sys.version_info >= (3, 9)"]
+            tried = subprocess.run(
+                command,
+                env=CLEAN_ENVIRONMENT,
+                capture_output=True,
+                timeout=20,
+                pass_fds=() if prefix_fd is None else (prefix_fd,),
+                check=False,
+                user=launch.user,
+                group=launch.user,
+                extra_groups=None if launch.user is None else [],
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            reason = reason or str(error)
+            continue
+        finally:
+            if prefix_fd is not None:
+                os.close(prefix_fd)
+        if tried.returncode == 0:
+            return launch
+        reason = reason or tried.stderr.decode("utf-8", "replace").strip()[-300:]
+    raise SandboxUnavailable(f"bubblewrap cannot make a sandbox here ({reason}).", NAMESPACE_REMEDY)
+
+
+def _candidates(program: str) -> list[Launch]:
+    ours = os.path.realpath(sys.executable)
+    system = os.path.realpath("/usr/bin/python3")
+    pythons = [ours] + ([system] if system != ours and os.path.exists(system) else [])
+    if os.geteuid() != 0:
+        return [Launch(program, python, None) for python in pythons]
+    # As root, become somebody else first: root's processes are not counted, and root needs no permission.
+    user = random.randint(20_000, 59_999)  # noqa: S311 - no secret
+    tries = []
+    for python in pythons:
+        tries += [Launch(program, python, user), Launch(program, python, user, by_descriptor=True)]
+    return tries + [Launch(program, python, None) for python in pythons]
+
+
+class BwrapSandbox:
+    """See `Sandbox`. `concurrency` is how many servers are kept ready at most."""
+
+    name = "bwrap"
+    isolates = True
+    weaknesses: tuple[str, ...]
+
+    def __init__(self, *, concurrency: int = 1, limits: Limits | None = None, workspace_mb: int = 128) -> None:
+        self.launch = find_launch()
+        self._limits = limits or Limits()
+        self._workspace_mb = workspace_mb
+        self._pool = Pool(self._start, concurrency)
+        self._rooms: set[ServerRoom] = set()
+        weaknesses = [
+            "A check shares the host's kernel: a hole in the kernel is a hole in the wall.",
+            "A check can read the programs and libraries of the host's /usr.",
+            "Memory is limited per process and watched as a whole, not walled: a fast bomb can exceed it for a moment.",
+        ]
+        if self.launch.user is None and os.geteuid() == 0:
+            weaknesses.append("Processes are watched, not walled, because user namespaces are only open to root here.")
+        self.weaknesses = tuple(weaknesses)
+
+    async def prepare(self, dependencies: Sequence[str] = ()) -> None:
+        self._pool.expect("")
+
+    async def open(
+        self,
+        workspace: Path | None,
+        view: RunView,
+        *,
+        dependencies: Sequence[str] = (),
+        run_id: str = "",
+    ) -> Room:
+        payload = await asyncio.to_thread(pack, workspace, view, most_mb=self._workspace_mb)
+        session = await self._pool.take("")
+        room: ServerRoom
+
+        async def closed() -> None:
+            self._rooms.discard(room)
+            await session.pipe.close()
+
+        room = ServerRoom(session, self._limits, closed)
+        self._rooms.add(room)
+        await room.load(payload)
+        return room
+
+    async def _start(self, site: str) -> Session:
+        try:
+            return await start(self.launch, self._limits, self._workspace_mb, Path(site) if site else None)
+        except OSError as error:
+            raise SandboxError(f"bubblewrap did not start: {error}") from error
+
+    async def close(self) -> None:
+        with contextlib.suppress(Exception):
+            await asyncio.gather(*(room.close() for room in list(self._rooms)))
+            await self._pool.close()

@@ -1,0 +1,42 @@
+"""First code to run inside: takes the other modules' source from stdin, so that nothing is mounted or installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+import types
+from typing import Any
+
+
+def take(size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        # A room that nobody speaks to ends itself: its harness died between starting it and its first word.
+        if not select.select([0], [], [], 60)[0]:
+            os._exit(3)
+        piece = os.read(0, size - len(data))
+        if not piece:
+            os._exit(3)
+        data += piece
+    return data
+
+
+def load() -> Any:
+    boot = json.loads(take(int.from_bytes(take(4), "big")))
+    for name, source in boot["modules"]:
+        module = types.ModuleType(name)
+        sys.modules[name] = module
+        module.__dict__["__file__"] = "<viva>"
+        if not source:
+            module.__dict__["__path__"] = []
+        parent, _, leaf = name.rpartition(".")
+        if parent:
+            setattr(sys.modules[parent], leaf, module)
+        exec(compile(source, "<viva " + leaf + ">", "exec"), module.__dict__)  # noqa: S102
+    return sys.modules["sandbox.inside.server"].serve(boot["options"])
+
+
+if __name__ == "__main__":
+    load()

@@ -1,0 +1,96 @@
+"""Whose fault an exception is: the check's own, the agent's files', or a limit's. Decides nothing else."""
+
+from __future__ import annotations
+
+import errno
+import types
+from typing import Any
+
+_LIMIT_ERRNOS = {
+    errno.ENOSPC: "disk space",
+    errno.EDQUOT: "disk space",
+    errno.EFBIG: "file size",
+    errno.EMFILE: "open files",
+    errno.ENFILE: "open files",
+    errno.ENOMEM: "memory",
+    errno.EAGAIN: "processes",
+}
+_traceback_of = BaseException.__dict__["__traceback__"].__get__
+_name_of = type.__dict__["__name__"].__get__
+
+
+def code_objects(code: types.CodeType) -> list[types.CodeType]:
+    """The check's code and all functions in it. Compared by identity: a file name can be forged, an object cannot."""
+    found = [code]
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found += code_objects(constant)
+    return found
+
+
+def not_compiling(error: BaseException) -> dict[str, Any]:
+    return {
+        "ending": "broken",
+        "exception": _name_of(type(error)),
+        "message": words(error),
+        "line": getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None,
+    }
+
+
+def verdict(error: BaseException, own: list[types.CodeType], home: str, unpickled: bool) -> dict[str, Any]:
+    """Name the ending for an exception that left the check's code."""
+    ours = {id(code) for code in own}
+    line, innermost, nearest = None, "", ""
+    trace = _traceback_of(error)
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if id(code) in ours:
+            line, innermost = trace.tb_lineno, "check"
+        elif code.co_filename.startswith(home + "/"):
+            innermost = "workspace"
+        elif not code.co_filename.startswith("<frozen importlib"):
+            innermost = "library"
+        if innermost in ("check", "workspace"):
+            nearest = innermost
+        trace = trace.tb_next
+    ending, message = _ending(error, innermost, nearest, unpickled)
+    return {
+        "ending": ending,
+        "exception": _name_of(type(error)),
+        "message": message or words(error),
+        "line": line,
+        "missing_module": _missing(error),
+    }
+
+
+def _ending(error: BaseException, innermost: str, nearest: str, unpickled: bool) -> tuple[str, str]:
+    """`unpickled`: a pickle ran, so that what looks like the check's own frame may be the agent's data speaking."""
+    if isinstance(error, MemoryError):
+        return "limit", "memory"
+    if isinstance(error, OSError) and error.errno in _LIMIT_ERRNOS:
+        return "limit", _LIMIT_ERRNOS[error.errno] + ": " + words(error)
+    if isinstance(error, RuntimeError) and "can't start new thread" in words(error):
+        return "limit", "processes: " + words(error)
+    if unpickled:
+        return "failed", ""
+    if isinstance(error, ModuleNotFoundError):
+        # Raised by the agent's own file, it speaks of that file; `missing_module` says what to look at.
+        return ("failed" if nearest == "workspace" else "broken"), ""
+    if isinstance(error, NameError):
+        return ("broken" if innermost == "check" else "failed"), ""
+    if isinstance(error, SystemExit):
+        return ("failed" if nearest == "workspace" else "broken"), "SystemExit: " + words(error)
+    return "failed", ""
+
+
+def _missing(error: BaseException) -> str | None:
+    name = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
+    return name if isinstance(name, str) else None
+
+
+def words(error: BaseException) -> str:
+    """The exception's own words, whatever its `__str__` does."""
+    try:
+        return str(error)[:4000]
+    except BaseException:
+        return "(its text cannot be shown)"

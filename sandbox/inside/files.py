@@ -1,0 +1,102 @@
+"""The workspace inside: kept in the server's memory, laid out afresh for each check, wiped afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from typing import Any
+
+
+class Workspace:
+    """What the agent left, out of the reach of every check: written to disk only as copies."""
+
+    def __init__(self, payload: memoryview) -> None:
+        size = int.from_bytes(payload[:4], "big")
+        self.header: dict[str, Any] = json.loads(bytes(payload[4 : 4 + size]))
+        self._bytes = payload[4 + size :]
+
+    def lay_out(self, home: str) -> None:
+        """Write a fresh copy below `home`, which must not exist."""
+        os.mkdir(home, 0o700)
+        at = 0
+        for kind, path, mode, length, extra in self.header["entries"]:
+            # The paths come from our own packer, yet nothing is gained by believing that.
+            if path.startswith("/") or ".." in path.split("/"):
+                raise ValueError("entry outside the workspace")
+            full = home + "/" + path
+            if kind == "d":
+                os.mkdir(full, 0o700)
+            elif kind == "l":
+                os.symlink(extra, full)
+            else:
+                descriptor = os.open(full, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+                try:
+                    piece = self._bytes[at : at + length]
+                    while piece:
+                        piece = piece[os.write(descriptor, piece) :]
+                    os.utime(descriptor, ns=(extra, extra))
+                finally:
+                    os.close(descriptor)
+                at += length
+
+
+def wipe(directory: str) -> None:
+    """Empty a directory, however deep, however its modes are set. Links are removed, never followed.
+
+    Nested directories are moved up and emptied in turn, so that neither recursion nor path length grows with depth.
+    """
+    fresh = 0
+    while True:
+        nested = _unlink_files(directory)
+        if not nested:
+            return
+        for path in nested:
+            os.chmod(path, 0o700)
+            for deeper in _unlink_files(path):
+                os.chmod(deeper, 0o700)  # a directory can only be moved by whom may write to it
+                target = directory + "/.wiped"
+                while os.path.lexists(target):
+                    fresh += 1
+                    target = f"{directory}/.wiped{fresh}"
+                os.rename(deeper, target)
+            os.rmdir(path)
+
+
+def _unlink_files(directory: str) -> list[str]:
+    """Remove what is not a directory; return the directories."""
+    with os.scandir(directory) as scan:
+        entries = [(entry.path, entry.is_dir(follow_symlinks=False)) for entry in scan]
+    for path, is_directory in entries:
+        if not is_directory:
+            os.unlink(path)
+    return [path for path, is_directory in entries if is_directory]
+
+
+def used_bytes(mounts: list[str]) -> int:
+    """Bytes in use on the file systems that a check can write to, each of them ours alone."""
+    total = 0
+    for mount in mounts:
+        try:
+            state = os.statvfs(mount)
+        except OSError:
+            continue
+        total += (state.f_blocks - state.f_bfree) * state.f_frsize
+    return total
+
+
+def size_of(directory: str, budget: int = 20000) -> int:
+    """Bytes below a directory that shares its file system with others; looks at `budget` entries at most."""
+    total, waiting = 0, [directory]
+    while waiting and budget > 0:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    budget -= 1
+                    state = entry.stat(follow_symlinks=False)
+                    if stat.S_ISDIR(state.st_mode):
+                        waiting.append(entry.path)
+                    total += state.st_blocks * 512
+        except OSError:
+            continue
+    return total

@@ -1,0 +1,129 @@
+"""The backend without walls: a plain subprocess with resource limits and a clean environment, for trusted cases."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sandbox.archive import pack
+from sandbox.bundle import boot_script
+from sandbox.interface import Limits, Room, RunView
+from sandbox.room import ServerRoom, Session
+
+CLEAN_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+
+
+class ChildPipe:
+    """A server that is a child process of the harness."""
+
+    def __init__(self, process: asyncio.subprocess.Process, errors: int) -> None:
+        self._process = process
+        self._errors = errors
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._in, self._out = process.stdin, process.stdout
+
+    @classmethod
+    async def start(
+        cls, command: Sequence[str], environment: Mapping[str, str], *, user: int | None = None, fds: Sequence[int] = ()
+    ) -> ChildPipe:
+        errors = os.memfd_create("stderr")  # small, needs no reader, and dies with us
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=errors,
+                env=dict(environment),
+                cwd="/",
+                start_new_session=True,  # Ctrl-C is for the harness to act on
+                pass_fds=tuple(fds),
+                user=user,
+                group=user,
+                extra_groups=None if user is None else [],
+            )
+        except BaseException:
+            os.close(errors)
+            raise
+        return cls(process, errors)
+
+    async def read(self, size: int) -> bytes:
+        return await self._out.readexactly(size)
+
+    async def write(self, data: bytes) -> None:
+        self._in.write(data)
+        await self._in.drain()
+
+    async def close(self) -> None:
+        """The end of its stdin ends the server, which first ends what its checks left; killed only if it does not."""
+        with contextlib.suppress(Exception):
+            self._in.close()
+        try:
+            async with asyncio.timeout(5):
+                await self._process.wait()
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
+
+    def last_words(self) -> str:
+        size = os.fstat(self._errors).st_size
+        return os.pread(self._errors, 2000, max(0, size - 2000)).decode("utf-8", "replace").strip()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(OSError):
+            os.close(self._errors)
+
+
+class ProcessSandbox:
+    """See `Sandbox`."""
+
+    name = "process"
+    isolates = False
+    weaknesses: tuple[str, ...] = (
+        "A check can read and write every file that you can.",
+        "A check can use the network, and signal your other processes.",
+        "A check can end or imitate the sandbox's own server.",
+        "Processes, memory and disk are watched, not walled: a fast bomb can exceed them for a moment.",
+    )
+
+    def __init__(self, *, limits: Limits | None = None, workspace_mb: int = 128) -> None:
+        self._limits = limits or Limits()
+        self._workspace_mb = workspace_mb
+        self._rooms: set[ServerRoom] = set()
+
+    async def prepare(self, dependencies: Sequence[str] = ()) -> None:
+        return None
+
+    async def open(
+        self,
+        workspace: Path | None,
+        view: RunView,
+        *,
+        dependencies: Sequence[str] = (),
+        run_id: str = "",
+    ) -> Room:
+        payload = await asyncio.to_thread(pack, workspace, view, most_mb=self._workspace_mb)
+        root = tempfile.mkdtemp(prefix="viva-room-")
+        pipe = await ChildPipe.start([sys.executable, "-I", "-c", boot_script()], CLEAN_ENVIRONMENT)
+        session = Session(pipe)
+        options = {"alone": False, "root": root, "remove_root": True, "mounts": [], "count_processes": False}
+        await session.start(options)
+        room: ServerRoom
+
+        async def closed() -> None:
+            self._rooms.discard(room)
+            await pipe.close()
+
+        room = ServerRoom(session, self._limits, closed)
+        self._rooms.add(room)
+        await room.load(payload)
+        return room
+
+    async def close(self) -> None:
+        await asyncio.gather(*(room.close() for room in list(self._rooms)))
