@@ -2,10 +2,11 @@
 
 from cases.case import Case, ScoringPoint, ScriptLine
 from cases.errors import CaseError, Mistake
-from cases.find import bundled, find_case, find_cases
+from cases.find import BUNDLED, bundled, find_case, find_cases
 from cases.load import load_case
 
 __all__ = [
+    "BUNDLED",
     "Case",
     "CaseError",
     "Mistake",

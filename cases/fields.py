@@ -36,7 +36,7 @@ POINT_KEYS = ("score_point", "weight", "eval_code")
 
 
 class Reader:
-    """Reads the fields of one case file. `mistakes` holds what was wrong; `read` is to be trusted only if it is empty."""
+    """Reads the fields of one case file; `read` is to be trusted only if `mistakes` is empty afterwards."""
 
     def __init__(self, data: dict[Any, Any], lines: Lines, folder: Path) -> None:
         self.data = data
@@ -44,7 +44,9 @@ class Reader:
         self.folder = folder
         self.mistakes: list[Mistake] = []
         for key, line in lines.duplicates:
-            self.mistakes.append(Mistake(f"{key!r} stands here a second time; YAML would silently drop the first", line))
+            self.mistakes.append(
+                Mistake(f"{key!r} stands here a second time; YAML would silently drop the first", line)
+            )
 
     def read(self) -> dict[str, Any]:
         """The fields of a Case, but for those that say where it lies."""

@@ -29,7 +29,8 @@ def load_case(path: Path) -> Case:
     reader = Reader(data, lines, file.parent)
     fields = reader.read()
     if reader.mistakes:
-        raise CaseError(file, sorted(reader.mistakes, key=lambda mistake: mistake.line or 0))
+        mistakes: list[Mistake] = sorted(reader.mistakes, key=_line)
+        raise CaseError(file, mistakes)
     digest = hash_case(raw, file.parent, fields["data_files"])
     return Case(name=file.parent.resolve().name, file=file, hash=digest, **fields)
 
@@ -69,3 +70,7 @@ def _case_file(path: Path) -> Path:
         names = ", ".join(file.name for file in found)
         raise CaseError(path, [f"holds {len(found)} YAML files ({names}); a case is a folder with exactly one"])
     return found[0]
+
+
+def _line(mistake: Mistake) -> int:
+    return mistake.line or 0

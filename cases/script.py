@@ -31,7 +31,9 @@ def read_script_line(item: Any) -> ScriptLine:
     if isinstance(item, str):
         return ScriptLine(_message(item))
     if not isinstance(item, dict):
-        raise ScriptMistake(f"a script line is text, or has the keys {', '.join(SCRIPT_KEYS)}; this is {describe(item)}")
+        raise ScriptMistake(
+            f"a script line is text, or has the keys {', '.join(SCRIPT_KEYS)}; this is {describe(item)}"
+        )
     say = _message(item.get("say"))
     pattern = item.get("if_agent_says")
     if pattern is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from records.codec import decode
 from records.journal import Damage, Event, JournalError, parse, raw_lines, restore_texts, scan
 from records.run import RunRecord, Setting
-from records.transcript import Round, Transcript
+from records.transcript import Round, StopReason, Transcript
 from records.verdict import Insight
 
 # The head of a line as this version writes it: tells the run without parsing the rest. Names with escapes are parsed.
@@ -169,7 +169,7 @@ def _finish(folder: Path, run: str, gathered: _Gathered) -> StoredRun:
         gathered.attempt,
         gathered.setting,
         transcript,
-        ending is not None,
+        ending is not None and ending.stop is not StopReason.CANCELLED,
         tuple(gathered.insights.values()),
         gathered.record,
         b"".join(gathered.lines),

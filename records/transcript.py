@@ -149,5 +149,9 @@ class Transcript:
     stop: StopReason | None = None
     stop_detail: str | None = None
     """In words, for the stop reasons that are faults."""
+    notes: tuple[str, ...] = ()
+    """What else a reader should know: an agent that could not be closed, a recording that was cut."""
+    fault: str | None = None
+    """Whose fault the stop was: `target`, `examiner` or `infra`; None where it was nobody's."""
     usage: Mapping[str, Usage] = field(default_factory=dict)
     """By role."""

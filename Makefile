@@ -1,0 +1,77 @@
+# Every target sets up what it needs. The environment lies in .venv and is made anew when the requirements change.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP_FLAGS := --quiet --disable-pip-version-check --no-input -c constraints.txt
+
+CASE ?= sum_1_to_50
+JOURNAL ?=
+TESTS ?=
+
+export PYTHONUTF8 := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help eval replay test lint check format bench soak clean
+
+help: ## Show this list
+	@echo "make eval CASE=sum_1_to_50   examine an agent with a case"
+	@echo "     AGENT=SPEC MODEL=NAME JUDGE=code|model|both SANDBOX=auto|docker|bwrap|process ARGS='…'"
+	@echo "make replay [JOURNAL=FOLDER] print a stored conversation (default: the newest)"
+	@echo "make test   [TESTS=PATH]     run the tests"
+	@echo "make check                   format, lint, types, import contract, tests"
+	@echo "make bench                   measure, beside the budgets"
+	@echo "make soak                    long kill and load tests"
+	@echo "make format                  mend format and lint where that can be automatic"
+	@echo "make clean                   remove the environment and caches; runs/ stays"
+
+eval: $(VENV)/.installed ## Examine an agent
+	@$(BIN)/viva run "$(CASE)" $(if $(AGENT),--agent "$(AGENT)") $(if $(MODEL),--model "$(MODEL)") \
+	  $(if $(JUDGE),--judge "$(JUDGE)") $(if $(SANDBOX),--sandbox "$(SANDBOX)") $(ARGS)
+
+replay: $(VENV)/.installed ## Print a stored conversation
+	@$(BIN)/viva replay $(if $(JOURNAL),"$(JOURNAL)") $(ARGS)
+
+test: $(VENV)/.dev ## Run the tests
+	@$(BIN)/python -m pytest -q -m "not soak" $(TESTS) $(ARGS)
+
+lint: $(VENV)/.dev ## Format, lint, types, import contract
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check: lint test ## All of it
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.dev ## Measure
+	@$(BIN)/python -m bench $(ARGS)
+
+soak: $(VENV)/.dev ## Long kill and load tests
+	@$(BIN)/python -m pytest -q -m soak $(TESTS) $(ARGS)
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+$(VENV)/.python:
+	@command -v $(PYTHON) >/dev/null || { echo "make: there is no $(PYTHON). Install Python 3.11 or newer, or name one: make PYTHON=python3.12 …" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "make: $(PYTHON) is $$($(PYTHON) -V 2>&1), and Viva needs 3.11 or newer. Name another: make PYTHON=python3.12 …" >&2; exit 2; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "make: $(PYTHON) has no venv or pip. On Debian and Ubuntu: apt install python3-venv" >&2; exit 2; }
+	@echo "Making the environment in $(VENV) (once)…"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/.python
+	@echo "Installing Viva into $(VENV)…"
+	@$(BIN)/python -m pip install $(PIP_FLAGS) -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.python
+	@echo "Installing Viva and its tools into $(VENV)…"
+	@$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[dev]'
+	@touch $@ $(VENV)/.installed

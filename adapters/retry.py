@@ -1,0 +1,181 @@
+"""The one retry policy for models: what is tried again, how long to wait, and what the error says in the end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+
+import tenacity
+
+from adapters.errors import ModelAnswerError, ModelError, SetupError
+
+T = TypeVar("T")
+
+SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often and how patiently a model is asked again."""
+
+    attempts: int = 6
+    """Attempts at most, the first included."""
+    initial_seconds: float = 0.5
+    """Wait before the second attempt; doubles with each, with jitter."""
+    longest_seconds: float = 30.0
+    """No wait is longer, unless the provider's Retry-After says so."""
+    longest_retry_after: float = 120.0
+    """A provider that asks for more patience than this is taken as failed."""
+
+    @classmethod
+    def from_environment(cls) -> RetryPolicy:
+        """`VIVA_MODEL_ATTEMPTS` and `VIVA_MODEL_WAIT` (seconds before the second attempt) replace the defaults."""
+        usual = cls()
+        try:
+            return cls(
+                attempts=max(1, int(os.environ.get("VIVA_MODEL_ATTEMPTS", usual.attempts))),
+                initial_seconds=max(0.0, float(os.environ.get("VIVA_MODEL_WAIT", usual.initial_seconds))),
+            )
+        except ValueError as error:
+            raise SetupError(f"VIVA_MODEL_ATTEMPTS and VIVA_MODEL_WAIT must be numbers: {error}") from error
+
+
+async def with_retries(
+    call: Callable[[], Awaitable[T]], policy: RetryPolicy, retried: Callable[[], None] | None = None
+) -> T:
+    """Call until it is answered.
+
+    Args:
+        call: One attempt.
+        policy: How often and how patiently.
+        retried: Told of each attempt beyond the first.
+
+    Raises:
+        ModelAnswerError: the provider answered, with something unusable; asking the same again is the caller's choice.
+        ModelError: the provider refused, or still failed at the last attempt.
+    """
+
+    def before_sleep(_: tenacity.RetryCallState) -> None:
+        if retried is not None:
+            retried()
+
+    jitter = tenacity.wait_exponential_jitter(
+        policy.initial_seconds, policy.longest_seconds, jitter=policy.initial_seconds
+    )
+
+    def wait(state: tenacity.RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        asked = retry_after(error) if error is not None else None
+        return jitter(state) if asked is None else asked
+
+    retrying = tenacity.AsyncRetrying(
+        retry=tenacity.retry_if_exception(lambda error: is_transient(error, policy)),
+        stop=tenacity.stop_after_attempt(policy.attempts),
+        wait=wait,
+        before_sleep=before_sleep,
+        reraise=True,
+    )
+    try:
+        return await retrying(call)
+    except (ModelError, ModelAnswerError, asyncio.CancelledError):
+        raise
+    except Exception as error:
+        unusable = unusable_answer(error)
+        if unusable is not None:
+            raise ModelAnswerError(unusable) from error
+        raise ModelError(explain(error)) from error
+
+
+def is_transient(error: BaseException, policy: RetryPolicy) -> bool:
+    """Whether the same call may well succeed a little later.
+
+    By status (408, 409, 429, 5xx), by a dropped or refused connection, and by a body that is not the protocol: a
+    proxy's error page with status 200, or JSON that was cut off. The SDKs raise ordinary TypeErrors for the last.
+    """
+    status = status_of(error)
+    if status is not None:
+        if status == 429 and getattr(error, "code", None) == "insufficient_quota":
+            return False
+        asked = retry_after(error)
+        return (status in (408, 409, 429) or status >= 500) and (asked is None or asked <= policy.longest_retry_after)
+    if isinstance(error, ConnectionError | TimeoutError | json.JSONDecodeError | AttributeError):
+        return True
+    name = type(error).__name__
+    return name in ("APIConnectionError", "APITimeoutError", "TransportError", "RemoteProtocolError", "ReadError") or (
+        isinstance(error, TypeError) and "not subscriptable" in str(error)
+    )
+
+
+def status_of(error: BaseException) -> int | None:
+    """The HTTP status of a provider's error, whichever SDK raised it."""
+    for value in (getattr(error, "status_code", None), getattr(getattr(error, "response", None), "status_code", None)):
+        if isinstance(value, int):
+            return value
+    return None
+
+
+def retry_after(error: BaseException) -> float | None:
+    """Seconds that the provider asks to wait (RFC 9110 10.2.3: a number, or a date), or None."""
+    headers: Any = getattr(getattr(error, "response", None), "headers", None)
+    value = headers.get("retry-after") if headers is not None else None
+    if not value:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def unusable_answer(error: BaseException) -> str | None:
+    """In words, if the provider did answer and the answer is the trouble; else None."""
+    name = type(error).__name__
+    if name == "LengthFinishReasonError":
+        return "the answer was cut off at the model's token limit"
+    if name == "ContentFilterFinishReasonError":
+        return "the provider's content filter withheld the answer"
+    if name == "ValidationError":
+        detail = getattr(error, "errors", None)
+        first = detail()[0] if callable(detail) and detail() else {}
+        where = ".".join(str(part) for part in first.get("loc", ()))
+        return f"the answer does not fit the schema: {first.get('msg', 'invalid')}" + (f" at {where}" if where else "")
+    return None
+
+
+def explain(error: BaseException) -> str:
+    """A provider's error in one line, with what to do where that is known, and without secrets."""
+    status = status_of(error)
+    name = type(error).__name__
+    text = redact(" ".join(str(error).split()))[:300]
+    if status == 401:
+        return f"the provider refused the key (401). Set the right one in the environment. {text}"
+    if status == 404:
+        return f"the provider knows no such model or address (404). {text}"
+    if status == 429:
+        return f"the provider still limits the rate (429), or the quota is used up. {text}"
+    if name == "APITimeoutError":
+        return "the provider did not answer in time"
+    if name == "APIConnectionError":
+        cause = error.__cause__
+        return f"the provider cannot be reached ({redact(str(cause or error))[:200]})"
+    if status is None and isinstance(error, json.JSONDecodeError | AttributeError | TypeError):
+        return f"the provider's response is not the protocol's ({name}: {text})"
+    return f"{name}: {text}"
+
+
+def redact(text: str) -> str:
+    """Take the values of secret environment variables out of a text."""
+    for name, value in os.environ.items():
+        if len(value) >= 6 and SECRET_NAMES.search(name) and value in text:
+            text = text.replace(value, f"[{name}]")
+    return text

@@ -1,0 +1,207 @@
+"""The conversation: examiner and agent in turn, each round handed out before the next begins."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from adapters.errors import AgentError, AgentTimeout, ModelError
+from records.text import storable
+from records.transcript import NO_USAGE, Reply, Round, StopReason, Transcript, Usage
+
+DEFAULT_MAX_ROUNDS = 15
+KICK_OFF = "I am ready. What can I do for you?"
+"""The agent's imagined first words, with which every conversation opens on the examiner's side."""
+
+
+class ExaminerError(Exception):
+    """The examiner broke a rule of the exam. Says nothing about the agent."""
+
+
+class Examiner(Protocol):
+    """Finds the next message to the agent. One object serves one conversation."""
+
+    name: str
+    """`script`, `replay`, or a model's name."""
+    may_repeat: bool
+    """Whether saying the same twice in a row is intended; from a model it is a sign that it is stuck."""
+
+    @property
+    def usage(self) -> Usage:
+        """Of this conversation so far."""
+        ...
+
+    async def next_message(self, reply: str | None) -> str | None:
+        """The next message, or None to end the exam.
+
+        Args:
+            reply: What the agent said last; None at the beginning.
+
+        Raises:
+            ExaminerError: it has nothing sensible to say.
+            ModelError: its model's provider failed.
+        """
+        ...
+
+
+class Agent(Protocol):
+    """The agent under test, as the conversation needs it; `adapters.session.AgentSession` is one."""
+
+    async def reply(self, message: str, seconds: float) -> Reply:
+        """One reply, or AgentError, or AgentTimeout after `seconds`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a conversation ends, whatever its examiner wants."""
+
+    max_rounds: int = DEFAULT_MAX_ROUNDS
+    """Examiner messages at most; the agent's reply to the last one is still read, and so is a closing stop message."""
+    reply_seconds: float = 300.0
+    """Longest wait for one reply, in seconds; a slower agent ends the conversation as `timeout`."""
+    run_seconds: float | None = None
+    """Longest time for the whole conversation, in seconds."""
+
+
+@dataclass(slots=True)
+class _Course:
+    """What has happened so far."""
+
+    examiner: Examiner
+    began: float = field(default_factory=time.monotonic)
+    rounds: list[Round] = field(default_factory=list)
+    last_message: str | None = None
+    last_reply: str | None = None
+
+    def seconds_left(self, limits: Limits) -> float:
+        if limits.run_seconds is None:
+            return limits.reply_seconds
+        return min(limits.reply_seconds, limits.run_seconds - (time.monotonic() - self.began))
+
+
+async def converse(
+    examiner: Examiner, agent: Agent, limits: Limits, on_round: Callable[[Round], None] | None = None
+) -> Transcript:
+    """Hold one conversation.
+
+    Args:
+        examiner: Asks.
+        agent: Answers.
+        limits: Where to stop at the latest.
+        on_round: Called with each round as soon as it is complete, before the next begins.
+
+    Returns:
+        The transcript with its stop reason; faults of examiner and agent are in it, not raised.
+
+    Raises:
+        asyncio.CancelledError: somebody wants the run to end; the rounds so far have been handed out.
+    """
+    course = _Course(examiner)
+    while True:
+        began = time.monotonic()
+        try:
+            before = examiner.usage
+            message = await _ask(course)
+        except (ExaminerError, ModelError) as error:
+            if len(course.rounds) >= limits.max_rounds:
+                return _end(course, StopReason.MAX_ROUNDS)
+            fault = "infra" if isinstance(error, ModelError) else "examiner"
+            return _end(course, StopReason.EXAMINER_ERROR, str(error), fault)
+        if message is None:
+            return _end(course, StopReason.FINISHED)
+        if len(course.rounds) >= limits.max_rounds:
+            return _end(course, StopReason.MAX_ROUNDS)
+        if course.seconds_left(limits) <= 0:
+            words = f"the conversation reached its limit of {limits.run_seconds:g} s"
+            return _end(course, StopReason.TIMEOUT, words, "target")
+        spent = _spent(before, examiner.usage)
+        round_, stop = await _round(course, agent, limits, message, time.monotonic() - began)
+        if spent is not NO_USAGE:
+            round_ = replace(round_, examiner_usage=spent)
+        course.rounds.append(round_)
+        course.last_message, course.last_reply = message, round_.agent
+        if on_round is not None:
+            on_round(round_)
+        if stop is not None:
+            return _end(course, stop, round_.error, "target")
+
+
+async def _ask(course: _Course) -> str | None:
+    examiner = course.examiner
+    message = await examiner.next_message(course.last_reply)
+    if message is None:
+        if not course.rounds:
+            raise ExaminerError("the examiner ended the exam before its first question")
+        return None
+    if not message.strip():
+        raise ExaminerError(f"the examiner sent an empty message in round {len(course.rounds) + 1}")
+    if message == course.last_message and not examiner.may_repeat:
+        raise ExaminerError(f"the examiner repeated itself word for word in round {len(course.rounds) + 1}")
+    return storable(message)
+
+
+async def _round(
+    course: _Course, agent: Agent, limits: Limits, message: str, examiner_seconds: float
+) -> tuple[Round, StopReason | None]:
+    number, started, began = len(course.rounds) + 1, time.time(), time.monotonic()
+    stop, error = None, None
+    try:
+        reply = await agent.reply(message, course.seconds_left(limits))
+    except AgentTimeout as raised:
+        stop, error = StopReason.TIMEOUT, str(raised)
+    except AgentError as raised:
+        stop, error = StopReason.TARGET_ERROR, str(raised)
+    except asyncio.CancelledError:
+        raise
+    if error is not None:
+        # As in TaskWeaver: the error becomes the agent's last turn, and the exam is judged as it stands.
+        reply = Reply(f"I cannot go on because of an error: {error}")
+    round_ = Round(
+        number,
+        message,
+        reply.text,
+        reply.steps,
+        reply.images,
+        error,
+        reply.usage,
+        NO_USAGE,
+        started,
+        examiner_seconds,
+        time.monotonic() - began,
+    )
+    return round_, stop
+
+
+def _spent(before: Usage, after: Usage) -> Usage:
+    if before is after:
+        return NO_USAGE
+    cost = None if before.cost is None or after.cost is None else after.cost - before.cost
+    return Usage(
+        after.input_tokens - before.input_tokens,
+        after.output_tokens - before.output_tokens,
+        after.cached_tokens - before.cached_tokens,
+        after.reasoning_tokens - before.reasoning_tokens,
+        after.calls - before.calls,
+        after.retries - before.retries,
+        cost,
+    )
+
+
+def _end(course: _Course, stop: StopReason, detail: str | None = None, fault: str | None = None) -> Transcript:
+    target = NO_USAGE
+    for round_ in course.rounds:
+        if round_.usage is not NO_USAGE:
+            target += round_.usage
+    return Transcript(
+        rounds=tuple(course.rounds),
+        kick_off=KICK_OFF,
+        participants={"examiner": course.examiner.name},
+        stop=stop,
+        stop_detail=detail,
+        fault=fault,
+        usage={"target": target, "examiner": course.examiner.usage},
+    )

@@ -1,0 +1,20 @@
+"""The replaying examiner: asks the questions of a stored conversation again, whatever the answers are."""
+
+from __future__ import annotations
+
+from records.transcript import NO_USAGE, Transcript
+
+
+class ReplayedExaminer:
+    """Says what the examiner of a transcript said."""
+
+    name = "replay"
+    may_repeat = True
+    usage = NO_USAGE
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._messages = iter([round_.examiner for round_ in transcript.rounds if round_.examiner])
+
+    async def next_message(self, reply: str | None) -> str | None:
+        """The next stored message, or None after the last."""
+        return next(self._messages, None)

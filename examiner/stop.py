@@ -1,0 +1,41 @@
+"""Understands how a model says that the exam is over."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+STOP_KEYWORD = "EXAM_FINISHED"
+
+# Models escape the underscore (Markdown), change the case, and wrap the word in quotes, emphasis or code fences.
+_KEYWORD = re.compile(r"(?<![\w\\])EXAM\\?_FINISHED(?!\w)", re.IGNORECASE)
+_DECORATION = "`*_\"'\u201c\u201d\u2018\u2019()[]<>{} \t"
+
+
+@dataclass(frozen=True, slots=True)
+class ExaminerMessage:
+    """A model's message, told apart from its wish to stop."""
+
+    text: str
+    """What it said besides the keyword."""
+    stop: bool
+    misplaced: bool = False
+    """The keyword stands in the middle of a sentence, so neither sending nor stopping would be right."""
+
+
+def read_message(text: str) -> ExaminerMessage:
+    """Look for the stop keyword.
+
+    Alone, at the end of a sentence or line, or at the beginning of one, it ends the exam, whatever its case and
+    decoration. In the middle of a sentence it is misplaced.
+    """
+    found = list(_KEYWORD.finditer(text))
+    if not found:
+        return ExaminerMessage(text.strip(), stop=False)
+    rest = _KEYWORD.sub("", text).strip()
+    for match in found:
+        before = text[: match.start()].rstrip(_DECORATION)
+        after = text[match.end() :].lstrip(_DECORATION)
+        if not before or before[-1] in ".!?:;\n" or not after or after[0] in ".!?\n":
+            return ExaminerMessage(rest, stop=True)
+    return ExaminerMessage(rest, stop=False, misplaced=True)

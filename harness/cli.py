@@ -1,0 +1,69 @@
+"""The `viva` command. Subcommands are loaded when they are called: `viva --version` must cost next to nothing."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+COMMANDS = {
+    "run": ("harness.commands.run", "Examine one agent with one case."),
+    "replay": ("harness.commands.replay", "Print a stored conversation."),
+    "judge": ("harness.commands.judge", "Score stored conversations again."),
+    "cases": ("harness.commands.cases", "List the bundled cases, or check case folders."),
+    "sandbox": ("harness.commands.sandbox", "Build the sandbox's base image, or remove what was left behind."),
+    "doctor": ("harness.commands.doctor", "Say what is missing on this machine, and how to get it."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a subcommand's module when the subcommand is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order in which a newcomer meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one subcommand."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the subcommands from the table above, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+
+
+def _version(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    if not value or ctx.resilient_parsing:
+        return
+    from importlib import metadata
+
+    click.echo(f"viva {metadata.version('vivavoce')}")
+    ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
+def viva() -> None:
+    """Examine AI agents the way an oral exam does: an Examiner talks, a Judge scores what was said and done.
+
+    Exit codes: 0 done, 1 below --fail-under, 2 a mistake to mend (case, option, key), 3 not all could be scored.
+    """
+
+
+def main() -> None:
+    """Entry point of the `viva` script."""
+    # Agents write in every alphabet; a C locale must not turn that into a traceback.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    viva()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""`viva cases`: lists the bundled cases, and checks case folders."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cases import BUNDLED, Case, CaseError, find_case, find_cases, load_case
+from harness.commands.options import told_plainly
+from harness.outcome import EXIT_MISTAKE
+from records.text import one_line, printable
+
+
+@click.group("cases", invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+@told_plainly
+def command(context: click.Context, as_json: bool) -> None:
+    """List the bundled cases; `viva cases check PATH...` checks case folders of your own."""
+    if context.invoked_subcommand is not None:
+        return
+    cases = [load_case(folder) for folder in find_cases(BUNDLED)]
+    if as_json:
+        click.echo(json.dumps([_facts(case) for case in cases]))
+        return
+    table = Table(show_edge=False, header_style="bold")
+    for name in ("case", "points", "rounds", "without a model", "task"):
+        table.add_column(name, overflow="fold")
+    for case in cases:
+        facts = _facts(case)
+        rounds = Text(str(case.max_rounds or ""))
+        alone = "yes" if facts["script"] and facts["code"] else "no"
+        table.add_row(
+            case.name, str(len(case.scoring_points)), rounds, alone, Text(one_line(case.task_description, 90))
+        )
+    Console().print(table)
+
+
+@command.command("check")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@told_plainly
+def check(paths: tuple[str, ...], as_json: bool) -> None:
+    """Check every case folder at or below each PATH, and report all mistakes with their lines."""
+    good: list[Case] = []
+    bad: list[CaseError] = []
+    for path in paths:
+        for folder in find_cases(Path(path)) if Path(path).exists() else [find_case(path)]:
+            try:
+                good.append(load_case(folder))
+            except CaseError as error:
+                bad.append(error)
+    if as_json:
+        mistakes = [
+            {"file": wrong.where, "line": mistake.line, "message": mistake.message}
+            for wrong in bad
+            for mistake in wrong.mistakes
+        ]
+        click.echo(json.dumps({"cases": [_facts(case) for case in good], "mistakes": mistakes}))
+    else:
+        for case in good:
+            click.echo(printable(f"{case.file}: sound, {len(case.scoring_points)} scoring points. {_needs(case)}"))
+        for wrong in bad:
+            click.echo(printable(str(wrong)), err=True)
+        if not good and not bad:
+            click.echo("no case folders there (a case is a folder with one YAML file)", err=True)
+    if bad or not good:
+        sys.exit(EXIT_MISTAKE)
+
+
+def _facts(case: Case) -> dict[str, object]:
+    return {
+        "name": case.name,
+        "file": str(case.file),
+        "points": len(case.scoring_points),
+        "max_points": case.max_points,
+        "script": bool(case.script),
+        "code": all(point.eval_code for point in case.scoring_points),
+        "tags": list(case.tags),
+        "dependencies": list(case.dependencies),
+        "hash": case.hash,
+    }
+
+
+def _needs(case: Case) -> str:
+    needs = []
+    if not case.script:
+        needs.append("a model to examine (it has no script)")
+    without = sum(not point.eval_code for point in case.scoring_points)
+    if without:
+        needs.append(f"a model to judge {without} of its points (they have no eval_code)")
+    if case.pre_command:
+        needs.append("--allow-pre-command")
+    return f"Needs {', and '.join(needs)}." if needs else "Runs without a model."

@@ -1,0 +1,273 @@
+"""Puts an exam's parts together from what the user asked for, and finds every mistake before the first message."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from adapters.errors import SetupError
+from adapters.load import Agent, load_agent
+from cases import Case
+from examiner import Examiner, Limits, ReplayedExaminer, ScriptedExaminer
+from examiner.conversation import DEFAULT_MAX_ROUNDS
+from judge.scoring import JudgeKind, ScoringPointsEvaluator, case_needs_model
+from records.protocols import Evaluator
+from records.stored import StoredRun, read_runs, split_reference
+from sandbox import Sandbox
+from sandbox.choice import choose
+
+if TYPE_CHECKING:
+    from adapters.models import Model
+
+SandboxKind = Literal["auto", "docker", "bwrap", "process"]
+ExaminerFactory = Callable[[Case], Examiner]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user asked for. None means: not said."""
+
+    agent: str | None = None
+    """Agent SPEC; None is the bundled careful agent."""
+    examiner: str | None = None
+    """`script`, `model` or `replay:JOURNAL`."""
+    judge: JudgeKind | None = None
+    model: str | None = None
+    """For both roles, where no other is named."""
+    examiner_model: str | None = None
+    judge_model: str | None = None
+    sandbox: SandboxKind = "auto"
+    max_rounds: int | None = None
+    reply_seconds: float = 300.0
+    run_seconds: float | None = None
+    app_dir: str | None = None
+    allow_pre_command: bool = False
+    concurrency: int = 1
+
+
+@dataclass(slots=True)
+class JudgeParts:
+    """Everything that judging needs. Close it when the last is over."""
+
+    kind: JudgeKind
+    evaluator: Evaluator
+    sandbox: Sandbox | None
+    model: Model | None
+    prompts: Mapping[str, str]
+    notices: list[str]
+    """What the user should know before the exam begins."""
+
+    async def close(self) -> None:
+        """Release sandbox and connections."""
+        if self.sandbox is not None:
+            await self.sandbox.close()
+        if self.model is not None:
+            await self.model.close()
+
+
+@dataclass(slots=True)
+class Parts:
+    """Everything that exams of one agent share. Close it when the last is over."""
+
+    options: Options
+    agent: Agent
+    make_examiner: ExaminerFactory
+    examiner_name: str
+    examiner_model: Model | None
+    judge: JudgeParts
+    notices: list[str]
+    """What the user should know before the exam begins."""
+    prompts: Mapping[str, str]
+
+    def limits(self, case: Case) -> Limits:
+        """The limits of one case's conversation: the command line, else the case, else 15 rounds."""
+        options = self.options
+        return Limits(
+            options.max_rounds or case.max_rounds or DEFAULT_MAX_ROUNDS,
+            options.reply_seconds,
+            options.run_seconds or case.timeout,
+        )
+
+    async def close(self) -> None:
+        """Release sandbox and connections."""
+        await self.judge.close()
+        if self.examiner_model is not None and self.examiner_model is not self.judge.model:
+            await self.examiner_model.close()
+
+
+def example_agent(name: str = "careful") -> str:
+    """The SPEC of an agent that comes with Viva."""
+    here = Path(__file__).resolve().parent
+    for folder in (here.parent / "examples" / "agents", here / "example_agents"):
+        if (file := folder / f"{name}.py").is_file():
+            return f"{file}:{name.title().replace('_', '')}Agent"
+    raise SetupError(f"the bundled agent {name!r} is not in this installation")
+
+
+async def assemble(options: Options, cases: list[Case]) -> Parts:
+    """Make the parts for exams of these cases.
+
+    Raises:
+        SetupError: something the user must change.
+        SandboxUnavailable: the sandbox that was asked for is not there.
+    """
+    notices: list[str] = []
+    if options.agent is None:
+        notices.append("no --agent given: examining the bundled careful agent")
+    agent = load_agent(options.agent or example_agent())
+    make_examiner, examiner_name, examiner_model, prompts = _examiner(options, cases)
+    for case in cases:
+        _check_pre_command(case, options)
+        notices.extend(_missing_dependencies(case, agent))
+    judge = await assemble_judge(options, cases, examiner_model)
+    return Parts(
+        options,
+        agent,
+        make_examiner,
+        examiner_name,
+        examiner_model,
+        judge,
+        [*notices, *judge.notices],
+        {**prompts, **judge.prompts},
+    )
+
+
+def _examiner(options: Options, cases: list[Case]) -> tuple[ExaminerFactory, str, Model | None, dict[str, str]]:
+    spec = options.examiner_model or options.model
+    kind = options.examiner or ("model" if spec else "script")
+    if kind.startswith("replay:"):
+        stored = stored_run(kind.removeprefix("replay:"))
+        return (lambda case: ReplayedExaminer(stored.transcript)), "replay", None, {}
+    if kind == "script":
+        for case in cases:
+            if not case.script:
+                raise SetupError(
+                    f"the case {case.name!r} has no script, so a model must examine: add --model openai:NAME "
+                    "(or write a script into the case; see docs/write-a-case.md)."
+                )
+        return (lambda case: ScriptedExaminer(case.script)), "script", None, {}
+    if kind != "model":
+        raise SetupError(f"--examiner takes script, model or replay:JOURNAL, not {kind!r}.")
+    if not spec:
+        raise SetupError("--examiner model needs a model: add --model openai:NAME or --examiner-model openai:NAME.")
+    # AutoGen is loaded only where a model is used.
+    from adapters.models import make_model
+    from adapters.prompts import digest
+    from examiner.model import PROMPT, ModelExaminer
+
+    model = make_model(spec)
+    prompts = {"examiner": digest(PROMPT)}
+    return (lambda case: ModelExaminer(model, case.task_description)), model.name, model, prompts
+
+
+async def assemble_judge(options: Options, cases: list[Case], examiner_model: Model | None = None) -> JudgeParts:
+    """Make the parts that judge these cases.
+
+    Raises:
+        SetupError: a model is needed and none was given.
+        SandboxUnavailable: the sandbox that was asked for is not there.
+    """
+    kind: JudgeKind = options.judge or "code"
+    spec = options.judge_model or options.model
+    model, prompts = None, {}
+    asked = [case for case in cases if case_needs_model(case, kind)]
+    if asked and not spec:
+        raise SetupError(_no_judge(asked[0], kind))
+    if asked and spec:
+        from adapters.models import make_model
+        from adapters.prompts import digest
+        from judge.by_model import QUESTION_PROMPT, SYSTEM_PROMPT
+
+        same = examiner_model is not None and spec == (options.examiner_model or options.model)
+        model = examiner_model if same else make_model(spec)
+        prompts = {"judge": digest(SYSTEM_PROMPT), "scoring_point": digest(QUESTION_PROMPT)}
+    sandbox, notices = None, []
+    if kind != "model" and any(point.eval_code for case in cases for point in case.scoring_points):
+        choice = await choose(options.sandbox, concurrency=options.concurrency)
+        sandbox = choice.sandbox
+        if choice.note:
+            notices.append(choice.note)
+    return JudgeParts(kind, ScoringPointsEvaluator(kind, sandbox, model), sandbox, model, prompts, notices)
+
+
+def _no_judge(case: Case, kind: JudgeKind) -> str:
+    if kind == "code":
+        number, total = len(case_needs_model(case, kind)), len(case.scoring_points)
+        which = f"{number} of {total} scoring points of {case.name!r} have no eval_code"
+        return f"{which}, so a model must judge them: add --model openai:NAME."
+    return f"--judge {kind} needs a model: add --model openai:NAME or --judge-model openai:NAME."
+
+
+def stored_run(reference: str) -> StoredRun:
+    """One run out of a journal: `FOLDER#RUN-ID`, or `FOLDER` if it holds one.
+
+    Raises:
+        JournalError: there is no such journal or run.
+        SetupError: the journal holds several runs.
+    """
+    folder, run = split_reference(reference)
+    runs = read_runs(folder, run)
+    first = next(runs, None)
+    if first is None:
+        raise SetupError(f"{folder} holds no run.")
+    if next(runs, None) is not None:
+        raise SetupError(f"{folder} holds several runs; name one: '{folder}#{first.id}'.")
+    return first
+
+
+def _check_pre_command(case: Case, options: Options) -> None:
+    if case.pre_command and not options.allow_pre_command:
+        raise SetupError(
+            f"the case {case.name!r} wants to run on this machine: {'; '.join(case.pre_command)}. "
+            "If you trust it, add --allow-pre-command."
+        )
+
+
+def _missing_dependencies(case: Case, agent: Agent) -> list[str]:
+    """The case's dependencies that an agent in Viva's own environment would not find there."""
+    if agent.spec.startswith(("http://", "https://")) or not case.dependencies:
+        return []
+    from packaging.requirements import Requirement
+
+    missing = []
+    for text in case.dependencies:
+        requirement = Requirement(text)
+        if requirement.marker is not None and not requirement.marker.evaluate():
+            continue
+        try:
+            version = metadata.version(requirement.name)
+        except metadata.PackageNotFoundError:
+            missing.append(text)
+            continue
+        if requirement.specifier and not requirement.specifier.contains(version, prereleases=True):
+            missing.append(f"{text} (here: {version})")
+    if not missing:
+        return []
+    return [f"{case.name} says that the agent needs {', '.join(missing)}, which is not in Viva's environment"]
+
+
+@cache
+def versions() -> dict[str, str]:
+    """What runs here."""
+    found = {"python": platform.python_version()}
+    for name in ("autogen-agentchat", "openai", "docker"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+@cache
+def viva_version() -> str:
+    """Viva's own version."""
+    try:
+        return metadata.version("vivavoce")
+    except metadata.PackageNotFoundError:
+        return os.environ.get("VIVA_VERSION", "unknown")

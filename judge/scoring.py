@@ -1,0 +1,141 @@
+"""The scoring-point evaluator: exactly one verdict per scoring point, by code, by model, or by both."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from cases import Case, ScoringPoint
+from judge.by_code import CodeJudge
+from records.protocols import Context
+from records.transcript import NO_USAGE, Transcript, Usage
+from records.verdict import Insight, Label, Verdict
+from sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from adapters.models import Model
+
+JudgeKind = Literal["code", "model", "both"]
+MODEL_CALLS = 8
+"""Scoring points of one run that a model judges at once."""
+
+
+class ScoringPointsEvaluator:
+    """Judges a transcript by the scoring points of its case.
+
+    `code` runs `eval_code` and leaves points without it to the model; `model` has the model judge every point; `both`
+    runs `eval_code` too where there is any: its verdict counts, and the model's stands beside it as a vote.
+    """
+
+    name = "scoring_points"
+
+    def __init__(self, kind: JudgeKind, sandbox: Sandbox | None, model: Model | None) -> None:
+        self._kind = kind
+        self._sandbox = sandbox
+        self._model = model
+
+    async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+        """Judge all points of `context.case`."""
+        case = context.case
+        assert case is not None
+        began = time.monotonic()
+        by_code = [point for point in case.scoring_points if point.eval_code and self._kind != "model"]
+        by_model = [point for point in case.scoring_points if not point.eval_code or self._kind != "code"]
+        coded, (modelled, usage) = await asyncio.gather(
+            self._by_code(by_code, transcript, context), self._by_model(by_model, transcript, context)
+        )
+        verdicts = [
+            merge(point, context.subject, coded.get(point.id), modelled.get(point.id)) for point in case.scoring_points
+        ]
+        insight = summarize(self.name, context.subject, verdicts)
+        return replace(insight, usage=usage, seconds=time.monotonic() - began)
+
+    async def _by_code(
+        self, points: Sequence[ScoringPoint], transcript: Transcript, context: Context
+    ) -> dict[str, Verdict]:
+        if not points or self._sandbox is None or context.case is None:
+            return {}
+        judge = CodeJudge(self._sandbox, context.case, context.subject, transcript, context.workspace)
+        try:
+            return {point.id: await judge.judge(point) for point in points}
+        finally:
+            await judge.close()
+
+    async def _by_model(
+        self, points: Sequence[ScoringPoint], transcript: Transcript, context: Context
+    ) -> tuple[dict[str, Verdict], Usage]:
+        if not points or self._model is None or context.case is None:
+            return {}, NO_USAGE
+        from judge.by_model import ModelJudge  # AutoGen is loaded only where a model judges
+
+        judge = ModelJudge(self._model, context.case, context.subject, transcript)
+        places = asyncio.Semaphore(MODEL_CALLS)
+
+        async def one(point: ScoringPoint) -> Verdict:
+            async with places:
+                return await judge.judge(point)
+
+        verdicts = await asyncio.gather(*(one(point) for point in points))
+        return {verdict.criterion: verdict for verdict in verdicts}, judge.model.usage
+
+
+def merge(point: ScoringPoint, subject: str, code: Verdict | None, model: Verdict | None) -> Verdict:
+    """The one verdict of a point. Where both judged, code counts, and a disagreement is flagged."""
+    if code is None and model is None:
+        reason = "nothing judged this point: it has no eval_code, and no model was given"
+        return Verdict(
+            subject,
+            point.id,
+            Label.ERROR,
+            None,
+            reason,
+            statement=point.score_point,
+            weight=point.weight,
+            fault="judge",
+        )
+    if code is None or model is None:
+        return code or model  # type: ignore[return-value]
+    votes = {"code": code.label, model.by: model.label}
+    if code.label == Label.ERROR:
+        # The check is broken; the model's opinion stands beside it and does not take its place.
+        return replace(code, votes=votes)
+    flags = code.flags if code.label == model.label else (*code.flags, "judges-disagree")
+    reason = (
+        code.reason if code.label == model.label else f"{code.reason} | {model.by} says {model.label}: {model.reason}"
+    )
+    return replace(code, votes=votes, flags=flags, reason=reason, evidence=code.evidence or model.evidence)
+
+
+def summarize(evaluator: str, subject: str, verdicts: Sequence[Verdict]) -> Insight:
+    """Score and bounds: the weights hit over all weights; open verdicts count as missed in `low`, as hit in `high`."""
+    total = sum(verdict.weight for verdict in verdicts)
+    hit = sum(verdict.weight for verdict in verdicts if verdict.label == Label.HIT)
+    open_ = sum(verdict.weight for verdict in verdicts if verdict.label in (Label.UNSURE, Label.ERROR))
+    labels = {verdict.label for verdict in verdicts}
+    if Label.ERROR in labels or not verdicts:
+        label = Label.ERROR
+    elif Label.UNSURE in labels:
+        label = Label.UNSURE
+    else:
+        label = Label.HIT if labels == {Label.HIT} else Label.MISS if labels == {Label.MISS} else "partial"
+    judged = bool(verdicts) and labels != {Label.ERROR}
+    disagree = [verdict.statement for verdict in verdicts if "judges-disagree" in verdict.flags]
+    return Insight(
+        evaluator,
+        subject,
+        label,
+        hit / total if judged else None,
+        hit / total if judged else None,
+        (hit + open_) / total if judged else None,
+        summary=f"{hit:g} of {total:g} points",
+        notes=tuple(f"code and model disagree: {statement}" for statement in disagree),
+        verdicts=tuple(verdicts),
+    )
+
+
+def case_needs_model(case: Case, kind: JudgeKind) -> list[ScoringPoint]:
+    """The points that only a model can judge under this kind of judge."""
+    return [point for point in case.scoring_points if kind != "code" or not point.eval_code]

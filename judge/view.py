@@ -1,0 +1,114 @@
+"""How a transcript is shown: to a check as TaskWeaver's `chat_history` and `rounds`, to a model as delimited text."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from records.codec import to_plain
+from records.transcript import Round, Step, Transcript
+from sandbox import RunView
+
+TURN_SHOWN = 20_000
+"""Characters of one turn that a judge's prompt shows at most, head and tail; what is cut is marked."""
+TRANSCRIPT_SHOWN = 400_000
+"""Characters of a whole transcript in a prompt; long conversations show less of each turn, but 400 at least."""
+
+
+def run_view(transcript: Transcript, task_description: str) -> RunView:
+    """What a check sees of a conversation.
+
+    `chat_history` is TaskWeaver's: system message, kick-off, then the examiner's turns as `ai` and the agent's as
+    `human`; the closing stop keyword is not in it. See auto_eval/evaluator.py in TaskWeaver's repository.
+    """
+    history = [
+        ("system", f"You are the examiner of an agent. The task:\n{task_description}"),
+        ("human", transcript.kick_off or ""),
+    ]
+    for round_ in transcript.rounds:
+        if round_.examiner is not None:
+            history.append(("ai", round_.examiner))
+        if round_.agent is not None:
+            history.append(("human", round_.agent))
+    return RunView(tuple(history), tuple(_round(round_) for round_ in transcript.rounds))
+
+
+def _round(round_: Round) -> dict[str, Any]:
+    return {
+        "number": round_.number,
+        "examiner": round_.examiner or "",
+        "agent": round_.agent or "",
+        "error": round_.error,
+        "steps": [to_plain(step) for step in round_.steps],
+        "seconds": round_.agent_seconds,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTranscript:
+    """A transcript as text for a model."""
+
+    text: str
+    marker: str
+    """Begins and ends the text; random, so nobody who speaks in the transcript can know it."""
+    cut: bool
+    """Whether something was left out for length."""
+
+
+def show(transcript: Transcript) -> ShownTranscript:
+    """Write a transcript down for a model.
+
+    Each turn begins a line with `[round N] who:`. All further lines of a turn are indented, so words in a turn that
+    imitate such a line, or the marker, stay recognisable as words.
+    """
+    turns = sum(2 + 2 * len(round_.steps) for round_ in transcript.rounds) or 1
+    most = max(400, min(TURN_SHOWN, TRANSCRIPT_SHOWN // turns))
+    lines: list[str] = []
+    cut = False
+    for round_ in transcript.rounds:
+        for who, words in _turns(round_):
+            short = _shorten(words, most)
+            cut = cut or short is not words
+            lines.append(f"[round {round_.number}] {who}: {_indent(short)}")
+    if not lines:
+        lines = ["(Nothing was said.)"]
+    text = "\n".join(lines)
+    marker = secrets.token_hex(8)
+    while marker in text:
+        marker = secrets.token_hex(8)
+    return ShownTranscript(text, marker, cut)
+
+
+def _turns(round_: Round) -> list[tuple[str, str]]:
+    turns = [("examiner", round_.examiner)] if round_.examiner is not None else []
+    turns += [(f"step {step.id}", _step(step)) for step in round_.steps]
+    if round_.agent is not None:
+        turns.append(("agent", round_.agent))
+    return [(who, words or "(nothing)") for who, words in turns]
+
+
+def _step(step: Step) -> str:
+    parts = [f"{step.kind.value}"]
+    for name in ("agent", "observation", "thought", "plan", "tool", "tool_input", "result", "error"):
+        value = getattr(step, name)
+        if value is not None:
+            parts.append(f"{name}={value if isinstance(value, str) else to_text(value)}")
+    return "; ".join(parts)
+
+
+def to_text(value: Any) -> str:
+    """A tool's arguments as one line of text."""
+    return json.dumps(value, ensure_ascii=False, default=repr)
+
+
+def _shorten(words: str, most: int) -> str:
+    if len(words) <= most:
+        return words
+    head, tail = most * 3 // 4, most // 4
+    return f"{words[:head]} [… {len(words) - head - tail:,} characters left out …] {words[-tail:]}"
+
+
+def _indent(words: str) -> str:
+    return "\n    ".join(words.splitlines()) if "\n" in words or "\r" in words else words
