@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
 import random
 import shutil
@@ -13,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox.archive import pack
+from sandbox.backend import ServerSandbox
 from sandbox.bundle import boot_script
-from sandbox.interface import Limits, Room, RunView, SandboxError, SandboxUnavailable
-from sandbox.pool import Pool
+from sandbox.interface import Limits, SandboxError, SandboxUnavailable
+from sandbox.packages import site_folder
 from sandbox.process import CLEAN_ENVIRONMENT, ChildPipe
-from sandbox.room import ServerRoom, Session
+from sandbox.room import Session
 
 MIB = 1024 * 1024
 # Of the host's system only what a Python program needs to start: libraries, programs, time zones.
@@ -162,21 +160,21 @@ def _candidates(program: str) -> list[Launch]:
     return tries + [Launch(program, python, None) for python in pythons]
 
 
-class BwrapSandbox:
-    """See `Sandbox`. `concurrency` is how many servers are kept ready at most."""
+class BwrapSandbox(ServerSandbox):
+    """See `Sandbox`.
+
+    Raises:
+        SandboxUnavailable: by the constructor, which tries what works on this machine (some 20 ms).
+    """
 
     name = "bwrap"
     isolates = True
-    weaknesses: tuple[str, ...]
 
     def __init__(self, *, concurrency: int = 1, limits: Limits | None = None, workspace_mb: int = 128) -> None:
+        super().__init__(concurrency=concurrency, limits=limits, workspace_mb=workspace_mb)
         self.launch = find_launch()
-        self._limits = limits or Limits()
-        self._workspace_mb = workspace_mb
-        self._pool = Pool(self._start, concurrency)
-        self._rooms: set[ServerRoom] = set()
         weaknesses = [
-            "A check shares the host's kernel: a hole in the kernel is a hole in the wall.",
+            "A check shares the host's kernel: a hole in that is a hole in the wall.",
             "A check can read the programs and libraries of the host's /usr.",
             "Memory is limited per process and watched as a whole, not walled: a fast bomb can exceed it for a moment.",
         ]
@@ -184,37 +182,12 @@ class BwrapSandbox:
             weaknesses.append("Processes are watched, not walled, because user namespaces are only open to root here.")
         self.weaknesses = tuple(weaknesses)
 
-    async def prepare(self, dependencies: Sequence[str] = ()) -> None:
-        self._pool.expect("")
+    async def environment(self, dependencies: Sequence[str]) -> str:
+        return await site_folder(dependencies, self.launch.python)
 
-    async def open(
-        self,
-        workspace: Path | None,
-        view: RunView,
-        *,
-        dependencies: Sequence[str] = (),
-        run_id: str = "",
-    ) -> Room:
-        payload = await asyncio.to_thread(pack, workspace, view, most_mb=self._workspace_mb)
-        session = await self._pool.take("")
-        room: ServerRoom
-
-        async def closed() -> None:
-            self._rooms.discard(room)
-            await session.pipe.close()
-
-        room = ServerRoom(session, self._limits, closed)
-        self._rooms.add(room)
-        await room.load(payload)
-        return room
-
-    async def _start(self, site: str) -> Session:
+    async def start(self, environment: str, run_id: str) -> Session:
+        site = Path(environment) if environment else None
         try:
-            return await start(self.launch, self._limits, self._workspace_mb, Path(site) if site else None)
+            return await start(self.launch, self.limits, self.workspace_mb, site)
         except OSError as error:
             raise SandboxError(f"bubblewrap did not start: {error}") from error
-
-    async def close(self) -> None:
-        with contextlib.suppress(Exception):
-            await asyncio.gather(*(room.close() for room in list(self._rooms)))
-            await self._pool.close()

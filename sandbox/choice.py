@@ -61,13 +61,12 @@ async def _docker(
     image: str | None, concurrency: int, limits: Limits | None, runtime: str | None, patience: float
 ) -> Sandbox:
     from sandbox.daemon import Daemon
-    from sandbox.docker import DockerSandbox, Lock
+    from sandbox.docker import DockerSandbox
 
     daemon = Daemon(patience=patience)
     try:
         await daemon.reach()
-        lock = Lock(limits=limits or Limits(), runtime=runtime)
-        sandbox = DockerSandbox(daemon, image=image, concurrency=concurrency, lock=lock)
+        sandbox = DockerSandbox(daemon, image=image, concurrency=concurrency, limits=limits, runtime=runtime)
         await sandbox.images.base()
     except BaseException:
         daemon.close()

@@ -6,15 +6,16 @@ import asyncio
 import os
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from sandbox.interface import DaemonGone, SandboxError, SandboxUnavailable
 
 START_REMEDY = "Start Docker, or say where it is with DOCKER_HOST."
+T = TypeVar("T")
 
 
 def address() -> str:
@@ -76,7 +77,7 @@ class Daemon:
             raise SandboxUnavailable(reason + ".", START_REMEDY)
         try:
             async with asyncio.timeout(5):
-                await self._off_loop(lambda: self._connect().ping())
+                await self.run(lambda api: api.ping())
         except Exception as error:
             self._api = None
             raise SandboxUnavailable(
@@ -84,18 +85,28 @@ class Daemon:
             ) from error
 
     async def call(self, method: str, *arguments: Any, **options: Any) -> Any:
-        """Call a method of `docker.APIClient`. A daemon that is away is waited for; answers of any kind are final.
+        """Call a method of `docker.APIClient`, patiently; an answer of any kind is final.
+
+        Raises:
+            DaemonGone: the daemon was away, and did not come back within `patience` seconds.
+            docker.errors.APIError: it answered with an error.
+        """
+        return await self.patiently(lambda: self.run(lambda api: getattr(api, method)(*arguments, **options)))
+
+    async def patiently(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Attempt again as long as it fails because the daemon is away.
 
         Raises:
             DaemonGone: it did not come back within `patience` seconds.
-            docker.errors.APIError: it answered with an error.
         """
         deadline = time.monotonic() + self.patience
         while True:
             try:
-                return await self._off_loop(lambda: getattr(self._connect(), method)(*arguments, **options))
+                return await attempt()
+            except DaemonGone:
+                raise
             except Exception as error:
-                if not is_absence(error):
+                if not is_absence(error) and not await self._off_loop(why_unreachable, self.where):
                     raise
                 self._api = None
                 if time.monotonic() >= deadline:
@@ -103,7 +114,7 @@ class Daemon:
                 await asyncio.sleep(min(0.5, self.patience / 4))
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Run a function that is given the API client, in a thread of ours."""
+        """Run a function that is given the API client, in a thread of ours. What it raises comes as it is."""
         return await self._off_loop(lambda: function(self._connect(), *arguments))
 
     async def _off_loop(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -115,13 +126,19 @@ class Daemon:
 
 def is_absence(error: BaseException) -> bool:
     """Whether this says that no daemon was there to answer, and not that one answered no."""
-    from docker.errors import APIError, DockerException
+    from docker.errors import DockerException
     from requests.exceptions import ConnectionError as NoConnection
     from requests.exceptions import Timeout
 
-    if isinstance(error, APIError):
+    if is_api_error(error):
         return False
     return isinstance(error, (NoConnection, Timeout, ConnectionError, DockerException))
+
+
+def is_api_error(error: BaseException) -> bool:
+    from docker.errors import APIError
+
+    return isinstance(error, APIError)
 
 
 def is_missing(error: BaseException) -> bool:
@@ -133,46 +150,3 @@ def is_missing(error: BaseException) -> bool:
 def explain(error: BaseException) -> SandboxError:
     """The daemon's own explanation, as an error of ours."""
     return SandboxError(f"Docker: {getattr(error, 'explanation', None) or error}")
-
-
-def raw_socket(attached: Any) -> socket.socket:
-    """A socket of our own for an attached container's stream, whatever the SDK wrapped it in."""
-    inner = getattr(attached, "_sock", attached)
-    if type(inner).__module__ == "ssl":
-        return _bridge(inner)
-    copy = socket.socket(fileno=os.dup(inner.fileno()))
-    copy.setblocking(False)
-    response = getattr(attached, "_response", None)
-    if response is not None:
-        response.close()
-    return copy
-
-
-def _bridge(secure: Any) -> socket.socket:
-    """asyncio does not take over a TLS connection made elsewhere; two threads carry its bytes to a socket pair."""
-    import threading
-
-    ours, theirs = socket.socketpair()
-    secure.settimeout(None)
-
-    def carry(source: Any, target: Any) -> None:
-        try:
-            while data := source.recv(65536):
-                target.sendall(data)
-        except OSError:
-            pass
-        finally:
-            for end in (theirs, secure):
-                try:
-                    end.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    continue
-
-    for ends in ((secure, theirs), (theirs, secure)):
-        threading.Thread(target=carry, args=ends, daemon=True).start()
-    ours.setblocking(False)
-    return ours
-
-
-def labels_filter(*labels: str) -> dict[str, Sequence[str]]:
-    return {"label": list(labels)}

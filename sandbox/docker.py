@@ -5,21 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-import socket
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from sandbox import owner
-from sandbox.archive import pack
+from sandbox.backend import EnvironmentGone, ServerSandbox
 from sandbox.bundle import boot_script
-from sandbox.daemon import Daemon, explain, is_missing, raw_socket
-from sandbox.images import Images
-from sandbox.interface import Limits, Room, RunView, SandboxError
-from sandbox.pool import Pool
-from sandbox.room import ServerRoom, Session
+from sandbox.container import ContainerPipe, remove
+from sandbox.daemon import Daemon, explain, is_api_error, is_missing
+from sandbox.images import SITE, Images
+from sandbox.interface import Limits
+from sandbox.leftovers import Pruned, prune
+from sandbox.room import Session
 
 MIB = 1024 * 1024
 SERVER_MB = 64
@@ -27,75 +26,26 @@ SERVER_MB = 64
 
 
 @dataclass(frozen=True)
-class Lock:
-    """How a container is closed off, beyond what always holds."""
+class Locked:
+    """What one container is made for; how it is locked beyond this is the same for all."""
 
-    limits: Limits = field(default_factory=Limits)
-    """The most that any check of the room may use; disk and processes are walled by these."""
-    workspace_mb: int = 128
-    """Largest workspace taken in, in MiB; the server keeps it in memory."""
-    runtime: str | None = None
-    """A runtime the daemon knows, for example `runsc`."""
-
-
-class ContainerPipe:
-    """A server in a container, over the attached stream (Docker's: 8 bytes of header before each piece)."""
-
-    def __init__(self, daemon: Daemon, container: str) -> None:
-        self._daemon = daemon
-        self._container = container
-        self._buffer = bytearray()
-        self._errors = bytearray()
-        self._reader: asyncio.StreamReader
-        self._writer: asyncio.StreamWriter
-        self._open = True
-
-    async def connect(self, stream: socket.socket) -> None:
-        self._reader, self._writer = await asyncio.open_connection(sock=stream, limit=MIB)
-
-    async def read(self, size: int) -> bytes:
-        while len(self._buffer) < size:
-            head = await self._reader.readexactly(8)
-            piece = await self._reader.readexactly(int.from_bytes(head[4:], "big"))
-            if head[0] == 1:
-                self._buffer += piece
-            else:
-                self._errors = (self._errors + piece)[-2000:]
-        data = bytes(self._buffer[:size])
-        del self._buffer[:size]
-        return data
-
-    async def write(self, data: bytes) -> None:
-        self._writer.write(data)
-        await self._writer.drain()
-
-    async def close(self) -> None:
-        if not self._open:
-            return
-        self._open = False
-        with contextlib.suppress(Exception):
-            self._writer.close()  # the end of its stdin ends the server, and the daemon removes what has ended
-        with contextlib.suppress(Exception):
-            await self._daemon.run(_remove, self._container)
-
-    def last_words(self) -> str:
-        return self._errors.decode("utf-8", "replace").strip()
+    image: str
+    limits: Limits
+    workspace_mb: int
+    runtime: str | None
+    run_id: str
 
 
-def _remove(api: Any, container: str) -> None:
-    api.remove_container(container, force=True, v=True)
-
-
-def container_settings(api: Any, image: str, lock: Lock, run_id: str) -> dict[str, Any]:
+def container_settings(api: Any, room: Locked) -> dict[str, Any]:
     """The arguments of `create_container` for a room. Pure but for the choice of a user id."""
     # A user of its own for each container: its processes are counted apart (RLIMIT_NPROC counts per user on the
     # whole machine), and would still be strangers to each other outside. Below 65536 for mapped user namespaces.
     user = random.randint(20_000, 59_999)  # noqa: S311 - no secret
-    limits = lock.limits
+    limits = room.limits
     disk = f"rw,nosuid,nodev,exec,mode=0700,uid={user},gid={user},nr_inodes=50000"
-    memory = (limits.memory_mb + 2 * limits.disk_mb + lock.workspace_mb + SERVER_MB) * MIB
+    memory = (limits.memory_mb + 2 * limits.disk_mb + room.workspace_mb + SERVER_MB) * MIB
     return {
-        "image": image,
+        "image": room.image,
         "entrypoint": ["python3"],
         "command": ["-I", "-c", boot_script()],
         "user": f"{user}:{user}",
@@ -106,7 +56,7 @@ def container_settings(api: Any, image: str, lock: Lock, run_id: str) -> dict[st
         "tty": False,
         "network_disabled": True,
         "healthcheck": {"test": ["NONE"]},
-        "labels": owner.labels("room", run_id),
+        "labels": owner.labels("room", room.run_id),
         "name": f"viva-{uuid.uuid4().hex[:12]}",
         "host_config": api.create_host_config(
             network_mode="none",
@@ -114,7 +64,7 @@ def container_settings(api: Any, image: str, lock: Lock, run_id: str) -> dict[st
             security_opt=["no-new-privileges:true"],
             read_only=True,
             tmpfs={
-                "/box": f"{disk},size={(limits.disk_mb + lock.workspace_mb)}m",
+                "/box": f"{disk},size={(limits.disk_mb + room.workspace_mb)}m",
                 "/tmp": f"{disk},size={limits.disk_mb}m",  # noqa: S108 - inside the container
                 "/dev/shm": f"{disk},size=64m",  # noqa: S108
             },
@@ -126,7 +76,7 @@ def container_settings(api: Any, image: str, lock: Lock, run_id: str) -> dict[st
             init=False,
             log_config={"Type": "none", "Config": {}},
             restart_policy={"Name": "no"},
-            runtime=lock.runtime,
+            runtime=room.runtime,
         ),
     }
 
@@ -136,12 +86,12 @@ SERVER_OPTIONS: dict[str, Any] = {
     "root": "/box",
     "mounts": ["/box", "/tmp", "/dev/shm"],  # noqa: S108
     "count_processes": True,
-    "site": "/opt/viva/site",
+    "site": SITE,
 }
 
 
-class DockerSandbox:
-    """See `Sandbox`. `concurrency` is how many containers are kept ready at most."""
+class DockerSandbox(ServerSandbox):
+    """See `Sandbox`. `runtime` names a runtime that the daemon knows, for example `runsc`."""
 
     name = "docker"
     isolates = True
@@ -150,76 +100,58 @@ class DockerSandbox:
     )
 
     def __init__(
-        self, daemon: Daemon | None = None, *, image: str | None = None, concurrency: int = 1, lock: Lock | None = None
-    ) -> None:
-        self.daemon = daemon or Daemon()
-        self.lock = lock or Lock()
-        self.images = Images(self.daemon, image)
-        self._pool = Pool(self._start, concurrency)
-        self._rooms: set[ServerRoom] = set()
-        self._ending: set[asyncio.Task[None]] = set()
-
-    async def prepare(self, dependencies: Sequence[str] = ()) -> None:
-        image = await self.images.with_dependencies(dependencies)
-        self._pool.expect(image)
-
-    async def open(
         self,
-        workspace: Path | None,
-        view: RunView,
+        daemon: Daemon | None = None,
         *,
-        dependencies: Sequence[str] = (),
-        run_id: str = "",
-    ) -> Room:
-        payload = await asyncio.to_thread(pack, workspace, view, most_mb=self.lock.workspace_mb)
-        image = await self.images.with_dependencies(dependencies)
-        session = await self._pool.take(image)
-        room: ServerRoom
+        image: str | None = None,
+        concurrency: int = 1,
+        limits: Limits | None = None,
+        workspace_mb: int = 128,
+        runtime: str | None = None,
+    ) -> None:
+        super().__init__(concurrency=concurrency, limits=limits, workspace_mb=workspace_mb)
+        self.daemon = daemon or Daemon()
+        self.images = Images(self.daemon, image)
+        self.runtime = runtime
+        if runtime not in (None, "runc"):
+            self.weaknesses = ()
+        self._swept: asyncio.Task[Pruned] | None = None
 
-        async def closed() -> None:
-            self._rooms.discard(room)
-            # Removal takes the daemon a tenth of a second; nobody has to wait for it.
-            task = asyncio.create_task(session.pipe.close())
-            self._ending.add(task)
-            task.add_done_callback(self._ending.discard)
+    async def environment(self, dependencies: Sequence[str]) -> str:
+        if self._swept is None:
+            self._swept = asyncio.create_task(prune(self.daemon))
+        return await self.images.with_dependencies(dependencies)
 
-        room = ServerRoom(session, self.lock.limits, closed)
-        self._rooms.add(room)
-        await room.load(payload)
-        return room
+    async def start(self, environment: str, run_id: str) -> Session:
+        return await self.daemon.patiently(lambda: self._start(environment, run_id))
 
-    async def _start(self, image: str, run_id: str = "") -> Session:
+    async def _start(self, image: str, run_id: str) -> Session:
         """Create and start a container, and bring its server up."""
-        from docker.errors import APIError
-
         container = ""
         try:
-            settings = await self.daemon.run(container_settings, image, self.lock, run_id)
-            container = (await self.daemon.call("create_container", **settings))["Id"]
+            room = Locked(image, self.limits, self.workspace_mb, self.runtime, run_id)
+            settings = await self.daemon.run(container_settings, room)
+            container = (await self.daemon.run(lambda api: api.create_container(**settings)))["Id"]
             pipe = ContainerPipe(self.daemon, container)
-            # Attached before it starts: a harness that is killed in between leaves nothing that runs.
-            await pipe.connect(await self.daemon.run(_attach, container))
-            await self.daemon.call("start", container)
-        except APIError as error:
+            await pipe.connect()
+            await self.daemon.run(lambda api: api.start(container))
+            session = Session(pipe)
+            await session.start(SERVER_OPTIONS)
+        except BaseException as error:
             if container:
                 with contextlib.suppress(Exception):
-                    await self.daemon.run(_remove, container)
-            raise explain(error) from error
-        session = Session(pipe)
-        await session.start(SERVER_OPTIONS)
+                    await asyncio.shield(self.daemon.run(remove, container))
+            if is_missing(error):
+                self.images.forget()
+                raise EnvironmentGone("the image was removed") from error
+            if is_api_error(error):
+                raise explain(error) from error
+            raise
         return session
 
     async def close(self) -> None:
-        await asyncio.gather(*(room.close() for room in list(self._rooms)), return_exceptions=True)
-        await self._pool.close()
-        if self._ending:
-            await asyncio.wait(self._ending, timeout=10)
+        await super().close()
+        if self._swept is not None:
+            await asyncio.wait([self._swept], timeout=5)
+            self._swept.cancel()
         self.daemon.close()
-
-
-def _attach(api: Any, container: str) -> socket.socket:
-    wanted = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-    return raw_socket(api.attach_socket(container, params=wanted))
-
-
-__all__ = ["DockerSandbox", "Lock", "SandboxError", "is_missing"]

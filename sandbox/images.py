@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import time
+import uuid
 from collections.abc import Sequence
+from dataclasses import asdict
+from importlib import resources
 from typing import Any
 
-from sandbox.daemon import Daemon, is_missing
+from sandbox import owner
+from sandbox.container import ContainerPipe, remove
+from sandbox.daemon import Daemon, explain, is_api_error, is_missing
 from sandbox.interface import DependencyError, SandboxUnavailable
+from sandbox.packages import blame, key_of, normalised, only_one, package_source
 
 OFFICIAL = "python:3.12-slim"
 HOME_MADE = "viva-base:debian"
 IMAGE_VARIABLE = "VIVA_SANDBOX_IMAGE"
+REPOSITORY = "viva-dependencies"
+SITE = "/opt/viva/site"
 BUILD_REMEDY = "`viva sandbox build` gets or makes one."
 ANSWER_SECONDS = 5.0
 """How long a registry may take to begin to answer."""
+BUILD_SECONDS = 900.0
 
 
 class Images:
@@ -27,6 +37,7 @@ class Images:
         self.wanted = image or os.environ.get(IMAGE_VARIABLE) or None
         self._base: tuple[str, str] | None = None
         self._turn = asyncio.Lock()
+        self._known: dict[tuple[str, ...], asyncio.Task[str]] = {}
 
     async def base(self) -> str:
         """The id of the base image, pulled when it is not there.
@@ -36,14 +47,11 @@ class Images:
         """
         async with self._turn:
             if self._base is None:
-                self._base = await self._find() or await self._pull(self.wanted or OFFICIAL)
+                self._base = await self.find() or await self.pull(self.wanted or OFFICIAL)
             return self._base[1]
 
-    @property
-    def base_name(self) -> str:
-        return self._base[0] if self._base else self.wanted or OFFICIAL
-
-    async def _find(self) -> tuple[str, str] | None:
+    async def find(self) -> tuple[str, str] | None:
+        """Name and id of the base image where the daemon has it."""
         for name in [self.wanted] if self.wanted else [OFFICIAL, HOME_MADE]:
             try:
                 return name, (await self._daemon.call("inspect_image", name))["Id"]
@@ -52,32 +60,120 @@ class Images:
                     raise
         return None
 
-    async def _pull(self, name: str) -> tuple[str, str]:
+    async def pull(self, name: str) -> tuple[str, str]:
+        """Get an image from its registry.
+
+        Raises:
+            SandboxUnavailable: it cannot be had, or the registry does not begin to answer within `ANSWER_SECONDS`.
+        """
         try:
             await self._daemon.run(_pull, name)
             return name, (await self._daemon.call("inspect_image", name))["Id"]
         except Exception as error:
-            reason = f"the image {name} is not here, and no registry gives it ({str(error)[:200]})."
+            why = str(getattr(error, "explanation", None) or error)[:200]
+            reason = f"the image {name} is not here, and no registry gives it ({why})."
             raise SandboxUnavailable(reason, BUILD_REMEDY) from error
 
     async def with_dependencies(self, dependencies: Sequence[str]) -> str:
-        base = await self.base()
+        """The id of an image with these packages, built once however many ask.
+
+        Raises:
+            DependencyError: one cannot be installed.
+        """
         if not dependencies:
-            return base
-        raise DependencyError(dependencies[0], "not yet supported")
+            return await self.base()
+        wanted = tuple(normalised(dependencies))
+        task = self._known.get(wanted)
+        if task is None or (task.done() and (task.cancelled() or task.exception())):
+            task = self._known[wanted] = asyncio.create_task(self._ensure(wanted))
+        return await asyncio.shield(task)
+
+    def forget(self) -> None:
+        """What was known of images no longer holds: somebody removed one."""
+        self._base = None
+        self._known.clear()
+
+    async def _ensure(self, requirements: tuple[str, ...]) -> str:
+        base = await self.base()
+        key = key_of(base, requirements)
+        name = f"{REPOSITORY}:{key}"
+        async with only_one(key):
+            try:
+                return str((await self._daemon.call("inspect_image", name))["Id"])
+            except Exception as error:
+                if not is_missing(error):
+                    raise
+            return await self._build(base, requirements, name)
+
+    async def _build(self, base: str, requirements: tuple[str, ...], name: str) -> str:
+        """Install into a container with network that never runs a check, and keep what it became."""
+        source = package_source()
+        order = {**asdict(source), "requirements": requirements, "target": SITE}
+        container = ""
+        try:
+            settings = await self._daemon.run(_builder_settings, base, source.is_local)
+            container = (await self._daemon.call("create_container", **settings))["Id"]
+            pipe = ContainerPipe(self._daemon, container)
+            await pipe.connect()
+            await self._daemon.call("start", container)
+            await pipe.write(json.dumps(order).encode() + b"\n")
+            async with asyncio.timeout(BUILD_SECONDS):
+                said = await pipe.rest()
+            status = (await self._daemon.call("wait", container))["StatusCode"]
+            if status != 0:
+                raise blame(requirements, said.decode("utf-8", "replace"))
+            return str(await self._daemon.run(_commit, container, name))
+        except TimeoutError as error:
+            raise DependencyError(", ".join(requirements), f"not done after {BUILD_SECONDS:g} s") from error
+        except Exception as error:
+            if is_api_error(error):
+                raise explain(error) from error
+            raise
+        finally:
+            if container:
+                await asyncio.shield(self._daemon.run(remove, container))
+
+
+def _builder_settings(api: Any, base: str, local_index: bool) -> dict[str, Any]:
+    return {
+        "image": base,
+        "entrypoint": ["python3"],
+        "command": ["-I", "-c", (resources.files("sandbox") / "inside" / "install.py").read_text()],
+        "user": "0:0",
+        "working_dir": "/",
+        "stdin_open": True,
+        "healthcheck": {"test": ["NONE"]},
+        "labels": owner.labels("builder"),
+        "name": f"viva-builder-{uuid.uuid4().hex[:12]}",
+        "host_config": api.create_host_config(
+            network_mode="host" if local_index else "default",
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges:true"],
+            tmpfs={"/tmp": "rw,exec,nosuid,nodev,mode=1777"},  # noqa: S108 - inside the container
+            mem_limit="4g",
+            pids_limit=512,
+            log_config={"Type": "none", "Config": {}},
+        ),
+    }
+
+
+def _commit(api: Any, container: str, name: str) -> str:
+    repository, tag = name.split(":")
+    labels = " ".join(f'{key}="{value}"' for key, value in owner.labels("dependencies").items())
+    changes = ["ENTRYPOINT []", 'CMD ["python3"]', f"LABEL {labels}"]
+    return str(api.commit(container, repository=repository, tag=tag, changes=changes)["Id"])
 
 
 def _pull(api: Any, name: str) -> None:
-    """Pull; gives up when the registry has not begun to answer after `ANSWER_SECONDS`."""
-    patient, usual = time.monotonic(), api.timeout
+    began, usual = time.monotonic(), api.timeout
     api.timeout = ANSWER_SECONDS
     try:
         for event in api.pull(*split_tag(name), stream=True, decode=True):
             api.timeout = usual
             if "error" in event:
                 raise RuntimeError(event["error"])
-            if time.monotonic() - patient > 900:
-                raise TimeoutError("it took longer than 15 minutes")
+            if time.monotonic() - began > BUILD_SECONDS:
+                raise TimeoutError(f"not done after {BUILD_SECONDS:g} s")
     finally:
         api.timeout = usual
 

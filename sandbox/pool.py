@@ -9,56 +9,69 @@ from collections.abc import Awaitable, Callable
 
 from sandbox.room import Session
 
+_Waiting = asyncio.Future[Session]
+
 
 class Pool:
-    """`start(image)` makes a server; at most `size` wait here, over all images."""
+    """`start(environment, run_id)` makes a server; at most `size` wait here, over all environments."""
 
-    def __init__(self, start: Callable[[str], Awaitable[Session]], size: int) -> None:
+    def __init__(self, start: Callable[[str, str], Awaitable[Session]], size: int) -> None:
         self._start = start
         self._size = max(1, size)
-        self._waiting: OrderedDict[asyncio.Task[Session], str] = OrderedDict()
+        self._waiting: OrderedDict[_Waiting, tuple[str, str]] = OrderedDict()
         self._endings: set[asyncio.Task[None]] = set()
 
-    def expect(self, image: str) -> None:
-        """One more run will come for a server of this image: begin to start it."""
+    def expect(self, environment: str, run_id: str = "") -> None:
+        """One more run will come for a server like this: begin to start it."""
         if len(self._waiting) >= self._size:
-            if all(waiting == image for waiting in self._waiting.values()):
+            other = next((one for one, (named, _) in self._waiting.items() if named != environment), None)
+            if other is None:
                 return  # as many as may wait are waiting; that run will start its own
-            oldest = next(task for task, waiting in self._waiting.items() if waiting != image)
-            self._drop(oldest)
-        self._waiting[asyncio.ensure_future(self._start(image))] = image
+            self._drop(other)
+        self._waiting[asyncio.ensure_future(self._start(environment, run_id))] = (environment, run_id)
 
-    async def take(self, image: str) -> Session:
-        """A server of this image, ready or started now.
+    async def take(self, environment: str, run_id: str = "") -> Session:
+        """A server of this environment, ready or started now: the one meant for this run, else any.
 
         Raises:
             SandboxError: none can be had.
         """
-        for task, waiting in list(self._waiting.items()):
-            if waiting != image:
-                continue
-            del self._waiting[task]
+        fitting = [one for one, (named, _) in self._waiting.items() if named == environment]
+        fitting.sort(key=lambda one: self._waiting[one][1] != run_id)
+        for one in fitting:
+            if self._waiting.pop(one, None) is None:
+                continue  # given away while we waited for another
             with contextlib.suppress(Exception):  # what went wrong earlier may go right now
-                session = await asyncio.shield(task)
+                session = await self._wait(one)
                 if await session.alive():
                     return session
                 await session.pipe.close()
-        return await self._start(image)
+        return await self._start(environment, run_id)
 
-    def _drop(self, task: asyncio.Task[Session]) -> None:
-        del self._waiting[task]
-        ending = asyncio.create_task(_end(task))
+    async def _wait(self, one: _Waiting) -> Session:
+        try:
+            return await asyncio.shield(one)
+        except asyncio.CancelledError:
+            self._end(one)
+            raise
+
+    def _drop(self, one: _Waiting) -> None:
+        del self._waiting[one]
+        self._end(one)
+
+    def _end(self, one: _Waiting) -> None:
+        ending = asyncio.create_task(_close(one))
         self._endings.add(ending)
         ending.add_done_callback(self._endings.discard)
 
     async def close(self) -> None:
-        for task in list(self._waiting):
-            self._drop(task)
+        for one in list(self._waiting):
+            self._drop(one)
         if self._endings:
-            await asyncio.wait(self._endings, timeout=30)
+            await asyncio.wait(set(self._endings), timeout=30)
 
 
-async def _end(task: asyncio.Task[Session]) -> None:
+async def _close(one: _Waiting) -> None:
     with contextlib.suppress(Exception):
-        session = await task
+        session = await one
         await session.pipe.close()

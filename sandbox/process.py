@@ -8,12 +8,12 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from sandbox.archive import pack
+from sandbox.backend import ServerSandbox
 from sandbox.bundle import boot_script
-from sandbox.interface import Limits, Room, RunView
-from sandbox.room import ServerRoom, Session
+from sandbox.interface import SandboxError
+from sandbox.packages import site_folder
+from sandbox.room import Session
 
 CLEAN_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 
@@ -80,7 +80,7 @@ class ChildPipe:
             os.close(self._errors)
 
 
-class ProcessSandbox:
+class ProcessSandbox(ServerSandbox):
     """See `Sandbox`."""
 
     name = "process"
@@ -92,38 +92,22 @@ class ProcessSandbox:
         "Processes, memory and disk are watched, not walled: a fast bomb can exceed them for a moment.",
     )
 
-    def __init__(self, *, limits: Limits | None = None, workspace_mb: int = 128) -> None:
-        self._limits = limits or Limits()
-        self._workspace_mb = workspace_mb
-        self._rooms: set[ServerRoom] = set()
+    async def environment(self, dependencies: Sequence[str]) -> str:
+        return await site_folder(dependencies, sys.executable)
 
-    async def prepare(self, dependencies: Sequence[str] = ()) -> None:
-        return None
-
-    async def open(
-        self,
-        workspace: Path | None,
-        view: RunView,
-        *,
-        dependencies: Sequence[str] = (),
-        run_id: str = "",
-    ) -> Room:
-        payload = await asyncio.to_thread(pack, workspace, view, most_mb=self._workspace_mb)
+    async def start(self, environment: str, run_id: str) -> Session:
         root = tempfile.mkdtemp(prefix="viva-room-")
-        pipe = await ChildPipe.start([sys.executable, "-I", "-c", boot_script()], CLEAN_ENVIRONMENT)
-        session = Session(pipe)
-        options = {"alone": False, "root": root, "remove_root": True, "mounts": [], "count_processes": False}
-        await session.start(options)
-        room: ServerRoom
-
-        async def closed() -> None:
-            self._rooms.discard(room)
-            await pipe.close()
-
-        room = ServerRoom(session, self._limits, closed)
-        self._rooms.add(room)
-        await room.load(payload)
-        return room
-
-    async def close(self) -> None:
-        await asyncio.gather(*(room.close() for room in list(self._rooms)))
+        options = {
+            "alone": False,
+            "root": root,
+            "remove_root": True,
+            "mounts": [],
+            "count_processes": False,
+            "site": environment,
+        }
+        try:
+            session = Session(await ChildPipe.start([sys.executable, "-I", "-c", boot_script()], CLEAN_ENVIRONMENT))
+            await session.start(options)
+        except OSError as error:
+            raise SandboxError(f"no process could be started: {error}") from error
+        return session

@@ -84,7 +84,7 @@ def _set_stage(request: dict[str, Any], stage: dict[str, Any]) -> tuple[dict[str
     guard.first_to_die()
     os.umask(0o077)
     os.chdir(home)
-    guard.drop_environment(home)
+    guard.drop_environment(home, stage["site"])
     for name in [name for name in sys.modules if name == "sandbox" or name.startswith("sandbox.")]:
         del sys.modules[name]
     sys.path.append(home)  # last: a json.py of the agent's must not stand in for the library's

@@ -85,6 +85,15 @@ def used_bytes(mounts: list[str]) -> int:
     return total
 
 
+def used_entries(mounts: list[str]) -> int:
+    """Files and folders on these file systems."""
+    total = 0
+    for mount in mounts:
+        state = os.statvfs(mount)
+        total += state.f_files - state.f_ffree
+    return total
+
+
 def size_of(directory: str, budget: int = 20000) -> int:
     """Bytes below a directory that shares its file system with others; looks at `budget` entries at most."""
     total, waiting = 0, [directory]

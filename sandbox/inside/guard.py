@@ -164,8 +164,10 @@ def remove_sysv() -> None:
                 libc.msgctl(number, 0, None)
 
 
-def drop_environment(home: str) -> None:
+def drop_environment(home: str, site: str | None) -> None:
     os.environ.clear()
     os.environ.update(
         PATH="/usr/local/bin:/usr/bin:/bin", HOME=home, TMPDIR=home, LANG="C.UTF-8", PYTHONDONTWRITEBYTECODE="1"
     )
+    if site:
+        os.environ["PYTHONPATH"] = site  # for Python programs that a check starts

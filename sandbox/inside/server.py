@@ -28,6 +28,7 @@ operator pathlib random re shutil statistics string subprocess tempfile textwrap
 """
 RESULT_BYTES = 262144
 WATCH_SECONDS = 0.05
+MOST_FILES = 60_000
 
 
 class Ending(Exception):
@@ -59,7 +60,7 @@ class Server:
         if not self.options["alone"]:
             guard.become_subreaper()
         if self.options.get("site"):
-            import_module("site").addsitedir(self.options["site"])
+            _add_packages(self.options["site"])
         for name in PRELOADED.split():
             import_module(name)
         self.classes = talk.message_classes()
@@ -102,6 +103,7 @@ class Server:
             "names": self.names,
             "base": base,
             "count_processes": self.options["count_processes"],
+            "site": self.options.get("site"),
         }
         out_read, out_write = os.pipe()
         result_read, result_write = os.pipe()
@@ -199,7 +201,9 @@ class Run:
             return "processes"
         mounts = self.server.options["mounts"]
         written = files.used_bytes(mounts) - self.server.disk_before if mounts else files.size_of(self.server.root)
-        return "disk space" if written > self.limits["disk_mb"] * guard.MIB else ""
+        if written > self.limits["disk_mb"] * guard.MIB:
+            return "disk space"
+        return "number of files" if files.used_entries(mounts) > MOST_FILES else ""
 
     def read(self, descriptor: int) -> bool:
         data = _read(descriptor)
@@ -253,6 +257,15 @@ class Run:
         if number == signal.SIGKILL:
             return {"ending": "limit", "message": "killed: memory, or by itself"}
         return {"ending": "limit", "message": f"its process died of signal {number}"}
+
+
+def _add_packages(folder: str) -> None:
+    """Installed dependencies come after the standard library, and before what the image happens to have."""
+    before = list(sys.path)
+    import_module("site").addsitedir(folder)
+    added = [path for path in sys.path if path not in before]
+    place = next((at for at, path in enumerate(before) if path.endswith("-packages")), len(before))
+    sys.path[:] = before[:place] + added + before[place:]
 
 
 def _read_into(run: Run, descriptor: int) -> bool:

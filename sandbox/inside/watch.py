@@ -51,12 +51,12 @@ class Processes:
         """Kill and reap every one. False when some would not go: then this room must not be used again."""
         deadline = time.monotonic() + patience
         while True:
-            self._kill()
             try:
                 while os.waitpid(-1, os.WNOHANG)[0]:
                     pass
             except ChildProcessError:
-                return True
+                return True  # orphans come to us, so without children there is nobody
+            self._kill()
             if time.monotonic() > deadline:
                 return False
             time.sleep(0.0002)

@@ -1,0 +1,115 @@
+"""A container's stdin and stdout as a pipe: attaching to it, reading Docker's stream format, and its removal."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import threading
+from typing import Any
+
+from sandbox.daemon import Daemon
+
+
+class ContainerPipe:
+    """See `Pipe`. Docker sends stdout and stderr in pieces with 8 bytes before each: stream, three zeros, length."""
+
+    def __init__(self, daemon: Daemon, container: str) -> None:
+        self._daemon = daemon
+        self._container = container
+        self._buffer = bytearray()
+        self._errors = bytearray()
+        self._reader: asyncio.StreamReader
+        self._writer: asyncio.StreamWriter
+        self._open = True
+
+    async def connect(self) -> None:
+        """Attach. Done before the container starts: a harness that is killed in between leaves nothing that runs."""
+        stream = await self._daemon.run(_attach, self._container)
+        self._reader, self._writer = await asyncio.open_connection(sock=stream, limit=1024 * 1024)
+
+    async def read(self, size: int) -> bytes:
+        while len(self._buffer) < size:
+            await self._piece()
+        data = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return data
+
+    async def _piece(self) -> None:
+        head = await self._reader.readexactly(8)
+        piece = await self._reader.readexactly(int.from_bytes(head[4:], "big"))
+        if head[0] == 1:
+            self._buffer += piece
+        else:
+            self._errors = (self._errors + piece)[-2000:]
+
+    async def rest(self, most: int = 1_000_000) -> bytes:
+        """All it still prints until it ends, the last `most` bytes; stderr behind stdout."""
+        with contextlib.suppress(EOFError):
+            while True:
+                await self._piece()
+                del self._buffer[:-most]
+        return bytes(self._buffer + self._errors)
+
+    async def write(self, data: bytes) -> None:
+        self._writer.write(data)
+        await self._writer.drain()
+
+    async def close(self) -> None:
+        if not self._open:
+            return
+        self._open = False
+        with contextlib.suppress(Exception):
+            self._writer.close()  # the end of its stdin ends the server
+        with contextlib.suppress(Exception):
+            await self._daemon.run(remove, self._container)
+
+    def last_words(self) -> str:
+        return self._errors.decode("utf-8", "replace").strip()
+
+
+def remove(api: Any, container: str) -> None:
+    """Remove a container, running or not; one that is gone or going is no error."""
+    from docker.errors import APIError
+
+    try:
+        api.remove_container(container, force=True, v=True)
+    except APIError as error:
+        if error.status_code not in (404, 409):  # no such container; removal in progress
+            raise
+
+
+def _attach(api: Any, container: str) -> socket.socket:
+    attached = api.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+    inner = getattr(attached, "_sock", attached)
+    if type(inner).__module__ == "ssl":
+        return _bridge(inner)
+    copy = socket.socket(fileno=os.dup(inner.fileno()))
+    copy.setblocking(False)
+    response = getattr(attached, "_response", None)
+    if response is not None:
+        response.close()
+    return copy
+
+
+def _bridge(secure: Any) -> socket.socket:
+    """asyncio does not take over a TLS connection made elsewhere; two threads carry its bytes to a socket pair."""
+    ours, theirs = socket.socketpair()
+    secure.settimeout(None)
+
+    def carry(source: Any, target: Any) -> None:
+        try:
+            while data := source.recv(65536):
+                target.sendall(data)
+        except OSError:
+            pass
+        finally:
+            for end in (theirs, secure):
+                with contextlib.suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+
+    for ends in ((secure, theirs), (theirs, secure)):
+        threading.Thread(target=carry, args=ends, daemon=True).start()
+    ours.setblocking(False)
+    return ours
