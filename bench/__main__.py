@@ -1,0 +1,25 @@
+"""Runs the benchmarks. Absolute figures hold for the machine they were measured on."""
+
+from __future__ import annotations
+
+import importlib
+import platform
+import sys
+
+from bench.table import show
+
+BENCHES = {"rounds": "time per round", "startup": "start-up and size"}
+
+
+def main(names: list[str]) -> None:
+    """Run the benchmarks named, or all."""
+    unknown = [name for name in names if name not in BENCHES]
+    if unknown:
+        sys.exit(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHES)}")
+    print(f"python {platform.python_version()} on {platform.machine()}")
+    for name in names or BENCHES:
+        show(BENCHES[name], importlib.import_module(f"bench.{name}").figures())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
