@@ -7,14 +7,14 @@ import contextlib
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adapters.errors import AgentError, AgentTimeout, SetupError
 from adapters.session import AgentArguments, open_session
 from adapters.workspace import copy_data_files, new_folder
 from cases import Case
-from examiner import converse
+from examiner import Examiner, converse
 from examiner.conversation import KICK_OFF
 from harness.outcome import outcome_of
 from harness.parts import Parts, versions, viva_version
@@ -28,73 +28,97 @@ from records.verdict import Insight
 RoundListener = Callable[[Round], None]
 
 
-async def examine(
-    case: Case,
-    parts: Parts,
-    journal: Journal,
-    *,
-    trial: int = 1,
-    attempt: int = 1,
-    on_round: RoundListener | None = None,
-) -> RunRecord:
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Which exam this is: the case, whose turn it is, and where it is kept."""
+
+    case: Case
+    parts: Parts
+    journal: Journal
+    trial: int = 1
+    attempt: int = 1
+    examiner: Examiner | None = None
+    """Instead of the one that `parts` makes."""
+
+    @property
+    def id(self) -> str:
+        """The same for every attempt."""
+        return run_id(self.case.name, self.parts.agent.spec, self.trial)
+
+    def append(self, kind: str, value: object) -> None:
+        """One event of this run into the journal."""
+        self.journal.append(kind, self.id, self.attempt, value)
+
+
+async def examine(run: Run, on_round: RoundListener | None = None) -> RunRecord:
     """Hold one exam and judge it.
 
     Args:
-        case: The exam paper.
-        parts: Agent, examiner, judge and sandbox.
-        journal: Where everything is kept.
-        trial: Which of several exams of this agent with this case.
-        attempt: Which attempt at this trial.
+        run: Which.
         on_round: Told of each round once it is safe in the journal.
 
     Raises:
-        SetupError: the user must change something; nothing was said to the agent yet.
+        SetupError: the user must change something.
+        SandboxError: the sandbox cannot be made ready; nothing was said to the agent yet.
         JournalError: the journal cannot be written.
         asyncio.CancelledError: the run was stopped; the rounds so far are in the journal.
     """
-    run = run_id(case.name, parts.agent.spec, trial)
+    case, parts, journal = run.case, run.parts, run.journal
     started, began = time.time(), time.monotonic()
-    workspace = new_folder(journal.folder / "workspaces" / run)
+    workspace = new_folder(journal.folder / "workspaces" / run.id)
     setting = setting_for(case, parts, workspace.relative_to(journal.folder).as_posix())
     journal.keep(f"cases/{case.hash}.json", encode(case))
-    journal.append("setting", run, attempt, setting)
+    run.append("setting", setting)
     if parts.judge.sandbox is not None and any(point.eval_code for point in case.scoring_points):
         # The sandbox gets ready while the agent talks.
         await parts.judge.sandbox.prepare(case.dependencies)
 
     def keep(round_: Round) -> None:
-        journal.append("round", run, attempt, round_)
+        run.append("round", round_)
         if on_round is not None:
             on_round(round_)
 
-    def stopped() -> None:
-        cancelled = Transcript(kick_off=KICK_OFF, stop=StopReason.CANCELLED, stop_detail="the run was stopped")
-        journal.append("transcript", run, attempt, cancelled)
-
-    transcript, agent_folder = await hold(case, parts, workspace, keep, stopped)
+    transcript, agent_folder = await hold(run, workspace, keep)
     if agent_folder is not None and agent_folder != workspace:
         setting = replace(setting, workspace=str(agent_folder.resolve()))
-        journal.append("setting", run, attempt, setting)
-    journal.append("transcript", run, attempt, replace(transcript, rounds=()))
-    insights = await judge(case, parts, transcript, run, agent_folder)
-    for insight in insights:
-        journal.append("insight", run, attempt, insight)
-    record = make_record(run, setting, transcript, insights, Timing(started, time.monotonic() - began))
-    record = replace(record, agent_version=parts.agent.version, trial=trial, attempt=attempt, tags=case.tags)
-    journal.append("run", run, attempt, record)
-    journal.sync()
+        run.append("setting", setting)
+    run.append("transcript", replace(transcript, rounds=()))
+    record = await conclude(run, setting, transcript, agent_folder, Timing(started, time.monotonic() - began))
     _remove_if_empty(workspace)
     return record
 
 
-async def hold(
-    case: Case,
-    parts: Parts,
-    workspace: Path,
-    keep: RoundListener,
-    on_cancel: Callable[[], None],
-) -> tuple[Transcript, Path | None]:
+async def conclude(
+    run: Run, setting: Setting, transcript: Transcript, workspace: Path | None, timing: Timing
+) -> RunRecord:
+    """Judge a conversation that has ended, and write its record.
+
+    Args:
+        run: Whose.
+        setting: As it stands in the journal.
+        transcript: The conversation.
+        workspace: The agent's files.
+        timing: Of the conversation alone; the judge's time is added.
+    """
+    began = time.monotonic()
+    insights = await judge(run.case, run.parts, transcript, run.id, workspace)
+    for insight in insights:
+        run.append("insight", insight)
+    timing = replace(timing, seconds=timing.seconds + time.monotonic() - began)
+    record = replace(
+        make_record(run.id, setting, transcript, insights, timing),
+        agent_version=run.parts.agent.version,
+        trial=run.trial,
+        attempt=run.attempt,
+        tags=run.case.tags,
+    )
+    run.append("run", record)
+    return record
+
+
+async def hold(run: Run, workspace: Path, keep: RoundListener) -> tuple[Transcript, Path | None]:
     """Hold the conversation. Returns the transcript, and the folder with the agent's files."""
+    case, parts = run.case, run.parts
     limits = parts.limits(case)
     run_pre_commands(case)
     arguments = AgentArguments(
@@ -113,9 +137,10 @@ async def hold(
     try:
         folder = session.workspace or workspace
         copy_data_files(case, folder)
-        transcript = await converse(parts.make_examiner(case), session, limits, keep)
+        transcript = await converse(run.examiner or parts.make_examiner(case), session, limits, keep)
     except asyncio.CancelledError:
-        on_cancel()
+        cancelled = Transcript(kick_off=KICK_OFF, stop=StopReason.CANCELLED, stop_detail="the run was stopped")
+        run.append("transcript", cancelled)
         raise
     finally:
         trouble = await session.close()

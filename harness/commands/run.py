@@ -23,7 +23,7 @@ from harness.console import run_report, score_line
 from harness.outcome import exit_code
 from harness.parts import Options, Parts, assemble
 from harness.progress import RunProgress
-from harness.run import examine
+from harness.run import Run, examine
 from records.codec import to_plain
 from records.journal import FILE, Journal, run_id, scan
 from records.run import RunRecord
@@ -120,7 +120,9 @@ async def _run(case: Case, options: Options, folder: Path, console: Console, *, 
                     console.print(Text(f"note: {one_line(notice, 1000)}", style="yellow"), soft_wrap=True)
             with RunProgress(console, case.name, parts.limits(case).max_rounds, show=show) as progress:
                 attempt = next_attempt(folder, case, parts)
-                return await examine(case, parts, journal, attempt=attempt, on_round=progress.on_round)
+                record = await examine(Run(case, parts, journal, attempt=attempt), progress.on_round)
+                journal.sync()
+                return record
         finally:
             await parts.close()
 
