@@ -1,0 +1,301 @@
+"""The figures of a suite: scores, rates and their intervals by suite, agent, case, tag and cell, from records.
+
+Only runs whose outcome counts are averaged. The others are counted in `excluded`, by whose fault they were.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from harness.statistics import (
+    Interval,
+    clustered_mean_interval,
+    clustered_wilson,
+    mean_interval,
+    pass_at_k,
+    pass_hat_k,
+    wilson,
+)
+from records.run import RunRecord
+from records.transcript import NO_USAGE, Usage
+
+__all__ = ["Figures", "Group", "Interval", "Kind", "passes", "summarize"]
+
+Kind = Literal["suite", "agent", "case", "tag", "cell"]
+UNSCORED = "unscored"
+NOT_TOLD = "not told"
+# A score of thirds that add up to 1 must pass a threshold of 1 whatever its last bit is.
+_LAST_BIT = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Figures of some runs. Rates, scores and interval ends are in [0, 1]; None where no run counts."""
+
+    kind: Kind
+    name: str
+    """Agent, case or tag; `CASE · AGENT` of a cell; empty for the suite. Hostile text like all that a case says."""
+    agent: str | None = None
+    """For an agent and a cell."""
+    case: str | None = None
+    """For a case and a cell."""
+    tags: tuple[str, ...] = ()
+    """Of a case and a cell."""
+    cases: int = 0
+    """Cases with at least one run that counts."""
+    cases_left_out: int = 0
+    """Cases of which no run counts: they are in no average."""
+    runs: int = 0
+    """Runs that count; scores and rates are taken over these."""
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    """Outcome (`examiner_error`, `judge_error`, `infra_error`) to runs; `unscored` for a scored run without a score."""
+    target_errors: int = 0
+    """Runs in which the agent failed; they are among `runs`."""
+    mean: float | None = None
+    """Mean score over the runs that count."""
+    mean_interval: Interval | None = None
+    """95 %: over cases where there are several (bootstrap), else over the runs of the one case (Student)."""
+    low: float | None = None
+    """Mean of the runs' low bounds; what gates compare. Below `mean` where verdicts are open."""
+    high: float | None = None
+    """Mean of the runs' high bounds."""
+    passes: int = 0
+    """Runs whose low bound reaches the threshold."""
+    pass_rate: float | None = None
+    """`passes` / `runs`."""
+    pass_rate_interval: Interval | None = None
+    """95 %, Wilson; trials of one case are not counted as independent where there are several cases."""
+    pass_at_k: Mapping[int, float] = field(default_factory=dict)
+    """k to the chance that at least one of k trials passes, averaged over cells; up to the fewest trials of any."""
+    pass_hat_k: Mapping[int, float] = field(default_factory=dict)
+    """k to the chance that all of k trials pass (pass^k), as above."""
+    flaky: bool = False
+    """Whether any agent had mixed results over its trials of one case."""
+    flaky_cases: int = 0
+    """In how many cases."""
+    usage: Mapping[str, Usage] = field(default_factory=dict)
+    """By role, over all runs, excluded ones too: it was spent."""
+    cost: float | None = 0.0
+    """US dollars of all roles over all runs; None where the price of any call is unknown."""
+    cost_mean: float | None = None
+    """US dollars per run, over all runs; None where unknown."""
+    tokens: int = 0
+    """Input and output tokens of all roles over all runs."""
+    tokens_mean: float | None = None
+    seconds: float = 0.0
+    """Wall-clock seconds, summed over all runs; less has passed where runs were held at once."""
+    seconds_mean: float | None = None
+    rounds: int = 0
+    """Over all runs."""
+    stops: Mapping[str, int] = field(default_factory=dict)
+    """Stop reason to runs, over all runs."""
+
+    @property
+    def runs_all(self) -> int:
+        """Runs that count and those that do not."""
+        return self.runs + sum(self.excluded.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """All figures of a stream of records; the groups of each kind in natural order of their names."""
+
+    threshold: float
+    """A run passes when its low bound reaches this."""
+    suite: Group
+    agents: tuple[Group, ...] = ()
+    cases: tuple[Group, ...] = ()
+    tags: tuple[Group, ...] = ()
+    cells: tuple[Group, ...] = ()
+    """One for each case and agent, by case, then agent."""
+
+
+def passes(low: float, threshold: float) -> bool:
+    """Whether a run with this low bound passes."""
+    return low >= threshold - _LAST_BIT
+
+
+def score_of(record: RunRecord) -> tuple[float, float, float] | None:
+    """(score, low, high) of a run that counts; None for one that must not be averaged.
+
+    An agent that failed before anything could be judged has earned nothing.
+    """
+    if not record.outcome.counts:
+        return None
+    if record.score is None:
+        return (0.0, 0.0, 0.0) if record.outcome.value == "target_error" else None
+    low = record.score if record.low is None else record.low
+    return record.score, low, record.score if record.high is None else record.high
+
+
+def summarize(records: Iterable[RunRecord], threshold: float = 1.0) -> Figures:
+    """The figures of a stream of records; three numbers are kept of each run.
+
+    Args:
+        records: Any number, in any order; the newest attempt of each run only, as `records.stored.read_records` gives.
+        threshold: A run passes when its low bound reaches this.
+    """
+    cells: dict[tuple[str, str], _Cell] = {}
+    for record in records:
+        key = (record.subject, record.agent)
+        cell = cells.get(key)
+        if cell is None:
+            cell = cells[key] = _Cell(*key)
+        cell.add(record)
+    ordered = sorted(cells.values(), key=lambda cell: (natural(cell.case), natural(cell.agent)))
+
+    def groups(kind: Kind, names: Mapping[str, Sequence[_Cell]]) -> tuple[Group, ...]:
+        return tuple(_group(kind, name, names[name], threshold) for name in sorted(names, key=natural))
+
+    by_agent: dict[str, list[_Cell]] = {}
+    by_case: dict[str, list[_Cell]] = {}
+    by_tag: dict[str, list[_Cell]] = {}
+    for cell in ordered:
+        by_agent.setdefault(cell.agent, []).append(cell)
+        by_case.setdefault(cell.case, []).append(cell)
+        for tag in cell.tags:
+            by_tag.setdefault(tag, []).append(cell)
+    return Figures(
+        threshold,
+        _group("suite", "", ordered, threshold),
+        groups("agent", by_agent),
+        groups("case", by_case),
+        groups("tag", by_tag),
+        tuple(_group("cell", f"{cell.case} · {cell.agent}", [cell], threshold) for cell in ordered),
+    )
+
+
+def natural(name: str) -> tuple[tuple[int, str], ...]:
+    """Sort key that puts `task 2` before `task 10`."""
+    parts = re.split(r"([0-9]{1,18})", name)
+    return tuple((int(part), "") if i % 2 else (-1, part) for i, part in enumerate(parts))
+
+
+class _Cell:
+    """What is kept of the runs of one case by one agent."""
+
+    # fmt: off
+    __slots__ = (
+        "agent", "case", "excluded", "highs", "lows", "rounds", "scores", "seconds", "stops", "tags", "target_errors",
+        "usage",
+    )
+    # fmt: on
+
+    def __init__(self, case: str, agent: str) -> None:
+        self.case, self.agent = case, agent
+        self.scores, self.lows, self.highs = array("d"), array("d"), array("d")
+        self.tags: dict[str, None] = {}
+        self.excluded: dict[str, int] = {}
+        self.stops: dict[str, int] = {}
+        self.usage: dict[str, Usage] = {}
+        self.target_errors = self.rounds = 0
+        self.seconds = 0.0
+
+    def add(self, record: RunRecord) -> None:
+        scored = score_of(record)
+        if scored is None:
+            why = UNSCORED if record.outcome.counts else record.outcome.value
+            self.excluded[why] = self.excluded.get(why, 0) + 1
+        else:
+            self.scores.append(scored[0])
+            self.lows.append(scored[1])
+            self.highs.append(scored[2])
+            self.target_errors += record.outcome.value == "target_error"
+        stop = record.stop.value if record.stop else NOT_TOLD
+        self.stops[stop] = self.stops.get(stop, 0) + 1
+        self.tags.update(dict.fromkeys(record.tags))
+        for role, used in record.usage.items():
+            self.usage[role] = self.usage.get(role, NO_USAGE) + used
+        self.seconds += record.timing.seconds
+        self.rounds += record.rounds
+
+    def passed(self, threshold: float) -> int:
+        return sum(passes(low, threshold) for low in self.lows)
+
+
+def _group(kind: Kind, name: str, cells: Sequence[_Cell], threshold: float) -> Group:
+    counted = [(cell, cell.passed(threshold), len(cell.scores)) for cell in cells if cell.scores]
+    excluded: Counter[str] = Counter()
+    stops: Counter[str] = Counter()
+    usage: dict[str, Usage] = {}
+    for cell in cells:
+        excluded.update(cell.excluded)
+        stops.update(cell.stops)
+        for role, used in cell.usage.items():
+            usage[role] = usage.get(role, NO_USAGE) + used
+    runs = sum(n for _, _, n in counted)
+    everything = runs + excluded.total()
+    passed = sum(c for _, c, _ in counted)
+    with_runs = {cell.case for cell, _, _ in counted}
+    flaky = {cell.case for cell, c, n in counted if 0 < c < n}
+    cost = _cost(usage)
+    tokens = sum(used.input_tokens + used.output_tokens for used in usage.values())
+    seconds = sum(cell.seconds for cell in cells)
+    most = min((n for _, _, n in counted), default=0)
+    one = cells[0] if kind in ("case", "cell") else None
+    return Group(
+        kind,
+        name,
+        name if kind == "agent" else one.agent if one and kind == "cell" else None,
+        one.case if one else None,
+        tuple(dict.fromkeys(tag for cell in cells for tag in cell.tags)) if one else (),
+        len(with_runs),
+        len({cell.case for cell in cells} - with_runs),
+        runs,
+        dict(excluded),
+        sum(cell.target_errors for cell in cells),
+        sum(sum(cell.scores) for cell in cells) / runs if runs else None,
+        _mean_interval(counted) if runs else None,
+        sum(sum(cell.lows) for cell in cells) / runs if runs else None,
+        sum(sum(cell.highs) for cell in cells) / runs if runs else None,
+        passed,
+        passed / runs if runs else None,
+        _rate_interval(counted) if runs else None,
+        {k: sum(pass_at_k(n, c, k) for _, c, n in counted) / len(counted) for k in range(1, most + 1)},
+        {k: sum(pass_hat_k(n, c, k) for _, c, n in counted) / len(counted) for k in range(1, most + 1)},
+        bool(flaky),
+        len(flaky),
+        usage,
+        cost,
+        cost / everything if cost is not None and everything else None,
+        tokens,
+        tokens / everything if everything else None,
+        seconds,
+        seconds / everything if everything else None,
+        sum(cell.rounds for cell in cells),
+        dict(stops),
+    )
+
+
+def _cost(usage: Mapping[str, Usage]) -> float | None:
+    total = 0.0
+    for used in usage.values():
+        if used.cost is None:
+            return None
+        total += used.cost
+    return total
+
+
+def _mean_interval(counted: Sequence[tuple[_Cell, int, int]]) -> Interval:
+    sums: dict[str, tuple[float, int]] = {}
+    for cell, _, n in counted:
+        total, count = sums.get(cell.case, (0.0, 0))
+        sums[cell.case] = total + sum(cell.scores), count + n
+    if len(sums) > 1:
+        return clustered_mean_interval(list(sums.values()))
+    return mean_interval([score for cell, _, _ in counted for score in cell.scores])
+
+
+def _rate_interval(counted: Sequence[tuple[_Cell, int, int]]) -> Interval:
+    sums: dict[str, tuple[int, int]] = {}
+    for cell, c, n in counted:
+        successes, count = sums.get(cell.case, (0, 0))
+        sums[cell.case] = successes + c, count + n
+    if len(sums) > 1:
+        return clustered_wilson(list(sums.values()))
+    return wilson(*next(iter(sums.values())))
