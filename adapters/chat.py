@@ -55,13 +55,15 @@ class ChatAgent(VirtualUser):
 
         async def call() -> Any:
             completion = await self._client.chat.completions.create(model=self.model, messages=messages)  # type: ignore[arg-type]
-            return completion.choices[0].message, completion.usage
+            message = completion.choices[0].message
+            return message, message.content or "", completion.usage
 
         try:
-            answer, tokens = await with_retries(call, self._policy, retried)
+            answer, text, tokens = await with_retries(call, self._policy, retried)
         except (ModelError, ModelAnswerError) as error:
             raise AgentError(f"the agent's endpoint failed: {error}") from error
-        text = answer.content or ""
+        if not isinstance(text, str):
+            raise AgentError(f"the agent's endpoint answered with {type(text).__name__} instead of text")
         steps = self._steps(answer)
         if not text and not steps:
             refusal = getattr(answer, "refusal", None)
@@ -98,8 +100,8 @@ class ChatAgent(VirtualUser):
         details = getattr(tokens, "prompt_tokens_details", None)
         cached = getattr(details, "cached_tokens", None) or 0
         hidden = getattr(getattr(tokens, "completion_tokens_details", None), "reasoning_tokens", None) or 0
-        cost = price(self.model, tokens.prompt_tokens, tokens.completion_tokens, cached)
-        return Usage(tokens.prompt_tokens, tokens.completion_tokens, cached, hidden, 1, retries, cost)
+        given, made = getattr(tokens, "prompt_tokens", None) or 0, getattr(tokens, "completion_tokens", None) or 0
+        return Usage(given, made, cached, hidden, 1, retries, price(self.model, given, made, cached))
 
 
 def _arguments(text: str | None) -> Any:
@@ -113,6 +115,7 @@ def _key_for(url: str) -> str:
     if key := os.environ.get("VIVA_AGENT_API_KEY"):
         return key
     own = urlsplit(os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1")
-    if urlsplit(url).netloc == own.netloc:
+    asked = urlsplit(url)
+    if (asked.scheme, asked.netloc) == (own.scheme, own.netloc):
         return os.environ.get("OPENAI_API_KEY") or "none"
     return "none"

@@ -9,9 +9,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import urlsplit
 
+from adapters.calls import describe
 from adapters.errors import SetupError
-from adapters.session import AgentFactory, check_factory, describe
+from adapters.fit import AgentFactory, check_factory
 
 FORMS = "package.module:Class, path/to/file.py:Class, or http(s)://host/v1#model"
 
@@ -131,6 +133,16 @@ def _chat_agent(spec: str) -> Agent:
     url, _, model = spec.partition("#")
     if not model:
         raise SetupError(f"{spec!r} does not name a model; write {url}#MODEL.")
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise SetupError(f"{spec!r} is not an address: {error}.") from error
+    if not host:
+        raise SetupError(f"{spec!r} names no host; write http://HOST/v1#MODEL.")
+    if "@" in parts.netloc:
+        # The SPEC is printed and recorded.
+        raise SetupError("an agent's address must not hold a password or key; set VIVA_AGENT_API_KEY instead.")
     from adapters.chat import ChatAgent
 
     return Agent(spec, model, type("ChatAgent", (ChatAgent,), {"url": url, "model": model}))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
+import warnings
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +16,11 @@ import yaml
 from autogen_core import CancellationToken
 from autogen_core.models import ChatCompletionClient, CreateResult, LLMMessage, ModelInfo, RequestUsage
 from autogen_core.tools import Tool, ToolSchema
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from adapters.errors import SetupError
+from adapters.errors import ModelAnswerError, SetupError
 from adapters.prices import price
+from adapters.redact import SECRET_NAMES, keep_secret, redact
 from adapters.retry import RetryPolicy, with_retries
 from records.transcript import NO_USAGE, Usage
 
@@ -30,11 +33,17 @@ UNKNOWN_MODEL = ModelInfo(
     structured_output=True,
     multiple_system_messages=True,
 )
+MODEL_CALLS = 64
+"""Calls to one provider that are under way at once, if nothing else is said."""
 CALL_SECONDS = 300.0
 """Longest wait for one answer of a model."""
 
 # AutoGen logs every call with its whole prompt at INFO; it must not surface through an application's root logger.
 logging.getLogger("autogen_core").setLevel(logging.WARNING)
+# AutoGen dumps each structured answer for that log, and pydantic warns of the openai package's generic type.
+warnings.filterwarnings(
+    "ignore", message=r"(?s)Pydantic serializer warnings:.*field_name='parsed'", category=UserWarning
+)
 
 
 @dataclass(slots=True)
@@ -43,6 +52,8 @@ class Traits:
 
     structured: bool
     """Whether it takes a schema for its answers; False once it has refused one."""
+    places: asyncio.Semaphore
+    """Calls that may be under way at once."""
 
 
 class Model(ChatCompletionClient):
@@ -63,7 +74,9 @@ class Model(ChatCompletionClient):
         self.client = client
         self.name = name
         self.policy = policy or RetryPolicy.from_environment()
-        self.traits = traits or Traits(structured=bool(client.model_info.get("structured_output", False)))
+        self.traits = traits or Traits(
+            bool(client.model_info.get("structured_output", False)), asyncio.Semaphore(MODEL_CALLS)
+        )
         self.usage = NO_USAGE
 
     def for_run(self) -> Model:
@@ -93,14 +106,15 @@ class Model(ChatCompletionClient):
             retries += 1
 
         async def call() -> CreateResult:
-            return await self.client.create(
-                messages,
-                tools=tools,
-                tool_choice=tool_choice,
-                json_output=json_output,
-                extra_create_args=extra_create_args,
-                cancellation_token=cancellation_token,
-            )
+            async with self.traits.places:
+                return await self.client.create(
+                    messages,
+                    tools=tools,
+                    tool_choice=tool_choice,
+                    json_output=json_output,
+                    extra_create_args=extra_create_args,
+                    cancellation_token=cancellation_token,
+                )
 
         try:
             result = await with_retries(call, self.policy, retried)
@@ -108,6 +122,12 @@ class Model(ChatCompletionClient):
             self.usage += Usage(retries=retries)
             raise
         self.usage += self._usage_of(result, retries)
+        if not tools and not isinstance(result.content, str):
+            raise ModelAnswerError("the model called a tool, and it was given none")
+        if result.finish_reason == "length":
+            raise ModelAnswerError("the answer was cut off at the model's token limit")
+        if result.finish_reason == "content_filter":
+            raise ModelAnswerError("the provider's content filter withheld the answer")
         return result
 
     def _usage_of(self, result: CreateResult, retries: int) -> Usage:
@@ -160,22 +180,28 @@ class Model(ChatCompletionClient):
         return self.client.model_info
 
 
-def make_model(spec: str, *, policy: RetryPolicy | None = None) -> Model:
+def make_model(spec: str, *, policy: RetryPolicy | None = None, calls: int = MODEL_CALLS) -> Model:
     """Make a model client.
 
     Args:
         spec: `openai:NAME` (key from `OPENAI_API_KEY`, address from `OPENAI_BASE_URL` if set), or the path of a JSON or
             YAML file with an AutoGen component configuration (`provider`, `config`), for any provider it reaches.
         policy: Replaces the retry policy.
+        calls: Calls under way at once, at most.
 
     Raises:
         SetupError: the SPEC, the key or the file is not right.
     """
     kind, colon, name = spec.partition(":")
     if kind == "openai" and colon and name:
-        return Model(_openai(name), name, policy)
-    if spec.endswith((".json", ".yaml", ".yml")):
-        return _from_file(Path(spec), policy)
+        model = Model(_openai(name), name, policy)
+    elif spec.endswith((".json", ".yaml", ".yml")):
+        model = _from_file(Path(spec), policy)
+    else:
+        model = None
+    if model is not None:
+        model.traits.places = asyncio.Semaphore(calls)
+        return model
     raise SetupError(
         f"{spec!r} is not a model; write openai:NAME, or the path of a JSON or YAML file with an AutoGen component."
     )
@@ -207,10 +233,13 @@ def _from_file(path: Path, policy: RetryPolicy | None) -> Model:
         text = path.read_text(encoding="utf-8")
         data = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
     except (OSError, ValueError, yaml.YAMLError) as error:
-        raise SetupError(f"the model file {path} cannot be read: {error}") from error
-    if not isinstance(data, dict) or "provider" not in data:
+        raise SetupError(f"the model file {path} cannot be read: {_without_content(error)}") from error
+    if not isinstance(data, dict) or not isinstance(data.get("provider"), str):
         raise SetupError(f"{path} is not an AutoGen component: it needs the keys 'provider' and 'config'.")
-    config = data.setdefault("config", {})
+    config = data["config"] = data.get("config") or {}
+    if not isinstance(config, dict):
+        raise SetupError(f"{path} is not an AutoGen component: its 'config' is not a mapping.")
+    _keep_secrets(config)
     if ".openai." in str(data["provider"]) or "OpenAI" in str(data["provider"]):
         # Retries are one policy's job; the SDK's own would multiply them and hide them from the record.
         config["max_retries"] = 0
@@ -218,9 +247,35 @@ def _from_file(path: Path, policy: RetryPolicy | None) -> Model:
     try:
         client = ChatCompletionClient.load_component(data)
     except Exception as error:
-        raise SetupError(f"AutoGen cannot make a model from {path}: {error}") from error
+        raise SetupError(f"AutoGen cannot make a model from {path}: {_without_content(error)}") from error
     return Model(client, str(config.get("model") or data["provider"]), policy)
 
 
+def _keep_secrets(config: Mapping[str, Any]) -> None:
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            _keep_secrets(value)
+        elif isinstance(value, str) and SECRET_NAMES.search(str(name)):
+            keep_secret(value)
+
+
+def _without_content(error: Exception) -> str:
+    """What is wrong with a model file, without quoting it: keys may stand in it."""
+    if isinstance(error, yaml.MarkedYAMLError):
+        line = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        return f"{error.problem or 'not YAML'}{line}"
+    if isinstance(error, ValidationError):
+        faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors(include_input=False)]
+        return redact("; ".join(faults))
+    return redact(" ".join(str(error).split()))[:300]
+
+
 def _call_seconds() -> float:
-    return float(os.environ.get("VIVA_MODEL_SECONDS", CALL_SECONDS))
+    text = os.environ.get("VIVA_MODEL_SECONDS") or CALL_SECONDS
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise SetupError(f"VIVA_MODEL_SECONDS must be a number of seconds above 0, not {text!r}.")
+    return seconds

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,10 +13,9 @@ from typing import Any, TypeVar
 import tenacity
 
 from adapters.errors import ModelAnswerError, ModelError, SetupError
+from adapters.redact import redact
 
 T = TypeVar("T")
-
-SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +187,3 @@ def explain(error: BaseException) -> str:
     if status is None and isinstance(error, json.JSONDecodeError | AttributeError | TypeError):
         return f"the provider's response is not the protocol's ({name}: {text})"
     return f"{name}: {text}"
-
-
-def redact(text: str) -> str:
-    """Take the values of secret environment variables out of a text."""
-    for name, value in os.environ.items():
-        if len(value) >= 6 and SECRET_NAMES.search(name) and value in text:
-            text = text.replace(value, f"[{name}]")
-    return text

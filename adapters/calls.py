@@ -1,0 +1,109 @@
+"""Calls code that is not Viva's own: no longer than agreed, and whatever it raises stops nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from adapters.redact import redact
+from records.text import storable
+
+HEED_SECONDS = 1.0
+"""How long a task that was cancelled has to end."""
+ERROR_SHOWN = 4000
+"""Characters of an exception's text that the transcript keeps."""
+
+
+class TimeoutLeft(Exception):
+    """`within` ran out of time. A class of its own, so that an agent's TimeoutError stays the agent's."""
+
+
+def called(function: Callable[[], Any]) -> Any:
+    """What `function` returns; whatever it raises comes as an Exception, and stops no event loop.
+
+    Raises:
+        Exception: its own, or RuntimeError in place of SystemExit, KeyboardInterrupt or CancelledError.
+    """
+    try:
+        return function()
+    except Exception:
+        raise
+    except BaseException as error:
+        raise RuntimeError(describe(error)) from error
+
+
+async def guarded(work: Awaitable[Any]) -> Any:
+    """The same for something awaitable. Cancellation passes, so that it can be stopped."""
+    try:
+        return await work
+    except (Exception, asyncio.CancelledError):
+        raise
+    except BaseException as error:
+        raise RuntimeError(describe(error)) from error
+
+
+async def within(seconds: float, work: Awaitable[Any], *, leave: bool = False) -> Any:
+    """Await `work`, but no longer than `seconds`; what does not heed its cancellation is left behind.
+
+    Args:
+        seconds: The limit.
+        work: What to wait for.
+        leave: `work` is known to be cancellable at once, so no task is spent on it.
+
+    Raises:
+        TimeoutLeft: the time was up.
+        RuntimeError: the work cancelled itself.
+    """
+    if leave:
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                return await work
+        except TimeoutError:
+            if limit.expired():
+                raise TimeoutLeft from None
+            raise
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait((task,), timeout=seconds)
+    except asyncio.CancelledError:
+        task.cancel()
+        task.add_done_callback(_forget)
+        raise
+    if not task.done():
+        task.cancel()
+        task.add_done_callback(_forget)
+        raise TimeoutLeft
+    if task.cancelled():
+        raise RuntimeError("it cancelled its own task")
+    return task.result()
+
+
+async def abandon(tasks: Iterable[asyncio.Future[Any]]) -> None:
+    """Give cancelled tasks a moment; one that does not heed it is struck off, or the loop's end would wait for it.
+
+    See https://docs.python.org/3/library/asyncio-extending.html#task-lifetime-support.
+    """
+    for task in tasks:
+        if not isinstance(task, asyncio.Task) or task.done():
+            continue
+        await asyncio.wait((task,), timeout=HEED_SECONDS)
+        if not task.done():
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+            asyncio._unregister_task(task)
+
+
+def describe(error: BaseException) -> str:
+    """An exception in words, as the transcript shows it: without secrets, and not without end."""
+    try:
+        text = redact(storable(str(error))).strip()
+    except Exception:  # its own __str__ failed
+        text = "(its text cannot be shown)"
+    if len(text) > ERROR_SHOWN:
+        text = f"{text[:ERROR_SHOWN]}… [{len(text) - ERROR_SHOWN:,} more characters]"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _forget(task: asyncio.Future[Any]) -> None:
+    if not task.cancelled():
+        task.exception()

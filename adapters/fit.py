@@ -1,0 +1,126 @@
+"""What an adapter must look like, and what it is given: one method to speak to it, and arguments by name."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from adapters.errors import AgentError, SetupError
+from adapters.virtual_user import VirtualUser
+from records.text import storable
+from records.transcript import Reply, Step, Usage
+
+T = TypeVar("T")
+
+AgentFactory = Callable[..., Any]
+"""What a SPEC loads to: a VirtualUser class, or anything that makes an object with its methods."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentArguments:
+    """What an adapter is constructed with."""
+
+    task_description: str
+    app_dir: str | None = None
+    config_var: Mapping[str, Any] | None = None
+    workspace: Path | None = None
+    verbose: bool = False
+
+
+def check_factory(factory: Any) -> None:
+    """See that a class has the one method that it needs, of its own. What a function makes is seen once it is made.
+
+    Raises:
+        SetupError: it has not.
+    """
+    if isinstance(factory, type) or not callable(factory):
+        check_agent(factory)
+
+
+def check_agent(agent: Any) -> None:
+    """The same for an object.
+
+    Raises:
+        SetupError: it cannot be spoken to.
+    """
+    method = getattr(agent, "get_reply_from_agent", None)
+    if not callable(method) or getattr(method, "__func__", method) is VirtualUser.get_reply_from_agent:
+        name = agent.__name__ if isinstance(agent, type) else type(agent).__name__
+        raise SetupError(
+            f"{name} has no get_reply_from_agent(message) method, so it cannot be examined. "
+            "See docs/write-an-adapter.md."
+        )
+
+
+def arguments_for(factory: AgentFactory, arguments: AgentArguments) -> dict[str, Any]:
+    offered: dict[str, Any] = {
+        "task_description": arguments.task_description,
+        "app_dir": arguments.app_dir,
+        "config_var": arguments.config_var,
+        "workspace": arguments.workspace,
+    }
+    try:
+        parameters = inspect.signature(factory).parameters.values()
+    except (TypeError, ValueError):
+        return {"task_description": arguments.task_description}
+    named = {item.name for item in parameters if item.kind in (item.POSITIONAL_OR_KEYWORD, item.KEYWORD_ONLY)}
+    if any(item.kind is item.VAR_KEYWORD for item in parameters):
+        named |= offered.keys() - {"workspace"}
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    wanted = [item.name for item in parameters if item.default is item.empty and item.kind not in variable]
+    if unknown := [name for name in wanted if name not in offered or name not in named]:
+        raise SetupError(
+            f"{getattr(factory, '__name__', factory)} wants {', '.join(unknown)} when it is constructed; an adapter is "
+            f"given {', '.join(offered)}, by name. See docs/write-an-adapter.md."
+        )
+    return {name: value for name, value in offered.items() if name in named}
+
+
+def workspace_of(agent: Any, ours: Path | None) -> Path | None:
+    """The adapter's own folder, or else ours, which it is then told."""
+    folder = getattr(agent, "workspace", None)
+    if folder is not None:
+        return Path(folder)
+    if ours is not None:
+        with contextlib.suppress(AttributeError):  # an object with fixed attributes has no use for it
+            agent.workspace = ours
+    return ours
+
+
+def takes_verbose(method: Callable[..., Any]) -> bool:
+    try:
+        return "verbose" in inspect.signature(method).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def as_reply(answer: object) -> Reply:
+    """What an adapter returned, as a Reply with text that can be stored.
+
+    Raises:
+        AgentError: it is neither text nor a Reply.
+    """
+    if isinstance(answer, str):
+        return Reply(storable(answer))
+    if not isinstance(answer, Reply):
+        raise AgentError(f"get_reply_from_agent returned {type(answer).__name__}, not text or a Reply")
+    if not isinstance(answer.text, str):
+        raise AgentError(f"get_reply_from_agent returned a Reply whose text is {type(answer.text).__name__}, not text")
+    if not isinstance(answer.usage, Usage):
+        raise AgentError(f"get_reply_from_agent returned a Reply whose usage is {type(answer.usage).__name__}")
+    steps = _all(Step, answer.steps, "steps")
+    images = _all(str, answer.images, "images")
+    text = storable(answer.text)
+    if text is answer.text and steps is answer.steps and images is answer.images:
+        return answer
+    return replace(answer, text=text, steps=steps, images=images)
+
+
+def _all(kind: type[T], items: Any, what: str) -> tuple[T, ...]:
+    if not isinstance(items, list | tuple) or not all(isinstance(item, kind) for item in items):
+        raise AgentError(f"get_reply_from_agent returned a Reply whose {what} are not a list of {kind.__name__}")
+    return items if isinstance(items, tuple) else tuple(items)
