@@ -56,7 +56,7 @@ async def judge_again(
         broken = transcript.stop is StopReason.EXAMINER_ERROR
         insights = () if broken else tuple([await each.evaluate(transcript, context) for each in evaluators])
         setting = change(replace(stored.setting, workspace=_from(journal.folder, workspace)))
-        journal.copy_lines(stored.lines)
+        journal.copy_lines(stored.lines, stored.folder)
         journal.append("setting", stored.id, stored.attempt, setting)
         for insight in insights:
             journal.append("insight", stored.id, stored.attempt, insight)

@@ -1,17 +1,23 @@
-"""Turns records into JSON bytes and back, leniently in reading: unknown fields are ignored, missing ones defaulted."""
+"""Turns records into JSON bytes and back, leniently: whatever was put into a record can be written, and read again."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import math
+from collections.abc import Mapping, Set
+from enum import Enum
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails, to_jsonable_python
 
 from records.text import storable
 
 T = TypeVar("T")
 
+MAX_DEPTH = 100
+"""Levels of lists and mappings that a record keeps of an object that pydantic refuses; deeper is words."""
 
 _ADAPTERS: dict[type, TypeAdapter[Any]] = {}
 
@@ -24,38 +30,120 @@ def _adapter(kind: type) -> TypeAdapter[Any]:
 
 
 def encode(value: object) -> bytes:
-    """One line of JSON, fields at their default left out."""
+    """One line of JSON, fields at their default left out. Infinite numbers and NaN become null, as JSON has none."""
+    adapter = _adapter(type(value))
     try:
-        return _adapter(type(value)).dump_json(value, exclude_defaults=True)
-    except PydanticSerializationError:
-        return json.dumps(_plain(value)).encode()
+        return adapter.dump_json(value, exclude_defaults=True, warnings="error")
+    except Exception:
+        # Lone surrogates, objects that JSON does not know or that raise when looked at, fields of the wrong type: an
+        # adapter may put anything into a Step, and a round must not be lost for it.
+        plain = _plain(value)
+        try:
+            adapter.validate_python(plain)
+        except ValidationError as error:
+            for fault in error.errors(include_url=False, include_context=False):
+                _mend(plain, fault)
+        return json.dumps(plain).encode()
 
 
 def to_plain(value: object) -> Any:
     """The same as `encode`, as dicts, lists and strings."""
-    return json.loads(encode(value))
+    return loads(encode(value))
+
+
+def loads(line: bytes) -> Any:
+    """What a line of JSON says; a whole number of more digits than Python reads stays text.
+
+    Raises:
+        ValueError: it is not JSON in UTF-8.
+        RecursionError: it is nested too deeply.
+    """
+    # Decoded here: json would guess UTF-16 or UTF-32 from NUL bytes.
+    text = line.decode("utf-8")
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        return json.loads(text, parse_int=lambda digits: int(digits) if len(digits) <= 4000 else digits)
 
 
 def decode(kind: type[T], data: Any) -> T:
-    """Build a record from what `json.loads` gave.
+    """Build a record from what `json.loads` gave: unknown fields are ignored, missing ones and stray nulls defaulted.
 
     Raises:
         ValueError: the data does not have the shape of `kind`.
     """
-    return _adapter(kind).validate_python(data)  # type: ignore[no-any-return]
+    adapter = _adapter(kind)
+    try:
+        return adapter.validate_python(data)  # type: ignore[no-any-return]
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_context=False)
+        if any(fault["input"] is not None or fault["type"] == "missing" for fault in faults):
+            raise
+        for fault in faults:
+            _mend(data, fault)
+    return adapter.validate_python(data)  # type: ignore[no-any-return]
 
 
-def _plain(value: object) -> Any:
-    """For what pydantic refuses: lone surrogates, and objects in `attributes` that JSON does not know."""
-    dumped = _adapter(type(value)).dump_python(value, exclude_defaults=True)
-    return _clean(dumped)
+def _mend(data: Any, fault: ErrorDetails) -> None:
+    """Change the value that pydantic refused into one of the right type, or leave it out for the default."""
+    *parents, last = fault["loc"] or ("",)
+    try:
+        for part in parents:
+            data = data[part]
+        if fault["type"] == "string_type" and data[last] is not None:
+            data[last] = json.dumps(data[last])
+        else:
+            del data[last]
+    except (KeyError, IndexError, TypeError):
+        return
 
 
-def _clean(value: Any) -> Any:
+def _plain(value: Any, depth: int = 0) -> Any:
+    """What is left of any object as JSON; never raises."""
+    if isinstance(value, Enum):
+        value = value.value
     if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, dict):
-        return {storable(str(key)): _clean(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(item) for item in value]
-    return to_jsonable_python(value, fallback=lambda item: storable(repr(item)))
+        return storable(str(value))
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int):
+        # Python reads no decimal numbers of more than 4,300 digits.
+        return int(value) if abs(value) < 10**4000 else hex(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if depth >= MAX_DEPTH:
+        return _words(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _fields(value, depth)
+    try:
+        if isinstance(value, Mapping):
+            return {_key(key): _plain(item, depth + 1) for key, item in value.items()}
+        if isinstance(value, list | tuple | Set):
+            return [_plain(item, depth + 1) for item in value]
+        return _plain(to_jsonable_python(value, fallback=_words), depth + 1)
+    except Exception:
+        return _words(value)
+
+
+def _fields(value: Any, depth: int) -> dict[str, Any]:
+    shown = {}
+    for field in dataclasses.fields(value):
+        item = getattr(value, field.name, None)
+        if item is not field.default:
+            shown[field.name] = _plain(item, depth + 1)
+    return shown
+
+
+def _key(key: object) -> str:
+    return storable(key) if isinstance(key, str) else str(_plain(key, MAX_DEPTH))
+
+
+def _words(value: object) -> str:
+    try:
+        return storable(repr(value))[:1000]
+    except Exception:
+        return f"<{type(value).__name__}>"

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from records.codec import encode
-from records.text import slug, storable
+from records.codec import encode, loads
+from records.spill import cut_texts, spilled_files
+from records.text import slug
 
 FORMAT = 1
 FILE = "journal.jsonl"
-TEXT_LIMIT = 64 * 1024
-"""Characters of one text that a line holds; a longer one is kept whole in `texts/` and cut in the line."""
 LINE_LIMIT = 256 * 1024
 """Bytes beyond which a line's texts are looked at one by one."""
+HEAD = re.compile(rb'\{"v":1,"event":"([a-z]+)","run":"([ !#-\[\]-~]+)","attempt":\d+,"data":\{')
+"""The head of a line as this version writes it: tells kind and run without parsing the rest. Other lines are parsed."""
 
 
 class JournalError(Exception):
@@ -76,8 +79,9 @@ class Journal:
             folder.mkdir(parents=True, exist_ok=True)
             self._fd = os.open(folder / FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
+            reason = "it is a file, not a folder" if folder.is_file() else error.strerror
             raise JournalError(
-                f"cannot write a journal in {folder}: {error.strerror}. Choose another folder with --out."
+                f"cannot write a journal in {folder}: {reason}. Choose another folder with --out."
             ) from error
         self._heads: dict[tuple[str, str, int], bytes] = {}
 
@@ -96,16 +100,25 @@ class Journal:
             self._heads[(kind, run, attempt)] = head
         body = encode(value)
         if len(body) > LINE_LIMIT:
-            body = self._spill(body)
+            body = json.dumps(cut_texts(loads(body), self.keep)).encode()
         self._write(head + body + b"}\n")
         if kind == "run":
             for event in ("setting", "round", "transcript", "insight", "run"):
                 self._heads.pop((event, run, attempt), None)
 
-    def copy_lines(self, lines: bytes) -> None:
-        """Append lines taken from another journal as they are."""
-        if lines:
-            self._write(b"\n" + lines)
+    def copy_lines(self, lines: bytes, source: Path) -> None:
+        """Append lines taken from the journal in the folder `source` as they are, with the long texts they name.
+
+        Raises:
+            JournalError: the disk did not take it.
+        """
+        if not lines:
+            return
+        for line in lines.splitlines():
+            if b'"_texts"' in line and (event := parse(line)) is not None:
+                for name, content in spilled_files(source, event.data):
+                    self.keep(name, content)
+        self._write(b"\n" + lines)
 
     def keep(self, name: str, content: bytes) -> None:
         """Keep a file beside the journal under a name made from its content; writing it twice is free.
@@ -119,9 +132,15 @@ class Journal:
         part = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(content)
+            with part.open("wb") as file:
+                file.write(content)
+                file.flush()
+                # Renamed before its content reached the disk, it could survive a power cut as an empty file.
+                os.fsync(file.fileno())
             part.replace(path)
         except OSError as error:
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
             raise JournalError(f"cannot write {path}: {error.strerror}") from error
 
     def sync(self) -> None:
@@ -153,28 +172,6 @@ class Journal:
         if written != len(data):
             raise JournalError(f"the journal in {self.folder} took {written} of {len(data)} bytes: is the disk full?")
 
-    def _spill(self, body: bytes) -> bytes:
-        data = json.loads(body)
-        spilled: dict[str, str] = {}
-
-        def cut(value: Any, path: str) -> Any:
-            if isinstance(value, str) and len(value) > TEXT_LIMIT:
-                content = storable(value).encode()
-                name = f"texts/{hashlib.sha256(content).hexdigest()}.txt"
-                self.keep(name, content)
-                spilled[path] = name
-                return f"{value[:TEXT_LIMIT]}… [cut here: {len(value):,} characters, whole in {name}]"
-            if isinstance(value, dict):
-                return {key: cut(item, f"{path}/{_escape(key)}") for key, item in value.items()}
-            if isinstance(value, list):
-                return [cut(item, f"{path}/{index}") for index, item in enumerate(value)]
-            return value
-
-        data = cut(data, "")
-        if spilled:
-            data["_texts"] = spilled
-        return json.dumps(data).encode()
-
 
 def scan(folder: Path, damage: Damage | None = None, *, kinds: frozenset[str] | None = None) -> Iterator[Event]:
     """Read the events of a journal one by one, in order, in constant memory.
@@ -182,17 +179,16 @@ def scan(folder: Path, damage: Damage | None = None, *, kinds: frozenset[str] | 
     Args:
         folder: The journal's folder.
         damage: Counts the lines that had to be skipped.
-        kinds: Only these kinds of event; others are not even parsed.
+        kinds: Only these kinds of event; others are not even parsed, so tears behind their heads go uncounted.
 
     Raises:
         JournalError: there is no journal, or it cannot be read.
     """
-    wanted = None if kinds is None else tuple(_mark(kind) for kind in kinds)
     for number, _, line in raw_lines(folder):
-        if wanted is not None and not line[:64].startswith(wanted):
+        if kinds is not None and (head := HEAD.match(line)) is not None and head[1].decode() not in kinds:
             continue
         event = parse(line, number, damage)
-        if event is not None:
+        if event is not None and (kinds is None or event.kind in kinds):
             yield event
 
 
@@ -207,13 +203,15 @@ def raw_lines(folder: Path) -> Iterator[tuple[int, int, bytes]]:
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
-                if len(line) > 1:
+                if line != b"\n":
                     yield number, offset, line
                 offset += len(line)
     except FileNotFoundError:
         raise JournalError(
             f"{folder} is not a journal: it has no {FILE}. Journals lie under runs/ unless --out said otherwise."
         ) from None
+    except NotADirectoryError:
+        raise JournalError(f"{folder} is a file; a journal is the folder around its {FILE}.") from None
     except OSError as error:
         raise JournalError(f"cannot read {path}: {error.strerror}") from error
 
@@ -221,48 +219,19 @@ def raw_lines(folder: Path) -> Iterator[tuple[int, int, bytes]]:
 def parse(line: bytes, number: int = 0, damage: Damage | None = None) -> Event | None:
     """One event, or None for a torn line or one of a newer format, which is counted in `damage`."""
     try:
-        raw = json.loads(line)
-        version, kind, run, attempt, data = raw["v"], raw["event"], raw["run"], raw["attempt"], raw["data"]
-        sound = isinstance(version, int) and isinstance(kind, str) and isinstance(run, str)
-        sound = sound and isinstance(attempt, int) and isinstance(data, dict)
+        raw = loads(line)
+        version = raw["v"]
+        newer = type(version) is int and version > FORMAT
+        sound = newer or _sound(version, raw["event"], raw["run"], raw["attempt"], raw["data"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        sound = False
-    if not sound:
+        newer = sound = False
+    if newer or not sound:
         if damage is not None:
-            damage.add(number)
+            damage.add(number, newer=newer)
         return None
-    if version > FORMAT:
-        if damage is not None:
-            damage.add(number, newer=True)
-        return None
-    return Event(kind, run, attempt, data)
+    return Event(raw["event"], raw["run"], raw["attempt"], raw["data"])
 
 
-def restore_texts(folder: Path, data: dict[str, Any]) -> dict[str, Any]:
-    """Put the texts that were too long for a line back into its data. A lost file leaves the cut text standing."""
-    for path, name in data.pop("_texts", {}).items():
-        place: Any = data
-        *parents, last = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
-        try:
-            text = _inside(folder, name).read_text(encoding="utf-8")
-            for part in parents:
-                place = place[int(part) if isinstance(place, list) else part]
-            place[int(last) if isinstance(place, list) else last] = text
-        except (OSError, KeyError, IndexError, ValueError, TypeError):
-            continue
-    return data
-
-
-def _inside(folder: Path, name: str) -> Path:
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder.resolve()):
-        raise ValueError(f"{name} lies outside the journal")
-    return path
-
-
-def _mark(kind: str) -> bytes:
-    return f'{{"v":{FORMAT},"event":{json.dumps(kind)},'.encode()
-
-
-def _escape(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")
+def _sound(version: object, kind: object, run: object, attempt: object, data: object) -> bool:
+    right = type(version) is int and isinstance(kind, str) and isinstance(run, str)
+    return right and type(attempt) is int and isinstance(data, dict)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from records.codec import decode
-from records.journal import Damage, Event, JournalError, parse, raw_lines, restore_texts, scan
+from records.journal import HEAD, Damage, Event, JournalError, parse, raw_lines, scan
 from records.run import RunRecord, Setting
+from records.spill import restore_texts
 from records.transcript import Round, StopReason, Transcript
 from records.verdict import Insight
-
-# The head of a line as this version writes it: tells the run without parsing the rest. Names with escapes are parsed.
-_HEAD = re.compile(rb'\{"v":1,"event":"[a-z]+","run":"([^"\\]+)","attempt":\d+,"data":\{')
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +69,15 @@ def read_runs(
     Raises:
         JournalError: there is no journal, or no such run in it.
     """
-    last = _last_lines(folder, run)
+    last, end = _last_lines(folder, run)
     if run is not None and run not in last:
-        raise JournalError(f"{folder} holds no run {run!r}.{_known(last if last else _last_lines(folder, None))}")
+        raise JournalError(f"{folder} holds no run {run!r}.{_known(_last_lines(folder, None)[0])}")
     open_runs: dict[str, _Gathered] = {}
     damage = damage if damage is not None else Damage()
     for number, _, line in raw_lines(folder):
+        if number > end:
+            # Another process appends while this one reads: what came after the first look is for the next reader.
+            break
         event = parse(line, number, damage)
         if event is None or event.run not in last:
             continue
@@ -102,17 +102,28 @@ def read_runs(
 def read_records(folder: Path, damage: Damage | None = None) -> Iterator[RunRecord]:
     """The newest record of each run that ended, in the order of their ends; transcripts are not read.
 
+    Args:
+        folder: The journal's folder.
+        damage: Counts records that had to be skipped, and lines of which not even the kind can be told.
+
     Raises:
         JournalError: there is no journal.
     """
+    damage = damage if damage is not None else Damage()
     newest: dict[str, int] = {}
     for number, _, line in raw_lines(folder):
-        if b'"event":"run"' in line[:40] and (event := parse(line)) is not None:
+        head = HEAD.match(line)
+        if (head is None or head[1] == b"run") and (event := parse(line, number, damage)) and event.kind == "run":
             newest[event.run] = number
     wanted = set(newest.values())
     for number, _, line in raw_lines(folder):
-        if number in wanted and (event := parse(line, number, damage)) is not None:
-            yield decode(RunRecord, restore_texts(folder, event.data))
+        if number in wanted and (event := parse(line)) is not None:
+            try:
+                record = decode(RunRecord, restore_texts(folder, event.data))
+            except ValueError:
+                damage.add(number)
+                continue
+            yield record
 
 
 def run_ids(folder: Path) -> list[str]:
@@ -124,18 +135,21 @@ def run_ids(folder: Path) -> list[str]:
     return list(dict.fromkeys(event.run for event in scan(folder)))
 
 
-def _last_lines(folder: Path, run: str | None) -> dict[str, int]:
+def _last_lines(folder: Path, run: str | None) -> tuple[dict[str, int], int]:
+    """The number of each run's last line, torn ones included whose head is whole; and that of the file's last line."""
     last: dict[str, int] = {}
+    end = 0
     for number, _, line in raw_lines(folder):
-        if (head := _HEAD.match(line)) is not None:
-            name = head[1].decode()
+        end = number
+        if (head := HEAD.match(line)) is not None:
+            name = head[2].decode()
         elif (event := parse(line)) is not None:
             name = event.run
         else:
             continue
         if run is None or name == run:
             last[name] = number
-    return last
+    return last, end
 
 
 def _take(gathered: _Gathered, event: Event, folder: Path) -> None:

@@ -7,8 +7,11 @@ import unicodedata
 
 # C0 controls but tab and newline, DEL, C1 controls; they drive terminals and corrupt XML.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# Characters that reorder or hide text around them (Unicode TR36 2.2, "Trojan Source").
-_BIDI = re.compile("[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
+# Characters that reorder or hide text around them (Unicode TR36 2.2, "Trojan Source"), or are themselves invisible.
+_BIDI = re.compile(
+    "[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e01ef]"
+)
 
 
 def storable(text: str) -> str:
@@ -36,7 +39,9 @@ def one_line(text: str, limit: int | None = None) -> str:
     """Like `printable`, with all white space folded to single blanks."""
     ahead = text if limit is None else text[: limit * 4 + 1000]
     folded = " ".join(printable(ahead).split())
-    return folded if limit is None or len(folded) <= limit else folded[: limit - 1] + "…"
+    if limit is None or (len(folded) <= limit and len(ahead) == len(text)):
+        return folded
+    return folded[: limit - 1] + "…"
 
 
 def slug(text: str, limit: int = 60) -> str:
