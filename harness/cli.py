@@ -10,6 +10,7 @@ import click
 
 COMMANDS = {
     "run": ("harness.commands.run", "Examine one agent with one case."),
+    "suite": ("harness.commands.suite", "Examine agents with many cases, several times, at once."),
     "replay": ("harness.commands.replay", "Print a stored conversation."),
     "judge": ("harness.commands.judge", "Score stored conversations again."),
     "cases": ("harness.commands.cases", "List the bundled cases, or check case folders."),
@@ -62,7 +63,15 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    viva()
+    try:
+        viva()
+    except Exception:
+        import traceback
+
+        # Python's own exit code for this is 1, which a gate would take for a low score.
+        traceback.print_exc()
+        click.echo("viva: this is a mistake in Viva itself; please report it with the lines above.", err=True)
+        sys.exit(3)
 
 
 if __name__ == "__main__":

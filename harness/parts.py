@@ -48,7 +48,16 @@ class Options:
     run_seconds: float | None = None
     app_dir: str | None = None
     allow_pre_command: bool = False
+    isolate: bool = False
+    """Agents from modules and files run in a process of their own."""
     concurrency: int = 1
+    """Conversations at once."""
+    rooms: int = 4
+    """Sandbox rooms at once."""
+    model_calls: int = 64
+    """Calls under way at once to one provider."""
+    judgings: int = 2
+    """How often the judging of one conversation is tried, where a failure may pass off."""
 
 
 @dataclass(slots=True)
@@ -161,7 +170,7 @@ def _examiner(options: Options, cases: list[Case]) -> tuple[ExaminerFactory, str
     from adapters.prompts import digest
     from examiner.model import PROMPT, ModelExaminer
 
-    model = make_model(spec)
+    model = make_model(spec, calls=options.model_calls)
     prompts = {"examiner": digest(PROMPT)}
     return (lambda case: ModelExaminer(model, case.task_description)), model.name, model, prompts
 
@@ -185,15 +194,17 @@ async def assemble_judge(options: Options, cases: list[Case], examiner_model: Mo
         from judge.by_model import QUESTION_PROMPT, SYSTEM_PROMPT
 
         same = examiner_model is not None and spec == (options.examiner_model or options.model)
-        model = examiner_model if same else make_model(spec)
+        model = examiner_model if same else make_model(spec, calls=options.model_calls)
         prompts = {"judge": digest(SYSTEM_PROMPT), "scoring_point": digest(QUESTION_PROMPT)}
     sandbox, notices = None, []
     if kind != "model" and any(point.eval_code for case in cases for point in case.scoring_points):
-        choice = await choose(options.sandbox, concurrency=options.concurrency)
+        choice = await choose(options.sandbox, concurrency=min(options.concurrency, options.rooms))
         sandbox = choice.sandbox
         if choice.note:
             notices.append(choice.note)
-    return JudgeParts(kind, ScoringPointsEvaluator(kind, sandbox, model), sandbox, model, prompts, notices)
+    return JudgeParts(
+        kind, ScoringPointsEvaluator(kind, sandbox, model, options.rooms), sandbox, model, prompts, notices
+    )
 
 
 def _no_judge(case: Case, kind: JudgeKind) -> str:

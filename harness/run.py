@@ -6,9 +6,11 @@ import asyncio
 import contextlib
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import tenacity
 
 from adapters.errors import AgentError, AgentTimeout, SetupError
 from adapters.session import AgentArguments, open_session
@@ -23,7 +25,7 @@ from records.journal import Journal, run_id
 from records.protocols import Context
 from records.run import RunRecord, Setting, Timing
 from records.transcript import NO_USAGE, Round, StopReason, Transcript
-from records.verdict import Insight
+from records.verdict import Insight, Label
 
 RoundListener = Callable[[Round], None]
 
@@ -91,7 +93,7 @@ async def examine(run: Run, on_round: RoundListener | None = None) -> RunRecord:
 async def conclude(
     run: Run, setting: Setting, transcript: Transcript, workspace: Path | None, timing: Timing
 ) -> RunRecord:
-    """Judge a conversation that has ended, and write its record.
+    """Judge a conversation that has ended, and write its record. A judging that fails is repeated, within bounds.
 
     Args:
         run: Whose.
@@ -101,7 +103,13 @@ async def conclude(
         timing: Of the conversation alone; the judge's time is added.
     """
     began = time.monotonic()
-    insights = await judge(run.case, run.parts, transcript, run.id, workspace)
+    retrying = tenacity.AsyncRetrying(
+        retry=tenacity.retry_if_result(may_pass_off),
+        stop=tenacity.stop_after_attempt(run.parts.options.judgings),
+        wait=tenacity.wait_exponential_jitter(0.2, 10.0),
+        retry_error_callback=lambda state: state.outcome.result() if state.outcome else (),
+    )
+    insights: tuple[Insight, ...] = await retrying(judge, run.case, run.parts, transcript, run.id, workspace)
     for insight in insights:
         run.append("insight", insight)
     timing = replace(timing, seconds=timing.seconds + time.monotonic() - began)
@@ -114,6 +122,12 @@ async def conclude(
     )
     run.append("run", record)
     return record
+
+
+def may_pass_off(insights: Sequence[Insight]) -> bool:
+    """Whether judging again may end better: not where a check is broken in itself, which it will be every time."""
+    errors = [verdict for insight in insights for verdict in insight.verdicts if verdict.label == Label.ERROR]
+    return any(verdict.fault == "infra" or verdict.by != "code" for verdict in errors)
 
 
 async def hold(run: Run, workspace: Path, keep: RoundListener) -> tuple[Transcript, Path | None]:

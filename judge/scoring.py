@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from adapters.models import Model
 
 JudgeKind = Literal["code", "model", "both"]
+ROOMS = 4
 MODEL_CALLS = 8
 """Scoring points of one run that a model judges at once."""
 
@@ -32,10 +34,17 @@ class ScoringPointsEvaluator:
 
     name = "scoring_points"
 
-    def __init__(self, kind: JudgeKind, sandbox: Sandbox | None, model: Model | None) -> None:
+    def __init__(self, kind: JudgeKind, sandbox: Sandbox | None, model: Model | None, rooms: int = ROOMS) -> None:
+        """Args:
+        kind: Who judges.
+        sandbox: For `eval_code`.
+        model: For the rest.
+        rooms: Sandbox rooms open at once, over all runs that this evaluator judges.
+        """
         self._kind = kind
         self._sandbox = sandbox
         self._model = model
+        self._rooms = asyncio.Semaphore(rooms)
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
         """Judge all points of `context.case`."""
@@ -58,11 +67,12 @@ class ScoringPointsEvaluator:
     ) -> dict[str, Verdict]:
         if not points or self._sandbox is None or context.case is None:
             return {}
-        judge = CodeJudge(self._sandbox, context.case, context.subject, transcript, context.workspace)
-        try:
-            return {point.id: await judge.judge(point) for point in points}
-        finally:
-            await judge.close()
+        async with self._rooms:
+            judge = CodeJudge(self._sandbox, context.case, context.subject, transcript, context.workspace)
+            try:
+                return {point.id: await judge.judge(point) for point in points}
+            finally:
+                await judge.close()
 
     async def _by_model(
         self, points: Sequence[ScoringPoint], transcript: Transcript, context: Context
@@ -111,9 +121,12 @@ def merge(point: ScoringPoint, subject: str, code: Verdict | None, model: Verdic
 
 def summarize(evaluator: str, subject: str, verdicts: Sequence[Verdict]) -> Insight:
     """Score and bounds: the weights hit over all weights; open verdicts count as missed in `low`, as hit in `high`."""
-    total = sum(verdict.weight for verdict in verdicts)
-    hit = sum(verdict.weight for verdict in verdicts if verdict.label == Label.HIT)
-    open_ = sum(verdict.weight for verdict in verdicts if verdict.label in (Label.UNSURE, Label.ERROR))
+    # fsum: rounded once, so that low <= high <= 1 holds to the last bit whatever the weights.
+    total = math.fsum(verdict.weight for verdict in verdicts)
+    hit = math.fsum(verdict.weight for verdict in verdicts if verdict.label == Label.HIT)
+    at_best = math.fsum(
+        verdict.weight for verdict in verdicts if verdict.label in (Label.HIT, Label.UNSURE, Label.ERROR)
+    )
     labels = {verdict.label for verdict in verdicts}
     if Label.ERROR in labels or not verdicts:
         label = Label.ERROR
@@ -129,7 +142,7 @@ def summarize(evaluator: str, subject: str, verdicts: Sequence[Verdict]) -> Insi
         label,
         hit / total if judged else None,
         hit / total if judged else None,
-        (hit + open_) / total if judged else None,
+        at_best / total if judged else None,
         summary=f"{hit:g} of {total:g} points",
         notes=tuple(f"code and model disagree: {statement}" for statement in disagree),
         verdicts=tuple(verdicts),

@@ -1,0 +1,198 @@
+"""`viva suite PATH…`: many cases, several agents, several trials, at once."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from harness.commands.options import fail, judge_options, new_journal_folder, output_options, run_async, told_plainly
+from harness.figures import Figures, summarize
+from harness.outcome import EXIT_NOT_SCORED
+from harness.parts import Options
+from harness.plan import Plan, load_plan
+from harness.suite_run import Request, Result, run_suite
+from records.journal import FILE
+from records.stored import read_records
+from records.text import one_line
+
+
+@click.command("suite")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option(
+    "--agent",
+    "agents",
+    multiple=True,
+    metavar="SPEC",
+    help="May be given several times. [default: the bundled careful agent]",
+)
+@click.option("--trials", type=click.IntRange(1), default=1, show_default=True, help="Exams for each case and agent.")
+@click.option("--concurrency", type=click.IntRange(1), default=4, show_default=True, help="Conversations at once.")
+@click.option(
+    "--name", "names", multiple=True, metavar="PATTERN", help="Only cases whose name matches (shell pattern)."
+)
+@click.option("--tag", "tags", multiple=True, help="Only cases with this tag.")
+@click.option("--isolate", is_flag=True, help="Run agents from modules and files in a process of their own.")
+@click.option("--examiner", metavar="KIND", help="script or model. [default: model if one is given, else script]")
+@click.option("--examiner-model", metavar="NAME", help="Model for the examiner alone.")
+@judge_options
+@click.option("--max-rounds", type=click.IntRange(1), help="Examiner messages at most. [default: the case's, else 15]")
+@click.option(
+    "--reply-timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=300.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Longest wait for one reply.",
+)
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Longest conversation.")
+@click.option("--app-dir", metavar="FOLDER", help="Replaces the cases' app_dir.")
+@click.option("--allow-pre-command", is_flag=True, help="Let cases run their pre_command on this machine.")
+@click.option(
+    "--rooms",
+    type=click.IntRange(1),
+    default=max(2, os.cpu_count() or 2),
+    show_default=True,
+    help="Sandbox rooms at once.",
+)
+@click.option(
+    "--model-calls", type=click.IntRange(1), default=64, show_default=True, help="Calls at once to one provider."
+)
+@click.option(
+    "--attempts",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="Attempts where examiner, sandbox or provider failed.",
+)
+@click.option(
+    "--max-cost", type=click.FloatRange(0, min_open=True), metavar="DOLLARS", help="Begin no run beyond this."
+)
+@click.option("--max-tokens", type=click.IntRange(1), help="Begin no run beyond this.")
+@click.option(
+    "--max-time", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Stop after this; --resume goes on."
+)
+@click.option(
+    "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Score from which a run passes."
+)
+@click.option(
+    "--resume", type=click.Path(path_type=Path), metavar="JOURNAL", help="Go on with a suite that was stopped."
+)
+@click.option("--fresh", is_flag=True, help="With --resume: hold finished runs again, too.")
+@click.option(
+    "--retry-errors",
+    is_flag=True,
+    help="With --resume: repeat runs that ended as an error of examiner, judge or infrastructure.",
+)
+@output_options
+@click.option("--baseline", metavar="JOURNAL", help="Compare with an earlier suite.")
+@click.option(
+    "--max-drop",
+    type=click.FloatRange(0, 1),
+    metavar="SCORE",
+    help="With --baseline: exit with 1 if the mean score fell by more.",
+)
+@told_plainly
+def command(paths: tuple[str, ...], agents: tuple[str, ...], **said: Any) -> None:
+    """Run every case folder at or below each PATH with every agent, several times if asked, and report figures."""
+    resume: Path | None = said["resume"]
+    if bool(paths) == (resume is not None):
+        fail(
+            "viva suite: name case folders (viva suite cases/), or a suite to go on with (--resume JOURNAL), not both."
+        )
+    if (said["fresh"] or said["retry_errors"]) and resume is None:
+        fail("viva suite: --fresh and --retry-errors go with --resume.")
+    if (said["max_drop"] is None) != (said["baseline"] is None):
+        fail("viva suite: --baseline and --max-drop go together.")
+    request = _resumed(resume, said) if resume is not None else _new(paths, agents, said)
+    console = Console(stderr=True)
+    try:
+        result = run_async(run_suite(request, console, show=not (said["as_json"] or said["quiet"])))
+    except KeyboardInterrupt:
+        fail(f"viva: stopped. What is done is kept: viva suite --resume {request.folder}", 130)
+    figures = summarize(read_records(result.folder), said["threshold"])
+    _report(result, figures, said)
+    raise SystemExit(_exit_code(result, figures, said))
+
+
+def _new(paths: tuple[str, ...], agents: tuple[str, ...], said: dict[str, Any]) -> Request:
+    options = Options(
+        examiner=said["examiner"],
+        judge=said["judge"],
+        model=said["model"],
+        examiner_model=said["examiner_model"],
+        judge_model=said["judge_model"],
+        sandbox=said["sandbox"],
+        max_rounds=said["max_rounds"],
+        reply_seconds=said["reply_timeout"],
+        run_seconds=said["timeout"],
+        app_dir=said["app_dir"],
+        allow_pre_command=said["allow_pre_command"],
+        isolate=said["isolate"],
+        concurrency=said["concurrency"],
+        rooms=said["rooms"],
+        model_calls=said["model_calls"],
+    )
+    folder = new_journal_folder(said["out"], "suite")
+    if (folder / FILE).exists():
+        fail(f"viva suite: {folder} holds a journal already; go on with it (--resume {folder}) or name another --out.")
+    plan = Plan(paths, agents, said["trials"], said["names"], said["tags"], options)
+    return _request(folder, plan, said, resumed=False)
+
+
+def _resumed(folder: Path, said: dict[str, Any]) -> Request:
+    """The stored plan holds; only what does not change the exams may be said anew."""
+    plan = load_plan(folder)
+    context = click.get_current_context()
+    anew = {name: said[name] for name in ("concurrency", "rooms", "model_calls") if _given(context, name)}
+    return _request(folder, replace(plan, options=replace(plan.options, **anew)), said, resumed=True)
+
+
+def _request(folder: Path, plan: Plan, said: dict[str, Any], *, resumed: bool) -> Request:
+    return Request(
+        folder,
+        plan,
+        resumed=resumed,
+        fresh=said["fresh"],
+        retry_errors=said["retry_errors"],
+        attempts=said["attempts"],
+        max_cost=said["max_cost"],
+        max_tokens=said["max_tokens"],
+        max_seconds=said["max_time"],
+    )
+
+
+def _given(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+def _report(result: Result, figures: Figures, said: dict[str, Any]) -> None:
+    from harness.suite_console import figures_plain, suite_report
+
+    if said["as_json"]:
+        facts = {"ended": result.end.ended, "left_out": result.end.left_out, "reason": result.end.reason}
+        click.echo(json.dumps({"journal": str(result.folder), **facts, "figures": figures_plain(figures)}))
+        return
+    if said["quiet"]:
+        mean = figures.suite.mean
+        click.echo(f"{figures.suite.runs} runs, mean score {'none' if mean is None else f'{mean:.4f}'}")
+        return
+    Console().print(suite_report(figures, result.folder))
+    if result.end.left_out:
+        words = f"{result.end.left_out} runs were left out: {result.end.reason}. viva suite --resume {result.folder}"
+        Console().print(Text(one_line(words, 500), style="yellow"), soft_wrap=True)
+
+
+def _exit_code(result: Result, figures: Figures, said: dict[str, Any]) -> int:
+    from harness.gates import gate
+
+    code, words = gate(figures, said["fail_under"], said["baseline"], said["max_drop"], said["threshold"])
+    if words and not said["as_json"]:
+        click.echo(words, err=True)
+    return EXIT_NOT_SCORED if result.end.left_out and code == 0 else code

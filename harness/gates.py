@@ -1,0 +1,58 @@
+"""Decides whether a suite is good enough: by a floor, and by how far it fell behind an earlier one."""
+
+from __future__ import annotations
+
+from harness.figures import Figures, summarize
+from harness.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
+from records.stored import read_records, split_reference
+
+# A mean of thirds must not fail a gate of 2/3 for the sake of the last bit.
+LAST_BIT = 1e-9
+
+
+def gate(
+    figures: Figures, fail_under: float | None, baseline: str | None, max_drop: float | None, threshold: float
+) -> tuple[int, str]:
+    """The exit code of a suite, and why in words (empty for 0).
+
+    Both gates compare the low bound: points that are open count as missed.
+
+    Args:
+        figures: Of the suite.
+        fail_under: The mean score that it must reach.
+        baseline: The journal of an earlier suite.
+        max_drop: How far the mean score, over the cases that both have, may fall below the baseline's.
+        threshold: Score from which a run passes.
+
+    Raises:
+        JournalError: there is no such baseline.
+    """
+    suite = figures.suite
+    if not suite.runs:
+        return EXIT_NOT_SCORED, "nothing was scored"
+    words = []
+    low = suite.low or 0.0
+    if fail_under is not None and low < fail_under - LAST_BIT:
+        words.append(f"the mean score (low bound) is {low:.4f}, below {fail_under:g}")
+    if baseline is not None and max_drop is not None:
+        words.extend(_dropped(figures, baseline, max_drop, threshold))
+    if words:
+        return EXIT_BELOW, "; ".join(words)
+    if suite.excluded:
+        parts = ", ".join(f"{number} {kind}" for kind, number in suite.excluded.items())
+        return EXIT_NOT_SCORED, f"not all could be scored: {parts}"
+    return EXIT_DONE, ""
+
+
+def _dropped(figures: Figures, baseline: str, max_drop: float, threshold: float) -> list[str]:
+    folder, _ = split_reference(baseline)
+    before = {group.name: group for group in summarize(read_records(folder), threshold).cases if group.runs}
+    now = {group.name: group for group in figures.cases if group.runs}
+    both = sorted(before.keys() & now.keys())
+    if not both:
+        return [f"the baseline {folder} has no case in common with this suite"]
+    old = sum(before[name].mean or 0.0 for name in both) / len(both)
+    new = sum(now[name].low or 0.0 for name in both) / len(both)
+    if old - new <= max_drop + LAST_BIT:
+        return []
+    return [f"the mean score over {len(both)} common cases fell from {old:.4f} to {new:.4f}, by more than {max_drop:g}"]

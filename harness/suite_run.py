@@ -1,0 +1,187 @@
+"""Sets a suite up, new or resumed, and sees it through: one journal, one writer, every part closed at the end."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from adapters.errors import SetupError
+from cases import Case
+from harness.parts import Parts
+from harness.plan import (
+    Plan,
+    PlannedRun,
+    assemble_suite,
+    check_unchanged,
+    expand,
+    find_plan_cases,
+    save_plan,
+)
+from harness.resume import RunState, load_conversations, read_states, to_do
+from harness.run import Run
+from harness.suite import Job, Suite, SuiteEnd, SuiteLimits
+from harness.suite_progress import SuiteProgress
+from records.journal import FILE, Damage, Journal, JournalError, run_id
+from records.run import RunRecord
+from records.stored import StoredRun
+from records.sync import Syncer
+from records.text import one_line
+from records.transcript import Round
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A suite to run."""
+
+    folder: Path
+    """The journal's."""
+    plan: Plan
+    resumed: bool = False
+    fresh: bool = False
+    retry_errors: bool = False
+    attempts: int = 3
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    max_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of it."""
+
+    folder: Path
+    end: SuiteEnd
+
+
+async def run_suite(request: Request, console: Console, *, show: bool = True) -> Result:
+    """Run a suite to its end, or to a limit.
+
+    Args:
+        request: What to run.
+        console: For notices and progress.
+        show: Whether to say anything there.
+
+    Raises:
+        SetupError, CaseError: the user must change something; nothing was run.
+        JournalError: the journal cannot be written; what it holds can be resumed.
+        asyncio.CancelledError: the suite was stopped, and can be resumed.
+    """
+    cases = find_plan_cases(request.plan)
+    if request.resumed:
+        check_unchanged(request.plan, cases)
+    with only_writer(request.folder), Journal(request.folder) as journal:
+        parts = await assemble_suite(request.plan, cases)
+        try:
+            if not request.resumed:
+                hashes = tuple((case.name, case.hash) for case in cases)
+                save_plan(replace(request.plan, cases=hashes), journal)
+            return await _run(request, cases, parts, journal, console, show=show)
+        finally:
+            await parts[0].close()
+
+
+async def _run(
+    request: Request, cases: list[Case], parts: list[Parts], journal: Journal, console: Console, *, show: bool
+) -> Result:
+    states = _states(request, console, show=show)
+    planned = list(expand(request.plan, cases, parts))
+    doing = [_what(request, run, states) for run in planned]
+    counts = {kind: sum(1 for what, _ in doing if what == kind) for kind in ("skip", "judge", "examine")}
+    if show:
+        for notice in dict.fromkeys(notice for each in parts for notice in each.notices):
+            console.print(Text(f"note: {one_line(notice, 1000)}", style="yellow"), soft_wrap=True)
+        _announce(console, request, counts)
+    wanted = {_id(run) for run, (what, _) in zip(planned, doing, strict=True) if what == "judge"}
+    stored = load_conversations(request.folder, wanted)
+    limits = SuiteLimits(
+        request.plan.options.concurrency, request.attempts, request.max_cost, request.max_tokens, request.max_seconds
+    )
+    with SuiteProgress(console, counts["judge"] + counts["examine"], counts["skip"], show) as progress:
+        async with Syncer(journal) as syncer:
+            listener = _Syncing(progress, syncer)
+            end = await Suite(_jobs(planned, doing, stored, journal), limits, listener).run()
+    return Result(request.folder, end)
+
+
+def _jobs(
+    planned: list[PlannedRun], doing: list[tuple[str, int]], stored: dict[str, StoredRun], journal: Journal
+) -> Iterator[Job]:
+    for run, (what, attempt) in zip(planned, doing, strict=True):
+        if what != "skip":
+            job = Run(run.case, run.parts, journal, run.trial, attempt)
+            yield Job(job, stored.pop(_id(run), None) if what == "judge" else None)
+
+
+def _states(request: Request, console: Console, *, show: bool) -> dict[str, RunState]:
+    if not request.resumed or not (request.folder / FILE).exists():
+        return {}
+    damage = Damage()
+    states = read_states(request.folder, damage)
+    if show and damage.torn:
+        console.print(Text(f"note: {damage.torn} torn lines in the journal are skipped", style="yellow"))
+    return states
+
+
+def _what(request: Request, run: PlannedRun, states: dict[str, RunState]) -> tuple[str, int]:
+    return to_do(states.get(_id(run)), fresh=request.fresh, retry_errors=request.retry_errors)
+
+
+def _id(run: PlannedRun) -> str:
+    return run_id(run.case.name, run.parts.agent.spec, run.trial)
+
+
+def _announce(console: Console, request: Request, counts: dict[str, int]) -> None:
+    words = [f"{counts['examine']} runs to hold"]
+    if counts["judge"]:
+        words.append(f"{counts['judge']} finished conversations to judge")
+    if counts["skip"]:
+        words.append(f"{counts['skip']} done before")
+    console.print(Text(f"suite in {request.folder}: {', '.join(words)}"), soft_wrap=True)
+
+
+@dataclass(slots=True)
+class _Syncing:
+    """Passes everything on, and has the disk catch up after each run."""
+
+    inner: SuiteProgress
+    syncer: Syncer
+
+    def on_start(self, run: Run) -> None:
+        self.inner.on_start(run)
+
+    def on_round(self, run: Run, round_: Round) -> None:
+        self.inner.on_round(run, round_)
+
+    def on_end(self, run: Run, record: RunRecord) -> None:
+        self.syncer.want()
+        self.inner.on_end(run, record)
+
+
+@contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Hold a suite's folder for this process. The lock goes with the process, however it ends.
+
+    Raises:
+        SetupError: another process is running this suite.
+        JournalError: the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise JournalError(f"cannot write in {folder}: {error.strerror}. Choose another folder with --out.") from error
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SetupError(f"another viva is running the suite in {folder}.") from None
+        yield
+    finally:
+        os.close(lock)

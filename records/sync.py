@@ -1,0 +1,39 @@
+"""Sees to it that the disk has what a journal was given, without making anybody wait for the disk."""
+
+from __future__ import annotations
+
+import asyncio
+
+from records.journal import Journal
+
+
+class Syncer:
+    """Syncs a journal on a thread, one sync at a time; what is appended meanwhile is covered by the next.
+
+    Use as an async context manager; at its end everything is synced.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._wanted = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Syncer:
+        self._task = asyncio.create_task(self._work())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        self._journal.sync()
+
+    def want(self) -> None:
+        """Something was appended that should survive a power cut."""
+        self._wanted.set()
+
+    async def _work(self) -> None:
+        while True:
+            await self._wanted.wait()
+            self._wanted.clear()
+            await asyncio.to_thread(self._journal.sync)
