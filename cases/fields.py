@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
-import math
 import warnings
 from collections.abc import Collection
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 
 from cases.case import ScoringPoint
+from cases.data_files import copied_to, data_file_fault
 from cases.errors import Mistake
 from cases.script import SCRIPT_KEYS, ScriptMistake, read_script_line
 from cases.text import describe, point_ids
@@ -32,16 +33,18 @@ CASE_KEYS = (
     "tags",
     "timeout",
 )
+MOST = 1e15
+"""The largest number that any field takes."""
 POINT_KEYS = ("score_point", "weight", "eval_code")
 
 
 class Reader:
     """Reads the fields of one case file; `read` is to be trusted only if `mistakes` is empty afterwards."""
 
-    def __init__(self, data: dict[Any, Any], lines: Lines, folder: Path) -> None:
+    def __init__(self, data: dict[Any, Any], lines: Lines, file: Path) -> None:
         self.data = data
         self.lines = lines
-        self.folder = folder
+        self.file = file
         self.mistakes: list[Mistake] = []
         for key, line in lines.duplicates:
             self.mistakes.append(
@@ -97,7 +100,7 @@ class Reader:
         value = self.data.get(key)
         if value is None:
             return ()
-        if alone and isinstance(value, str):
+        if alone and isinstance(value, str) and value.strip():
             return (value,)
         if not isinstance(value, list):
             self._wrong(f"{key} must be a list, not {describe(value)}", key)
@@ -108,7 +111,8 @@ class Reader:
         return tuple(item for item in value if isinstance(item, str) and item.strip())
 
     def _number(self, value: Any) -> bool:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+        # The upper limit keeps sums finite; it also turns away infinity, and NaN is in no range.
+        return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MOST
 
     def _whole(self, key: str) -> int | None:
         value = self.data.get(key)
@@ -153,16 +157,14 @@ class Reader:
 
     def _data_files(self) -> tuple[str, ...]:
         names = self._texts("data_files")
-        home = self.folder.resolve()
+        landed: dict[str, str] = {}
         for index, name in enumerate(names):
-            path = self.folder / name
-            inside = "\0" not in name and path.resolve() != home and path.resolve().is_relative_to(home)
-            if not inside:
-                self._wrong(f"data file {name!r} lies outside the case folder", "data_files", index)
-            elif not path.exists():
-                near = difflib.get_close_matches(name, [entry.name for entry in home.iterdir()], 1, 0.5)
-                hint = f"; did you mean {near[0]!r}?" if near else ""
-                self._wrong(f"data file {name!r} is not in the case folder{hint}", "data_files", index)
+            fault = data_file_fault(self.file, name)
+            if fault is None:
+                other = landed.setdefault(copied_to(self.file, name), name)
+                fault = None if other == name else f"would be copied over {describe(other)}"
+            if fault is not None:
+                self._wrong(f"data file {describe(name)} {fault}", "data_files", index)
         return names
 
     def _points(self) -> tuple[ScoringPoint, ...]:
@@ -204,12 +206,16 @@ class Reader:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                compile(code, "eval_code", "exec")
+                tree = ast.parse(code, "eval_code")
+                compile(tree, "eval_code", "exec", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             detail = error.msg if isinstance(error, SyntaxError) else str(error)
             where = f" (its line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
             hint = "; a check passes when it ends without an exception, so use assert" if "'return'" in detail else ""
             self._wrong(f"eval_code does not compile: {detail}{where}{hint}", *path)
+            return
+        if not tree.body:
+            self._wrong("eval_code checks nothing: it holds only comments", *path)
 
     def _script(self) -> tuple[Any, ...]:
         value = self.data.get("script")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from cases.errors import CaseError
 
 BUNDLED = Path(__file__).parent
+SUFFIXES = (".yaml", ".yml")
 
 
 def bundled() -> list[str]:
@@ -23,32 +25,60 @@ def find_case(name: str) -> Path:
         CaseError: neither is there; the message offers the nearest name.
     """
     path = Path(name)
-    if path.exists() and (path.is_file() or _is_case(path)):
+    if _is_case(path) or (path.suffix in SUFFIXES and os.path.isfile(path)):
         return path
     if name in bundled():
         return BUNDLED / name
-    if path.is_dir():
+    if os.path.isfile(path):
+        return path
+    if os.path.isdir(path):
         raise CaseError(path, ["holds no YAML file; a case is a folder with exactly one"])
-    here = [folder.name for folder in Path().iterdir() if _is_case(folder)]
+    here = [folder.name for folder in _entries(Path()) if _is_case(folder)]
     near = difflib.get_close_matches(name, [*bundled(), *here], 1, 0.4)
     hint = f"Did you mean {near[0]!r}?" if near else f"Bundled: {', '.join(bundled())}."
     raise CaseError(name, [f"there is no such case. {hint} A path to a case folder works too."])
 
 
 def find_cases(path: Path) -> Iterator[Path]:
-    """All case folders at or below `path`, in the order of their names.
+    """All case folders at or below `path`, in the order of their names; each once, whatever links lead to it.
 
     Raises:
         CaseError: `path` does not exist.
     """
-    if not path.exists():
+    if not os.path.exists(path):
         raise CaseError(path, ["there is no such folder"])
+    yield from _below(path, set())
+
+
+def case_files(folder: Path) -> list[Path]:
+    """The YAML files of a folder, hidden ones left out, in the order of their names."""
+    return [
+        file
+        for file in _entries(folder)
+        if file.suffix in SUFFIXES and not file.name.startswith(".") and file.is_file()
+    ]
+
+
+def _below(path: Path, seen: set[str]) -> Iterator[Path]:
+    place = os.path.realpath(path)
+    if place in seen:
+        return
+    seen.add(place)
     if path.is_file() or _is_case(path):
         yield path
         return
-    for folder in sorted(entry for entry in path.iterdir() if entry.is_dir() and not entry.name.startswith(".")):
-        yield from find_cases(folder)
+    for folder in _entries(path):
+        if folder.is_dir() and not folder.name.startswith("."):
+            yield from _below(folder, seen)
+
+
+def _entries(folder: Path) -> list[Path]:
+    """What is in a folder, sorted; nothing where it may not be read."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _is_case(folder: Path) -> bool:
-    return folder.is_dir() and any(file.suffix in (".yaml", ".yml") for file in folder.iterdir())
+    return os.path.isdir(folder) and bool(case_files(folder))

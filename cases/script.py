@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import Any
 
 from cases.case import ScriptLine
@@ -11,7 +12,7 @@ from cases.text import describe
 SCRIPT_KEYS = ("say", "for", "if_agent_says")
 # More rounds than any exam has; a typo such as 1..5000000000 must not fill the memory.
 MAX_REPEATS = 100_000
-_LOOP = re.compile(r"\s*([A-Za-z_]\w*)\s+in\s+(-?\d+)\s*\.\.\s*(-?\d+)\s*")
+_LOOP = re.compile(r"\s*([A-Za-z_]\w*)\s+in\s+(-?\d{1,9})\s*\.\.\s*(-?\d{1,9})\s*")
 
 
 class ScriptMistake(ValueError):
@@ -51,9 +52,13 @@ def _message(value: Any) -> str:
 
 
 def _pattern(value: Any) -> None:
+    if not isinstance(value, str):
+        raise ScriptMistake(f"if_agent_says must be text, not {describe(value)}; put it in quotes", "if_agent_says")
     try:
-        re.compile(value)
-    except (re.error, TypeError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            re.compile(value, re.IGNORECASE)
+    except (re.error, RecursionError, OverflowError) as error:
         raise ScriptMistake(
             f"if_agent_says must be a regular expression, not {describe(value)}: {error}", "if_agent_says"
         ) from error

@@ -13,6 +13,8 @@ from cases.errors import CaseError, Mistake
 # A case file is a page or two; more than this is a mistake or an attack on the parser.
 MAX_BYTES = 2 * 1024 * 1024
 MAX_DEPTH = 40
+# Python neither prints nor reads decimal numbers of more than 4,300 digits; hexadecimal ones grow by a fifth.
+MAX_DIGITS = 1000
 
 
 @dataclass(slots=True)
@@ -41,25 +43,31 @@ def read_yaml(file: Path) -> tuple[Any, Lines, bytes]:
         CaseError: the file cannot be read, is not UTF-8, is not YAML, or holds anchors (which could grow without end).
     """
     try:
-        raw = file.read_bytes()
-        text = raw.decode("utf-8-sig")
+        with file.open("rb") as stream:
+            raw = stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise CaseError(file, [f"cannot be read: {error.strerror}"]) from error
+    if len(raw) > MAX_BYTES:
+        raise CaseError(file, [f"is longer than {MAX_BYTES:,} bytes, which no case file needs"])
+    try:
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise CaseError(file, [Mistake("is not UTF-8 text", raw[: error.start].count(b"\n") + 1)]) from error
-    if len(raw) > MAX_BYTES:
-        raise CaseError(file, [f"is {len(raw):,} bytes long; a case file has {MAX_BYTES:,} at most"])
+    lines = Lines()
     try:
-        # Composing, not loading: the nodes still know their lines. The safe resolver makes no Python objects.
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        lines = Lines()
-        if node is not None:
-            _walk(node, (), lines, file, set())
-        data = yaml.safe_load(text)
+        loader = yaml.SafeLoader(text)
+        # Composing before constructing: the nodes still know their lines. The safe loader makes no Python objects.
+        node = loader.get_single_node()
+        if node is None:
+            return None, lines, raw
+        _walk(node, (), lines, file, set())
+        data = loader.construct_document(node)
     except yaml.YAMLError as error:
-        raise CaseError(file, [_syntax(error)]) from error
-    except (ValueError, RecursionError, OverflowError) as error:
-        # PyYAML lets these through for dates like 2024-99-99 and for brackets nested a thousand deep.
+        raise CaseError(file, [_syntax(error, text)]) from error
+    except RecursionError as error:
+        raise CaseError(file, [f"is nested deeper than {MAX_DEPTH} levels"]) from error
+    except (ValueError, LookupError, AttributeError, TypeError, OverflowError) as error:
+        # PyYAML lets these through for dates like 2024-99-99, for `!!bool maybe`, `!!float ''` and "\\UFFFFFFFF".
         raise CaseError(file, [f"holds a value that cannot be read: {error}"]) from error
     return data, lines, raw
 
@@ -71,13 +79,16 @@ def _walk(node: yaml.Node, path: tuple[str | int, ...], lines: Lines, file: Path
     lines.at.setdefault(path, node.start_mark.line + 1)
     if len(path) > MAX_DEPTH:
         raise CaseError(file, [Mistake(f"is nested deeper than {MAX_DEPTH} levels", node.start_mark.line + 1)])
+    if isinstance(node, yaml.ScalarNode) and node.tag.endswith(":int") and len(node.value) > MAX_DIGITS:
+        raise CaseError(file, [Mistake(f"holds a number of more than {MAX_DIGITS:,} digits", node.start_mark.line + 1)])
     if isinstance(node, yaml.MappingNode):
-        keys: set[str] = set()
+        keys: set[tuple[str, str]] = set()
         for key, value in node.value:
+            _walk(key, path, lines, file, seen)
             name = str(key.value)
-            if name in keys:
+            if (key.tag, name) in keys:
                 lines.duplicates.append((name, key.start_mark.line + 1))
-            keys.add(name)
+            keys.add((key.tag, name))
             lines.at[(*path, name)] = key.start_mark.line + 1
             _walk(value, (*path, name), lines, file, seen)
     elif isinstance(node, yaml.SequenceNode):
@@ -85,7 +96,10 @@ def _walk(node: yaml.Node, path: tuple[str | int, ...], lines: Lines, file: Path
             _walk(item, (*path, index), lines, file, seen)
 
 
-def _syntax(error: yaml.YAMLError) -> Mistake:
+def _syntax(error: yaml.YAMLError, text: str) -> Mistake:
+    if isinstance(error, yaml.reader.ReaderError):
+        line = text[: error.position].count("\n") + 1
+        return Mistake(f"holds a character that YAML does not allow, U+{ord(text[error.position]):04X}", line)
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     problem = getattr(error, "problem", None) or str(error).splitlines()[0]
     context = getattr(error, "context", None)
