@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -77,10 +78,18 @@ class _Course:
     last_message: str | None = None
     last_reply: str | None = None
 
+    examiner_seconds: float = 0.0
+    agent_seconds: float = 0.0
+
     def seconds_left(self, limits: Limits) -> float:
+        """Of the whole conversation; infinite without a limit."""
         if limits.run_seconds is None:
-            return limits.reply_seconds
-        return min(limits.reply_seconds, limits.run_seconds - (time.monotonic() - self.began))
+            return math.inf
+        return limits.run_seconds - (time.monotonic() - self.began)
+
+    def slower(self) -> str:
+        """Whose fault it is that the conversation took too long."""
+        return "infra" if self.examiner_seconds > self.agent_seconds else "target"
 
 
 async def converse(
@@ -103,29 +112,32 @@ async def converse(
     course = _Course(examiner)
     while True:
         began = time.monotonic()
+        before = examiner.usage
         try:
-            before = examiner.usage
-            message = await _ask(course)
-        except (ExaminerError, ModelError) as error:
-            if len(course.rounds) >= limits.max_rounds:
-                return _end(course, StopReason.MAX_ROUNDS)
-            fault = "infra" if isinstance(error, ModelError) else "examiner"
-            return _end(course, StopReason.EXAMINER_ERROR, str(error), fault)
+            async with asyncio.timeout(_finite(course.seconds_left(limits))):
+                message = await _ask(course)
+        except (ExaminerError, ModelError, TimeoutError) as error:
+            course.examiner_seconds += time.monotonic() - began
+            return _no_message(course, limits, error)
         if message is None:
             return _end(course, StopReason.FINISHED)
         if len(course.rounds) >= limits.max_rounds:
             return _end(course, StopReason.MAX_ROUNDS)
+        took = time.monotonic() - began
+        course.examiner_seconds += took
         if course.seconds_left(limits) <= 0:
-            words = f"the conversation reached its limit of {limits.run_seconds:g} s"
-            return _end(course, StopReason.TIMEOUT, words, "target")
+            return _out_of_time(course, limits)
         spent = _spent(before, examiner.usage)
-        round_, stop = await _round(course, agent, limits, message, time.monotonic() - began)
+        round_, stop = await _round(course, agent, limits, message, took)
+        course.agent_seconds += round_.agent_seconds
         if spent is not NO_USAGE:
             round_ = replace(round_, examiner_usage=spent)
         course.rounds.append(round_)
         course.last_message, course.last_reply = message, round_.agent
         if on_round is not None:
             on_round(round_)
+        if stop is StopReason.TIMEOUT and course.seconds_left(limits) <= 0:
+            return _out_of_time(course, limits)
         if stop is not None:
             return _end(course, stop, round_.error, "target")
 
@@ -150,13 +162,11 @@ async def _round(
     number, started, began = len(course.rounds) + 1, time.time(), time.monotonic()
     stop, error = None, None
     try:
-        reply = await agent.reply(message, course.seconds_left(limits))
+        reply = await agent.reply(message, min(limits.reply_seconds, course.seconds_left(limits)))
     except AgentTimeout as raised:
         stop, error = StopReason.TIMEOUT, str(raised)
     except AgentError as raised:
         stop, error = StopReason.TARGET_ERROR, str(raised)
-    except asyncio.CancelledError:
-        raise
     if error is not None:
         # As in TaskWeaver: the error becomes the agent's last turn, and the exam is judged as it stands.
         reply = Reply(f"I cannot go on because of an error: {error}")
@@ -174,6 +184,27 @@ async def _round(
         time.monotonic() - began,
     )
     return round_, stop
+
+
+def _finite(seconds: float) -> float | None:
+    return None if seconds == math.inf else max(0.0, seconds)
+
+
+def _no_message(course: _Course, limits: Limits, error: Exception) -> Transcript:
+    if len(course.rounds) >= limits.max_rounds:
+        # Only the closing stop message is missing: the exam was held.
+        return _end(course, StopReason.MAX_ROUNDS)
+    if isinstance(error, TimeoutError):
+        return _out_of_time(course, limits)
+    fault = "infra" if isinstance(error, ModelError) else "examiner"
+    return _end(course, StopReason.EXAMINER_ERROR, str(error), fault)
+
+
+def _out_of_time(course: _Course, limits: Limits) -> Transcript:
+    words = f"the conversation reached its limit of {limits.run_seconds:g} s"
+    fault = course.slower()
+    blame = " (most of it spent by the examiner)" if fault == "infra" else ""
+    return _end(course, StopReason.TIMEOUT, words + blame, fault)
 
 
 def _spent(before: Usage, after: Usage) -> Usage:

@@ -8,7 +8,8 @@ from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.messages import TextMessage
 from autogen_core import CancellationToken
 
-from adapters.errors import ModelAnswerError
+from adapters.calls import describe
+from adapters.errors import ModelAnswerError, ModelError
 from adapters.models import Model
 from adapters.prompts import render
 from examiner.conversation import KICK_OFF, ExaminerError
@@ -48,6 +49,10 @@ class ModelExaminer:
             response = await self._agent.on_messages([TextMessage(content=heard, source="agent")], CancellationToken())
         except ModelAnswerError as error:
             raise ExaminerError(f"the examiner's model gave nothing to say: {error}") from error
+        except ModelError:
+            raise
+        except Exception as error:  # AutoGen's own, for an answer it did not expect
+            raise ExaminerError(f"the examiner's model gave nothing usable: {describe(error)}") from error
         content = getattr(response.chat_message, "content", None)
         if not isinstance(content, str):
             raise ExaminerError("the examiner's model answered with something that is not text")

@@ -7,8 +7,13 @@ from dataclasses import dataclass
 
 STOP_KEYWORD = "EXAM_FINISHED"
 
-# Models escape the underscore (Markdown), change the case, and wrap the word in quotes, emphasis or code fences.
-_KEYWORD = re.compile(r"(?<![\w\\])EXAM\\?_FINISHED(?!\w)", re.IGNORECASE)
+# Models escape the underscore (Markdown), change the case, and wrap the word in quotes, emphasis (`_` too) or code
+# fences. As part of a longer name (`exam_finished_at`) it is a word of the task, and none of ours.
+_KEYWORD = re.compile(
+    r"(?<![^\W_])(?<![^\W_]_)(?<![^\W_]__)EXAM\\?_FINISHED(?!_*[^\W_])",
+    re.IGNORECASE,
+)
+_SENTENCE_ENDS = ".!?:;\n\r\u2026\u3002\uff01\uff1f"
 _DECORATION = "`*_\"'\u201c\u201d\u2018\u2019()[]<>{} \t"
 
 
@@ -36,6 +41,6 @@ def read_message(text: str) -> ExaminerMessage:
     for match in found:
         before = text[: match.start()].rstrip(_DECORATION)
         after = text[match.end() :].lstrip(_DECORATION)
-        if not before or before[-1] in ".!?:;\n" or not after or after[0] in ".!?\n":
+        if not before or before[-1] in _SENTENCE_ENDS or not after or after[0] in _SENTENCE_ENDS:
             return ExaminerMessage(rest, stop=True)
     return ExaminerMessage(rest, stop=False, misplaced=True)

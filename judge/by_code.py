@@ -62,15 +62,18 @@ class CodeJudge:
             self._room = None
 
     async def _check(self, code: str) -> tuple[CheckResult, tuple[str, ...]]:
+        flags: tuple[str, ...] = ()
         try:
             result = await (await self._open()).check(code, self._limits)
         except SandboxLost:
             # Replaced once: the next loss is reported.
             await self.close()
-            return await (await self._open()).check(code, self._limits), ("room-replaced",)
+            flags = ("room-replaced",)
+            result = await (await self._open()).check(code, self._limits)
         if result.ending not in (Ending.TIMEOUT, Ending.LIMIT):
-            return result, ()
-        return await self._again(code, result)
+            return result, flags
+        result, more = await self._again(code, result)
+        return result, (*flags, *more)
 
     async def _again(self, code: str, first: CheckResult) -> tuple[CheckResult, tuple[str, ...]]:
         """A time-out or broken limit once more, in a fresh room, beside a probe that shows the room to be sound."""

@@ -4,70 +4,98 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
+from judge.view import step_text
+from records.text import storable
 from records.transcript import Round, Transcript
 from records.verdict import Evidence
 
 _QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'", "\u00a0": " "})
 _GAP = re.compile(r"\s*(?:\u2026|\.\.\.|\[\u2026\]|\[\.\.\.\])\s*")
+_NUMBER_BEFORE = re.compile(r"\d[.,]?$")
+_NUMBER_AFTER = re.compile(r"[.,]?\d")
 
 
-def look_up(transcript: Transcript, quotes: Iterable[tuple[int | None, str]]) -> tuple[list[Evidence], list[str]]:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Words that somebody said, folded."""
+
+    where: str
+    round: int
+    text: str
+    by_agent: bool
+
+
+def look_up(
+    transcript: Transcript, quotes: Iterable[tuple[int | None, str]], *, by_agent: bool = False
+) -> tuple[list[Evidence], list[str]]:
     """Find quotes.
 
     A quote counts as found where the same words stand, whatever the white space and the kind of quotation marks; an
-    ellipsis stands for anything between. It is looked for in the named round first, then everywhere: a right quote with
-    a wrong round number is corrected, not thrown away.
+    ellipsis stands for anything between, and a number does not stand in a longer one. It is looked for in the named
+    round first, then everywhere: a right quote with a wrong round number is corrected, not thrown away.
 
     Args:
         transcript: Where to look.
         quotes: Round number (None if not known) and the words.
+        by_agent: Look in what the agent said and did only, not in the examiner's words.
 
     Returns:
         Evidence for the quotes that were found, with the words as given, and the quotes that were not.
     """
-    texts = [(place, _fold(text)) for round_ in transcript.rounds for place, text in _places(round_)]
+    places = [place for round_ in transcript.rounds for place in _places(round_) if place.by_agent or not by_agent]
     found: list[Evidence] = []
     lost: list[str] = []
     for number, quote in quotes:
-        place = _find(texts, f"r{number}" if number is not None else None, quote)
-        if place is None:
+        where = _find(places, number, quote)
+        if where is None:
             lost.append(quote)
         else:
-            found.append(Evidence(place, quote.strip()))
+            found.append(Evidence(where, storable(quote.strip())))
     return found, lost
 
 
-def _places(round_: Round) -> list[tuple[str, str]]:
+def _places(round_: Round) -> Iterator[_Place]:
     """Everything said in a round, each with the id it is found under; the agent's words come first."""
-    places = [(round_.id, round_.agent or ""), (round_.id, round_.examiner or "")]
+    yield _Place(round_.id, round_.number, _fold(round_.agent or ""), True)
     for step in round_.steps:
-        said = (step.observation, step.thought, step.plan, step.tool, step.result, step.error)
-        given = step.tool_input if isinstance(step.tool_input, str) else str(step.tool_input or "")
-        places.append((step.id, "\n".join([part for part in said if part] + [given])))
-    return places
+        yield _Place(step.id, round_.number, _fold(step_text(step)), True)
+    yield _Place(round_.id, round_.number, _fold(round_.examiner or ""), False)
 
 
-def _find(texts: Sequence[tuple[str, str]], wanted: str | None, quote: str) -> str | None:
+def _find(places: Sequence[_Place], wanted: int | None, quote: str) -> str | None:
     parts = [part for part in (_fold(piece) for piece in _GAP.split(quote.strip())) if part]
-    if not parts or not any(character.isalnum() for part in parts for character in part):
+    if not any(character.isalnum() for part in parts for character in part):
         return None
-    ordered = sorted(texts, key=lambda item: item[0] != wanted)
-    for place, text in ordered:
-        if _has(text, parts) or _has(text, [part.strip("\"'") for part in parts]):
-            return place
+    bare = [part.strip("\"' ") for part in parts]
+    for place in sorted(places, key=lambda place: place.round != wanted):
+        if _has(place.text, parts) or _has(place.text, bare):
+            return place.where
     return None
 
 
 def _has(text: str, parts: Sequence[str]) -> bool:
     position = 0
     for part in parts:
-        position = text.find(part, position)
-        if position < 0 or not part:
-            return False
-        position += len(part)
+        if part:
+            position = _end_of(part, text, position)
+            if position < 0:
+                return False
     return True
+
+
+def _end_of(part: str, text: str, start: int) -> int:
+    """Where `part` ends in `text`, or -1. "55" is not found in "1,550": a number must stand there whole."""
+    while (start := text.find(part, start)) >= 0:
+        end = start + len(part)
+        head = text[max(0, start - 2) : start] if part[0].isdigit() else ""
+        tail = text[end : end + 2] if part[-1].isdigit() else ""
+        if not (_NUMBER_BEFORE.search(head) or _NUMBER_AFTER.match(tail)):
+            return end
+        start += 1
+    return -1
 
 
 def _fold(text: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from records.codec import to_plain
+from records.text import one_line, storable
 from records.transcript import Round, Step, Transcript
 from sandbox import RunView
 
@@ -15,6 +16,7 @@ TURN_SHOWN = 20_000
 """Characters of one turn that a judge's prompt shows at most, head and tail; what is cut is marked."""
 TRANSCRIPT_SHOWN = 400_000
 """Characters of a whole transcript in a prompt; long conversations show less of each turn, but 400 at least."""
+STEP_ID_SHOWN = 60
 
 
 def run_view(transcript: Transcript, task_description: str) -> RunView:
@@ -83,24 +85,28 @@ def show(transcript: Transcript) -> ShownTranscript:
 
 def _turns(round_: Round) -> list[tuple[str, str]]:
     turns = [("examiner", round_.examiner)] if round_.examiner is not None else []
-    turns += [(f"step {step.id}", _step(step)) for step in round_.steps]
+    turns += [(f"step {one_line(step.id, STEP_ID_SHOWN)}", step_text(step)) for step in round_.steps]
     if round_.agent is not None:
         turns.append(("agent", round_.agent))
     return [(who, words or "(nothing)") for who, words in turns]
 
 
-def _step(step: Step) -> str:
+def step_text(step: Step) -> str:
+    """A step as a judge reads it; quotes are looked up in the same words."""
     parts = [f"{step.kind.value}"]
     for name in ("agent", "observation", "thought", "plan", "tool", "tool_input", "result", "error"):
         value = getattr(step, name)
         if value is not None:
             parts.append(f"{name}={value if isinstance(value, str) else to_text(value)}")
-    return "; ".join(parts)
+    return storable("; ".join(parts))
 
 
 def to_text(value: Any) -> str:
     """A tool's arguments as one line of text."""
-    return json.dumps(value, ensure_ascii=False, default=repr)
+    try:
+        return json.dumps(value, ensure_ascii=False, default=repr, skipkeys=True)
+    except (ValueError, RecursionError):  # it holds itself
+        return repr(value)
 
 
 def _shorten(words: str, most: int) -> str:
@@ -111,4 +117,5 @@ def _shorten(words: str, most: int) -> str:
 
 
 def _indent(words: str) -> str:
-    return "\n    ".join(words.splitlines()) if "\n" in words or "\r" in words else words
+    # At every character that anybody takes for a line's end, not at \n alone.
+    return "\n    ".join(words.splitlines())
