@@ -20,8 +20,15 @@ from pathlib import Path
 
 from sandbox.interface import DependencyError
 
-_PIP_KEYS = frozenset(
-    ["index-url", "extra-index-url", "trusted-host", "proxy", "timeout", "default-timeout", "retries", "no-index", "find-links", "pre"]
+_PIP_KEYS = (
+    "index-url",
+    "extra-index-url",
+    "trusted-host",
+    "proxy",
+    "timeout",
+    "default-timeout",
+    "retries",
+    "find-links",
 )
 _PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "CURL_CA_BUNDLE")

@@ -115,7 +115,7 @@ class ServerRoom:
             message = await self._speak(b"C", request, b"V", limits.seconds + GRACE_SECONDS)
         try:
             return read_result(message, limits)
-        except (ValueError, TypeError) as error:
+        except (KeyError, ValueError, TypeError) as error:
             await self._give_up(f"unreadable ending: {error}")
             raise SandboxLost(self._lost) from error
 
@@ -149,7 +149,7 @@ def read_result(message: dict[str, Any], limits: Limits) -> CheckResult:
     """Believe nothing of what comes out of a sandbox but its form.
 
     Raises:
-        ValueError: not the form of an ending.
+        KeyError, ValueError, TypeError: not the form of an ending.
     """
     line = message.get("line")
     missing = message.get("missing_module")

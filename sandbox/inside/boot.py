@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import select
@@ -29,6 +30,8 @@ def load() -> Any:
         module = types.ModuleType(name)
         sys.modules[name] = module
         module.__dict__["__file__"] = "<viva>"
+        # Builtins of their own: a check that patches `builtins` does not reach the code that reports on it.
+        module.__dict__["__builtins__"] = dict(vars(builtins))
         if not source:
             module.__dict__["__path__"] = []
         parent, _, leaf = name.rpartition(".")

@@ -14,8 +14,8 @@ from typing import Any
 from sandbox.inside import faults, guard
 
 # What the code under check may replace is taken before it runs.
-_compile, _exec, _dumps, _write, _exit, _getpid = compile, exec, json.dumps, os.write, os._exit, os.getpid
-_encode = str.encode
+_compile, _exec, _write, _exit, _getpid = compile, exec, os.write, os._exit, os.getpid
+_quote = json.encoder.encode_basestring_ascii  # written in C: there is nothing in it to patch
 
 
 def run(request: dict[str, Any], stage: dict[str, Any], output: int, result: int, proof: bytes) -> None:
@@ -40,10 +40,24 @@ def run(request: dict[str, Any], stage: dict[str, Any], output: int, result: int
         outcome = {"ending": "limit", "exception": type(error).__name__, "message": "no end: " + faults.words(error)}
     if _getpid() != me:  # a fork made by the check came here as well: only the check itself has an ending
         _exit(0)
-    data = proof + _encode(_dumps(outcome), "utf-8", "replace")
+    data = proof + _as_json(outcome).encode()
     while data:
         data = data[_write(result, data) :]
     _exit(0)
+
+
+def _as_json(outcome: dict[str, Any]) -> str:
+    """Not `json.dumps`: its Python half can be patched by the check, and then says what the check wants."""
+    parts = []
+    for name, value in outcome.items():
+        if isinstance(value, list):
+            text = "[" + ", ".join(_quote(str(one)) for one in value) + "]"
+        elif value is None:
+            text = "null"
+        else:
+            text = str(value) if isinstance(value, int) else _quote(str(value))
+        parts.append(_quote(name) + ": " + text)
+    return "{" + ", ".join(parts) + "}"
 
 
 def _attempt(code: types.CodeType, namespace: dict[str, Any], home: str, seen: dict[str, set[str]]) -> dict[str, Any]:

@@ -47,6 +47,8 @@ def wipe(directory: str) -> None:
     Nested directories are moved up and emptied in turn, so that neither recursion nor path length grows with depth.
     """
     fresh = 0
+    if os.stat(directory).st_uid == os.getuid():
+        os.chmod(directory, 0o700)  # the check may have locked it
     while True:
         nested = _unlink_files(directory)
         if not nested:

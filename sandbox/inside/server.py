@@ -194,7 +194,7 @@ class Run:
         return ""
 
     def over_limit(self) -> str:
-        used, count = self.server.processes.resident_bytes(self.base)
+        used, count = self.server.processes.usage(self.base)
         if used > self.limits["memory_mb"] * guard.MIB:
             return "memory"
         if count > self.limits["processes"]:

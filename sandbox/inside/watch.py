@@ -38,14 +38,15 @@ class Processes:
             waiting += below
         return found
 
-    def resident_bytes(self, base: int) -> tuple[int, int]:
-        """Memory that the check's processes hold beyond the `base` each inherited, and how many they are."""
-        total, largest_shared, pids = 0, 0, self.pids()
-        for pid in pids:
-            private, shared = _resident(pid)
+    def usage(self, base: int) -> tuple[int, int]:
+        """Memory that the check's processes hold beyond the `base` each inherited, and how many tasks they are."""
+        total = largest_shared = tasks = 0
+        for pid in self.pids():
+            private, shared, threads = _usage(pid)
             total += max(0, private - base)
             largest_shared = max(largest_shared, shared)
-        return total + largest_shared, len(pids)
+            tasks += threads
+        return total + largest_shared, tasks
 
     def end(self, patience: float = 10.0) -> bool:
         """Kill and reap every one. False when some would not go: then this room must not be used again."""
@@ -69,19 +70,18 @@ class Processes:
                 continue
 
 
-def _resident(pid: int) -> tuple[int, int]:
-    private = shared = 0
+def _usage(pid: int) -> tuple[int, int, int]:
+    """Private and shared resident bytes, and threads; zeros for a process that is gone."""
+    found = {"RssAnon": 0, "RssShmem": 0, "Threads": 0}
     try:
         with open(f"/proc/{pid}/status") as file:
             for line in file:
-                if line.startswith("RssAnon:"):
-                    private = int(line.split()[1]) * 1024
-                elif line.startswith("RssShmem:"):
-                    shared = int(line.split()[1]) * 1024
-                    break
+                name, _, value = line.partition(":")
+                if name in found:
+                    found[name] = int(value.split()[0])
     except (OSError, ValueError):
         pass
-    return private, shared
+    return found["RssAnon"] * 1024, found["RssShmem"] * 1024, found["Threads"]
 
 
 class Output:

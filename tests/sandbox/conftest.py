@@ -1,0 +1,43 @@
+"""Backends for the tests: each is skipped where this machine lacks it, and fails there when VIVA_REQUIRE names it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from sandbox import Sandbox, SandboxError
+from sandbox.choice import choose
+
+KINDS = ("docker", "bwrap", "process")
+
+
+def missing(name: str, reason: str) -> None:
+    """Skip the test, or fail it where `VIVA_REQUIRE` (a comma list) says that `name` must be there."""
+    if name in os.environ.get("VIVA_REQUIRE", "").split(","):
+        pytest.fail(f"{name} is required here: {reason}")
+    pytest.skip(f"{name}: {reason}")
+
+
+async def sandbox_of(kind: str, **options: object) -> Sandbox:
+    try:
+        return (await choose(kind, **options)).sandbox  # type: ignore[arg-type]
+    except SandboxError as error:
+        missing(kind, str(error))
+        raise
+
+
+@pytest.fixture(scope="session")
+def kind(request: pytest.FixtureRequest) -> str:
+    """The backend under test; modules name theirs with `parametrize("kind", ..., indirect=True, scope="session")`."""
+    return str(request.param)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def box(kind: str) -> AsyncIterator[Sandbox]:
+    """One sandbox of the kind for all tests: rooms are what is fresh."""
+    sandbox = await sandbox_of(kind, concurrency=2)
+    yield sandbox
+    await sandbox.close()

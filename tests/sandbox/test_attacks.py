@@ -1,0 +1,233 @@
+"""The attack battery on the backends that isolate. VIVA_WRITE_ATTACKS=1 makes a full run put its table in the docs."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import platform
+import re
+import secrets
+import socket
+import subprocess
+import threading
+import zipfile
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from sandbox import CheckResult, Ending, Limits, Room, RunView, Sandbox, SandboxLost
+
+from .attacks import ATTACKS, PRELUDE, Attack
+
+ISOLATING = ("docker", "bwrap")
+DOCS = Path(__file__).parents[2] / "docs" / "sandbox.md"
+LIMITS = Limits(
+    seconds=3, cpu_seconds=2, memory_mb=128, processes=24, open_files=128, file_mb=32, disk_mb=64, output_kb=8
+)
+OUTCOMES: dict[str, dict[str, str]] = {}
+
+
+@dataclass
+class Host:
+    """What there is to be had on this machine: all of it the test's own."""
+
+    folder: Path
+    marker: str = field(default_factory=lambda: "viva" + secrets.token_hex(8))
+    neighbour: str = field(default_factory=lambda: "neighbour" + secrets.token_hex(8))
+    tcp: int = 0
+    udp: int = 0
+    heard: list[str] = field(default_factory=list)
+
+    @property
+    def unix(self) -> str:
+        return str(self.folder / "listener")
+
+    @property
+    def abstract(self) -> str:
+        return "\0" + self.marker
+
+    @property
+    def addresses(self) -> list[str]:
+        found = subprocess.run(["hostname", "-I"], capture_output=True, text=True).stdout.split()
+        return ["127.0.0.1", *(one for one in found if re.fullmatch(r"[\d.]+", one))]
+
+    @property
+    def secret(self) -> Path:
+        return self.folder / self.marker
+
+
+@pytest.fixture(scope="session")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    """Listeners of every kind, a secret file and a secret environment variable."""
+    host = Host(tmp_path_factory.mktemp("host"))
+    host.secret.write_text(host.marker)
+    os.environ["VIVA_TEST_SECRET"] = host.marker
+    with contextlib.ExitStack() as stack:
+        for family, kind, address in [
+            (socket.AF_INET, socket.SOCK_STREAM, ("0.0.0.0", 0)),
+            (socket.AF_INET, socket.SOCK_DGRAM, ("0.0.0.0", 0)),
+            (socket.AF_UNIX, socket.SOCK_STREAM, host.unix),
+            (socket.AF_UNIX, socket.SOCK_STREAM, host.abstract),
+        ]:
+            listener = stack.enter_context(socket.socket(family, kind))
+            listener.bind(address)  # type: ignore[arg-type]
+            if kind == socket.SOCK_STREAM:
+                listener.listen()
+            if family == socket.AF_INET:
+                setattr(host, "tcp" if kind == socket.SOCK_STREAM else "udp", listener.getsockname()[1])
+            threading.Thread(target=listen, args=(listener, host.heard), daemon=True).start()
+        os.chmod(host.folder, 0o777)
+        yield host
+    del os.environ["VIVA_TEST_SECRET"]
+
+
+def listen(listener: socket.socket, heard: list[str]) -> None:
+    with contextlib.suppress(OSError):
+        while True:
+            if listener.type == socket.SOCK_STREAM:
+                connection, _ = listener.accept()
+                connection.close()
+            else:
+                listener.recv(65536)
+            heard.append(str(listener.getsockname()))
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def neighbour(box: Sandbox, host: Host, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Room]:
+    """Another run, open all the while, with something to hide and to lose."""
+    folder = tmp_path_factory.mktemp("neighbour")
+    (folder / "private").write_text(host.neighbour)
+    room = await box.open(folder, RunView(), run_id="neighbour")
+    yield room
+    await room.close()
+
+
+@pytest.fixture
+def workspace(attack: Attack, host: Host, tmp_path: Path) -> Iterator[Path]:
+    """What the hostile agent left."""
+    work = tmp_path / "work"
+    (work / "sub").mkdir(parents=True)
+    (work / "absolute").symlink_to(host.secret)
+    (work / "upwards").symlink_to("../../../../../../.." + str(host.secret))
+    (work / "folder").symlink_to(host.folder)
+    (tmp_path / "original").write_text("untouched")
+    os.link(tmp_path / "original", work / "hard")
+    os.mkfifo(work / "fifo")
+    with contextlib.suppress(PermissionError):
+        os.mknod(work / "device", 0o600 | 0o020000, os.makedev(1, 5))
+    for name, content in attack.files.items():
+        (work / name).write_bytes(content.encode() if isinstance(content, str) else made(content))
+    with socket.socket(socket.AF_UNIX) as planted:
+        planted.bind(str(work / "socket"))
+        yield work
+    assert (tmp_path / "original").read_text() == "untouched", "a hard link led out of the sandbox"
+
+
+def made(content: bytes) -> bytes:
+    """Bombs are made here rather than kept in the repository."""
+    if content == b"GZIP BOMB":
+        return gzip.compress(bytes(600_000_000), compresslevel=1)
+    if not content.startswith(b"ZIP "):
+        return content
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        if content == b"ZIP BOMB":
+            for number in range(20):
+                archive.writestr(f"{number}", bytes(20_000_000))
+        else:
+            archive.writestr("../../../../tmp/climbed", "x")
+            archive.writestr("/tmp/climbed", "x")
+    return buffer.getvalue()
+
+
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize("kind", ISOLATING, indirect=True, scope="session")
+@pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name for attack in ATTACKS])
+async def test_attack(
+    box: Sandbox, kind: str, attack: Attack, host: Host, workspace: Path, neighbour: Room, tmp_path: Path
+) -> None:
+    if attack.machine not in ("", platform.machine()):
+        pytest.skip(f"written for {attack.machine}")
+    code = attack.code
+    if not attack.bare:
+        names = ("tcp", "udp", "unix", "abstract", "addresses", "marker", "neighbour")
+        values = {name: getattr(host, name) for name in names} | {"secret": str(host.secret)}
+        code = PRELUDE + re.sub(r"\{(\w+)(!r)?\}", lambda m: (repr if m[2] else str)(values[m[1]]), code).replace(
+            "{{", "{"
+        ).replace("}}", "}")
+    await box.prepare()
+    room = await box.open(workspace, RunView(), run_id="attack")
+    try:
+        result = await room.check(code, LIMITS)
+        note(kind, attack, result)
+        assert result.ending in attack.endings, result
+        assert "SUCCEEDED" not in result.message + result.output
+        assert not host.heard, "a listener of the host was reached"
+        honest = await room.check(HONEST.replace("MARKER", host.marker), LIMITS)
+        assert honest.ending is Ending.PASSED, f"the next check was reached: {honest}"
+        lie = await room.check("assert 1 == 2", LIMITS)
+        assert lie.ending is Ending.FAILED, "the server was made to lie"
+    except SandboxLost as lost:
+        pytest.fail(f"the room was lost: {lost}")
+    finally:
+        await room.close()
+    alive = await neighbour.check(f"assert open('private').read() == {host.neighbour!r}")
+    assert alive.ending is Ending.PASSED, "the neighbour was harmed"
+
+
+HONEST = """
+import glob, os, time
+assert open('hard').read() == 'untouched' and os.path.isdir('sub')
+assert len([name for name in os.listdir('/proc') if name.isdigit()]) <= 2, 'a process was left'
+assert not glob.glob('/tmp/*') and not glob.glob('/dev/shm/*') and os.listdir('/box') == ['work'], 'a file was left'
+for folder in ('/var/tmp', '/run', '/dev/mqueue', '/home', '/opt'): assert not os.path.exists(folder + '/planted')
+if os.path.exists('/proc/sysvipc/shm'): assert len(open('/proc/sysvipc/shm').readlines()) == 1, 'shared memory was left'
+before = os.path.exists('/tmp/heartbeat'); time.sleep(0.02); assert not os.path.exists('/tmp/heartbeat')
+open('mine', 'w').write('ok'); assert json.loads('[1]') == [1]
+"""
+
+
+def note(kind: str, attack: Attack, result: CheckResult) -> None:
+    """One cell of the table: what the attack met with."""
+    if result.ending is Ending.PASSED:
+        said = result.output.strip().splitlines()
+        text = "refused: " + said[-1].split(": ", 1)[-1] if said and ": " in said[-1] else "without effect"
+    else:
+        text = f"{result.ending}: {result.message or result.exception or ''}"
+    text = re.sub(r"viva[0-9a-f]{16}|/tmp/\S+|\(.*\)", "...", text)
+    text = re.sub(r"[^ -~]", "?", text).replace("|", "/").replace("`", "'")
+    OUTCOMES.setdefault(attack.name, {})[kind] = text[:70]
+
+
+def table() -> str:
+    lines = ["| | attack | docker | bwrap |", "|---|---|---|---|"]
+    for attack in ATTACKS:
+        cells = " | ".join(OUTCOMES.get(attack.name, {}).get(kind, "not run") for kind in ISOLATING)
+        lines.append(f"| {attack.group} | {attack.name} | {cells} |")
+    return "\n".join(lines)
+
+
+BETWEEN = re.compile(r"(<!-- attacks: made by the tests -->\n).*(\n<!-- end of attacks -->)", re.DOTALL)
+
+
+@pytest.mark.skipif(not os.environ.get("VIVA_WRITE_ATTACKS"), reason="writes the docs only when asked")
+def test_the_table_of_this_run_is_written_into_the_docs() -> None:
+    assert len(OUTCOMES) == len(ATTACKS), "write the table from a full run"
+    DOCS.write_text(BETWEEN.sub(lambda match: match[1] + table() + match[2], DOCS.read_text()))
+
+
+def test_the_docs_list_exactly_these_attacks() -> None:
+    match = BETWEEN.search(DOCS.read_text())
+    assert match, "docs/sandbox.md has lost its table of attacks"
+    rows = [line.split(" | ") for line in match[0].splitlines() if line.startswith("| ") and "---" not in line][1:]
+    assert [row[1] for row in rows] == [attack.name for attack in ATTACKS]
+    assert all("not run" not in cell for row in rows for cell in row)
+
+
+def test_the_battery_is_large_and_its_names_are_unique() -> None:
+    assert len({attack.name for attack in ATTACKS}) == len(ATTACKS) >= 40

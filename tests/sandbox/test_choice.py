@@ -1,0 +1,119 @@
+"""Choosing a sandbox: quickly, with the reason and the remedy said, and without loading what is not used."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from sandbox import SandboxUnavailable
+from sandbox.choice import choose
+
+
+@pytest.fixture
+def no_docker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+
+
+@pytest.fixture
+def no_bwrap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)
+
+
+@pytest.mark.usefixtures("no_docker", "no_bwrap")
+async def test_auto_falls_back_in_milliseconds_and_says_why_and_what_to_do() -> None:
+    began = time.monotonic()
+    choice = await choose("auto")
+    assert time.monotonic() - began < 0.1
+    assert choice.sandbox.name == "process"
+    assert "\n" not in choice.note
+    for words in ("does NOT isolate", "DOCKER_HOST", "Start Docker", "bubblewrap is not installed", "apt-get install"):
+        assert words in choice.note
+    await choice.sandbox.close()
+
+
+@pytest.mark.usefixtures("no_docker")
+async def test_a_sandbox_asked_for_by_name_is_that_one_or_none() -> None:
+    with pytest.raises(SandboxUnavailable) as caught:
+        await choose("docker")
+    assert "no Docker daemon answers" in caught.value.reason
+    assert "DOCKER_HOST" in caught.value.remedy
+
+
+@pytest.mark.usefixtures("no_bwrap")
+async def test_bwrap_asked_for_and_not_there_says_how_to_get_it() -> None:
+    with pytest.raises(SandboxUnavailable) as caught:
+        await choose("bwrap")
+    assert "install" in caught.value.remedy
+
+
+async def test_an_unknown_kind_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="dokcer"):
+        await choose("dokcer")
+
+
+async def test_process_needs_nothing_and_says_what_it_lacks() -> None:
+    choice = await choose("process")
+    assert choice.note == ""
+    assert not choice.sandbox.isolates
+    assert choice.sandbox.weaknesses
+
+
+async def test_a_socket_that_nobody_serves_costs_little(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "dead.sock"
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(path))
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
+    began = time.monotonic()
+    with pytest.raises(SandboxUnavailable):
+        await choose("docker")
+    assert time.monotonic() - began < 0.1
+
+
+async def test_something_else_on_the_socket_is_no_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "other.sock"
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(path))
+        other.listen()
+
+        def answer() -> None:
+            while True:
+                try:
+                    connection, _ = other.accept()
+                    connection.sendall(b"hello\n")
+                    connection.close()
+                except OSError:
+                    return
+
+        threading.Thread(target=answer, daemon=True).start()
+        monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
+        with pytest.raises(SandboxUnavailable, match="no working Docker daemon"):
+            await choose("docker")
+        other.shutdown(socket.SHUT_RDWR)
+
+
+async def test_an_image_that_cannot_be_had_names_the_way_to_get_one() -> None:
+    from .conftest import sandbox_of
+
+    await (await sandbox_of("docker")).close()
+    began = time.monotonic()
+    with pytest.raises(SandboxUnavailable) as caught:
+        # The port is one where nothing listens on this machine.
+        await choose("docker", image="127.0.0.1:9/viva/none:1")
+    assert time.monotonic() - began < 15
+    assert "127.0.0.1:9/viva/none:1" in caught.value.reason
+    assert "viva sandbox build" in caught.value.remedy
+
+
+def test_importing_the_sandbox_loads_no_backend() -> None:
+    code = (
+        "import sys, sandbox, sandbox.interface, sandbox.choice\n"
+        "late = {'docker', 'requests', 'sandbox.docker', 'sandbox.bwrap', 'packaging'} & set(sys.modules)\n"
+        "assert not late, late"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])

@@ -1,0 +1,446 @@
+"""What every backend promises, run against each. Where they differ, the difference is data: `TRAITS`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox import CheckResult, Ending, Limits, Room, RunView, Sandbox, SandboxLost, WorkspaceTooLarge
+
+from .conftest import KINDS
+
+
+@dataclass(frozen=True)
+class Traits:
+    """How a backend differs from the others."""
+
+    isolates: bool = True
+    walls_processes: bool = True
+    """More processes than allowed cannot be started; elsewhere they are noticed and ended."""
+    sees_host_files: bool = False
+
+
+TRAITS = {
+    "docker": Traits(),
+    "bwrap": Traits(),
+    "process": Traits(isolates=False, walls_processes=False, sees_host_files=True),
+}
+QUICK = Limits(seconds=10, cpu_seconds=5, memory_mb=128, processes=16, disk_mb=32, file_mb=16, output_kb=4)
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.parametrize("kind", KINDS, indirect=True, scope="session"),
+]
+
+
+@contextlib.asynccontextmanager
+async def room_with(box: Sandbox, files: dict[str, str] | Path | None = None, view: RunView | None = None) -> Any:
+    """A room on these files. The next room is started meanwhile, as a conversation would."""
+    with tempfile.TemporaryDirectory() as folder:
+        workspace: Path | None = Path(folder)
+        if isinstance(files, dict):
+            for name, text in files.items():
+                path = Path(folder) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+        else:
+            workspace = files
+        await box.prepare()
+        room = await box.open(workspace, view or RunView(), run_id="conformance")
+        try:
+            yield room
+        finally:
+            await room.close()
+
+
+async def run(box: Sandbox, code: str, files: dict[str, str] | None = None, limits: Limits = QUICK) -> CheckResult:
+    async with room_with(box, files) as room:
+        result = await room.check(code, limits)
+        assert (await room.check("assert True")).ending is Ending.PASSED, "the room must outlive every check"
+    return result
+
+
+async def test_a_backend_says_what_it_is(kind: str, box: Sandbox) -> None:
+    assert box.name == kind
+    assert box.isolates is TRAITS[kind].isolates
+    assert all(weakness.endswith(".") for weakness in box.weaknesses)
+    assert box.isolates or box.weaknesses
+
+
+# --- whose fault an ending is -----------------------------------------------------------------------------------
+
+ENDINGS: list[tuple[str, str, dict[str, str], Ending, str | None]] = [
+    ("reaches its end", "assert 1 + 1 == 2", {}, Ending.PASSED, None),
+    ("nothing to do", "", {}, Ending.PASSED, None),
+    ("assertion", "assert 1 == 2, 'no'", {}, Ending.FAILED, "AssertionError"),
+    ("file not left", "open('answer.txt')", {}, Ending.FAILED, "FileNotFoundError"),
+    ("unreadable answer", "int(open('a').read())", {"a": "x"}, Ending.FAILED, "ValueError"),
+    ("json not left", "json.load(open('a'))", {"a": "{"}, Ending.FAILED, "JSONDecodeError"),
+    ("does not compile", "x = = 1", {}, Ending.BROKEN, "SyntaxError"),
+    ("null byte", "x = 1\0", {}, Ending.BROKEN, None),
+    ("own name missing", "x\n", {}, Ending.BROKEN, "NameError"),
+    ("own name missing in a function", "def f():\n    return x\nf()", {}, Ending.BROKEN, "NameError"),
+    ("own module missing", "import no_such_module", {}, Ending.BROKEN, "ModuleNotFoundError"),
+    ("own SystemExit", "raise SystemExit(0)", {}, Ending.BROKEN, "SystemExit"),
+    ("own sys.exit", "import sys; sys.exit('x')", {}, Ending.BROKEN, "SystemExit"),
+    ("agent's SyntaxError", "import agent", {"agent.py": "x = ="}, Ending.FAILED, "SyntaxError"),
+    ("agent's NameError", "import agent", {"agent.py": "x"}, Ending.FAILED, "NameError"),
+    ("agent's SystemExit", "import agent", {"agent.py": "raise SystemExit"}, Ending.FAILED, "SystemExit"),
+    ("agent's sys.exit", "import agent", {"agent.py": "import sys; sys.exit()"}, Ending.FAILED, "SystemExit"),
+    ("agent's missing module", "import agent", {"agent.py": "import nope"}, Ending.FAILED, "ModuleNotFoundError"),
+    ("agent's text executed", "exec(open('agent.py').read())", {"agent.py": "x = ="}, Ending.FAILED, "SyntaxError"),
+    ("agent's text evaluated", "eval(open('a').read())", {"a": "nope"}, Ending.FAILED, "NameError"),
+    ("own recursion", "def f(): f()\nf()", {}, Ending.FAILED, "RecursionError"),
+    ("os._exit(0)", "import os; os._exit(0)", {}, Ending.LIMIT, None),
+    ("agent's os._exit(0)", "import agent", {"agent.py": "import os; os._exit(0)"}, Ending.LIMIT, None),
+    ("killed by itself", "import os; os.kill(os.getpid(), 9)", {}, Ending.LIMIT, None),
+    ("segmentation fault", "import ctypes; ctypes.string_at(0)", {}, Ending.LIMIT, None),
+    ("too much memory", "x = 'x' * 10**10", {}, Ending.LIMIT, "MemoryError"),
+]
+
+
+@pytest.mark.parametrize(("name", "code", "files", "ending", "exception"), ENDINGS, ids=[one[0] for one in ENDINGS])
+async def test_an_ending_says_whose_fault_it_is(
+    box: Sandbox, name: str, code: str, files: dict[str, str], ending: Ending, exception: str | None
+) -> None:
+    result = await run(box, code, files)
+    assert result.ending is ending, result
+    if exception:
+        assert result.exception == exception
+
+
+async def test_a_failure_comes_with_its_words_and_the_line_of_the_check(box: Sandbox) -> None:
+    result = await run(box, "x = 1\n\ndef f():\n    assert x == 2, 'x is one'\nf()")
+    assert (result.message, result.line) == ("x is one", 4)
+    result = await run(box, "import agent\nagent.f()", {"agent.py": "\n\n\ndef f():\n    raise ValueError('deep')"})
+    assert (result.message, result.line) == ("deep", 2)
+    assert (await run(box, "\n\nx = =")).line == 3
+
+
+async def test_a_missing_module_is_named(box: Sandbox) -> None:
+    assert (await run(box, "import no_such.thing")).missing_module == "no_such"
+    assert (await run(box, "import agent", {"agent.py": "import nope"})).missing_module == "nope"
+
+
+async def test_an_exception_cannot_harm_by_its_text_or_its_name(box: Sandbox) -> None:
+    code = "class E(Exception):\n    def __str__(self): raise SystemExit\nraise E"
+    assert (await run(box, code)).ending is Ending.FAILED
+    long = await run(box, "raise type('X' * 9999, (Exception,), {})('y' * 99999)")
+    assert len(long.exception or "") <= 200
+    assert len(long.message) <= 8000
+
+
+# --- limits -----------------------------------------------------------------------------------------------------
+
+
+async def test_wall_time_ends_a_check_that_sleeps(box: Sandbox) -> None:
+    began = time.monotonic()
+    result = await run(box, "import time; time.sleep(60)", limits=Limits(seconds=0.5))
+    assert result.ending is Ending.TIMEOUT
+    assert time.monotonic() - began < 5
+
+
+async def test_cpu_time_ends_a_check_that_computes(box: Sandbox) -> None:
+    result = await run(box, "while True: pass", limits=Limits(seconds=20, cpu_seconds=1))
+    assert result.ending is Ending.TIMEOUT
+    assert "CPU" in result.message
+    assert result.seconds < 10
+
+
+LIMITED = {
+    "memory in many processes": "import os, time\nfor _ in range(8):\n    if not os.fork():\n"
+    "        x = b'x' * 30_000_000\n        time.sleep(30)\ntime.sleep(30)",
+    "shared memory": "import mmap, time\nm = mmap.mmap(-1, 300_000_000)\nfor i in range(0, 300_000_000, 4096):\n"
+    "    m[i] = 1\ntime.sleep(5)",
+    "one large file": "open('a', 'wb').write(b'x' * 20_000_000)",
+    "many files": "import time\nfor i in range(12): open(str(i), 'wb').write(b'x' * 8_000_000)\ntime.sleep(5)",
+    "open files": "x = [open('/dev/null') for _ in range(1000)]",
+    "processes": "import os, time\nfor _ in range(40):\n    if not os.fork(): time.sleep(30)\ntime.sleep(30)",
+    "threads": "import threading, time\nfor _ in range(4000): threading.Thread(target=time.sleep, args=(30,)).start()\n"
+    "raise AssertionError('no limit on threads')",
+}
+
+
+@pytest.mark.parametrize("name", LIMITED)
+async def test_a_broken_limit_is_its_own_ending(box: Sandbox, name: str) -> None:
+    result = await run(box, LIMITED[name])
+    assert result.ending is Ending.LIMIT, result
+
+
+async def test_processes_beyond_the_limit_cannot_start_or_are_noticed(box: Sandbox, kind: str) -> None:
+    result = await run(box, LIMITED["processes"])
+    assert result.message.startswith("processes")
+    assert result.exception == ("BlockingIOError" if TRAITS[kind].walls_processes else None)
+
+
+async def test_output_keeps_head_and_tail(box: Sandbox) -> None:
+    code = "import sys\nprint('first')\nfor i in range(100000): print(i)\nsys.stderr.write('last')"
+    result = await run(box, code)
+    assert result.ending is Ending.PASSED
+    assert result.output.startswith("first\n0\n")
+    assert result.output.endswith("99999\nlast")
+    assert "left out" in result.output
+    assert len(result.output) < QUICK.output_kb * 1024 + 100
+
+
+async def test_what_was_printed_before_a_time_out_is_kept(box: Sandbox) -> None:
+    result = await run(box, "import time; print('here'); time.sleep(60)", limits=Limits(seconds=0.5))
+    assert result.output == "here\n"
+
+
+async def test_output_of_any_bytes_is_text(box: Sandbox) -> None:
+    result = await run(box, "import os; os.write(1, b'\\xff\\x00\\xe2'); print('\\ud800')")
+    assert result.ending is Ending.PASSED
+    assert result.output.startswith("\ufffd")
+
+
+# --- what a check sees ------------------------------------------------------------------------------------------
+
+VIEW = RunView(
+    chat_history=[("system", "be fair"), ("human", "begin"), ("ai", "what is 6 * 7?"), ("human", "42 \u2713")],
+    rounds=[{"number": 1, "examiner": "what is 6 * 7?", "agent": "42"}],
+)
+
+
+async def test_a_check_sees_the_conversation_as_taskweaver_defines_it(box: Sandbox) -> None:
+    code = (
+        "assert isinstance(chat_history[0], SystemMessage)\nassert isinstance(chat_history[2], AIMessage)\n"
+        "assert isinstance(chat_history[-1], HumanMessage)\nassert chat_history[-1].content == '42 \u2713'\n"
+        "assert rounds[0]['agent'] == '42'\nassert json.dumps([1]) == '[1]'\n"
+        "from langchain.schema.messages import HumanMessage as A\n"
+        "from langchain_core.messages import HumanMessage as B\n"
+        "from langchain.schema import HumanMessage as C\nassert A is B is C is HumanMessage\n"
+        "assert chat_history[-1].type == 'human'"
+    )
+    async with room_with(box, None, VIEW) as room:
+        result = await room.check(code)
+        assert result.ending is Ending.PASSED, result
+        await room.check("chat_history.clear(); rounds.clear()")
+        assert (await room.check("assert len(chat_history) == 4 and len(rounds) == 1")).ending is Ending.PASSED
+
+
+async def test_the_working_directory_is_a_copy_of_the_workspace(box: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "deep" / "er" / "\u00e9\udcff.txt").write_bytes(b"\x00\xff")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "run.sh").write_text("#!/bin/sh\necho ran")
+    (tmp_path / "run.sh").chmod(0o755)
+    (tmp_path / "link").symlink_to("deep/er")
+    os.utime(tmp_path / "run.sh", (1e9, 1e9))
+    code = (
+        "import os, subprocess\nassert sorted(os.listdir()) == ['deep', 'empty', 'link', 'run.sh'], os.listdir()\n"
+        "assert os.listdir('link') == ['\u00e9\\udcff.txt']\n"
+        "assert open('link/\u00e9\\udcff.txt', 'rb').read() == b'\\x00\\xff'\n"
+        "assert os.path.getmtime('run.sh') == 1e9\nassert subprocess.check_output('./run.sh') == b'ran\\n'\n"
+        "open('run.sh', 'w').write('changed')"
+    )
+    async with room_with(box, tmp_path) as room:
+        result = await room.check(code)
+        assert result.ending is Ending.PASSED, result
+        assert (tmp_path / "run.sh").read_text() == "#!/bin/sh\necho ran"
+
+
+async def test_the_library_comes_before_the_workspace(box: Sandbox) -> None:
+    files = dict.fromkeys(("json.py", "sitecustomize.py", "wave.py", "usercustomize.py"), "raise SystemExit")
+    result = await run(box, "import json, wave; json.dumps(1)", files)
+    assert result.ending is Ending.PASSED
+    assert result.imported == ()
+
+
+async def test_code_of_the_workspace_that_ran_is_named(box: Sandbox) -> None:
+    files = {"agent.py": "x = 1", "pack/__init__.py": "from . import inner", "pack/inner.py": "", "run.py": "y = 1"}
+    code = "import agent, pack, runpy\nrunpy.run_path('run.py')"
+    assert (await run(box, code, files)).imported == ("agent.py", "pack/__init__.py", "pack/inner.py", "run.py")
+
+
+async def test_the_environment_is_clean(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIVA_TEST_SECRET", "hunter2")
+    result = await run(box, "import os, sys\nprint(dict(os.environ))\nassert sys.stdin.read() == ''")
+    assert result.ending is Ending.PASSED
+    assert "hunter2" not in result.output
+    assert "VIVA" not in result.output
+
+
+async def test_ordinary_programs_work(box: Sandbox) -> None:
+    code = (
+        "import subprocess, threading, multiprocessing, tempfile, asyncio, sqlite3, concurrent.futures as c\n"
+        "assert subprocess.run(['python3', '-c', 'print(6 * 7)'], capture_output=True).stdout == b'42\\n'\n"
+        "with c.ThreadPoolExecutor(4) as pool: assert list(pool.map(abs, [-1, -2])) == [1, 2]\n"
+        "with multiprocessing.Pool(2) as pool: assert pool.map(abs, [-1, -2]) == [1, 2]\n"
+        "async def f(): return 1\nassert asyncio.run(f()) == 1\n"
+        "with tempfile.NamedTemporaryFile() as file: file.write(b'x')\n"
+        "sqlite3.connect('a.db').execute('create table t (x)')"
+    )
+    result = await run(box, code)
+    assert result.ending is Ending.PASSED, result
+
+
+# --- one check does not reach the next --------------------------------------------------------------------------
+
+MISCHIEF = {
+    "writes": ("open('new', 'w'); open('a', 'w').write('x')", "assert open('a').read() == 'ok'; open('b', 'x')"),
+    "removes": ("import shutil, os; shutil.rmtree(os.getcwd())", "assert open('a').read() == 'ok'"),
+    "chdir": ("import os; os.chdir('/')", "assert open('a').read() == 'ok'"),
+    "patches": ("import json, os, builtins; json.dumps = os.fork = builtins.len = None", "json.dumps(len([1]))"),
+    "temporary files": ("import tempfile; open('/tmp/viva-mark', 'w')", "import os; os.path.exists('/tmp/x')"),
+    "modes": ("import os; os.mkdir('d'); open('d/f', 'w'); os.chmod('d', 0); os.chmod('.', 0)", "open('a')"),
+    "deep folders": (
+        "import os\nfor _ in range(3000):\n    os.mkdir('d'); os.chdir('d')",
+        "import os; assert sorted(os.listdir()) == ['a']",
+    ),
+    "names like the server's": ("import os; os.makedirs('../.wiped/.wiped1/.wiped'); os.mkdir('.wiped')", "open('a')"),
+}
+
+
+@pytest.mark.parametrize("name", MISCHIEF)
+async def test_one_check_does_not_reach_the_next(box: Sandbox, name: str) -> None:
+    first, second = MISCHIEF[name]
+    async with room_with(box, {"a": "ok"}) as room:
+        await room.check(first)
+        result = await room.check("assert open('a').read() == 'ok'\n" + second)
+        assert result.ending is Ending.PASSED, result
+
+
+async def test_a_process_left_behind_is_ended_with_its_check(box: Sandbox) -> None:
+    leave = (
+        "import os, time\nif not os.fork():\n    os.setsid()\n    if not os.fork():\n"
+        "        while True: time.sleep(0.01)\n    os._exit(0)\n"
+        "time.sleep(0.1)"
+    )
+    async with room_with(box) as room:
+        assert (await room.check(leave)).ending is Ending.PASSED
+        look = (
+            "import os, time\ntime.sleep(0.1)\nme = os.getpid()\n"
+            "kin = [p for p in os.listdir('/proc') if p.isdigit() and os.path.exists(f'/proc/{p}/stat') and "
+            "open(f'/proc/{p}/stat').read().rpartition(')')[2].split()[1] == str(os.getppid()) and int(p) != me]\n"
+            "assert not kin, kin"
+        )
+        result = await room.check(look)
+        assert result.ending is Ending.PASSED, result
+
+
+async def test_checks_asked_at_once_all_get_their_own_answer(box: Sandbox) -> None:
+    async with room_with(box, {"a": "ok"}) as room:
+        results = await asyncio.gather(*(room.check(f"print({n}); open('x', 'x')") for n in range(20)))
+    assert [result.output for result in results] == [f"{n}\n" for n in range(20)]
+
+
+async def test_rooms_at_once_do_not_meet(box: Sandbox) -> None:
+    async def one(number: int) -> None:
+        async with room_with(box, {"a": str(number)}) as room:
+            for _ in range(5):
+                code = (
+                    f"import time; time.sleep(0.01); assert open('a').read() == '{number}'; open('a', 'w').write('no')"
+                )
+                assert (await room.check(code)).ending is Ending.PASSED
+
+    await asyncio.gather(*(one(number) for number in range(8)))
+
+
+# --- what goes in -----------------------------------------------------------------------------------------------
+
+
+async def test_nothing_outside_the_workspace_goes_in(box: Sandbox, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("hunter2")
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "s").write_text("hunter2")
+    work = tmp_path / "work"
+    (work / "sub").mkdir(parents=True)
+    (work / "kept").write_text("ok")
+    (work / "absolute").symlink_to(secret)
+    (work / "upwards").symlink_to("../secret")
+    (work / "sub" / "upwards").symlink_to("../../secrets")
+    (work / "sub" / "inside").symlink_to("../kept")
+    (work / "sub" / "roundabout").symlink_to("../../work/kept")
+    os.mkfifo(work / "fifo")
+    with contextlib.suppress(PermissionError):
+        os.mknod(work / "device", 0o600 | 0o020000, os.makedev(1, 3))
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(work / "socket"))
+        async with room_with(box, work) as room:
+            code = (
+                "import os\nassert sorted(os.listdir()) == ['kept', 'sub'], os.listdir()\n"
+                "assert os.listdir('sub') == ['inside'], os.listdir('sub')\nassert open('sub/inside').read() == 'ok'"
+            )
+            result = await room.check(code)
+            assert result.ending is Ending.PASSED, result
+
+
+async def test_files_of_the_host_are_out_of_sight(box: Sandbox, kind: str, tmp_path: Path) -> None:
+    (tmp_path / "host").write_text("hunter2")
+    result = await run(box, f"assert open({str(tmp_path / 'host')!r}).read() == 'hunter2'")
+    assert result.ending is (Ending.PASSED if TRAITS[kind].sees_host_files else Ending.FAILED)
+
+
+async def test_a_huge_workspace_is_refused(box: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "huge").touch()
+    os.truncate(tmp_path / "huge", 2_000_000_000)
+    with pytest.raises(WorkspaceTooLarge):
+        await box.open(tmp_path, RunView())
+
+
+async def test_a_workspace_of_too_many_files_is_refused(box: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "many").mkdir()
+    for number in range(20_001):
+        os.mknod(tmp_path / "many" / str(number))
+    with pytest.raises(WorkspaceTooLarge):
+        await box.open(tmp_path, RunView())
+
+
+async def test_a_workspace_of_many_megabytes_goes_in(box: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(os.urandom(30_000_000))
+    async with room_with(box, tmp_path) as room:
+        for _ in range(2):
+            result = await room.check("import os; assert os.path.getsize('large') == 30_000_000")
+            assert result.ending is Ending.PASSED, result
+
+
+# --- ends -------------------------------------------------------------------------------------------------------
+
+
+async def kill(room: Room) -> None:
+    """End a room's server from outside, as a crash would."""
+    pipe: Any = room._session.pipe  # type: ignore[attr-defined]
+    if hasattr(pipe, "_process"):
+        pipe._process.kill()
+    else:
+        await pipe._daemon.run(lambda api: api.kill(pipe._container))
+
+
+async def test_a_room_that_dies_under_a_check_is_lost_and_can_be_replaced(box: Sandbox) -> None:
+    async with room_with(box) as room:
+        check = asyncio.ensure_future(room.check("import time; time.sleep(30)"))
+        await asyncio.sleep(0.2)
+        await kill(room)
+        with pytest.raises(SandboxLost):
+            await check
+        with pytest.raises(SandboxLost):
+            await room.check("")
+    assert (await run(box, "assert True")).ending is Ending.PASSED
+
+
+async def test_a_cancelled_check_ends_its_room(box: Sandbox) -> None:
+    async with room_with(box) as room:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await room.check("import time; time.sleep(30)")
+        with pytest.raises(SandboxLost):
+            await room.check("")
+
+
+async def test_closing_is_quiet_and_final(box: Sandbox) -> None:
+    room = await box.open(None, RunView())
+    await room.close()
+    await room.close()
+    with pytest.raises(SandboxLost):
+        await room.check("")

@@ -1,0 +1,171 @@
+"""A second Docker daemon, reached over TCP and sharing no files: it works there, and its death is waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from sandbox import DaemonGone, Ending, Limits, RunView, SandboxLost, owner
+from sandbox.choice import choose
+from sandbox.daemon import Daemon, why_unreachable
+from sandbox.docker import DockerSandbox
+from sandbox.images import Images
+
+from .conftest import missing, sandbox_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+@dataclass
+class SecondDaemon:
+    """A dockerd of the tests' own, with folders, socket and port of its own."""
+
+    folder: Path
+    port: int
+    process: subprocess.Popen[bytes] | None = None
+    log: str = ""
+    image: str = field(default="")
+
+    @property
+    def where(self) -> str:
+        return f"tcp://127.0.0.1:{self.port}"
+
+    async def start(self) -> None:
+        program = shutil.which("dockerd")
+        if program is None or os.geteuid() != 0:
+            missing("docker", "a second daemon needs dockerd and root")
+        command = [str(program), "--data-root", f"{self.folder}/data", "--exec-root", f"{self.folder}/exec"]
+        command += [
+            "--pidfile",
+            f"{self.folder}/pid",
+            "-H",
+            self.where,
+            "--bridge=none",
+            "--iptables=false",
+            "--tls=false",
+        ]
+        log = await asyncio.to_thread(open, self.folder / "log", "ab")
+        with log:
+            self.process = await asyncio.to_thread(subprocess.Popen, command, stdout=log, stderr=log)
+        for _ in range(300):
+            if not why_unreachable(self.where):
+                return
+            await asyncio.sleep(0.1)
+        pytest.fail((self.folder / "log").read_text()[-2000:])
+
+    async def end(self, how: signal.Signals = signal.SIGTERM) -> None:
+        if self.process:
+            self.process.send_signal(how)
+            await asyncio.to_thread(self.process.wait)
+            self.process = None
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def second() -> AsyncIterator[SecondDaemon]:
+    await (await sandbox_of("docker")).close()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    # A short path of its own: unix sockets below exec-root must stay under 108 characters.
+    folder = Path(tempfile.mkdtemp(prefix="vd", dir="/var/tmp"))
+    daemon = SecondDaemon(folder, port)
+    await daemon.start()
+    await copy_base_image(daemon)
+    yield daemon
+    await daemon.end()
+    await asyncio.to_thread(clean_up, folder)
+
+
+async def copy_base_image(second: SecondDaemon) -> None:
+    first, other = Daemon(), Daemon(second.where)
+    images = Images(first)
+    await images.base()
+    second.image = images.base_name
+
+    def carry() -> None:
+        data = first._connect().get_image(images.base_name)
+        other._connect().load_image(data)
+
+    await asyncio.to_thread(carry)
+    first.close()
+    other.close()
+
+
+def clean_up(folder: Path) -> None:
+    """End the containerd that belongs to this daemon, and whatever still hangs below its folder."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if str(folder).encode() in path.read_bytes():
+                os.kill(int(path.parent.name), signal.SIGKILL)
+    time.sleep(0.3)
+    for mount in reversed(Path("/proc/self/mounts").read_text().splitlines()):
+        if str(folder) in mount:
+            subprocess.run(["umount", "-l", mount.split()[1]], check=False)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+async def test_docker_host_over_tcp_works_without_shared_files(
+    second: SecondDaemon, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", second.where)
+    (tmp_path / "answer").write_text("42")
+    sandbox = (await choose("docker", image=second.image)).sandbox
+    await sandbox.prepare()
+    room = await sandbox.open(tmp_path, RunView(), run_id="over-tcp")
+    result = await room.check("assert open('answer').read() == '42'; open('answer', 'w').write('43')")
+    assert result.ending is Ending.PASSED, result
+    there = Daemon(second.where)
+    assert len(await there.call("containers", filters={"label": owner.HOST})) >= 1
+    await sandbox.close()
+    assert await there.call("containers", all=True, filters={"label": owner.HOST}) == []
+    there.close()
+    assert (tmp_path / "answer").read_text() == "42"
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+async def test_a_daemon_that_dies_is_waited_for_and_the_checks_go_on(second: SecondDaemon, how: signal.Signals) -> None:
+    sandbox = DockerSandbox(Daemon(second.where, patience=60), image=second.image)
+    try:
+        room = await sandbox.open(None, RunView(), run_id="dies")
+        check = asyncio.ensure_future(room.check("import time; time.sleep(40)", Limits(seconds=60)))
+        await asyncio.sleep(0.3)
+        await second.end(how)
+        with pytest.raises(SandboxLost):
+            await asyncio.wait_for(check, 15)
+        reopened = asyncio.ensure_future(sandbox.open(None, RunView(), run_id="dies"))
+        await asyncio.sleep(2)
+        assert not reopened.done(), "it waits"
+        await second.start()
+        room = await asyncio.wait_for(reopened, 30)
+        assert (await room.check("assert True")).ending is Ending.PASSED
+    finally:
+        await sandbox.close()
+
+
+async def test_a_daemon_that_stays_away_is_given_up_after_the_stated_time(second: SecondDaemon) -> None:
+    sandbox = DockerSandbox(Daemon(second.where, patience=2), image=second.image)
+    try:
+        room = await sandbox.open(None, RunView(), run_id="gone")
+        await second.end(signal.SIGKILL)
+        with pytest.raises(SandboxLost):
+            await room.check("assert True")
+        began = time.monotonic()
+        with pytest.raises(DaemonGone, match="away for 2 s"):
+            await sandbox.open(None, RunView(), run_id="gone")
+        assert 1.5 < time.monotonic() - began < 8
+    finally:
+        await sandbox.close()
+        await second.start()

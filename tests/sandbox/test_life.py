@@ -1,0 +1,233 @@
+"""What is left when harnesses end, however they end: nothing of ours within a minute, and all that is not ours."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from sandbox import Ending, RunView, owner
+from sandbox.daemon import Daemon
+from sandbox.docker import DockerSandbox
+from sandbox.images import Images
+from sandbox.leftovers import prune
+
+from .conftest import sandbox_of
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def daemon() -> AsyncIterator[Daemon]:
+    sandbox = await sandbox_of("docker")
+    await sandbox.close()
+    daemon = Daemon()
+    yield daemon
+    daemon.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def foreign(daemon: Daemon) -> AsyncIterator[str]:
+    """A container that is none of ours, though its name looks like it. Must run when the test is over."""
+    name = f"viva-foreign-{uuid.uuid4().hex[:8]}"
+    await make(daemon, name, {})
+    await daemon.call("start", name)
+    yield name
+    state = await daemon.call("inspect_container", name)
+    await daemon.call("remove_container", name, force=True)
+    assert state["State"]["Running"], "a container that is not ours was touched"
+
+
+async def make(daemon: Daemon, name: str, labels: dict[str, str]) -> None:
+    image = await Images(daemon).base()
+    await daemon.call(
+        "create_container", image=image, command=["sleep", "600"], name=name, labels=labels, network_disabled=True
+    )
+
+
+def start_harness(kind: str, checks: int = 0, seconds: float = 0.05) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.sandbox.harness_stand_in", kind, str(checks), str(seconds)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+async def ours(daemon: Daemon, pids: set[int]) -> list[str]:
+    """What of these harnesses' is still running."""
+    found = await daemon.call("containers", filters={"label": owner.HOST})
+    return [one["Names"][0] for one in found if int(one["Labels"][owner.PID]) in pids]
+
+
+async def gone_within(daemon: Daemon, pids: set[int], seconds: float) -> float:
+    began = time.monotonic()
+    while left := await ours(daemon, pids):
+        assert time.monotonic() - began < seconds, f"still running: {left}"
+        await asyncio.sleep(0.2)
+    return time.monotonic() - began
+
+
+async def kill_twenty(daemon: Daemon) -> None:
+    harnesses = [start_harness("docker") for _ in range(20)]
+    started = time.monotonic()
+    for harness in sorted(harnesses, key=lambda _: random.random()):
+        await asyncio.sleep(max(0.0, started + random.uniform(0, 12) - time.monotonic()) / 4)
+        harness.kill()
+    for harness in harnesses:
+        harness.communicate()
+    await gone_within(daemon, {harness.pid for harness in harnesses}, 60)
+
+
+@pytest.mark.usefixtures("foreign")
+async def test_twenty_harnesses_killed_at_random_moments_leave_nothing_running(daemon: Daemon) -> None:
+    await kill_twenty(daemon)
+    await prune(daemon)
+    left = await daemon.call("containers", all=True, filters={"label": owner.HOST})
+    assert not [one for one in left if owner.is_leftover(one["Labels"])]
+
+
+@pytest.mark.soak
+@pytest.mark.usefixtures("foreign")
+async def test_twenty_harnesses_killed_twenty_times_over_leave_nothing_running(daemon: Daemon) -> None:
+    for _ in range(20):
+        await kill_twenty(daemon)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])
+@pytest.mark.parametrize("kind", ["docker", "bwrap", "process"])
+async def test_a_harness_that_is_ended_in_a_long_check_leaves_nothing_running(kind: str, how: signal.Signals) -> None:
+    await (await sandbox_of(kind)).close()
+    mark = f"0.{random.randrange(10**9)}"
+    harness = start_harness(kind, seconds=50 + float(mark))
+    assert harness.stdout
+    assert await asyncio.to_thread(harness.stdout.readline) == "open\n"
+    await asyncio.sleep(0.3)
+    children = descendants(harness.pid)
+    harness.send_signal(how)
+    await asyncio.to_thread(harness.communicate)
+    began = time.monotonic()
+    while alive := [pid for pid in children if owner.start_of(pid)]:
+        assert time.monotonic() - began < 10, alive
+        await asyncio.sleep(0.1)
+    if kind == "docker":
+        daemon = Daemon()
+        await gone_within(daemon, {harness.pid}, 10)
+        daemon.close()
+
+
+def descendants(pid: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            children.setdefault(int(path.read_text().rpartition(")")[2].split()[1]), []).append(int(path.parent.name))
+    found, waiting = [], [pid]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
+
+
+async def test_pruning_removes_what_dead_owners_left_and_nothing_else(daemon: Daemon, foreign: str) -> None:
+    dead = start_harness("none")
+    gone = {**owner.labels("room"), owner.PID: str(dead.pid), owner.START: owner.start_of(dead.pid) or ""}
+    dead.communicate()
+    name = uuid.uuid4().hex[:8]
+    labels = {
+        f"viva-dead-{name}": gone,
+        f"viva-deadrunning-{name}": gone,
+        f"viva-living-{name}": owner.labels("room"),
+        f"viva-elsewhere-{name}": {**gone, owner.HOST: "another machine"},
+        f"viva-recycled-{name}": {**owner.labels("room"), owner.START: "1"},
+    }
+    for one, values in labels.items():
+        await make(daemon, one, values)
+    await daemon.call("start", f"viva-deadrunning-{name}")
+    try:
+        pruned = await prune(daemon)
+        wanted = {f"viva-dead-{name}", f"viva-deadrunning-{name}", f"viva-recycled-{name}"}
+        assert wanted <= set(pruned.containers)
+        assert foreign not in pruned.containers + pruned.kept
+        left = {one["Names"][0][1:] for one in await daemon.call("containers", all=True)}
+        assert {f"viva-living-{name}", f"viva-elsewhere-{name}", foreign} <= left
+        assert not wanted & left
+    finally:
+        for one in labels:
+            with contextlib.suppress(Exception):
+                await daemon.call("remove_container", one, force=True)
+
+
+async def test_leftovers_are_removed_at_the_next_start(daemon: Daemon) -> None:
+    name = f"viva-left-{uuid.uuid4().hex[:8]}"
+    await make(daemon, name, {**owner.labels("room"), owner.START: "1"})
+    sandbox = DockerSandbox(Daemon())
+    room = await sandbox.open(None, RunView())
+    await room.close()
+    await sandbox.close()
+    assert f"/{name}" not in [one["Names"][0] for one in await daemon.call("containers", all=True)]
+
+
+@pytest.mark.usefixtures("foreign")
+async def test_of_two_harnesses_one_is_killed_and_pruned_and_the_other_finishes(daemon: Daemon) -> None:
+    survivor, victim = start_harness("docker", checks=60, seconds=0.05), start_harness("docker")
+    assert victim.stdout
+    assert await asyncio.to_thread(victim.stdout.readline) == "open\n"
+    victim.kill()
+    victim.communicate()
+    for _ in range(5):
+        await prune(daemon, images=True)
+        await asyncio.sleep(0.2)
+    out, errors = await asyncio.to_thread(survivor.communicate)
+    assert survivor.returncode == 0, errors
+    assert out.endswith("done 60\n")
+    await gone_within(daemon, {survivor.pid, victim.pid}, 60)
+
+
+async def test_a_closed_sandbox_leaves_no_container(daemon: Daemon) -> None:
+    sandbox = DockerSandbox(Daemon(), concurrency=3)
+    for _ in range(3):
+        await sandbox.prepare()
+    rooms = await asyncio.gather(*(sandbox.open(None, RunView()) for _ in range(4)))
+    for room in rooms[:2]:
+        await room.close()
+    await sandbox.close()
+    found = await daemon.call("containers", all=True, filters={"label": owner.HOST})
+    mine = owner.labels("room")
+    assert not [one for one in found if one["Labels"][owner.PID] == mine[owner.PID] and one["Labels"][owner.RUN] == ""]
+
+
+async def test_a_room_is_ready_when_the_conversation_ends(daemon: Daemon) -> None:
+    """The first check of a run waits for nothing when the conversation took longer than a start."""
+    sandbox = DockerSandbox(Daemon(), concurrency=1)
+    try:
+        await sandbox.prepare()
+        await asyncio.sleep(2)  # the conversation
+        began = time.monotonic()
+        room = await sandbox.open(None, RunView(), run_id="r")
+        result = await room.check("assert True")
+        assert result.ending is Ending.PASSED
+        assert time.monotonic() - began < 0.1
+    finally:
+        await sandbox.close()
+
+
+async def test_no_container_serves_two_runs(daemon: Daemon) -> None:
+    sandbox = DockerSandbox(Daemon(), concurrency=2)
+    try:
+        seen = set()
+        for number in range(4):
+            await sandbox.prepare()
+            room = await sandbox.open(None, RunView(), run_id=str(number))
+            seen.add((await room.check("import os; print(os.getuid(), os.stat('/proc/1').st_ctime)")).output)
+            await room.close()
+        assert len(seen) == 4
+    finally:
+        await sandbox.close()

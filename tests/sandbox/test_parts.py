@@ -1,0 +1,257 @@
+"""The parts that decide without a sandbox: packing, reading answers, owners, package settings, the filter."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox import DependencyError, Ending, Limits, RunView, SandboxError, SandboxLost, owner
+from sandbox.archive import pack
+from sandbox.images import split_tag
+from sandbox.inside.files import Workspace, wipe
+from sandbox.inside.guard import filter_program
+from sandbox.inside.watch import Output
+from sandbox.packages import blame, key_of, normalised, package_source
+from sandbox.room import ServerRoom, Session, read_result
+
+
+class Answers:
+    """A `Pipe` whose far end says what it is told to, as a server taken over by a check could."""
+
+    def __init__(self, *frames: bytes) -> None:
+        self._data = b"".join(frames)
+        self.closed = False
+
+    async def read(self, size: int) -> bytes:
+        if len(self._data) < size:
+            raise EOFError
+        data, self._data = self._data[:size], self._data[size:]
+        return data
+
+    async def write(self, data: bytes) -> None:
+        return None
+
+    async def close(self) -> None:
+        self.closed = True
+
+    def last_words(self) -> str:
+        return ""
+
+
+def frame(kind: bytes, message: Any) -> bytes:
+    data = message if isinstance(message, bytes) else json.dumps(message).encode()
+    return len(data).to_bytes(4, "big") + kind + data
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"\x00\x00",
+        b"\xff\xff\xff\xffV",
+        frame(b"V", b"not json"),
+        frame(b"V", b"\xff\xfe"),
+        frame(b"V", [1, 2]),
+        frame(b"V", {}),
+        frame(b"V", {"ending": "excellent"}),
+        frame(b"V", {"ending": "passed", "imported": "x" * 10}),
+        frame(b"V", {"ending": "passed", "seconds": "long"}),
+        frame(b"R", {"ending": "passed"}),
+        frame(b"E", {"message": "I am broken"}),
+    ],
+)
+async def test_an_answer_of_the_wrong_form_loses_the_room_and_never_passes(answer: bytes) -> None:
+    pipe = Answers(answer)
+    room = ServerRoom(Session(pipe), Limits(), pipe.close)
+    with pytest.raises(SandboxLost):
+        await room.check("assert False")
+    assert pipe.closed
+
+
+def test_an_ending_is_cut_to_size() -> None:
+    message = {"ending": "failed", "message": "x" * 99999, "output": "y" * 999999, "exception": "z" * 999}
+    result = read_result(message, Limits(output_kb=1))
+    assert result.ending is Ending.FAILED
+    assert (len(result.message), len(result.output), len(result.exception or "")) == (8000, 1124, 200)
+
+
+def test_packing_reads_nothing_that_changes_into_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The agent swaps a folder for a link between the look and the opening."""
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "key").write_text("hunter2")
+    work = tmp_path / "work"
+    (work / "folder").mkdir(parents=True)
+    real_open = os.open
+
+    def swapping_open(path: Any, flags: int, *arguments: Any, **options: Any) -> int:
+        if path == "folder" and not (work / "folder").is_symlink():
+            (work / "folder").rmdir()
+            (work / "folder").symlink_to(tmp_path / "secrets")
+        return real_open(path, flags, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", swapping_open)
+    with pytest.raises(OSError, match="folder"):
+        pack(work, RunView(), most_mb=1)
+
+
+@pytest.mark.parametrize("path", ["../out", "/etc/out", "a/../../out"])
+def test_an_entry_that_climbs_out_is_not_laid_out(tmp_path: Path, path: str) -> None:
+    header = json.dumps({"entries": [["f", path, 0o600, 1, 0]]}).encode()
+    workspace = Workspace(memoryview(len(header).to_bytes(4, "big") + header + b"x"))
+    with pytest.raises(ValueError, match="outside"):
+        workspace.lay_out(str(tmp_path / "home"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_wiping_follows_no_link(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "file").write_text("ok")
+    (tmp_path / "wiped" / "a" / "b").mkdir(parents=True)
+    (tmp_path / "wiped" / "a" / "link").symlink_to(tmp_path / "kept")
+    (tmp_path / "wiped" / "a" / "b" / "link").symlink_to(tmp_path / "kept")
+    (tmp_path / "wiped" / "link").symlink_to("/")
+    wipe(str(tmp_path / "wiped"))
+    assert list((tmp_path / "wiped").iterdir()) == []
+    assert (tmp_path / "kept" / "file").read_text() == "ok"
+
+
+def test_output_within_its_size_is_whole() -> None:
+    output = Output(10)
+    for piece in (b"abc", b"", b"defgh"):
+        output.add(piece)
+    assert output.text() == "abcdefgh"
+    output.add(b"0123456789" * 100)
+    assert output.text() == "abcde\n[... 998 bytes left out ...]\n56789"
+
+
+def run_filter(program: bytes, arch: int, number: int, argument: int) -> int:
+    """Interpret the few BPF instructions that the filter is made of."""
+    data = struct.pack("<IIQ6Q", number, arch, 0, argument, 0, 0, 0, 0, 0)
+    lines = [struct.unpack("HBBI", program[at : at + 8]) for at in range(0, len(program), 8)]
+    at = word = 0
+    while True:
+        code, true, false, value = lines[at]
+        at += 1
+        if code == 0x06:
+            return int(value)
+        if code == 0x20:
+            word = struct.unpack_from("<I", data, value)[0]
+        else:
+            holds = {0x15: word == value, 0x35: word >= value, 0x45: bool(word & value)}[code]
+            at += true if holds else false
+
+
+@pytest.mark.parametrize(
+    ("number", "argument", "allowed"),
+    [
+        (0, 0, True),  # read
+        (57, 0, True),  # fork
+        (56, 17, True),  # clone as fork does it
+        (56, 0x3D0F00, True),  # clone as threads do it
+        (56, 0x10000000 | 17, False),  # clone into a user namespace
+        (435, 0, False),  # clone3
+        (101, 0, False),  # ptrace
+        (165, 0, False),  # mount
+        (272, 0x10000000, False),  # unshare
+        (250, 0, False),  # keyctl
+        (41, 1, True),  # a Unix socket
+        (41, 2, True),  # an internet socket, in a network namespace that leads nowhere
+        (41, 17, False),  # a packet socket
+        (41, 40, False),  # a socket to the hypervisor
+        (0x40000000, 0, False),  # x32
+    ],
+)
+def test_the_filter_forbids_what_it_says(number: int, argument: int, allowed: bool) -> None:
+    program = filter_program("x86_64")
+    assert program
+    assert (run_filter(program, 0xC000003E, number, argument) == 0x7FFF0000) is allowed
+    assert run_filter(program, 0x40000003, number, argument) != 0x7FFF0000, "32-bit calls are another table"
+
+
+def test_an_unknown_machine_has_no_filter() -> None:
+    assert filter_program("riscv64") is None
+    assert filter_program("aarch64")
+
+
+def test_a_living_owner_is_told_from_a_dead_one() -> None:
+    ours = owner.labels("room", "run-1")
+    assert ours[owner.RUN] == "run-1"
+    assert not owner.is_leftover(ours)
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    start = owner.start_of(dead.pid) or "1"
+    dead.wait()
+    assert owner.is_leftover({**ours, owner.PID: str(dead.pid), owner.START: start})
+    assert owner.is_leftover({**ours, owner.START: "1"}), "the same number, another process"
+    assert not owner.is_leftover({**ours, owner.HOST: "elsewhere", owner.START: "1"}), "cannot be asked: lives"
+    assert not owner.is_leftover({"some.other": "label"})
+    assert not owner.is_leftover(None)
+
+
+def test_requirements_are_pep_508_and_nothing_else() -> None:
+    assert normalised(["b >= 1", "a[x]==2", "b>=1"]) == ["a[x]==2", "b>=1"]
+    for bad in ("-r file", "--index-url http://x", "a b", "", "./folder", "a @ file:///etc", "a @ git+ssh://x/y"):
+        with pytest.raises(DependencyError) as caught:
+            normalised(["fine", bad])
+        assert caught.value.requirement == bad
+    assert key_of("base", ["a", "b"]) != key_of("base", ["a"]) != key_of("other", ["a"])
+
+
+def test_a_failed_installation_names_its_requirement_and_hides_passwords() -> None:
+    said = "noise\nERROR: Could not find a version that satisfies nope from https://me:hunter2@index/simple\n"
+    error = blame(["six>=1", "nope==3"], said)
+    assert error.requirement == "nope==3"
+    assert "hunter2" not in str(error)
+    assert blame(["six", "six-more"], "ERROR: No matching distribution found for six-more").requirement == "six-more"
+    assert blame(["a", "b"], "").requirement == "a, b"
+
+
+def test_package_settings_come_from_files_then_from_the_environment(tmp_path: Path) -> None:
+    (tmp_path / "pip.conf").write_text(
+        "[global]\nindex-url = http://file/simple\ntimeout = 7\nfind-links = /here http://x\n"
+    )
+    (tmp_path / "ca.pem").write_text("CERTIFICATE")
+    source = package_source(
+        {
+            "PIP_CONFIG_FILE": str(tmp_path / "pip.conf"),
+            "PIP_INDEX_URL": "http://user:pass@127.0.0.1:3141/simple",
+            "PIP_CERT": str(tmp_path / "ca.pem"),
+            "https_proxy": "http://proxy:1",
+            "SECRET_TOKEN": "hunter2",
+        }
+    )
+    assert source.pip["index-url"] == "http://user:pass@127.0.0.1:3141/simple"
+    assert source.pip["timeout"] == "7"
+    assert source.pip["find-links"] == "http://x", "a folder of this machine means nothing elsewhere"
+    assert source.proxies == {"https_proxy": "http://proxy:1"}
+    assert source.certificates == "CERTIFICATE"
+    assert source.is_local
+    assert "hunter2" not in repr(source)
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("python:3.12-slim", ("python", "3.12-slim")),
+        ("python", ("python", "latest")),
+        ("host:5000/a/b", ("host:5000/a/b", "latest")),
+        ("host:5000/a/b:c", ("host:5000/a/b", "c")),
+        ("python@sha256:00", ("python@sha256:00", None)),
+    ],
+)
+def test_an_image_name_is_split_as_docker_does(name: str, parts: tuple[str, str | None]) -> None:
+    assert split_tag(name) == parts
+
+
+async def test_a_server_that_does_not_start_says_why() -> None:
+    from sandbox.process import ChildPipe
+
+    pipe = await ChildPipe.start([sys.executable, "-c", "import sys; sys.exit('no such luck')"], {})
+    with pytest.raises(SandboxError, match="no such luck"):
+        await Session(pipe).start({})
