@@ -6,6 +6,7 @@ import contextlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -64,7 +65,7 @@ def arguments_for(factory: AgentFactory, arguments: AgentArguments) -> dict[str,
         "workspace": arguments.workspace,
     }
     try:
-        parameters = inspect.signature(factory).parameters.values()
+        parameters = _parameters(factory)
     except (TypeError, ValueError):
         return {"task_description": arguments.task_description}
     named = {item.name for item in parameters if item.kind in (item.POSITIONAL_OR_KEYWORD, item.KEYWORD_ONLY)}
@@ -93,9 +94,16 @@ def workspace_of(agent: Any, ours: Path | None) -> Path | None:
 
 def takes_verbose(method: Callable[..., Any]) -> bool:
     try:
-        return "verbose" in inspect.signature(method).parameters
+        function = getattr(method, "__func__", method)
+        return any(parameter.name == "verbose" for parameter in _parameters(function))
     except (TypeError, ValueError):
         return False
+
+
+@lru_cache(maxsize=256)
+def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
+    """Kept, because looking at a signature takes as long as two rounds and every run asks for the same two."""
+    return tuple(inspect.signature(function).parameters.values())
 
 
 def as_reply(answer: object) -> Reply:

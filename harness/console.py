@@ -76,7 +76,7 @@ def _why(verdict: Verdict) -> Text:
         votes = ", ".join(f"{one_line(judge, 40)}: {label}" for judge, label in verdict.votes.items())
         text.append(f" ({votes})", style="dim")
     if verdict.flags:
-        text.append(f" [{', '.join(verdict.flags)}]", style="yellow")
+        text.append(f" [{one_line(', '.join(verdict.flags), 200)}]", style="yellow")
     return text
 
 
@@ -128,7 +128,7 @@ def usage_lines(usage: Mapping[str, Usage]) -> list[str]:
             cost = "cost unknown" if used.cost is None else f"${used.cost:.4f}"
             retries = f", {used.retries} retries" if used.retries else ""
             lines.append(
-                f"{role}: {used.input_tokens:,} in, {used.output_tokens:,} out, {used.calls} calls{retries}, {cost}"
+                f"{one_line(role, 40)}: {used.input_tokens:,} in, {used.output_tokens:,} out, {used.calls} calls{retries}, {cost}"
             )
     return lines
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from adapters.errors import SetupError
 from adapters.load import Agent, load_agent
 from cases import Case
-from examiner import Examiner, Limits, ReplayedExaminer, ScriptedExaminer
+from examiner import Examiner, ExaminerError, Limits, ReplayedExaminer, ScriptedExaminer
 from examiner.conversation import DEFAULT_MAX_ROUNDS
 from judge.scoring import JudgeKind, ScoringPointsEvaluator, case_needs_model
 from records.protocols import Evaluator
@@ -145,6 +145,22 @@ async def assemble(options: Options, cases: list[Case]) -> Parts:
         [*notices, *judge.notices],
         {**prompts, **judge.prompts},
     )
+
+
+async def assemble_with(options: Options, cases: list[Case], examiner: str) -> Parts:
+    """Make the parts for exams whose examiners are given with each run.
+
+    Raises:
+        SetupError: something the user must change.
+        SandboxUnavailable: the sandbox that was asked for is not there.
+    """
+
+    def none(case: Case) -> Examiner:
+        raise ExaminerError(f"no examiner was given for {case.name!r}")
+
+    agent = load_agent(options.agent or example_agent())
+    judge = await assemble_judge(options, cases)
+    return Parts(options, agent, none, examiner, None, judge, judge.notices, judge.prompts)
 
 
 def _examiner(options: Options, cases: list[Case]) -> tuple[ExaminerFactory, str, Model | None, dict[str, str]]:

@@ -69,7 +69,8 @@ async def examine(run: Run, on_round: RoundListener | None = None) -> RunRecord:
     started, began = time.time(), time.monotonic()
     workspace = new_folder(journal.folder / "workspaces" / run.id)
     setting = setting_for(case, parts, workspace.relative_to(journal.folder).as_posix())
-    journal.keep(f"cases/{case.hash}.json", encode(case))
+    if not journal.holds(paper := f"cases/{case.hash}.json"):
+        journal.keep(paper, encode(case))
     run.append("setting", setting)
     if parts.judge.sandbox is not None and any(point.eval_code for point in case.scoring_points):
         # The sandbox gets ready while the agent talks.
@@ -81,12 +82,13 @@ async def examine(run: Run, on_round: RoundListener | None = None) -> RunRecord:
             on_round(round_)
 
     transcript, agent_folder = await hold(run, workspace, keep)
-    if agent_folder is not None and agent_folder != workspace:
+    if agent_folder is not None and agent_folder != workspace.resolve():
         setting = replace(setting, workspace=str(agent_folder.resolve()))
         run.append("setting", setting)
     run.append("transcript", replace(transcript, rounds=()))
     record = await conclude(run, setting, transcript, agent_folder, Timing(started, time.monotonic() - began))
-    _remove_if_empty(workspace)
+    # On a thread: removing a folder can take a third of a millisecond, as long as ten rounds.
+    asyncio.get_running_loop().run_in_executor(None, _remove_if_empty, workspace)
     return record
 
 
@@ -240,7 +242,7 @@ def run_pre_commands(case: Case) -> None:
         SetupError: a command failed.
     """
     for command in case.pre_command:
-        done = subprocess.run(command, check=False, shell=True, capture_output=True, text=True)  # noqa: S602
+        done = subprocess.run(command, check=False, shell=True, capture_output=True, text=True, errors="replace")  # noqa: S602
         if done.returncode != 0:
             words = (done.stderr or done.stdout).strip()[-300:]
             raise SetupError(f"pre_command of {case.name!r} ended with code {done.returncode}: {command}\n{words}")

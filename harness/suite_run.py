@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from adapters.errors import SetupError
 from cases import Case
+from harness.one_writer import only_writer
 from harness.parts import Parts
 from harness.plan import (
     Plan,
@@ -28,7 +25,7 @@ from harness.resume import RunState, load_conversations, read_states, to_do
 from harness.run import Run
 from harness.suite import Job, Suite, SuiteEnd, SuiteLimits
 from harness.suite_progress import SuiteProgress
-from records.journal import FILE, Damage, Journal, JournalError, run_id
+from records.journal import FILE, Damage, Journal, run_id
 from records.run import RunRecord
 from records.stored import StoredRun
 from records.sync import Syncer
@@ -105,7 +102,7 @@ async def _run(
     )
     with SuiteProgress(console, counts["judge"] + counts["examine"], counts["skip"], show) as progress:
         async with Syncer(journal) as syncer:
-            listener = _Syncing(progress, syncer)
+            listener = Syncing(progress, syncer)
             end = await Suite(_jobs(planned, doing, stored, journal), limits, listener).run()
     return Result(request.folder, end)
 
@@ -147,41 +144,21 @@ def _announce(console: Console, request: Request, counts: dict[str, int]) -> Non
 
 
 @dataclass(slots=True)
-class _Syncing:
+class Syncing:
     """Passes everything on, and has the disk catch up after each run."""
 
     inner: SuiteProgress
     syncer: Syncer
 
     def on_start(self, run: Run) -> None:
+        """A run begins."""
         self.inner.on_start(run)
 
     def on_round(self, run: Run, round_: Round) -> None:
+        """One more round."""
         self.inner.on_round(run, round_)
 
     def on_end(self, run: Run, record: RunRecord) -> None:
+        """A run has its record."""
         self.syncer.want()
         self.inner.on_end(run, record)
-
-
-@contextmanager
-def only_writer(folder: Path) -> Iterator[None]:
-    """Hold a suite's folder for this process. The lock goes with the process, however it ends.
-
-    Raises:
-        SetupError: another process is running this suite.
-        JournalError: the folder cannot be written.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise JournalError(f"cannot write in {folder}: {error.strerror}. Choose another folder with --out.") from error
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise SetupError(f"another viva is running the suite in {folder}.") from None
-        yield
-    finally:
-        os.close(lock)

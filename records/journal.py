@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,7 @@ class Damage:
             self.lines.append(number)
 
 
+@lru_cache(maxsize=4096)
 def run_id(subject: str, agent: str, trial: int = 1) -> str:
     """The id of one (subject, agent, trial): readable, fit for a folder name, and the same every time."""
     digest = hashlib.sha256(json.dumps([subject, agent, trial]).encode()).hexdigest()[:8]
@@ -119,6 +121,10 @@ class Journal:
                 for name, content in spilled_files(source, event.data):
                     self.keep(name, content)
         self._write(b"\n" + lines)
+
+    def holds(self, name: str) -> bool:
+        """Whether a file of that name lies beside the journal."""
+        return (self.folder / name).exists()
 
     def keep(self, name: str, content: bytes) -> None:
         """Keep a file beside the journal under a name made from its content; writing it twice is free.

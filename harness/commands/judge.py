@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from adapters.errors import SetupError
 from harness.again import judge_again, stored_case
 from harness.commands.options import (
     fail,
@@ -22,6 +23,7 @@ from harness.commands.options import (
     told_plainly,
 )
 from harness.console import run_report, score_line
+from harness.one_writer import only_writer
 from harness.outcome import exit_code
 from harness.parts import JudgeParts, Options, assemble_judge
 from records.codec import to_plain
@@ -58,6 +60,9 @@ def command(
         fail(f"viva: stopped. What was judged so far is in {folder}", 130)
     records = [record for _, record in results if record is not None]
     if as_json:
+        for stored, record in results:
+            if record is None:
+                click.echo(_not_ended(stored), err=True)
         click.echo(json.dumps({"journal": str(folder), "runs": [to_plain(record) for record in records]}))
     else:
         _report(results, folder, quiet=quiet)
@@ -67,16 +72,18 @@ def command(
 async def _judge(
     places: list[tuple[Path, str | None]], options: Options, folder: Path, console: Console
 ) -> list[tuple[StoredRun, RunRecord | None]]:
-    cases = {}
+    cases, found = {}, 0
     for place, run in places:
-        for stored in read_runs(place, run):
+        for found, stored in enumerate(read_runs(place, run), found + 1):
             if stored.setting.case_hash not in cases and stored.ended:
                 cases[stored.setting.case_hash] = stored_case(stored)
+    if not found:
+        raise SetupError(f"there is nothing to judge: {', '.join(str(place) for place, _ in places)} holds no run.")
     parts = await assemble_judge(options, list(cases.values()))
     damage = Damage()
     results = []
     try:
-        with Journal(folder) as journal:
+        with only_writer(folder), Journal(folder) as journal:
             for notice in parts.notices:
                 console.print(Text(f"note: {one_line(notice, 1000)}", style="yellow"), soft_wrap=True)
             for place, run in places:
@@ -110,14 +117,16 @@ def _report(results: list[tuple[StoredRun, RunRecord | None]], folder: Path, *, 
     console = Console()
     for stored, record in results:
         if record is None:
-            click.echo(f"{stored.id}: the conversation did not end, so it is not judged")
+            click.echo(_not_ended(stored))
             continue
         if len(results) == 1 and not quiet:
             console.print(run_report(record, folder))
         else:
-            click.echo(f"{stored.id} {record.outcome.value} {score_line(record)}")
+            click.echo(f"{one_line(stored.id)} {record.outcome.value} {score_line(record)}")
         before = stored.record
         if before is not None and before.score != record.score:
-            click.echo(f"{stored.id}: the score was {score_line(before)}")
-    if not results:
-        click.echo("nothing to judge")
+            click.echo(f"{one_line(stored.id)}: the score was {score_line(before)}")
+
+
+def _not_ended(stored: StoredRun) -> str:
+    return f"{one_line(stored.id)}: the conversation did not end, so it is not judged"

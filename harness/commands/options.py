@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
 import functools
+import os
 import secrets
 import signal
 import sys
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
@@ -116,8 +119,31 @@ def told_plainly(function: Callable[P, T]) -> Callable[P, T]:
             fail(f"viva: {error}")
         except SandboxError as error:
             fail(f"viva: the sandbox failed: {error}", EXIT_NOT_SCORED)
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # `viva replay | head`: click ends quietly
+                raise
+            fail(f"viva: {error}", EXIT_NOT_SCORED)
 
     return wrapped
+
+
+@contextlib.contextmanager
+def stdout_kept_apart() -> Iterator[None]:
+    """Send to stderr what agents and their child processes print: stdout is for the report, or the one JSON object."""
+    ours = sys.stdout
+    ours.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    # A stream of its own: an agent that closes sys.stdout must not close ours.
+    sys.stdout = os.fdopen(os.dup(2), "w", buffering=1, encoding="utf-8", errors="backslashreplace")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.close()
+        sys.stdout = ours
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
-from harness.commands.options import newest_journal, told_plainly
-from harness.console import print_end, print_round, score_line
+from adapters.errors import SetupError
+from harness.commands.options import fail, judge_options, new_journal_folder, newest_journal, run_async, told_plainly
+from harness.console import print_end, print_round, run_report, score_line
+from harness.outcome import exit_code
+from harness.parts import Options
 from records.codec import to_plain
 from records.journal import Damage
-from records.stored import StoredRun, read_runs, split_reference
+from records.stored import StoredRun, read_records, read_runs, split_reference
 from records.text import one_line, printable
 
 WORDS_PER_SECOND = 4.0
@@ -29,11 +34,56 @@ LONGEST_PAUSE = 12.0
     "--speed", type=click.FloatRange(0.1, 100), default=1.0, show_default=True, help="With --pace: times faster."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each run.")
+@click.option("--against", metavar="SPEC", help="Ask another agent the stored questions again, and judge it.")
+@click.option(
+    "--concurrency", type=click.IntRange(1), default=4, show_default=True, help="With --against: conversations at once."
+)
+@click.option(
+    "--reply-timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=300.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --against: longest wait for one reply.",
+)
+@judge_options
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="With --against: the new journal's folder. [default: a new one under runs/]",
+)
 @told_plainly
-def command(journal: str | None, pace: bool, speed: float, as_json: bool) -> None:
+def command(
+    journal: str | None,
+    pace: bool,
+    speed: float,
+    as_json: bool,
+    against: str | None,
+    concurrency: int,
+    reply_timeout: float,
+    judge: Any,
+    model: str | None,
+    judge_model: str | None,
+    sandbox: Any,
+    out: Path | None,
+) -> None:
     """Print the conversations in JOURNAL: a folder, or FOLDER#RUN-ID for one run. [default: the newest under runs/]"""
     folder, run = split_reference(journal) if journal else (newest_journal(), None)
+    if against is not None:
+        options = Options(
+            against,
+            judge=judge,
+            model=model,
+            judge_model=judge_model,
+            sandbox=sandbox,
+            reply_seconds=reply_timeout,
+            concurrency=concurrency,
+        )
+        _ask_again(folder, run, options, out, as_json=as_json)
+        return
     console, damage = Console(), Damage()
+    stored = None
     for stored in read_runs(folder, run, damage):
         if as_json:
             click.echo(
@@ -41,6 +91,8 @@ def command(journal: str | None, pace: bool, speed: float, as_json: bool) -> Non
             )
         else:
             _print(console, stored, speed if pace else None)
+    if stored is None and not damage.torn:
+        raise SetupError(f"{folder} holds no run yet.")
     if damage.torn or damage.unknown:
         words = (
             f"note: {damage.torn} torn lines skipped, {damage.unknown} lines of a newer format (first: {damage.lines})"
@@ -60,3 +112,27 @@ def _print(console: Console, stored: StoredRun, speed: float | None) -> None:
     print_end(console, stored.transcript)
     if stored.record is not None:
         console.print(Text(f"{stored.record.outcome.value}, {score_line(stored.record)}", style="bold"))
+
+
+def _ask_again(source: Path, run: str | None, options: Options, out: Path | None, *, as_json: bool) -> None:
+    # What judging and running need is loaded only here: printing a conversation must not wait for it.
+    from harness.against import ask_again
+    from harness.figures import summarize
+    from harness.suite_console import figures_plain, suite_report
+
+    folder = new_journal_folder(out, f"{source.resolve().name}-against")
+    try:
+        run_async(ask_again(source, run, options, folder, Console(stderr=True), show=not as_json))
+    except KeyboardInterrupt:
+        fail(f"viva: stopped. What is done is in {folder}", 130)
+    records = list(read_records(folder))
+    figures = summarize(records)
+    if as_json:
+        click.echo(json.dumps({"journal": str(folder), "figures": figures_plain(figures)}))
+    elif len(records) == 1:
+        Console().print(run_report(records[0], folder))
+    else:
+        Console().print(suite_report(figures, folder))
+    if not as_json:
+        click.echo(f"side by side: viva compare {source} {folder}")
+    raise SystemExit(exit_code(records, None))

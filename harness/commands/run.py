@@ -17,9 +17,11 @@ from harness.commands.options import (
     new_journal_folder,
     output_options,
     run_async,
+    stdout_kept_apart,
     told_plainly,
 )
 from harness.console import run_report, score_line
+from harness.one_writer import only_writer
 from harness.outcome import exit_code
 from harness.parts import Options, Parts, assemble
 from harness.progress import RunProgress
@@ -99,7 +101,9 @@ def command(
     folder = new_journal_folder(out, paper.name)
     notices = Console(stderr=True)
     try:
-        record = run_async(_run(paper, options, folder, notices, show=not (as_json or quiet)))
+        with stdout_kept_apart():
+            # Absolute: an agent may change the working directory.
+            record = run_async(_run(paper, options, folder.absolute(), notices, show=not (as_json or quiet)))
     except KeyboardInterrupt:
         fail(f"viva: stopped. The rounds so far are kept: viva replay {folder}", 130)
     if as_json:
@@ -112,9 +116,10 @@ def command(
 
 
 async def _run(case: Case, options: Options, folder: Path, console: Console, *, show: bool) -> RunRecord:
-    with Journal(folder) as journal:
-        parts = await assemble(options, [case])
-        try:
+    # First the parts: a mistake in them must not leave an empty journal behind, the newest for `viva replay`.
+    parts = await assemble(options, [case])
+    try:
+        with only_writer(folder), Journal(folder) as journal:
             for notice in parts.notices:
                 if show:
                     console.print(Text(f"note: {one_line(notice, 1000)}", style="yellow"), soft_wrap=True)
@@ -123,8 +128,8 @@ async def _run(case: Case, options: Options, folder: Path, console: Console, *, 
                 record = await examine(Run(case, parts, journal, attempt=attempt), progress.on_round)
                 journal.sync()
                 return record
-        finally:
-            await parts.close()
+    finally:
+        await parts.close()
 
 
 def next_attempt(folder: Path, case: Case, parts: Parts) -> int:
