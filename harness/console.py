@@ -128,7 +128,8 @@ def usage_lines(usage: Mapping[str, Usage]) -> list[str]:
             cost = "cost unknown" if used.cost is None else f"${used.cost:.4f}"
             retries = f", {used.retries} retries" if used.retries else ""
             lines.append(
-                f"{one_line(role, 40)}: {used.input_tokens:,} in, {used.output_tokens:,} out, {used.calls} calls{retries}, {cost}"
+                f"{one_line(role, 40)}: {used.input_tokens:,} in, {used.output_tokens:,} out, "
+                f"{used.calls} calls{retries}, {cost}"
             )
     return lines
 

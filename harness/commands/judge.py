@@ -72,9 +72,10 @@ def command(
 async def _judge(
     places: list[tuple[Path, str | None]], options: Options, folder: Path, console: Console
 ) -> list[tuple[StoredRun, RunRecord | None]]:
-    cases, found = {}, 0
+    cases, found = {}, False
     for place, run in places:
-        for found, stored in enumerate(read_runs(place, run), found + 1):
+        for stored in read_runs(place, run):
+            found = True
             if stored.setting.case_hash not in cases and stored.ended:
                 cases[stored.setting.case_hash] = stored_case(stored)
     if not found:
