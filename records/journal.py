@@ -81,7 +81,7 @@ class Journal:
             folder.mkdir(parents=True, exist_ok=True)
             self._fd = os.open(folder / FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            reason = "it is a file, not a folder" if folder.is_file() else error.strerror
+            reason = "it is a file, not a folder" if os.path.isfile(folder) else error.strerror
             raise JournalError(
                 f"cannot write a journal in {folder}: {reason}. Choose another folder with --out."
             ) from error
@@ -133,7 +133,7 @@ class Journal:
             JournalError: the disk did not take it.
         """
         path = self.folder / name
-        if path.exists():
+        if os.path.exists(path):
             return
         part = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
