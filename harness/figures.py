@@ -5,13 +5,12 @@ Only runs whose outcome counts are averaged. The others are counted in `excluded
 
 from __future__ import annotations
 
-import re
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from harness.cells import Cell, gather, natural
 from harness.statistics import (
     Interval,
     clustered_mean_interval,
@@ -24,13 +23,9 @@ from harness.statistics import (
 from records.run import RunRecord
 from records.transcript import NO_USAGE, Usage
 
-__all__ = ["Figures", "Group", "Interval", "Kind", "passes", "summarize"]
+__all__ = ["Figures", "Group", "Interval", "Kind", "group_of", "summarize"]
 
 Kind = Literal["suite", "agent", "case", "tag", "cell"]
-UNSCORED = "unscored"
-NOT_TOLD = "not told"
-# A score of thirds that add up to 1 must pass a threshold of 1 whatever its last bit is.
-_LAST_BIT = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,46 +110,21 @@ class Figures:
     """One for each case and agent, by case, then agent."""
 
 
-def passes(low: float, threshold: float) -> bool:
-    """Whether a run with this low bound passes."""
-    return low >= threshold - _LAST_BIT
-
-
-def score_of(record: RunRecord) -> tuple[float, float, float] | None:
-    """(score, low, high) of a run that counts; None for one that must not be averaged.
-
-    An agent that failed before anything could be judged has earned nothing.
-    """
-    if not record.outcome.counts:
-        return None
-    if record.score is None:
-        return (0.0, 0.0, 0.0) if record.outcome.value == "target_error" else None
-    low = record.score if record.low is None else record.low
-    return record.score, low, record.score if record.high is None else record.high
-
-
 def summarize(records: Iterable[RunRecord], threshold: float = 1.0) -> Figures:
-    """The figures of a stream of records; three numbers are kept of each run.
+    """The figures of a stream of records; a few numbers are kept of each run.
 
     Args:
         records: Any number, in any order; the newest attempt of each run only, as `records.stored.read_records` gives.
         threshold: A run passes when its low bound reaches this.
     """
-    cells: dict[tuple[str, str], _Cell] = {}
-    for record in records:
-        key = (record.subject, record.agent)
-        cell = cells.get(key)
-        if cell is None:
-            cell = cells[key] = _Cell(*key)
-        cell.add(record)
-    ordered = sorted(cells.values(), key=lambda cell: (natural(cell.case), natural(cell.agent)))
+    ordered = gather(records)
 
-    def groups(kind: Kind, names: Mapping[str, Sequence[_Cell]]) -> tuple[Group, ...]:
-        return tuple(_group(kind, name, names[name], threshold) for name in sorted(names, key=natural))
+    def groups(kind: Kind, names: Mapping[str, Sequence[Cell]]) -> tuple[Group, ...]:
+        return tuple(group_of(kind, name, names[name], threshold) for name in sorted(names, key=natural))
 
-    by_agent: dict[str, list[_Cell]] = {}
-    by_case: dict[str, list[_Cell]] = {}
-    by_tag: dict[str, list[_Cell]] = {}
+    by_agent: dict[str, list[Cell]] = {}
+    by_case: dict[str, list[Cell]] = {}
+    by_tag: dict[str, list[Cell]] = {}
     for cell in ordered:
         by_agent.setdefault(cell.agent, []).append(cell)
         by_case.setdefault(cell.case, []).append(cell)
@@ -162,63 +132,16 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0) -> Figures:
             by_tag.setdefault(tag, []).append(cell)
     return Figures(
         threshold,
-        _group("suite", "", ordered, threshold),
+        group_of("suite", "", ordered, threshold),
         groups("agent", by_agent),
         groups("case", by_case),
         groups("tag", by_tag),
-        tuple(_group("cell", f"{cell.case} · {cell.agent}", [cell], threshold) for cell in ordered),
+        tuple(group_of("cell", f"{cell.case} · {cell.agent}", [cell], threshold) for cell in ordered),
     )
 
 
-def natural(name: str) -> tuple[tuple[int, str], ...]:
-    """Sort key that puts `task 2` before `task 10`."""
-    parts = re.split(r"([0-9]{1,18})", name)
-    return tuple((int(part), "") if i % 2 else (-1, part) for i, part in enumerate(parts))
-
-
-class _Cell:
-    """What is kept of the runs of one case by one agent."""
-
-    # fmt: off
-    __slots__ = (
-        "agent", "case", "excluded", "highs", "lows", "rounds", "scores", "seconds", "stops", "tags", "target_errors",
-        "usage",
-    )
-    # fmt: on
-
-    def __init__(self, case: str, agent: str) -> None:
-        self.case, self.agent = case, agent
-        self.scores, self.lows, self.highs = array("d"), array("d"), array("d")
-        self.tags: dict[str, None] = {}
-        self.excluded: dict[str, int] = {}
-        self.stops: dict[str, int] = {}
-        self.usage: dict[str, Usage] = {}
-        self.target_errors = self.rounds = 0
-        self.seconds = 0.0
-
-    def add(self, record: RunRecord) -> None:
-        scored = score_of(record)
-        if scored is None:
-            why = UNSCORED if record.outcome.counts else record.outcome.value
-            self.excluded[why] = self.excluded.get(why, 0) + 1
-        else:
-            self.scores.append(scored[0])
-            self.lows.append(scored[1])
-            self.highs.append(scored[2])
-            self.target_errors += record.outcome.value == "target_error"
-        stop = record.stop.value if record.stop else NOT_TOLD
-        self.stops[stop] = self.stops.get(stop, 0) + 1
-        self.tags.update(dict.fromkeys(record.tags))
-        for role, used in record.usage.items():
-            self.usage[role] = self.usage.get(role, NO_USAGE) + used
-        self.seconds += record.timing.seconds
-        self.rounds += record.rounds
-
-    def passed(self, threshold: float) -> int:
-        return sum(passes(low, threshold) for low in self.lows)
-
-
-def _group(kind: Kind, name: str, cells: Sequence[_Cell], threshold: float) -> Group:
+def group_of(kind: Kind, name: str, cells: Sequence[Cell], threshold: float) -> Group:
+    """The figures of some cells; for the kinds `case` and `cell` they are of one case."""
     counted = [(cell, cell.passed(threshold), len(cell.scores)) for cell in cells if cell.scores]
     excluded: Counter[str] = Counter()
     stops: Counter[str] = Counter()
@@ -281,7 +204,7 @@ def _cost(usage: Mapping[str, Usage]) -> float | None:
     return total
 
 
-def _mean_interval(counted: Sequence[tuple[_Cell, int, int]]) -> Interval:
+def _mean_interval(counted: Sequence[tuple[Cell, int, int]]) -> Interval:
     sums: dict[str, tuple[float, int]] = {}
     for cell, _, n in counted:
         total, count = sums.get(cell.case, (0.0, 0))
@@ -291,7 +214,7 @@ def _mean_interval(counted: Sequence[tuple[_Cell, int, int]]) -> Interval:
     return mean_interval([score for cell, _, _ in counted for score in cell.scores])
 
 
-def _rate_interval(counted: Sequence[tuple[_Cell, int, int]]) -> Interval:
+def _rate_interval(counted: Sequence[tuple[Cell, int, int]]) -> Interval:
     sums: dict[str, tuple[int, int]] = {}
     for cell, c, n in counted:
         successes, count = sums.get(cell.case, (0, 0))
