@@ -50,6 +50,11 @@ class Images:
                 self._base = await self.find() or await self.pull(self.wanted or OFFICIAL)
             return self._base[1]
 
+    @property
+    def base_name(self) -> str:
+        """What the base image is called, once it was looked for."""
+        return self._base[0] if self._base else self.wanted or OFFICIAL
+
     async def find(self) -> tuple[str, str] | None:
         """Name and id of the base image where the daemon has it."""
         for name in [self.wanted] if self.wanted else [OFFICIAL, HOME_MADE]:

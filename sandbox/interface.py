@@ -104,7 +104,8 @@ class CheckResult:
     missing_module: str | None = None
     """For a `ModuleNotFoundError`: the module. The judge decides whose it should have been."""
     imported: tuple[str, ...] = ()
-    """Modules that came from the workspace: code of the agent's ran inside the check."""
+    """What the agent left and ran inside the check, where it can make any check pass: files of the workspace,
+    `pickle: module.name` for what a pickle named, `text: …` for text that the check itself executed."""
     output: str = ""
     seconds: float = 0.0
     """Wall-clock seconds of the check's own code."""

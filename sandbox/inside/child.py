@@ -18,31 +18,50 @@ _compile, _exec, _write, _exit, _getpid = compile, exec, os.write, os._exit, os.
 _quote = json.encoder.encode_basestring_ascii  # written in C: there is nothing in it to patch
 
 
-def run(request: dict[str, Any], stage: dict[str, Any], output: int, result: int, proof: bytes) -> None:
-    """Run `request["code"]` in this process and end it.
+class Report:
+    """The way to the server: records of proof, kind (`F` a flag, `E` the ending), four bytes of length, and text.
 
-    `proof` is a secret of this one check: an ending without it in front is a forgery. It keeps out whatever writes
-    to file descriptors, not code that walks this process's own frames: no check can be safe from code it imports.
+    A flag is sent before the code that it tells of has run, so that this code cannot take it back. `proof` is a secret
+    of this one check: what comes without it is a forgery. That keeps out whatever writes to file descriptors, not
+    code in this process that walks its frames: no check is safe from code that it runs, which is why it is flagged.
     """
+
+    def __init__(self, descriptor: int, proof: bytes) -> None:
+        self.descriptor = descriptor
+        self.proof = proof
+        self.flagged: set[str] = set()
+        self.unpickled = False
+
+    def flag(self, text: str) -> None:
+        text = text[:300]
+        if text not in self.flagged and len(self.flagged) < 50:
+            self.flagged.add(text)
+            self.send(b"F", _quote(text).encode())
+
+    def send(self, kind: bytes, data: bytes) -> None:
+        data = self.proof + kind + len(data).to_bytes(4, "big") + data
+        while data:
+            data = data[_write(self.descriptor, data) :]
+
+
+def run(request: dict[str, Any], stage: dict[str, Any], output: int, result: int, proof: bytes) -> None:
+    """Run `request["code"]` in this process and end it."""
     me = _getpid()
+    report = Report(result, proof)
     try:
-        result = _wire_up(output, result)
-        namespace, seen = _set_stage(request, stage)
+        report.descriptor = _wire_up(output, result)
+        namespace = _set_stage(request, stage)
         try:
             code = _compile(request["code"], "<check>", "exec", 0, True)
         except BaseException as error:
             outcome = faults.not_compiling(error)
         else:
-            outcome = _attempt(code, namespace, stage["home"], seen)
+            outcome = _attempt(code, namespace, stage["home"], report)
         _flush()
-        outcome["imported"] = sorted(seen["files"]) + sorted(seen["pickles"])
     except BaseException as error:
         outcome = {"ending": "limit", "exception": type(error).__name__, "message": "no end: " + faults.words(error)}
-    if _getpid() != me:  # a fork made by the check came here as well: only the check itself has an ending
-        _exit(0)
-    data = proof + _as_json(outcome).encode()
-    while data:
-        data = data[_write(result, data) :]
+    if _getpid() == me:  # else a fork made by the check came here as well: only the check itself has an ending
+        report.send(b"E", _as_json(outcome).encode())
     _exit(0)
 
 
@@ -50,22 +69,18 @@ def _as_json(outcome: dict[str, Any]) -> str:
     """Not `json.dumps`: its Python half can be patched by the check, and then says what the check wants."""
     parts = []
     for name, value in outcome.items():
-        if isinstance(value, list):
-            text = "[" + ", ".join(_quote(str(one)) for one in value) + "]"
-        elif value is None:
-            text = "null"
-        else:
-            text = str(value) if isinstance(value, int) else _quote(str(value))
+        text = "null" if value is None else str(value) if isinstance(value, int) else _quote(str(value))
         parts.append(_quote(name) + ": " + text)
     return "{" + ", ".join(parts) + "}"
 
 
-def _attempt(code: types.CodeType, namespace: dict[str, Any], home: str, seen: dict[str, set[str]]) -> dict[str, Any]:
+def _attempt(code: types.CodeType, namespace: dict[str, Any], home: str, report: Report) -> dict[str, Any]:
     own = faults.code_objects(code)
+    sys.addaudithook(_witness(home + "/", {id(one) for one in own}, report))
     try:
         _exec(code, namespace)
     except BaseException as error:
-        return faults.verdict(error, own, home, bool(seen["pickles"]))
+        return faults.verdict(error, own, home, report.unpickled)
     return {"ending": "passed"}
 
 
@@ -90,7 +105,7 @@ def _writer(descriptor: int) -> io.TextIOWrapper:
     return io.TextIOWrapper(io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace", line_buffering=True)
 
 
-def _set_stage(request: dict[str, Any], stage: dict[str, Any]) -> tuple[dict[str, Any], dict[str, set[str]]]:
+def _set_stage(request: dict[str, Any], stage: dict[str, Any]) -> dict[str, Any]:
     home = stage["home"]
     os.setsid()
     guard.default_signals()
@@ -109,28 +124,28 @@ def _set_stage(request: dict[str, Any], stage: dict[str, Any]) -> tuple[dict[str
     namespace = main.__dict__
     namespace["__builtins__"] = builtins
     namespace.update(stage["names"])
-    seen: dict[str, set[str]] = {"files": set(), "pickles": set()}
-    sys.addaudithook(_witness(home + "/", seen))
     guard.limit_resources(request["limits"], stage["base"], stage["count_processes"])
-    return namespace, seen
+    return namespace
 
 
-def _witness(home: str, seen: dict[str, set[str]]) -> Any:
-    """An audit hook (PEP 578: it cannot be taken off again) that notes when files of the workspace run in the check."""
-    files, pickles = seen["files"], seen["pickles"]
-    exists, join = os.path.lexists, os.path.join
+def _witness(home: str, own: set[int], report: Report) -> Any:
+    """An audit hook (PEP 578: it cannot be taken off again) that flags what of the workspace runs inside the check."""
+    exists, join, getframe = os.path.lexists, os.path.join, sys._getframe
     place = {"exec": 0, "import": 1, "ctypes.dlopen": 0}
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if event in place and len(files) < 50:
+        if event in place:
             name = arguments[place[event]]
             name = getattr(name, "co_filename", name)
-            if isinstance(name, str) and name and name[0] != "<" and name not in files:
+            if isinstance(name, str) and name and name[0] != "<":
                 full = join(home, name)
                 if full.startswith(home) and exists(full):
-                    files.add(full[len(home) :])
-        elif event == "pickle.find_class" and len(pickles) < 50:
-            pickles.add(f"pickle: {arguments[0]}.{arguments[1]}")
+                    report.flag(full[len(home) :])
+        elif event == "pickle.find_class":
+            report.unpickled = True
+            report.flag(f"pickle: {arguments[0]}.{arguments[1]}")
+        elif event == "compile" and arguments[0] is not None and id(getframe(1).f_code) in own:
+            report.flag("text: executed by the check")
 
     return hook
 

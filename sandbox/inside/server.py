@@ -233,17 +233,19 @@ class Run:
                 self.status, self.cpu = status, usage.ru_utime + usage.ru_stime
 
     def outcome(self, proof: bytes, stopped: str) -> dict[str, Any]:
-        """The ending. A pass needs all three: the proof, a whole result, and a process that ended by itself."""
+        """The ending, and what was flagged on the way to it."""
+        flags, ending = read_report(bytes(self.result), proof)
+        return {**self.ending(ending, stopped), "imported": flags}
+
+    def ending(self, ending: dict[str, Any] | None, stopped: str) -> dict[str, Any]:
+        """A pass needs all three: the proof, a whole report, and a process that ended by itself."""
         if stopped == "time":
             return {"ending": "timeout", "message": f"still running after {self.limits['seconds']:g} seconds"}
         if stopped:
             return {"ending": "limit", "message": stopped}
         status = self.status if self.status is not None else -1
-        if status == 0 and self.result.startswith(proof):
-            try:
-                return dict(json.loads(bytes(self.result[len(proof) :])))
-            except ValueError:
-                pass
+        if status == 0 and ending is not None:
+            return ending
         if os.WIFSIGNALED(status):
             return self.died(os.WTERMSIG(status))
         return {
@@ -257,6 +259,26 @@ class Run:
         if number == signal.SIGKILL:
             return {"ending": "limit", "message": "killed: memory, or by itself"}
         return {"ending": "limit", "message": f"its process died of signal {number}"}
+
+
+def read_report(data: bytes, proof: bytes) -> tuple[list[str], dict[str, Any] | None]:
+    """The flags and the ending that a check's process sent. What is behind anything unproven is not read."""
+    flags: list[str] = []
+    while data.startswith(proof) and len(data) >= len(proof) + 5:
+        at = len(proof) + 5
+        size = int.from_bytes(data[at - 4 : at], "big")
+        kind, text, data = data[at - 5 : at - 4], data[at : at + size], data[at + size :]
+        try:
+            said = json.loads(text) if len(text) == size else None
+        except ValueError:
+            break
+        if kind == b"F" and isinstance(said, str):
+            flags.append(said)
+        elif kind == b"E" and isinstance(said, dict) and not data:
+            return flags, said
+        else:
+            break
+    return flags, None
 
 
 def _add_packages(folder: str) -> None:

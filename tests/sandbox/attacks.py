@@ -17,7 +17,7 @@ def refused(what, act, *arguments):
     try:
         got = act(*arguments)
     except OSError as error:
-        print("%s: %s" % (what, error.strerror or error))
+        print("refused: %s: %s" % (what, error.strerror or error))
     else:
         raise AssertionError("SUCCEEDED: %s gave %r" % (what, got))
 def call(number, *arguments):
@@ -53,6 +53,8 @@ class Attack:
     files: dict[str, str | bytes] = field(default_factory=dict)
     machine: str = ""
     """The only machine it is written for; elsewhere it is skipped."""
+    flagged: bool = False
+    """Whatever its ending, the result must say that the agent's code ran."""
     bare: bool = False
     """Without the prelude: the check itself is an honest one, the attack lies in the files."""
 
@@ -231,7 +233,7 @@ while True:
         "bombs",
         "memory bomb in many processes",
         """
-for _ in range(12): os.fork()
+for _ in range(3): os.fork()
 x = b'x' * 100_000_000
 time.sleep(60)
 """,
@@ -1236,4 +1238,60 @@ assert 0
     ),
 ]
 
-ATTACKS = [*NETWORK, *BOMBS, *READING, *WRITING, *WORKSPACE, *PRIVILEGES, *SERVER, *DATA]
+# No check is safe from code that it runs itself: these may pass, and the judge must be told.
+UNSAFE = [
+    Attack(
+        "data",
+        "a module that finds the way to the server in the frames",
+        """
+import answer
+assert answer.x == 1
+""",
+        (PASSED, LIMIT),
+        files={
+            "answer.py": """
+import os, sys
+frame = sys._getframe()
+while frame:
+    report = frame.f_locals.get("report")
+    if report is not None:
+        report.send(b"E", b'{"ending": "passed"}')
+        os._exit(0)
+    frame = frame.f_back
+"""
+        },
+        flagged=True,
+        bare=True,
+    ),
+    Attack(
+        "data",
+        "a module that makes every assertion hold",
+        """
+import answer
+assert answer.x == 1
+""",
+        files={
+            "answer.py": """
+class Anything(int):
+    def __eq__(self, other):
+        return True
+x = Anything(7)
+"""
+        },
+        flagged=True,
+        bare=True,
+    ),
+    Attack(
+        "data",
+        "text for eval that finds the way to the server",
+        """
+assert eval(open("answer").read()) == 42
+""",
+        (PASSED, LIMIT, FAILED),
+        files={"answer": "type('x', (), {'__eq__': lambda a, b: True})()"},
+        flagged=True,
+        bare=True,
+    ),
+]
+
+ATTACKS = [*NETWORK, *BOMBS, *READING, *WRITING, *WORKSPACE, *PRIVILEGES, *SERVER, *DATA, *UNSAFE]

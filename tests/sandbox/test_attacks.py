@@ -166,6 +166,7 @@ async def test_attack(
         result = await room.check(code, LIMITS)
         note(kind, attack, result)
         assert result.ending in attack.endings, result
+        assert not attack.flagged or result.imported, "the agent's code ran and nobody says so"
         assert "SUCCEEDED" not in result.message + result.output
         assert not host.heard, "a listener of the host was reached"
         honest = await room.check(HONEST.replace("MARKER", host.marker), LIMITS)
@@ -194,9 +195,11 @@ open('mine', 'w').write('ok'); assert json.loads('[1]') == [1]
 
 def note(kind: str, attack: Attack, result: CheckResult) -> None:
     """One cell of the table: what the attack met with."""
-    if result.ending is Ending.PASSED:
-        said = result.output.strip().splitlines()
-        text = "refused: " + said[-1].split(": ", 1)[-1] if said and ": " in said[-1] else "without effect"
+    if result.ending is Ending.PASSED and result.imported:
+        text = "passed, flagged: the agent's code ran in the check"
+    elif result.ending is Ending.PASSED:
+        said = [line for line in result.output.splitlines() if line.startswith("refused: ")]
+        text = "refused: " + said[-1].split(": ", 2)[-1] if said else "held"
     else:
         text = f"{result.ending}: {result.message or result.exception or ''}"
     text = re.sub(r"viva[0-9a-f]{16}|/tmp/\S+|\(.*\)", "...", text)
