@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
+from adapters.errors import AgentError
 from adapters.redact import redact
 from records.text import storable
 
@@ -34,10 +35,13 @@ def called(function: Callable[[], Any]) -> Any:
 
 
 async def guarded(work: Awaitable[Any]) -> Any:
-    """The same for something awaitable. Cancellation passes, so that it can be stopped."""
+    """The same for something awaitable, whose SystemExit or KeyboardInterrupt would stop the loop from within a task.
+
+    Cancellation and the end of a task that was struck off pass.
+    """
     try:
         return await work
-    except (Exception, asyncio.CancelledError):
+    except (Exception, asyncio.CancelledError, GeneratorExit):
         raise
     except BaseException as error:
         raise RuntimeError(describe(error)) from error
@@ -76,7 +80,7 @@ async def within(seconds: float, work: Awaitable[Any], *, leave: bool = False) -
         raise TimeoutLeft
     if task.cancelled():
         raise RuntimeError("it cancelled its own task")
-    return task.result()
+    return called(task.result)
 
 
 async def abandon(tasks: Iterable[asyncio.Future[Any]]) -> None:
@@ -96,12 +100,24 @@ async def abandon(tasks: Iterable[asyncio.Future[Any]]) -> None:
 def describe(error: BaseException) -> str:
     """An exception in words, as the transcript shows it: without secrets, and not without end."""
     try:
-        text = redact(storable(str(error))).strip()
+        text = str(error)
     except Exception:  # its own __str__ failed
-        text = "(its text cannot be shown)"
+        return in_words(type(error).__name__, None)
+    # The doors' own errors are words already.
+    return in_words(None if isinstance(error, AgentError) else type(error).__name__, text)
+
+
+def in_words(kind: str | None, text: str | None) -> str:
+    """The same for an exception that was raised elsewhere.
+
+    Args:
+        kind: The name of its class; None where the text says all.
+        text: What it says; None if it cannot be shown.
+    """
+    text = "(its text cannot be shown)" if text is None else redact(storable(text)).strip()
     if len(text) > ERROR_SHOWN:
         text = f"{text[:ERROR_SHOWN]}… [{len(text) - ERROR_SHOWN:,} more characters]"
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return ": ".join(part for part in (kind, text) if part)
 
 
 def _forget(task: asyncio.Future[Any]) -> None:

@@ -40,6 +40,8 @@ CALL_SECONDS = 300.0
 
 # AutoGen logs every call with its whole prompt at INFO; it must not surface through an application's root logger.
 logging.getLogger("autogen_core").setLevel(logging.WARNING)
+# A provider that resolves `gpt-x` to a dated name is no news to the user.
+warnings.filterwarnings("ignore", message="Resolved model mismatch", category=UserWarning)
 # AutoGen dumps each structured answer for that log, and pydantic warns of the openai package's generic type.
 warnings.filterwarnings(
     "ignore", message=r"(?s)Pydantic serializer warnings:.*field_name='parsed'", category=UserWarning

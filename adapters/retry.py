@@ -80,14 +80,13 @@ async def with_retries(
         if retried is not None:
             retried()
 
-    jitter = tenacity.wait_exponential_jitter(
-        policy.initial_seconds, policy.longest_seconds, jitter=policy.initial_seconds
-    )
+    doubling = tenacity.wait_exponential(multiplier=policy.initial_seconds, max=policy.longest_seconds)
+    jitter = tenacity.wait_random(0, policy.initial_seconds)
 
     def wait(state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
         asked = retry_after(error) if error is not None else None
-        return jitter(state) if asked is None else asked
+        return min(policy.longest_seconds, doubling(state) + jitter(state)) if asked is None else asked
 
     retrying = tenacity.AsyncRetrying(
         retry=tenacity.retry_if_exception(lambda error: is_transient(error, policy)),
