@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -110,13 +110,26 @@ class Parts:
             await self.examiner_model.close()
 
 
-def example_agent(name: str = "careful") -> str:
-    """The SPEC of an agent that comes with Viva."""
+DEFAULT_AGENT = "example:careful"
+
+
+def agent_for(spec: str | None, *, isolate: bool = False) -> Agent:
+    """Load an agent; `example:NAME` is one of those that come with Viva, None the careful one.
+
+    Raises:
+        SetupError: there is no such agent, or it cannot be examined.
+    """
+    kind, _, name = (spec or DEFAULT_AGENT).partition(":")
+    if kind != "example":
+        return load_agent(spec or DEFAULT_AGENT)
     here = Path(__file__).resolve().parent
-    for folder in (here.parent / "examples" / "agents", here / "example_agents"):
-        if (file := folder / f"{name}.py").is_file():
-            return f"{file}:{name.title().replace('_', '')}Agent"
-    raise SetupError(f"the bundled agent {name!r} is not in this installation")
+    folders = [folder for folder in (here.parent / "examples" / "agents", here / "example_agents") if folder.is_dir()]
+    names = sorted(file.stem for file in folders[0].glob("*.py")) if folders else []
+    if name not in names:
+        raise SetupError(f"there is no example agent {name!r}; there are {', '.join(names)}.")
+    agent = load_agent(f"{folders[0] / name}.py:{name.title().replace('_', '')}Agent")
+    # The SPEC in records must not tell where Viva is installed.
+    return replace(agent, spec=f"example:{name}")
 
 
 async def assemble(options: Options, cases: list[Case]) -> Parts:
@@ -129,7 +142,7 @@ async def assemble(options: Options, cases: list[Case]) -> Parts:
     notices: list[str] = []
     if options.agent is None:
         notices.append("no --agent given: examining the bundled careful agent")
-    agent = load_agent(options.agent or example_agent())
+    agent = agent_for(options.agent, isolate=options.isolate)
     make_examiner, examiner_name, examiner_model, prompts = _examiner(options, cases)
     for case in cases:
         _check_pre_command(case, options)
@@ -158,7 +171,7 @@ async def assemble_with(options: Options, cases: list[Case], examiner: str) -> P
     def none(case: Case) -> Examiner:
         raise ExaminerError(f"no examiner was given for {case.name!r}")
 
-    agent = load_agent(options.agent or example_agent())
+    agent = agent_for(options.agent, isolate=options.isolate)
     judge = await assemble_judge(options, cases)
     return Parts(options, agent, none, examiner, None, judge, judge.notices, judge.prompts)
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adapters.errors import SetupError
-from adapters.load import load_agent
 from cases import Case, CaseError, find_case, find_cases, load_case
-from harness.parts import Options, Parts, assemble, example_agent
+from harness.parts import DEFAULT_AGENT, Options, Parts, agent_for, assemble
 from records.codec import decode, encode
 from records.journal import Journal
 
@@ -87,11 +86,11 @@ async def assemble_suite(plan: Plan, cases: list[Case]) -> list[Parts]:
     Raises:
         SetupError: something the user must change.
     """
-    specs = plan.agents or (example_agent(),)
+    specs = plan.agents or (DEFAULT_AGENT,)
     if len(set(specs)) < len(specs):
         raise SetupError("the same --agent is given twice; use --trials to examine an agent several times.")
     first = await assemble(replace(plan.options, agent=plan.agents[0] if plan.agents else None), cases)
-    agents = [first.agent, *(load_agent(spec) for spec in specs[1:])]
+    agents = [first.agent, *(agent_for(spec, isolate=plan.options.isolate) for spec in specs[1:])]
     return [replace(first, agent=agent) for agent in agents]
 
 

@@ -108,7 +108,7 @@ async def conclude(
     retrying = tenacity.AsyncRetrying(
         retry=tenacity.retry_if_result(may_pass_off),
         stop=tenacity.stop_after_attempt(run.parts.options.judgings),
-        wait=tenacity.wait_exponential_jitter(0.2, 10.0),
+        wait=tenacity.wait_exponential(0.2, 10.0) + tenacity.wait_random(0, 1),
         retry_error_callback=lambda state: state.outcome.result() if state.outcome else (),
     )
     insights: tuple[Insight, ...] = await retrying(judge, run.case, run.parts, transcript, run.id, workspace)

@@ -10,8 +10,10 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from statistics import NormalDist, fmean, stdev
+
+from harness.student_t import student_t
 
 CONFIDENCE = 0.95
 _SEED = 20241
@@ -148,6 +150,21 @@ def mean_interval(
     return Interval(max(least, mean - half), min(most, mean + half))
 
 
+def paired_interval(differences: Sequence[float], confidence: float = CONFIDENCE, *, reach: float = 1.0) -> Interval:
+    """Bootstrap interval of a mean difference, whole pairs (cases) being drawn; as `clustered_mean_interval`.
+
+    Args:
+        differences: One for each case, between -`reach` and `reach`.
+        confidence: Of the interval, two-sided.
+        reach: The largest possible difference.
+
+    Raises:
+        ValueError: there is no difference.
+    """
+    pairs = [(difference, 1) for difference in differences]
+    return clustered_mean_interval(pairs, confidence, least=-reach, most=reach)
+
+
 def constant_interval(
     value: float, n: int, confidence: float = CONFIDENCE, *, least: float = 0.0, most: float = 1.0
 ) -> Interval:
@@ -225,40 +242,6 @@ def detectable_difference(differences: Sequence[float], confidence: float = CONF
         return math.inf
     t = student_t(1 - (1 - confidence) / 2, n - 1)
     return (t + NormalDist().inv_cdf(power)) * stdev(differences) / math.sqrt(n)
-
-
-@cache
-def student_t(p: float, freedom: int) -> float:
-    """Quantile of Student's t distribution for whole degrees of freedom >= 1 and 0.5 <= p < 1.
-
-    Bisection on the distribution function, which is a finite sum (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4);
-    above 200 degrees the expansion 26.7.5, there exact to 1e-8.
-    """
-    z = NormalDist().inv_cdf(p)
-    if freedom > 200:
-        first = (z**3 + z) / 4
-        second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-        third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-        return z + first / freedom + second / freedom**2 + third / freedom**3
-    low, high = 0.0, 1.0
-    while _t_cdf(high, freedom) < p:
-        high *= 2
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _t_cdf(middle, freedom) < p else (low, middle)
-    return (low + high) / 2
-
-
-def _t_cdf(t: float, freedom: int) -> float:
-    angle = math.atan(t / math.sqrt(freedom))
-    sine, square = math.sin(angle), math.cos(angle) ** 2
-    odd = freedom % 2 == 1
-    term = total = 0.0 if odd and freedom == 1 else (math.cos(angle) if odd else 1.0)
-    for i in range(3 if odd else 2, freedom - 1, 2):
-        term *= square * (i - 1) / i
-        total += term
-    inside = 2 / math.pi * (angle + sine * total) if odd else sine * total
-    return 0.5 + inside / 2
 
 
 def _z(confidence: float) -> float:

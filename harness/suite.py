@@ -131,7 +131,7 @@ class Suite:
         retrying = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_result(lambda result: result[1]),
             stop=tenacity.stop_after_attempt(self.limits.attempts),
-            wait=tenacity.wait_exponential_jitter(0.2, 20.0),
+            wait=tenacity.wait_exponential(0.2, 20.0) + tenacity.wait_random(0, 1),
             retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
         )
 

@@ -78,28 +78,29 @@ def figures_plain(figures: Figures) -> Any:
 
 
 def _table(kind: str, groups: Sequence[Group], labels: Mapping[str, str]) -> Table:
-    ks = sorted({k for group in groups for k in group.pass_hat_k})
-    shown = [k for k in ks if k in (1, 2, 4, 8, ks[-1])] if len(ks) > 1 else []
+    """One row a group: what fits 80 columns; everything is in `viva report`."""
+    k = min((max(group.pass_hat_k, default=1) for group in groups), default=1)
+    apart = [_apart(group) for group in groups]
     table = Table(show_edge=False, pad_edge=False, header_style="bold")
-    table.add_column(kind, overflow="fold")
-    for name in ("runs", "mean", "95 %", "pass", "95 %"):
+    table.add_column(kind, overflow="fold", min_width=16)
+    for name in ("runs", "mean (95 %)", "pass (95 %)"):
         table.add_column(name, justify="right", no_wrap=True)
-    for k in shown[1:]:
+    if k > 1:
         table.add_column(f"pass^{k}", justify="right", no_wrap=True)
-    table.add_column("apart", overflow="fold")
-    for group in groups[:MOST_ROWS]:
-        table.add_row(
+    if any(apart):
+        table.add_column("apart", overflow="fold")
+    for group, note in list(zip(groups, apart, strict=True))[:MOST_ROWS]:
+        row = [
             Text(labels.get(group.name) or one_line(group.name or "all", 60)),
-            str(group.runs),
-            number(group.mean),
-            interval(group.mean_interval),
-            number(group.pass_rate),
-            interval(group.pass_rate_interval),
-            *(number(group.pass_hat_k.get(k)) for k in shown[1:]),
-            Text(_apart(group), style="yellow"),
-        )
+            Text(str(group.runs)),
+            Text(f"{number(group.mean)} {interval(group.mean_interval)}"),
+            Text(f"{percent(group.pass_rate)} {percents(group.pass_rate_interval)}"),
+        ]
+        if k > 1:
+            row.append(Text(number(group.pass_hat_k.get(k))))
+        table.add_row(*row, *([Text(note, style="yellow")] if any(apart) else []))
     if len(groups) > MOST_ROWS:
-        table.add_row(Text(f"… {len(groups) - MOST_ROWS} more in `viva report`", style="dim"))
+        table.add_row(Text(f"… {len(groups) - MOST_ROWS} more: viva report", style="dim"))
     return table
 
 
@@ -132,10 +133,20 @@ def _facts(figures: Figures, journal: Path, labels: Mapping[str, str]) -> Table:
 
 
 def number(value: float | None) -> str:
-    """A score or rate for a table."""
-    return "-" if value is None else f"{value:.3f}"
+    """A score for a table."""
+    return "-" if value is None else f"{value:.2f}"
 
 
 def interval(value: Interval | None) -> str:
-    """An interval for a table."""
-    return "-" if value is None else f"{value.low:.2f}-{value.high:.2f}"
+    """An interval of scores for a table."""
+    return "" if value is None else f"({value.low:.2f}-{value.high:.2f})"
+
+
+def percent(value: float | None) -> str:
+    """A rate for a table."""
+    return "-" if value is None else f"{value:.0%}"
+
+
+def percents(value: Interval | None) -> str:
+    """An interval of rates for a table."""
+    return "" if value is None else f"({value.low * 100:.0f}-{value.high * 100:.0f})"

@@ -1,0 +1,124 @@
+"""Case files as pytest collectors, exams as pytest items; what they show when they fail."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from adapters.errors import SetupError
+from cases import Case, CaseError, load_case
+from harness.outcome import EXIT_DONE, exit_code
+from harness.pytest_text import failure_text, headline
+from records.journal import JournalError
+from records.run import RunRecord
+from records.text import one_line, printable
+from records.transcript import Round
+from sandbox import SandboxError
+
+if TYPE_CHECKING:
+    from harness.pytest_exams import Exams
+
+PLAIN = (CaseError, SetupError, JournalError, SandboxError)
+"""Errors whose words say what to do; a traceback would hide them."""
+
+
+class ExamFailed(Exception):
+    """The agent did not reach the threshold."""
+
+
+class NotAnExam(Exception):
+    """Something else than the agent failed: there is nothing to say about the agent."""
+
+
+class CaseFile(pytest.File):
+    """The YAML file of a case."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """One item for each trial.
+
+        Raises:
+            CaseError: the case is not sound, or its folder holds another YAML file.
+        """
+        case = load_case(self.path.parent)
+        trials = self.config.getoption("viva_trials")
+        for trial in range(1, trials + 1):
+            name = case.name if trials == 1 else f"{case.name}[{trial}]"
+            yield CaseItem.from_parent(self, name=name, case=case, trial=trial)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
+        """A mistake in a case is a line or two, not a traceback."""
+        if isinstance(excinfo.value, CaseError):
+            return printable(str(excinfo.value))
+        return super().repr_failure(excinfo)
+
+
+class CaseItem(pytest.Item):
+    """One exam. It is held as the item's setup, so that what is not the agent's fault is an error, not a failure."""
+
+    def __init__(self, *, case: Case, trial: int, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.case = case
+        self.trial = trial
+        self.extra_keyword_matches.update(case.tags)
+        self.same_name: Path | None = None
+        """Another case that is called the same."""
+        self.record: RunRecord | None = None
+        self.last_round: Round | None = None
+
+    def setup(self) -> None:
+        """Hold the exam and judge it.
+
+        Raises:
+            NotAnExam: examiner, judge or infrastructure failed, after retries.
+        """
+        if self.same_name is not None:
+            raise SetupError(f"two cases are called {self.case.name!r}: {self.same_name} and {self.case.file}.")
+        exams: Exams | None = self.config.pluginmanager.get_plugin("viva-exams")
+        assert exams is not None
+        self.record = exams.examine(self)
+        self.user_properties.extend(_properties(self.record, exams.shown_folder))
+        if not self.record.outcome.counts:
+            raise NotAnExam
+
+    def runtest(self) -> None:
+        """See whether the agent is good enough.
+
+        Raises:
+            ExamFailed: it is not.
+        """
+        assert self.record is not None
+        if exit_code([self.record], self.config.getoption("viva_threshold")) != EXIT_DONE:
+            raise ExamFailed
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """What was missed and why, or whose fault it was that there was no exam."""
+        error, exams = excinfo.value, self.config.pluginmanager.get_plugin("viva-exams")
+        if isinstance(error, ExamFailed | NotAnExam) and self.record is not None and exams is not None:
+            threshold = self.config.getoption("viva_threshold")
+            title = headline(self.record, threshold)
+            words = failure_text(self.record, threshold, self.last_round, exams.shown_folder)
+        elif isinstance(error, PLAIN):
+            words = printable(str(error))
+            title = one_line(words, 300)
+        else:
+            return super().repr_failure(excinfo, style)
+        error.args = (words,)
+        shown: Any = excinfo.getrepr(style="value", chain=False)
+        # The first line alone for the short summary, which prints whole messages in CI.
+        shown.reprcrash.path, shown.reprcrash.lineno, shown.reprcrash.message = str(self.path), 1, title
+        return shown
+
+    def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
+        """Where the case stands, and the heading of its failure."""
+        return self.path, 0, f"case {self.name}"
+
+
+def _properties(record: RunRecord, folder: Path) -> list[tuple[str, object]]:
+    """For `--junitxml`, and for whoever else reads reports: plain strings, as they travel between processes."""
+    figures = {"score": record.score, "low": record.low, "points": record.points, "max_points": record.max_points}
+    facts = {name: f"{value:.6g}" for name, value in figures.items() if value is not None}
+    return [*facts.items(), ("outcome", record.outcome.value), ("run_id", record.id), ("journal", str(folder))]

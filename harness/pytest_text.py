@@ -1,0 +1,63 @@
+"""What pytest shows of an exam that did not pass: plain text, with everything hostile in it made harmless."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.console import OUTCOMES, score_line
+from records.run import RunRecord
+from records.text import one_line, printable
+from records.transcript import Round
+from records.verdict import Label, Verdict
+
+SHOWN = 2000
+"""Characters of one reason or quote."""
+
+
+def headline(record: RunRecord, threshold: float) -> str:
+    """The first line: the score, or whose fault it was."""
+    error = f": {one_line(record.error, 300)}" if record.error else ""
+    kind = record.outcome
+    if not kind.counts:
+        return f"{kind.value} ({OUTCOMES[kind]}){error}"
+    score = f"score {score_line(record)}, below the threshold of {threshold:g}"
+    return score if record.error is None else f"{score}; the agent failed{error}"
+
+
+def failure_text(record: RunRecord, threshold: float, last: Round | None, folder: Path) -> str:
+    """All lines."""
+    return "\n".join((headline(record, threshold), *_lines(record, last, folder)))
+
+
+def _lines(record: RunRecord, last: Round | None, folder: Path) -> Iterator[str]:
+    for insight in record.insights:
+        for verdict in insight.verdicts:
+            if verdict.label != Label.HIT:
+                yield from _verdict(verdict)
+    if last is not None:
+        yield f"  round {last.number}, the last:"
+        for who, words in (("examiner", last.examiner), ("agent", last.agent)):
+            if words is not None:
+                yield f"      {who}: {one_line(words, SHOWN)}"
+    setting = record.setting
+    sandbox = f", sandbox {setting.sandbox}" if setting.sandbox else ""
+    weak = "" if setting.sandbox_isolates in (True, None) else " (does NOT isolate)"
+    yield f"  agent {one_line(record.agent, 300)}"
+    yield f"  examiner {one_line(setting.examiner, 80)}, judge {_judge(record)}{sandbox}{weak}"
+    yield f"  the whole conversation: viva replay {printable(shlex.quote(f'{folder}#{record.id}'))}"
+
+
+def _judge(record: RunRecord) -> str:
+    model = record.setting.judge_model
+    return record.setting.judge + (f" ({one_line(model, 80)})" if model else "")
+
+
+def _verdict(verdict: Verdict) -> Iterator[str]:
+    flags = f" [{', '.join(verdict.flags)}]" if verdict.flags else ""
+    point = one_line(verdict.statement or verdict.criterion, SHOWN)
+    yield f"  {verdict.label.upper()} (weight {verdict.weight:g}) {point}"
+    yield f"      {one_line(verdict.reason, SHOWN)} (by {one_line(verdict.by, 80)}){one_line(flags, 200)}"
+    for evidence in verdict.evidence:
+        yield f"      {one_line(evidence.where, 60)}: “{one_line(evidence.quote, SHOWN)}”"

@@ -1,0 +1,156 @@
+"""What the tests of suites share: small cases, an agent that takes its time, and viva as a real process."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+from collections import Counter
+from pathlib import Path
+
+from records.journal import FILE, Damage, scan
+from records.stored import read_records
+
+VIVA = str(Path(sysconfig.get_path("scripts")) / "viva")
+
+CASE = """\
+task_description: Ask the agent to count.
+tags: [{tag}]
+scoring_points:
+  - score_point: The agent counts to four.
+    weight: 1
+    eval_code: assert rounds[3]["agent"] == "4", rounds[-1]["agent"]
+script:
+  - for: n in 1..4
+    say: Say {{n}}.
+"""
+
+AGENT = """\
+import asyncio
+
+class Counter:
+    def __init__(self, task_description):
+        self.number = 0
+
+    async def get_reply_from_agent(self, message):
+        await asyncio.sleep({seconds})
+        self.number += 1
+        return str(self.number)
+"""
+
+
+def write_cases(folder: Path, number: int) -> Path:
+    """So many small cases; four rounds each, judged by code."""
+    for index in range(number):
+        case = folder / f"count_{index}"
+        case.mkdir(parents=True)
+        (case / "case.yaml").write_text(CASE.format(tag=f"t{index % 2}"))
+    return folder
+
+
+def write_agent(folder: Path, seconds: float = 0.0) -> str:
+    """An async agent that counts, and its SPEC."""
+    file = folder / "counter.py"
+    file.write_text(AGENT.format(seconds=seconds))
+    return f"{file}:Counter"
+
+
+def viva(*arguments: str | Path, cwd: Path, timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
+    """Run viva as a real process to its end."""
+    return subprocess.run(
+        [VIVA, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=timeout, env=environment()
+    )
+
+
+def environment() -> dict[str, str]:
+    """The environment of a user who has no model."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "VIVA_MODEL"))}
+
+
+def kill_and_resume(folder: Path, cases: int, trials: int, kills: int, seed: int) -> Path:
+    """Run a suite, kill it with `kill -9` at random moments, resume it each time, and let the last one end.
+
+    Returns:
+        The journal.
+    """
+    chance = random.Random(seed)
+    journal = folder / "journal"
+    paths, agent = write_cases(folder / "cases", cases), write_agent(folder, 0.02)
+    first = ["suite", paths, "--agent", agent, "--trials", trials, "--concurrency", 20, "--sandbox", "process"]
+    command = [*first, "--out", journal, "--quiet"]
+    again = ["suite", "--resume", journal, "--quiet"]
+    done = 0
+    while done < kills:
+        process = subprocess.Popen(
+            [VIVA, *map(str, command)], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+        )
+        if command is not again:
+            _until(lambda: (journal / FILE).exists() and (journal / "suite.json").exists(), process)
+            command = again
+        time.sleep(chance.uniform(0.0, 1.2))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        done += 1
+    end = viva(*again, cwd=folder, timeout=600)
+    assert end.returncode == 0, end.stderr
+    return journal
+
+
+def _until(condition: object, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(600):
+        if condition():  # type: ignore[operator]
+            return
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    raise AssertionError("the suite did not begin")
+
+
+def check_nothing_lost_nothing_twice(journal: Path, runs: int, kills: int) -> None:
+    """The promises of resuming, read off the journal itself."""
+    damage = Damage()
+    kinds: dict[str, Counter[str]] = {}
+    rounds: dict[str, Counter[tuple[int, int]]] = {}
+    events = 0
+    for event in scan(journal, damage):
+        events += 1
+        count = kinds.setdefault(event.run, Counter())
+        if event.kind == "transcript":
+            count["ended" if event.data.get("stop") == "finished" else "cut"] += 1
+        else:
+            count[event.kind] += 1
+        if event.kind == "round":
+            rounds.setdefault(event.run, Counter())[event.attempt, event.data["number"]] += 1
+    assert len(kinds) == runs
+    assert len(list(read_records(journal))) == runs
+    for run, count in kinds.items():
+        assert count["run"] == 1, f"{run} has {count['run']} records"
+        assert count["ended"] == 1, f"{run} held {count['ended']} whole conversations"
+        assert set(rounds[run].values()) == {1}, f"a round of {run} is there twice"
+    written = sum(1 for line in (journal / FILE).open("rb") if line.strip())
+    assert written == events + damage.torn
+    assert damage.torn <= kills
+    assert damage.unknown == 0
+    assert {record.score for record in read_records(journal)} == {1.0}
+
+
+def left_running(mark: str) -> list[str]:
+    """Command lines of processes that carry `mark` in their arguments or environment."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            text = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
+            state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if mark.encode() in text and state != "Z":
+            found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return found
+
+
+PYTHON = sys.executable

@@ -1,0 +1,251 @@
+"""Suites: many exams at once, none lost, none in another's way."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from records.journal import scan
+from records.run import Outcome
+from records.stored import read_records
+from tests.harness.suites import (
+    VIVA,
+    check_nothing_lost_nothing_twice,
+    environment,
+    kill_and_resume,
+    viva,
+    write_agent,
+    write_cases,
+)
+
+
+def facts(done: subprocess.CompletedProcess[str]) -> dict[str, object]:
+    assert done.stdout.count("\n") == 1, done.stderr
+    loaded = json.loads(done.stdout)
+    assert isinstance(loaded, dict)
+    return loaded
+
+
+def test_every_case_agent_and_trial_is_a_run_of_its_own(tmp_path: Path) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 3), write_agent(tmp_path)
+    done = viva(
+        "suite", cases, "--agent", agent, "--agent", "example:failing", "--trials", 2, "--sandbox", "process",
+        "--out", "journal", "--json", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    records = list(read_records(tmp_path / "journal"))
+    assert len({record.id for record in records}) == len(records) == 3 * 2 * 2
+    assert {(record.trial, record.attempt) for record in records} == {(1, 1), (2, 1)}
+    assert {record.outcome for record in records if record.agent == agent} == {Outcome.SCORED}
+    assert {record.outcome for record in records if record.agent != agent} == {Outcome.TARGET_ERROR}
+    assert facts(done)["figures"]["suite"]["mean"] == 0.5  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "names"),
+    [
+        (["--name", "count_1"], {"count_1"}),
+        (["--tag", "t0"], {"count_0", "count_2"}),
+        (["--name", "count_[01]", "--tag", "t1"], {"count_1"}),
+    ],
+)
+def test_cases_are_chosen_by_name_and_tag(tmp_path: Path, chosen: list[str], names: set[str]) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 3), write_agent(tmp_path)
+    done = viva(
+        "suite", cases, "--agent", agent, "--sandbox", "process", "--out", "j", "--quiet", *chosen, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert {record.subject for record in read_records(tmp_path / "j")} == names
+
+
+def test_a_suite_killed_at_random_moments_resumes_without_losing_or_repeating_anything(tmp_path: Path) -> None:
+    journal = kill_and_resume(tmp_path, cases=4, trials=25, kills=5, seed=20)
+    check_nothing_lost_nothing_twice(journal, runs=100, kills=5)
+
+
+@pytest.mark.soak
+def test_400_runs_killed_at_100_random_moments(tmp_path: Path) -> None:
+    journal = kill_and_resume(tmp_path, cases=4, trials=100, kills=100, seed=100)
+    check_nothing_lost_nothing_twice(journal, runs=400, kills=100)
+
+
+def test_a_finished_conversation_is_only_judged(tmp_path: Path) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 1), write_agent(tmp_path)
+    arguments = ["suite", cases, "--agent", agent, "--sandbox", "process", "--out", "j", "--quiet"]
+    assert viva(*arguments, cwd=tmp_path).returncode == 0
+    journal = tmp_path / "j" / "journal.jsonl"
+    kept = [line for line in journal.read_bytes().splitlines(keepends=True) if b'"event":"run"' not in line]
+    journal.write_bytes(b"".join(line for line in kept if b'"event":"insight"' not in line))
+    (tmp_path / "counter.py").write_text("class Counter:\n    def get_reply_from_agent(self, m): raise SystemExit\n")
+    done = viva("suite", "--resume", "j", "--quiet", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (record,) = read_records(tmp_path / "j")
+    assert (record.score, record.attempt, record.rounds) == (1.0, 1, 4)
+    assert sum(event.kind == "round" for event in scan(tmp_path / "j")) == 4
+
+
+def test_resuming_a_finished_suite_runs_nothing(tmp_path: Path) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 2), write_agent(tmp_path)
+    viva("suite", cases, "--agent", agent, "--sandbox", "process", "--out", "j", "--quiet", cwd=tmp_path)
+    before = (tmp_path / "j" / "journal.jsonl").read_bytes()
+    done = viva("suite", "--resume", "j", "--quiet", cwd=tmp_path)
+    assert done.returncode == 0
+    assert (tmp_path / "j" / "journal.jsonl").read_bytes() == before
+
+
+def test_fresh_holds_every_run_again_as_its_next_attempt(tmp_path: Path) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 2), write_agent(tmp_path)
+    viva("suite", cases, "--agent", agent, "--sandbox", "process", "--out", "j", "--quiet", cwd=tmp_path)
+    done = viva("suite", "--resume", "j", "--fresh", "--quiet", cwd=tmp_path)
+    assert done.returncode == 0
+    assert [record.attempt for record in read_records(tmp_path / "j")] == [2, 2]
+
+
+def test_a_case_that_changed_cannot_be_resumed_into_the_same_suite(tmp_path: Path) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 1), write_agent(tmp_path)
+    viva("suite", cases, "--agent", agent, "--sandbox", "process", "--out", "j", "--quiet", cwd=tmp_path)
+    file = cases / "count_0" / "case.yaml"
+    file.write_text(file.read_text().replace("weight: 1", "weight: 2"))
+    done = viva("suite", "--resume", "j", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "count_0" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_broken_check_is_reported_apart_and_never_averaged_in(tmp_path: Path) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 2), write_agent(tmp_path)
+    broken = cases / "broken"
+    broken.mkdir()
+    text = (cases / "count_0" / "case.yaml").read_text()
+    (broken / "case.yaml").write_text(text.replace("assert rounds[3]", "assert runds[3]"))
+    done = viva("suite", cases, "--agent", agent, "--sandbox", "process", "--out", "j", "--json", cwd=tmp_path)
+    assert done.returncode == 3
+    figures = facts(done)["figures"]["suite"]  # type: ignore[index]
+    assert figures["mean"] == 1.0
+    assert figures["excluded"] == {"judge_error": 1}
+
+
+def test_a_suite_in_which_nothing_was_scored_is_no_success(tmp_path: Path) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 1), write_agent(tmp_path)
+    file = cases / "count_0" / "case.yaml"
+    file.write_text(file.read_text().replace("assert rounds[3]", "assert runds[3]"))
+    done = viva("suite", cases, "--agent", agent, "--sandbox", "process", "--out", "j", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "nothing was scored" in done.stderr
+
+
+def test_retry_errors_repeats_only_what_failed(tmp_path: Path) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 1), write_agent(tmp_path)
+    arguments = ["suite", cases, "--agent", agent, "--sandbox", "process", "--out", "j", "--quiet"]
+    assert viva(*arguments, cwd=tmp_path).returncode == 0
+    journal = tmp_path / "j" / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes().replace(b'"outcome":"scored"', b'"outcome":"judge_error"'))
+    assert viva("suite", "--resume", "j", "--quiet", cwd=tmp_path).returncode == 3
+    done = viva("suite", "--resume", "j", "--retry-errors", "--quiet", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert sum(event.kind == "round" for event in scan(tmp_path / "j")) == 4, "the conversation was held again"
+
+
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 4), write_agent(tmp_path, 0.2)
+    command = [VIVA, "suite", str(cases), "--agent", agent, "--trials", "5", "--sandbox", "process", "--out", "j"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+    )
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if (tmp_path / "j" / "journal.jsonl").exists() and list(read_records(tmp_path / "j")):
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130, errors
+    assert "--resume j" in errors
+    assert "Traceback" not in errors
+    held = {record.id for record in read_records(tmp_path / "j")}
+    assert held
+    assert viva("suite", "--resume", "j", "--quiet", cwd=tmp_path).returncode == 0
+    records = list(read_records(tmp_path / "j"))
+    assert len(records) == 20
+    assert all(record.attempt == 1 for record in records if record.id in held)
+
+
+def test_max_time_cuts_off_and_resume_goes_on(tmp_path: Path) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 2), write_agent(tmp_path, 0.1)
+    arguments = ["--agent", agent, "--trials", 10, "--concurrency", 2, "--sandbox", "process", "--out", "j"]
+    done = viva("suite", cases, *arguments, "--max-time", 1.5, "--json", cwd=tmp_path)
+    assert done.returncode == 3
+    left = facts(done)["left_out"]
+    assert isinstance(left, int)
+    assert left > 0
+    assert left + len(list(read_records(tmp_path / "j"))) == 20
+    assert viva("suite", "--resume", "j", "--concurrency", 20, "--quiet", cwd=tmp_path).returncode == 0
+    assert len(list(read_records(tmp_path / "j"))) == 20
+
+
+def test_two_processes_cannot_run_one_suite(tmp_path: Path) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 1), write_agent(tmp_path, 1.0)
+    command = [VIVA, "suite", str(cases), "--agent", agent, "--sandbox", "process", "--out", "j", "--quiet"]
+    first = subprocess.Popen(command, cwd=tmp_path, env=environment())
+    while not (tmp_path / "j" / "suite.json").exists():
+        time.sleep(0.02)
+    second = viva("suite", "--resume", "j", cwd=tmp_path)
+    assert second.returncode == 2
+    assert "another viva" in second.stderr
+    assert first.wait(30) == 0
+
+
+def test_the_gate_compares_the_low_bound(tmp_path: Path) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 2), write_agent(tmp_path)
+    arguments = ["--agent", agent, "--sandbox", "process", "--quiet"]
+    assert viva("suite", cases, *arguments, "--out", "a", "--fail-under", 1, cwd=tmp_path).returncode == 0
+    worse = (tmp_path / "counter.py").read_text().replace("return str", "return 'x' + str")
+    (tmp_path / "counter.py").write_text(worse)
+    done = viva("suite", cases, *arguments, "--out", "b", "--fail-under", 0.5, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "below 0.5" in done.stderr
+    done = viva("suite", cases, *arguments, "--out", "c", "--baseline", "a", "--max-drop", 0.1, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "fell from 1.0000 to 0.0000" in done.stderr
+    done = viva("suite", cases, *arguments, "--out", "d", "--baseline", "b", "--max-drop", 0.1, cwd=tmp_path)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["suite"], "name case folders"),
+        (["suite", "cases", "--fresh"], "go with --resume"),
+        (["suite", "nowhere"], "there is no such case"),
+        (["suite", "cases", "--name", "zzz"], "left out by --name"),
+        (["suite", "--resume", "nowhere"], "not the journal of a suite"),
+        (["suite", "cases", "--max-drop", "0.1"], "go together"),
+        (["suite", "cases", "--agent", "x.py:X"], "no agent file"),
+    ],
+)
+def test_mistakes_are_told_in_a_line_or_two(tmp_path: Path, arguments: list[str], words: str) -> None:
+    write_cases(tmp_path / "cases", 1)
+    done = viva(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") <= 3
+
+
+def test_another_agent_answers_the_stored_questions(tmp_path: Path) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 2), write_agent(tmp_path)
+    viva("suite", cases, "--agent", agent, "--trials", 2, "--sandbox", "process", "--out", "a", "--quiet", cwd=tmp_path)
+    arguments = ["replay", "a", "--against", "example:failing", "--sandbox", "process", "--out", "b"]
+    done = viva(*arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    before, after = list(read_records(tmp_path / "a")), list(read_records(tmp_path / "b"))
+    assert {(record.subject, record.trial) for record in before} == {(record.subject, record.trial) for record in after}
+    assert {record.agent for record in after} == {"example:failing"}
+    assert {record.outcome for record in after} == {Outcome.TARGET_ERROR}
+    asked = {event.data["examiner"] for event in scan(tmp_path / "b") if event.kind == "round"}
+    assert asked <= {event.data["examiner"] for event in scan(tmp_path / "a") if event.kind == "round"}
