@@ -17,7 +17,7 @@ from adapters.chat_rounds import MessageError, read_messages
 from adapters.errors import SetupError
 from records.journal import run_id
 from records.run import Outcome, RunRecord, Setting
-from records.transcript import Transcript
+from records.transcript import Transcript, Usage
 from records.verdict import Insight, Verdict
 
 _LISTS = ("traj", "messages")
@@ -95,6 +95,8 @@ def to_record(conversation: Conversation, agent: str = RECORDED) -> RunRecord:
         error="the recording holds no reward",
         trial=trial,
         rounds=len(conversation.transcript.rounds),
+        # What it cost was not recorded, which is not the same as nothing.
+        usage={"target": Usage(cost=None)},
         trace_id=conversation.transcript.trace_id,
         setting=Setting(case=subject, agent=agent, examiner=RECORDED, judge=RECORDED),
     )

@@ -180,7 +180,9 @@ def findings(comparison: Comparison) -> list[str]:
     """What the comparison shows, and what it cannot show, in plain words."""
     one, two = comparison.first.label, comparison.second.label
     count, words = len(comparison.cases), []
-    for name, found in (("mean score", comparison.score), ("pass rate", comparison.rate)):
+    # Where every score is 0 or 1, the two say the same.
+    rate = () if comparison.rate == comparison.score else (("pass rate", comparison.rate),)
+    for name, found in (("mean score", comparison.score), *rate):
         ends = f"{found.value:+.3f}, 95 % between {found.interval.low:+.3f} and {found.interval.high:+.3f}"
         if found.clear:
             words.append(f"{two}'s {name} is {'higher' if found.value > 0 else 'lower'} than {one}'s: {ends}.")
@@ -193,7 +195,7 @@ def findings(comparison: Comparison) -> list[str]:
     turned = f"{better} {_cases(better)} turned better, {worse} worse (McNemar, exact: p = {comparison.p_value:.3g})"
     need = fewest_discordant()
     if better + worse < need:
-        turned += f"; fewer than {need} turned, so p < 0.05 could not be reached whatever the agents are like"
+        turned += f"; with fewer than {need} that turned, this test cannot reach p < 0.05"
     elif comparison.p_value >= 0.05:
         turned += "; that happens by chance often enough"
     words.append(f"{turned}.")

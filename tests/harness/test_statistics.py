@@ -25,9 +25,9 @@ from harness.statistics import (
     mean_interval,
     pass_at_k,
     pass_hat_k,
-    student_t,
     wilson,
 )
+from harness.student_t import student_t
 
 counts = st.integers(1, 400).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n)))
 trials = st.integers(1, 40).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n)))

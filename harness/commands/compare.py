@@ -1,0 +1,96 @@
+"""`viva compare A [B]`: two suites, or two agents of one suite, case by case."""
+
+from __future__ import annotations
+
+import json
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from harness.commands.options import told_plainly
+from harness.compare import Comparison, compare, findings
+from harness.compare_console import comparison_plain, comparison_report
+from harness.outcome import EXIT_DONE, EXIT_NOT_SCORED
+from harness.sides import Runs, choose_agents
+from records.journal import Damage, JournalError
+from records.stored import read_records, split_reference
+from records.text import one_line, printable
+
+
+@click.command("compare")
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="[B]", required=False)
+@click.option(
+    "--agents",
+    nargs=2,
+    metavar="X Y",
+    help="Compare agent X of A with agent Y of B (of A, without B); a part of the SPEC will do.",
+)
+@click.option(
+    "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Score from which a run passes."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report.")
+@click.option("--quiet", is_flag=True, help="Print what can be told, and nothing else.")
+@told_plainly
+def command(
+    first: str, second: str | None, agents: tuple[str, str] | None, threshold: float, as_json: bool, quiet: bool
+) -> None:
+    """Compare journal B with journal A, or two agents of A, over the cases that both have.
+
+    Without --agents: the two agents of one journal; or each journal's only agent; or every agent that both have, with
+    itself. Ends with 3 where there is nothing to compare.
+    """
+    damage = Damage()
+    one = _read(first, damage)
+    two = one if second is None else _read(second, damage)
+    results = [(pair, compare(one, two, pair, threshold)) for pair in choose_agents(one, two, agents)]
+    if as_json:
+        click.echo(json.dumps(_plain(one, two, results, damage)))
+    else:
+        _report(results, damage, quiet=quiet)
+    raise SystemExit(EXIT_DONE if all(found is not None for _, found in results) else EXIT_NOT_SCORED)
+
+
+def _read(reference: str, damage: Damage) -> Runs:
+    """The finished runs of `FOLDER` or `FOLDER#RUN-ID`.
+
+    Raises:
+        JournalError: there is no journal, or no such finished run in it.
+    """
+    folder, run = split_reference(reference)
+    records = (record for record in read_records(folder, damage) if run is None or record.id == run)
+    found = Runs(folder, records)
+    if not found.agents:
+        what = f"no finished run {run!r}" if run else "no finished run"
+        raise JournalError(f"{folder} holds {what}: there is nothing to compare.")
+    return found
+
+
+def _plain(
+    one: Runs, two: Runs, results: list[tuple[tuple[str, str], Comparison | None]], damage: Damage
+) -> dict[str, object]:
+    return {
+        "a": str(one.journal),
+        "b": str(two.journal),
+        "comparisons": [comparison_plain(found) for _, found in results if found is not None],
+        "nothing_in_common": [list(pair) for pair, found in results if found is None],
+        "torn_lines": damage.torn,
+    }
+
+
+def _report(results: list[tuple[tuple[str, str], Comparison | None]], damage: Damage, *, quiet: bool) -> None:
+    console = Console()
+    for number, (pair, found) in enumerate(results):
+        if number and not quiet:
+            console.print()
+        if found is None:
+            names = " and ".join(one_line(agent, 100) for agent in dict.fromkeys(pair))
+            click.echo(f"{names}: there is no case with a run that counts on both sides.")
+        elif quiet:
+            for line in findings(found):
+                click.echo(printable(line))
+        else:
+            console.print(comparison_report(found))
+    if damage.torn:
+        Console(stderr=True).print(Text(f"note: {damage.torn} torn lines skipped", style="yellow"))
