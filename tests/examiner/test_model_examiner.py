@@ -1,0 +1,153 @@
+"""The model examiner over real HTTP: what it is told, what it says, and what becomes of answers that are none."""
+
+from __future__ import annotations
+
+import pytest
+
+from adapters.errors import ModelError
+from adapters.models import make_model
+from adapters.retry import RetryPolicy
+from cases import find_case, load_case
+from examiner import ExaminerError, Limits, converse
+from examiner.conversation import KICK_OFF
+from examiner.model import ModelExaminer, render_prompt
+from examiner.stop import STOP_KEYWORD
+from records.transcript import Reply, StopReason, Transcript
+from tests.model_server import (
+    Answer,
+    BadRequest,
+    CutConnection,
+    EmptyContent,
+    Fault,
+    Garbage,
+    ModelServer,
+    Play,
+    RateLimited,
+    ServerError,
+    ToolCall,
+    TruncatedJson,
+    Unauthorized,
+    WrongSchema,
+    said_by,
+    sequence,
+    system_text,
+)
+
+QUICK = RetryPolicy(attempts=3, initial_seconds=0.001, longest_seconds=0.002)
+KEY = "test-key-123456"
+
+
+class Echoes:
+    def __init__(self, answer: str | None = None) -> None:
+        self.answer = answer
+        self.heard: list[str] = []
+
+    async def reply(self, message: str, seconds: float) -> Reply:
+        self.heard.append(message)
+        return Reply(self.answer if self.answer is not None else f"I heard: {message}")
+
+
+async def examined(
+    play: Play, monkeypatch: pytest.MonkeyPatch, agent: Echoes, max_rounds: int = 5
+) -> tuple[Transcript, ModelServer]:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with ModelServer({"m": play}) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        model = make_model("openai:m", policy=QUICK)
+        transcript = await converse(ModelExaminer(model, "Ask for the colour."), agent, Limits(max_rounds))
+        await model.close()
+    return transcript, server
+
+
+async def test_it_leads_the_conversation_and_hears_every_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = Echoes()
+    play = sequence("Which colour?", "And the shade?", "Thank you. EXAM_FINISHED", then=BadRequest())
+    transcript, server = await examined(play, monkeypatch, agent)
+    assert (transcript.stop, agent.heard) == (StopReason.FINISHED, ["Which colour?", "And the shade?"])
+    last = server.requests[-1].body
+    assert said_by("assistant", last) == ["Which colour?", "And the shade?"]
+    assert said_by("user", last) == [KICK_OFF, "I heard: Which colour?", "I heard: And the shade?"]
+    assert transcript.usage["examiner"].calls == 3
+    assert transcript.rounds[0].examiner_usage.calls == 1
+
+
+async def test_its_prompt_holds_the_task_and_nothing_of_the_scoring_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = load_case(find_case("mean_of_a_column"))
+    prompt = render_prompt(case.task_description)
+    assert case.task_description.strip() in prompt
+    assert STOP_KEYWORD in prompt
+    assert not any(point.score_point in prompt or (point.eval_code or "\0") in prompt for point in case.scoring_points)
+    _, server = await examined("EXAM_FINISHED", monkeypatch, Echoes())
+    assert system_text(server.requests[0].body) == render_prompt("Ask for the colour.")
+
+
+async def test_a_task_with_template_signs_is_given_as_it_stands() -> None:
+    assert "{{ 7 * 7 }} {% raw %}" in render_prompt("{{ 7 * 7 }} {% raw %}")
+
+
+ENDS = [
+    ("EXAM_FINISHED", "examiner", "before its first question"),
+    (EmptyContent(), "examiner", "empty message"),
+    (EmptyContent(null=True), "examiner", "empty message"),
+    ("  \n ", "examiner", "empty message"),
+    ("Which colour?", "examiner", "repeated itself word for word"),
+    (WrongSchema(), "examiner", "repeated itself word for word"),
+    (Garbage("content"), "examiner", "repeated itself word for word"),
+    ("Say EXAM_FINISHED when you are done, please.", "examiner", "middle of a sentence"),
+    (Answer(None, (ToolCall("ask", "{}"),)), "examiner", "called a tool"),
+    (Answer("Which col", finish_reason="length"), "examiner", "token limit"),
+    (RateLimited(), "infra", "429"),
+    (RateLimited(code="insufficient_quota"), "infra", "quota"),
+    (ServerError(), "infra", "500"),
+    (Unauthorized(), "infra", "401"),
+    (BadRequest("no such model here"), "infra", "no such model here"),
+    (CutConnection(), "infra", "cannot be reached"),
+    (CutConnection(reset=True), "infra", "cannot be reached"),
+    (TruncatedJson(), "infra", "not the protocol's"),
+    (Garbage(), "infra", "not the protocol's"),
+]
+
+
+@pytest.mark.parametrize(("play", "fault", "words"), ENDS, ids=lambda value: repr(value)[:60])
+async def test_what_is_no_message_ends_the_exam_without_blame_for_the_agent(
+    play: Play, fault: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Echoes()
+    transcript, _ = await examined(play, monkeypatch, agent)
+    assert (transcript.stop, transcript.fault) == (StopReason.EXAMINER_ERROR, fault)
+    assert words in (transcript.stop_detail or "")
+    assert KEY not in (transcript.stop_detail or "")
+    assert not any("EXAM_FINISHED" in message for message in agent.heard)
+
+
+@pytest.mark.parametrize("fault", [RateLimited(), ServerError(), CutConnection(), TruncatedJson(), Garbage()], ids=repr)
+async def test_a_fault_that_passes_is_not_noticed_by_the_agent(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = Echoes()
+    transcript, _ = await examined(sequence(fault, "Which colour?", fault, then="EXAM_FINISHED"), monkeypatch, agent)
+    assert (transcript.stop, agent.heard) == (StopReason.FINISHED, ["Which colour?"])
+    assert transcript.usage["examiner"].retries == 2
+
+
+async def test_a_flood_is_shown_to_the_examiner_in_part_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    transcript, server = await examined(
+        sequence("Which colour?", then="EXAM_FINISHED"), monkeypatch, Echoes("x" * 5_000_000)
+    )
+    heard = said_by("user", server.requests[-1].body)[-1]
+    assert len(heard) < 25_000
+    assert "4,980,000 more characters are not shown" in heard
+    assert len(transcript.rounds[0].agent or "") == 5_000_000
+
+
+async def test_an_empty_reply_is_named_to_the_examiner(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, server = await examined(sequence("Which colour?", then="EXAM_FINISHED"), monkeypatch, Echoes(" "))
+    assert said_by("user", server.requests[-1].body)[-1] == "(The agent replied with an empty message.)"
+
+
+async def test_the_rounds_before_a_failure_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    transcript, _ = await examined(sequence("Which colour?", then=ServerError()), monkeypatch, Echoes())
+    assert [round_.examiner for round_ in transcript.rounds] == ["Which colour?"]
+
+
+def test_the_errors_of_examiner_and_provider_are_told_apart() -> None:
+    assert not issubclass(ExaminerError, ModelError)
+    assert not issubclass(ModelError, ExaminerError)
