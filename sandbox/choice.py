@@ -31,8 +31,8 @@ async def choose(
     """Open the sandbox `kind`: `docker`, `bwrap`, `process`, or `auto` for the first of these that works here.
 
     `image` is the base image (else `VIVA_SANDBOX_IMAGE`, else the official slim Python image), `concurrency` how many
-    rooms are kept ready, `limits` the default and the most of any check, `runtime` a Docker runtime, `patience` how
-    many seconds a run waits for a daemon that went away.
+    rooms are kept ready, `limits` the default and the most of any check, `runtime` a Docker runtime (else
+    `VIVA_SANDBOX_RUNTIME`), `patience` how many seconds a run waits for a daemon that went away.
 
     Raises:
         SandboxUnavailable: this kind is not there; never for `auto`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import random
 import uuid
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from sandbox.leftovers import Pruned, prune
 from sandbox.room import Session
 
 MIB = 1024 * 1024
+RUNTIME_VARIABLE = "VIVA_SANDBOX_RUNTIME"
 SERVER_MB = 64
 """What the server needs beside its checks."""
 
@@ -112,7 +114,7 @@ class DockerSandbox(ServerSandbox):
         super().__init__(concurrency=concurrency, limits=limits, workspace_mb=workspace_mb)
         self.daemon = daemon or Daemon()
         self.images = Images(self.daemon, image)
-        self.runtime = runtime
+        self.runtime = runtime = runtime or os.environ.get(RUNTIME_VARIABLE) or None
         if runtime not in (None, "runc"):
             self.weaknesses = ()
         self._swept: asyncio.Task[Pruned] | None = None

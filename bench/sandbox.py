@@ -1,0 +1,183 @@
+"""What a check costs: warm, cold and from the pool, against `docker run` and `docker exec` per check in the same run."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from bench.table import Figure
+from sandbox import Ending, Room, RunView, Sandbox, SandboxError
+from sandbox.choice import choose
+
+CODE = "import json, os\nassert len(os.listdir()) >= 1\nassert json.loads('[1]') == [1]"
+VIEW = RunView(chat_history=[("system", "be fair"), ("human", "begin"), ("ai", "2 + 2?"), ("human", "4")])
+CONVERSATION_SECONDS = 2.0
+"""How long the conversation before the first check takes: longer than a container's start."""
+
+
+def figures() -> list[Figure]:
+    """All figures for the backends that are there; of Docker, where it is, beside its peers."""
+    found: list[Figure] = []
+    for kind in ("docker", "bwrap", "process"):
+        try:
+            found += asyncio.run(_of(kind))
+        except SandboxError as error:
+            found.append(Figure(f"{kind}: not here", 0, "", note=str(error)[:80]))
+    return found
+
+
+async def _of(kind: str) -> list[Figure]:
+    sandbox = (await choose(kind, concurrency=8)).sandbox
+    budget = 5.0 if kind == "docker" else None
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            small, mega = _workspace(folder, "small", 3, 1000), _workspace(folder, "mega", 20, 50_000)
+            warm = await _warm(sandbox, mega, 400)
+            found = [
+                Figure(f"{kind}: warm check p50, workspace of 1 MB", _percentile(warm, 50), "ms", budget),
+                Figure(f"{kind}: warm check p95, workspace of 1 MB", _percentile(warm, 95), "ms"),
+                Figure(
+                    f"{kind}: warm check p50, workspace of 3 kB",
+                    _percentile(await _warm(sandbox, small, 400), 50),
+                    "ms",
+                ),
+            ]
+            for name, files, size in (
+                ("10 MB", 20, 500_000),
+                ("50 MB", 20, 2_500_000),
+                ("1,000 files of 1 kB", 1000, 1000),
+            ):
+                times = await _warm(sandbox, _workspace(folder, name, files, size), 15)
+                found.append(Figure(f"{kind}: warm check p50, workspace of {name}", _percentile(times, 50), "ms"))
+            found += await _first(sandbox, kind, mega)
+            found += await _many(sandbox, kind, mega)
+        if kind == "docker":
+            found += _peers(sandbox, found[0].value)
+    finally:
+        await sandbox.close()
+    return found
+
+
+def _workspace(folder: str, name: str, files: int, size: int) -> Path:
+    path = Path(folder) / name
+    path.mkdir()
+    for number in range(files):
+        (path / f"file{number}").write_bytes(os.urandom(size))
+    return path
+
+
+def _percentile(times: list[float], which: int) -> float:
+    """In milliseconds."""
+    return statistics.quantiles(times, n=100, method="inclusive")[which - 1] * 1000
+
+
+async def _timed(room: Room) -> float:
+    began = time.perf_counter()
+    result = await room.check(CODE)
+    seconds = time.perf_counter() - began
+    assert result.ending is Ending.PASSED, result
+    return seconds
+
+
+async def _warm(sandbox: Sandbox, workspace: Path, number: int) -> list[float]:
+    room = await sandbox.open(workspace, VIEW, run_id="bench")
+    await _timed(room)
+    times = [await _timed(room) for _ in range(number)]
+    await room.close()
+    return times
+
+
+async def _first(sandbox: Sandbox, kind: str, workspace: Path) -> list[Figure]:
+    """The first check of a run, with nothing started before, and with a server started during the conversation."""
+    cold, pooled, beyond = [], [], []
+    for _ in range(5):
+        began = time.perf_counter()
+        room = await sandbox.open(workspace, VIEW)
+        await _timed(room)
+        cold.append(time.perf_counter() - began)
+        await room.close()
+        await sandbox.prepare()
+        await asyncio.sleep(CONVERSATION_SECONDS)
+        began = time.perf_counter()
+        room = await sandbox.open(workspace, VIEW)
+        await _timed(room)
+        pooled.append(time.perf_counter() - began)
+        results = [await room.check(CODE) for _ in range(4)]
+        beyond.append(time.perf_counter() - began - sum(result.seconds for result in results))
+        await room.close()
+    return [
+        Figure(f"{kind}: first check, cold", statistics.median(cold) * 1000, "ms"),
+        Figure(f"{kind}: first check, server from the pool", statistics.median(pooled) * 1000, "ms"),
+        Figure(
+            f"{kind}: five checks beyond their own time, from the pool", statistics.median(beyond) * 1000, "ms", 100
+        ),
+    ]
+
+
+async def _many(sandbox: Sandbox, kind: str, workspace: Path) -> list[Figure]:
+    """1,000 checks over 8 rooms at once."""
+    rooms = await asyncio.gather(*(sandbox.open(workspace, VIEW) for _ in range(8)))
+
+    async def work(room: Room) -> list[float]:
+        return [await _timed(room) for _ in range(125)]
+
+    began = time.perf_counter()
+    times = [one for some in await asyncio.gather(*(work(room) for room in rooms)) for one in some]
+    wall = time.perf_counter() - began
+    await asyncio.gather(*(room.close() for room in rooms))
+    name = f"{kind}: 1,000 checks over 8 rooms at once"
+    return [
+        Figure(f"{name}, per check", wall, "ms"),  # 1,000 of them: seconds in all are milliseconds each
+        Figure(f"{name}, p95 of one", _percentile(times, 95), "ms"),
+    ]
+
+
+def _peers(sandbox: Sandbox, warm: float) -> list[Figure]:
+    """The same check by `docker run` and by `docker exec`, as the command line does them."""
+    program = shutil.which("docker")
+    if program is None:
+        return [Figure("docker run, docker exec: no docker command here", 0, "")]
+    image = sandbox.images.base_name  # type: ignore[attr-defined]
+    python = ["python3", "-c", "import json; assert json.loads('[1]') == [1]"]
+    locked = ["--network", "none", "--cap-drop", "ALL", "--read-only", "--security-opt", "no-new-privileges"]
+    run = _median(lambda: _call([program, "run", "--rm", *locked, image, *python]), 12)
+    with _running(program, [*locked, image]) as name:
+        each = _median(lambda: _call([program, "exec", name, *python]), 20)
+    return [
+        Figure("peer: docker run per check, p50", run, "ms"),
+        Figure("peer: docker exec per check, p50", each, "ms"),
+        Figure("a warm check is faster than docker run per check by", run / warm, "times", 50, at_least=True),
+        Figure("a warm check is faster than docker exec per check by", each / warm, "times"),
+    ]
+
+
+def _call(command: list[str]) -> None:
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def _median(act: Callable[[], None], number: int) -> float:
+    """In milliseconds."""
+    times = []
+    for _ in range(number):
+        began = time.perf_counter()
+        act()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times) * 1000
+
+
+@contextlib.contextmanager
+def _running(program: str, words: list[str]) -> Iterator[str]:
+    name = f"viva-bench-{os.getpid()}"
+    _call([program, "run", "-d", "--rm", "--name", name, *words, "sleep", "300"])
+    try:
+        yield name
+    finally:
+        _call([program, "rm", "-f", name])

@@ -1,0 +1,71 @@
+"""`viva sandbox`: gets or makes the base image, and removes what dead harnesses left with the Docker daemon."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import click
+
+from harness.commands.options import run_async, told_plainly
+from sandbox.daemon import Daemon
+
+
+@click.group("sandbox")
+def command() -> None:
+    """Build the sandbox's base image, or remove what was left behind."""
+
+
+@command.command("build")
+@click.option(
+    "--image", metavar="NAME", help="The base image. [default: VIVA_SANDBOX_IMAGE, else the official slim Python]"
+)
+@click.option(
+    "--from-packages", is_flag=True, help="Make it from Debian packages (root, debootstrap); ask no registry."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@told_plainly
+def build(image: str | None, from_packages: bool, as_json: bool) -> None:
+    """Get the image that checks run in, or make it where no registry answers, and try it."""
+    from sandbox.base_image import build as make
+
+    said: list[str] = []
+
+    async def work() -> str:
+        daemon = Daemon(patience=5)
+        try:
+            await daemon.reach()
+            return await make(daemon, image, from_packages=from_packages, say=said.append if as_json else click.echo)
+        finally:
+            daemon.close()
+
+    name = run_async(work())
+    click.echo(json.dumps({"image": name, "steps": said}) if as_json else f"Checks run in {name}.")
+
+
+@command.command("prune")
+@click.option("--keep-images", is_flag=True, help="Leave the images with installed dependencies.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@told_plainly
+def prune(keep_images: bool, as_json: bool) -> None:
+    """Remove containers, and images with dependencies, whose harness is dead. Nothing else is touched."""
+    from sandbox.leftovers import Pruned
+    from sandbox.leftovers import prune as remove
+
+    async def work() -> Pruned:
+        daemon = Daemon(patience=5)
+        try:
+            await daemon.reach()
+            return await remove(daemon, images=not keep_images)
+        finally:
+            daemon.close()
+
+    pruned = run_async(work())
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(pruned)))
+        return
+    for kind, names in (("container", pruned.containers), ("image", pruned.images)):
+        for name in names:
+            click.echo(f"removed {kind} {name}")
+    kept = f" Kept, because they are in use or their owner lives: {', '.join(pruned.kept)}." if pruned.kept else ""
+    click.echo(f"{len(pruned.containers)} containers and {len(pruned.images)} images removed.{kept}")
