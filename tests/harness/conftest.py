@@ -1,0 +1,123 @@
+"""The installed `viva` as a user calls it: a process of its own, in a folder of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from records.journal import scan
+
+VIVA = Path(sys.executable).with_name("viva")
+AGENTS = Path(__file__).resolve().parents[2] / "examples" / "agents"
+
+
+def clean_environment() -> dict[str, str]:
+    """Without keys and models of whoever runs the tests."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "VIVA_AGENT_"))}
+
+
+class Desk:
+    """A working folder, and the command run in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def viva(
+        self,
+        *arguments: str | Path,
+        expect: int | None = None,
+        environment: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `viva`; `expect` is the exit code it must end with."""
+        done = subprocess.run(
+            [VIVA, *map(str, arguments)],
+            cwd=self.folder,
+            env={**clean_environment(), **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=options.pop("stdout", subprocess.PIPE),
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            timeout=120,
+            **options,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        if expect is not None:
+            assert done.returncode == expect, f"ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
+        """Start `viva` and leave it running."""
+        return subprocess.Popen(
+            [VIVA, *map(str, arguments)],
+            cwd=self.folder,
+            env=clean_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+
+    def run(self, case: str, *arguments: str | Path, expect: int = 0, out: str | None = "journal") -> dict[str, Any]:
+        """`viva run` in the process sandbox; returns the record as its JSON says."""
+        place = () if out is None else ("--out", out)
+        sandbox = () if "--sandbox" in arguments else ("--sandbox", "process")
+        done = self.viva("run", case, *arguments, *sandbox, *place, "--json", expect=expect)
+        record: dict[str, Any] = json.loads(done.stdout)["run"]
+        return record
+
+    def case(self, name: str = "exam", data: Mapping[str, str] | None = None, **fields: Any) -> str:
+        """Write a case folder; returns its name. A field that is None is left out."""
+        folder = self.folder / name
+        folder.mkdir()
+        content = {
+            "task_description": "Say something.",
+            "scoring_points": [{"score_point": "It speaks.", "weight": 1, "eval_code": "assert rounds"}],
+            "script": ["Hello."],
+            **fields,
+        }
+        for file, text in (data or {}).items():
+            (folder / file).write_text(text)
+        (folder / "case.yaml").write_text(
+            yaml.safe_dump({key: value for key, value in content.items() if value is not None}, sort_keys=False)
+        )
+        return name
+
+    def agent(self, methods: str, name: str = "agent") -> str:
+        """Write an adapter with these methods; returns its SPEC."""
+        body = textwrap.indent(textwrap.dedent(methods).strip(), "    ")
+        lines = "import os, sys, time\nfrom pathlib import Path\nfrom adapters import VirtualUser\n\n\n"
+        (self.folder / f"{name}.py").write_text(f"{lines}class Agent(VirtualUser):\n{body}\n", encoding="utf-8")
+        return f"{name}.py:Agent"
+
+    def kinds(self, journal: str = "journal") -> list[str]:
+        """The kinds of a journal's events, in order."""
+        return [event.kind for event in scan(self.folder / journal)]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """A fresh working folder."""
+    return Desk(tmp_path)
+
+
+def point(code: str | None, statement: str = "It is good.", weight: float = 1) -> dict[str, Any]:
+    """A scoring point of a case file."""
+    fields: dict[str, Any] = {"score_point": statement, "weight": weight}
+    return fields if code is None else {**fields, "eval_code": code}
+
+
+def missing(name: str, reason: str) -> None:
+    """Skip the test, or fail it where `VIVA_REQUIRE` (a comma list) says that `name` must be there."""
+    if name in os.environ.get("VIVA_REQUIRE", "").split(","):
+        pytest.fail(f"{name} is required here: {reason}")
+    pytest.skip(f"{name}: {reason}")
