@@ -46,7 +46,8 @@ def _lines(record: RunRecord, last: Round | None, folder: Path) -> Iterator[str]
     weak = "" if setting.sandbox_isolates in (True, None) else " (does NOT isolate)"
     yield f"  agent {one_line(record.agent, 300)}"
     yield f"  examiner {one_line(setting.examiner, 80)}, judge {_judge(record)}{sandbox}{weak}"
-    yield f"  the whole conversation: viva replay {printable(shlex.quote(f'{folder}#{record.id}'))}"
+    if record.rounds:
+        yield f"  the whole conversation: viva replay {printable(shlex.quote(f'{folder}#{record.id}'))}"
 
 
 def _judge(record: RunRecord) -> str:
