@@ -17,6 +17,9 @@ from records.transcript import Reply, Step, Usage
 
 T = TypeVar("T")
 
+NO_METHOD = "{} has no get_reply_from_agent(message) method, so it cannot be examined. See docs/write-an-adapter.md."
+WANTS = "{} wants {} when it is constructed; an adapter is given {}, by name. See docs/write-an-adapter.md."
+
 AgentFactory = Callable[..., Any]
 """What a SPEC loads to: a VirtualUser class, or anything that makes an object with its methods."""
 
@@ -30,6 +33,20 @@ class AgentArguments:
     config_var: Mapping[str, Any] | None = None
     workspace: Path | None = None
     verbose: bool = False
+
+
+class DoorAgent:
+    """An agent elsewhere, whose door has to be opened before it can be spoken to. What a SPEC loads to may be one."""
+
+    async def open(self, seconds: float) -> None:
+        """Construct the agent behind the door, within `seconds`; leaves nothing behind when it raises.
+
+        Raises:
+            SetupError: the user must change something.
+            AgentTimeout: the time was up.
+            AgentError: the construction failed.
+        """
+        raise NotImplementedError
 
 
 def check_factory(factory: Any) -> None:
@@ -51,10 +68,7 @@ def check_agent(agent: Any) -> None:
     method = getattr(agent, "get_reply_from_agent", None)
     if not callable(method) or getattr(method, "__func__", method) is VirtualUser.get_reply_from_agent:
         name = agent.__name__ if isinstance(agent, type) else type(agent).__name__
-        raise SetupError(
-            f"{name} has no get_reply_from_agent(message) method, so it cannot be examined. "
-            "See docs/write-an-adapter.md."
-        )
+        raise SetupError(NO_METHOD.format(name))
 
 
 def arguments_for(factory: AgentFactory, arguments: AgentArguments) -> dict[str, Any]:
@@ -74,10 +88,8 @@ def arguments_for(factory: AgentFactory, arguments: AgentArguments) -> dict[str,
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     wanted = [item.name for item in parameters if item.default is item.empty and item.kind not in variable]
     if unknown := [name for name in wanted if name not in offered or name not in named]:
-        raise SetupError(
-            f"{getattr(factory, '__name__', factory)} wants {', '.join(unknown)} when it is constructed; an adapter is "
-            f"given {', '.join(offered)}, by name. See docs/write-an-adapter.md."
-        )
+        name = getattr(factory, "__name__", factory)
+        raise SetupError(WANTS.format(name, ", ".join(unknown), ", ".join(offered)))
     return {name: value for name, value in offered.items() if name in named}
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
+import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from urllib.parse import urlsplit
@@ -15,7 +16,8 @@ from adapters.calls import describe
 from adapters.errors import SetupError
 from adapters.fit import AgentFactory, check_factory
 
-FORMS = "package.module:Class, path/to/file.py:Class, or http(s)://host/v1#model"
+FORMS = "package.module:Class, path/to/file.py:Class, either with @/path/to/venv behind it, or http(s)://host/v1#model"
+_IN_CHILD = re.compile(r":[^\W\d]\w*@.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +30,30 @@ class Agent:
     """Short, for reports."""
     factory: AgentFactory
     version: str | None = None
+    search_path: tuple[str, ...] | None = None
+    """Where its own environment has its packages; None for an agent in Viva's environment, or behind an address."""
 
 
-def load_agent(spec: str) -> Agent:
+def load_agent(spec: str, *, isolate: bool = False, memory_mb: int | None = None) -> Agent:
     """Load the agent that `spec` names.
 
+    Args:
+        spec: See `FORMS`.
+        isolate: A class that would run in Viva's own process runs in a process of its own, with Viva's interpreter.
+        memory_mb: Address space of each of the agent's processes at most, in MiB; only for one in its own process.
+
     Raises:
-        SetupError: there is no such module, file or class, or it has no `get_reply_from_agent`.
+        SetupError: there is no such module, file, class or interpreter, or it has no `get_reply_from_agent`.
     """
     if spec.startswith(("http://", "https://")):
         return _chat_agent(spec)
-    place, colon, name = spec.rpartition(":")
-    if not colon and spec.endswith(".py"):
-        place, name = spec, ""
-    if not place:
-        raise SetupError(f"{spec!r} is not an agent SPEC; it takes {FORMS}.")
+    if isolate or _IN_CHILD.search(spec):
+        return _child_agent(spec, memory_mb)
+    place, name = _parts(spec)
     module = _from_file(Path(place)) if place.endswith(".py") else _from_module(place)
     factory = getattr(module, name, None) if name else None
     if factory is None:
-        raise SetupError(_missing(spec, place, name, module))
+        raise SetupError(missing_class(spec, place, name, _classes(module)))
     if not callable(factory):
         raise SetupError(f"{name} in {place} is not a class, so it cannot make an agent.")
     check_factory(factory)
@@ -54,10 +61,40 @@ def load_agent(spec: str) -> Agent:
     return Agent(spec, name, factory, str(version) if isinstance(version, str) else None)
 
 
-def _from_file(path: Path) -> ModuleType:
+def _child_agent(spec: str, memory_mb: int | None) -> Agent:
+    if sys.platform == "win32":
+        raise SetupError("an agent in a process of its own needs Linux or macOS.")
+    from adapters.child import child_class, look
+    from adapters.child_place import Place, split
+
+    where = split(spec)
+    if where is None:
+        place, name = _parts(spec)
+        where = Place(place, name, sys.executable)
+    where = replace(where, memory_mb=memory_mb)
+    if where.place.endswith(".py"):
+        _see_file(Path(where.place))
+    found = look(where)
+    return Agent(spec, where.name, child_class(where), found.get("version"), tuple(found.get("path", ())))
+
+
+def _parts(spec: str) -> tuple[str, str]:
+    place, colon, name = spec.rpartition(":")
+    if not colon and spec.endswith(".py"):
+        place, name = spec, ""
+    if not place:
+        raise SetupError(f"{spec!r} is not an agent SPEC; it takes {FORMS}.")
+    return place, name
+
+
+def _see_file(path: Path) -> None:
     if not path.is_file():
         near = _nearest_file(path)
         raise SetupError(f"there is no agent file {path}." + (f" Did you mean {near}?" if near else ""))
+
+
+def _from_file(path: Path) -> ModuleType:
+    _see_file(path)
     # Appended, never put in front: a user's folder named `records` must not replace one of Viva's.
     folder = str(path.resolve().parent)
     if folder not in sys.path:
@@ -99,21 +136,27 @@ def _broken(place: object, error: BaseException) -> SetupError:
     if isinstance(error, KeyboardInterrupt):
         raise error
     hint = " Install it into Viva's environment." if isinstance(error, ModuleNotFoundError) else ""
-    line = ""
+    where = str(place)
     trace = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(place):
-            line = f":{trace.tb_lineno}"
+        file = trace.tb_frame.f_code.co_filename
+        if file not in (__file__, importlib.__file__) and not file.startswith("<frozen"):
+            where = f"{place}:{trace.tb_lineno}" if isinstance(place, Path) else f"{place} ({file}:{trace.tb_lineno})"
+            break
         trace = trace.tb_next
-    return SetupError(f"{place}{line} cannot be imported: {describe(error)}.{hint}")
+    return SetupError(f"{where} cannot be imported: {describe(error)}.{hint}")
 
 
-def _missing(spec: str, place: str, name: str, module: ModuleType) -> str:
-    classes = [
+def _classes(module: ModuleType) -> list[str]:
+    return [
         key
         for key, value in vars(module).items()
         if isinstance(value, type) and hasattr(value, "get_reply_from_agent") and key != "VirtualUser"
     ]
+
+
+def missing_class(spec: str, place: str, name: str, classes: list[str]) -> str:
+    """What to say when the module at `place` has no `name`, but has these classes of agents."""
     if not name:
         first = classes[0] if classes else "Class"
         return f"{spec!r} does not say which class; write {place}:{first}."

@@ -15,6 +15,7 @@ from adapters.errors import AgentError, AgentTimeout, SetupError
 from adapters.fit import (
     AgentArguments,
     AgentFactory,
+    DoorAgent,
     arguments_for,
     as_reply,
     check_agent,
@@ -139,6 +140,8 @@ async def open_session(factory: AgentFactory, arguments: AgentArguments, seconds
         else:
             agent = await within(seconds, thread.call(construct), leave=True)
         check_agent(agent)
+        if isinstance(agent, DoorAgent):
+            await agent.open(seconds)
         workspace = workspace_of(agent, arguments.workspace)
         verbose = arguments.verbose if takes_verbose(agent.get_reply_from_agent) else None
         return AgentSession(agent, thread, workspace, verbose=verbose)
@@ -148,6 +151,6 @@ async def open_session(factory: AgentFactory, arguments: AgentArguments, seconds
             thread.release()
         if isinstance(error, TimeoutLeft):
             raise AgentTimeout(f"its construction did not end within {seconds:g} s") from None
-        if isinstance(error, SetupError) or not isinstance(error, Exception):
+        if isinstance(error, (SetupError, AgentError)) or not isinstance(error, Exception):
             raise
         raise AgentError(f"its construction failed: {describe(error)}") from error

@@ -1,0 +1,221 @@
+"""The process between Viva and the agent: sees to it that nothing of the agent's outlives the session, or Viva.
+
+On Linux it is a subreaper (prctl(2), PR_SET_CHILD_SUBREAPER): a daemon that the agent leaves behind becomes its child,
+however often it forked and whatever session it is in. So once it has no children, nothing of the agent's is left.
+On other systems the agent's process group is killed; a daemon in a session of its own escapes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import select
+import signal
+import sys
+import time
+from typing import Any, NoReturn
+
+from .wire import send
+
+TAIL = 4096
+"""Bytes of stdout and of stderr that are kept: the last ones."""
+KILL_SECONDS = 3.0
+"""How long killing may take; what is alive then may not be killed by this user."""
+_SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
+_LINUX = sys.platform.startswith("linux")
+
+
+def fork_worker(control: int, data: int, memory: int | None, files: int | None) -> int:
+    """Returns in the worker, with the number of its socket to Viva. The supervisor never returns."""
+    if _LINUX:
+        _prctl(_SET_CHILD_SUBREAPER, 1)
+        # Viva's death closes `control`; should anybody else hold its other end, this wakes us as well. It also wakes
+        # us when only the thread ends that started us, which is no reason to end.
+        _prctl(_SET_PDEATHSIG, signal.SIGTERM)
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    os.set_blocking(woken, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    for number in (signal.SIGCHLD, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    ignored = (signal.SIGINT, signal.SIGHUP)
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+    outputs = (os.pipe(), os.pipe())
+    viva, supervisor = os.getppid(), os.getpid()
+    worker = os.fork()
+    if worker == 0:
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.setsid()  # what the agent sends to its own process group does not reach the supervisor
+        if _LINUX:
+            _prctl(_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != supervisor:
+                os._exit(1)
+        _wire_up(outputs[0][1], outputs[1][1])
+        for descriptor in (control, woken, wake, *outputs[0], *outputs[1]):
+            os.close(descriptor)
+        _limit(memory, files)
+        return _out_of_the_way(data)
+    os.close(data)
+    for pair in outputs:
+        os.close(pair[1])
+        os.set_blocking(pair[0], False)
+    return _Supervisor(viva, control, woken, worker, (outputs[0][0], outputs[1][0])).run()
+
+
+class _Supervisor:
+    def __init__(self, viva: int, control: int, woken: int, worker: int, outputs: tuple[int, int]) -> None:
+        self.viva = viva
+        self.control = control
+        self.woken = woken
+        self.worker = worker
+        self.tails = {descriptor: bytearray() for descriptor in outputs}
+        self.outputs = outputs
+        self.status: int | None = None
+
+    def run(self) -> NoReturn:
+        poller = select.poll()
+        for descriptor in (self.control, self.woken, *self.outputs):
+            poller.register(descriptor, select.POLLIN)
+        self.tell(up=True)
+        going = True
+        while going and self.status is None:
+            for descriptor, _ in poller.poll():
+                if descriptor == self.control:
+                    going = False  # Viva says nothing here: it has closed its end, or died
+                elif descriptor == self.woken:
+                    os.read(self.woken, 4096)
+                    going = going and os.getppid() == self.viva
+                    self.reap()
+                elif not self.drain(descriptor):
+                    poller.unregister(descriptor)
+        if self.status is not None:
+            for descriptor in self.outputs:
+                for _ in range(16):  # 1 MiB: enough for its last words, and an end for what a daemon still pours in
+                    if not self.drain(descriptor):
+                        break
+        self.tell(worker=self.status, output=[_text(self.tails[each]) for each in self.outputs])
+        self.tell(left=self.kill())
+        os._exit(0)
+
+    def drain(self, descriptor: int) -> bool:
+        """Read what is there, keep the end of it. False when there is nothing."""
+        try:
+            part = os.read(descriptor, 65536)
+        except BlockingIOError:
+            return False
+        tail = self.tails[descriptor]
+        tail += part
+        del tail[:-TAIL]
+        return bool(part)
+
+    def reap(self) -> bool:
+        """Take note of every child that has died. False when none is left."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            if pid == self.worker:
+                self.status = status
+
+    def kill(self) -> list[int]:
+        """Kill the agent and all its descendants. Returns those that would not die.
+
+        Only own children are killed: their ids cannot have been given to anybody else before they are reaped, and the
+        children of the dead become ours.
+        """
+        pause, until = 0.0005, time.monotonic() + KILL_SECONDS
+        while self.reap():
+            left = _children() if _LINUX else [self.worker]
+            if time.monotonic() > until:
+                return left
+            for pid in left:
+                try:
+                    if _LINUX:
+                        os.kill(pid, signal.SIGKILL)
+                    else:
+                        os.killpg(pid, signal.SIGKILL)
+                except OSError:
+                    continue
+            time.sleep(pause)
+            pause = min(pause * 2, 0.02)
+        return []
+
+    def tell(self, **notice: Any) -> None:
+        try:
+            send(self.control, json.dumps(notice).encode())
+        except OSError:
+            return
+
+
+def _children() -> list[int]:
+    me = os.getpid()
+    try:
+        with open(f"/proc/self/task/{me}/children") as file:
+            return [int(pid) for pid in file.read().split()]
+    except OSError:  # a kernel without CONFIG_PROC_CHILDREN
+        return [int(name) for name in os.listdir("/proc") if name.isdigit() and _parent(name) == me]
+
+
+def _parent(pid: str) -> int | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[1])
+    except (OSError, IndexError):
+        return None
+
+
+def _prctl(option: int, value: int) -> None:
+    import ctypes
+
+    ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), 0, 0, 0)
+
+
+def _wire_up(out: int, err: int) -> None:
+    """No input, and outputs that only the supervisor reads: what the agent prints cannot meet its replies."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    for source, target in ((null, 0), (out, 1), (err, 2)):
+        os.dup2(source, target)
+    if null > 2:
+        os.close(null)
+    sys.stdout = sys.__stdout__ = _stream(1)  # type: ignore[misc]
+    sys.stderr = sys.__stderr__ = _stream(2)  # type: ignore[misc]
+    import faulthandler
+
+    faulthandler.enable(2, all_threads=False)
+
+
+def _stream(descriptor: int) -> Any:
+    """Line by line: its last words must be out before it dies."""
+    return open(descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
+
+
+def _limit(memory: int | None, files: int | None) -> None:
+    import resource
+
+    if files is not None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    if memory is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+
+def _out_of_the_way(descriptor: int) -> int:
+    """A high number, where an agent that closes all its files as a daemon does will hardly meet it."""
+    try:
+        high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 700)
+    except OSError:
+        os.set_inheritable(descriptor, False)
+        return descriptor
+    os.close(descriptor)
+    return high
+
+
+def _text(tail: bytearray) -> str:
+    return tail.decode("utf-8", "replace")

@@ -1,0 +1,181 @@
+"""The agent's process: one request after the other, each answered once, on the thread and loop the agent expects.
+
+The main thread runs a plain agent, or the one event loop of an asynchronous one. A second thread listens to Viva, so
+that a hung agent can still be closed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import queue
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from . import agent as rules
+from . import stand_ins
+from .replies import encode, encode_reply
+from .wire import LIMIT, receive, send
+
+_getpid, _exit = os.getpid, os._exit
+
+
+class Worker:
+    """Serves `load`, `make`, `reply` and `close`."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.me = os.getpid()
+        self.requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self.post: Callable[[dict[str, Any]], Any] = self.requests.put
+        self.sending = threading.Lock()
+        self.busy = False
+        self.task: Any = None
+        self.loop: Any = None
+        self.module: Any = None
+        self.factory: Any = None
+        self.agent: Any = None
+        self.verbose: bool | None = None
+
+    def run(self) -> None:
+        """Serve until killed."""
+        stand_ins.install()
+        threading.Thread(target=self.listen, name="viva", daemon=True).start()
+        request = self.requests.get()
+        try:
+            self.module, self.factory = rules.load(request["place"], request["name"])
+        except rules.Setup as error:
+            self.send(request, setup=error.facts)
+            self.serve()
+        version = rules.version(self.module, self.factory)
+        answer = {"version": version, "path": [entry or os.getcwd() for entry in sys.path], "prefix": sys.prefix}
+        if inspect.iscoroutinefunction(getattr(self.factory, "get_reply_from_agent", None)):
+            self.serve_loop(request, answer)
+        self.send(request, **answer)
+        self.serve()
+
+    def listen(self) -> None:
+        while True:
+            request = receive(self.descriptor)
+            if request is None:
+                return  # Viva is gone: the supervisor knows, too
+            if request["do"] == "close" and self.busy and self.loop is None:
+                self.answer(request)  # the main thread will not come back: close it from here, which may well free it
+            else:
+                self.post(request)
+
+    def serve(self) -> None:
+        """A plain agent: always on the main thread."""
+        while True:
+            request = self.requests.get()
+            self.busy = True
+            self.answer(request)
+
+    def answer(self, request: dict[str, Any]) -> None:
+        try:
+            result = getattr(self, request["do"])(request)
+            if inspect.isawaitable(result):
+                result = self.awaited(result)
+            frame = self.frame(request, result)
+        except BaseException as error:
+            frame = self.failure(request, error)
+        self.busy = self.busy and request["do"] == "close"
+        self.put(frame)
+
+    def awaited(self, work: Any) -> Any:
+        """Wait for something of a plain agent's on a loop in a thread of its own, which goes on between the calls."""
+        import asyncio
+
+        if self.task is None:
+            self.task = asyncio.new_event_loop()
+            threading.Thread(target=self.task.run_forever, name="agent-loop", daemon=True).start()
+        return asyncio.run_coroutine_threadsafe(self.guarded(work), self.task).result()
+
+    def serve_loop(self, loaded: dict[str, Any], answer: dict[str, Any]) -> None:
+        """An asynchronous agent: always on this loop, which goes on between the calls."""
+        import asyncio
+
+        self.loop = loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
+        self.post = lambda request: loop.call_soon_threadsafe(self.begin, request)
+        self.send(loaded, **answer)
+        while True:
+            loop.run_forever()
+
+    def begin(self, request: dict[str, Any]) -> None:
+        if self.task is not None and not self.task.done():
+            self.task.cancel()  # Viva does not wait for it any more
+        self.task = self.loop.create_task(self.answer_on_loop(request))
+
+    async def answer_on_loop(self, request: dict[str, Any]) -> None:
+        try:
+            result = getattr(self, request["do"])(request)
+            if inspect.isawaitable(result):
+                result = await self.guarded(result)
+            frame = self.frame(request, result)
+        except BaseException as error:  # its sys.exit() must not end the loop
+            frame = self.failure(request, error)
+        self.put(frame)
+
+    @staticmethod
+    async def guarded(work: Any) -> Any:
+        try:
+            return await work
+        except Exception:
+            raise
+        except BaseException as error:
+            cancelled = type(error).__name__ == "CancelledError"
+            words = "it cancelled its own task" if cancelled else f"{type(error).__name__}: {rules.text(error)}"
+            raise RuntimeError(words) from error
+
+    def make(self, request: dict[str, Any]) -> Any:
+        self.agent = self.factory(**rules.arguments(self.factory, request))
+        rules.check(self.agent)
+        ours = request["workspace"]
+        if ours is not None:
+            import pathlib
+
+            ours = pathlib.Path(ours)
+        self.verbose = rules.takes_verbose(self.agent.get_reply_from_agent)
+        return {"workspace": rules.workspace(self.agent, ours)}
+
+    def reply(self, request: dict[str, Any]) -> Any:
+        keywords = {"verbose": request["verbose"]} if self.verbose else {}
+        return self.agent.get_reply_from_agent(request["message"], **keywords)
+
+    def close(self, request: dict[str, Any]) -> Any:
+        close = getattr(self.agent, "close", None)
+        return None if close is None else close()
+
+    def frame(self, request: dict[str, Any], result: Any) -> bytes:
+        if request["do"] == "reply":
+            body = encode_reply(request["n"], result)
+        else:
+            body = encode({**(result if request["do"] == "make" else {}), "n": request["n"]})
+        if len(body) > LIMIT:
+            size = f"{len(body):,}"
+            body = encode({"n": request["n"], "words": f"its reply of {size} bytes is beyond the limit of {LIMIT:,}"})
+        return body
+
+    def failure(self, request: dict[str, Any], error: BaseException) -> bytes:
+        if isinstance(error, rules.Setup):
+            return encode({"n": request["n"], "setup": error.facts})
+        name, words = type(error).__name__, rules.text(error)
+        if not isinstance(error, Exception) or isinstance(error, StopIteration):
+            name, words = "RuntimeError", f"{name}: {words}"
+        return encode({"n": request["n"], "error": name, "text": words})
+
+    def send(self, request: dict[str, Any], **answer: Any) -> None:
+        self.put(encode({**answer, "n": request["n"]}))
+
+    def put(self, frame: bytes) -> None:
+        if _getpid() != self.me:
+            _exit(0)  # a fork of the agent's came back here: only the agent itself answers
+        try:
+            with self.sending:
+                send(self.descriptor, frame)
+        except OSError:
+            os.write(2, b"the connection to Viva is closed\n")
+            _exit(1)
