@@ -64,10 +64,10 @@ class Reader:
             "dependencies": self._dependencies(),
             "data_files": self._data_files(),
             "max_rounds": self._whole("max_rounds"),
-            "pre_command": self._texts("pre_command", alone=True),
+            "pre_command": tuple(self._texts("pre_command", alone=True).values()),
             "verbose": self._flag("verbose"),
             "script": self._script(),
-            "tags": self._texts("tags"),
+            "tags": tuple(self._texts("tags").values()),
             "timeout": self._positive("timeout"),
         }
 
@@ -96,19 +96,23 @@ class Reader:
             self._wrong(f"{key} is empty", key)
         return value
 
-    def _texts(self, key: str, *, alone: bool = False) -> tuple[str, ...]:
+    def _texts(self, key: str, *, alone: bool = False) -> dict[int, str]:
+        """The sound entries of a list of texts, by their places in it."""
         value = self.data.get(key)
         if value is None:
-            return ()
+            return {}
         if alone and isinstance(value, str) and value.strip():
-            return (value,)
+            return {0: value}
         if not isinstance(value, list):
             self._wrong(f"{key} must be a list, not {describe(value)}", key)
-            return ()
+            return {}
+        texts = {}
         for index, item in enumerate(value):
-            if not isinstance(item, str) or not item.strip():
+            if isinstance(item, str) and item.strip():
+                texts[index] = item
+            else:
                 self._wrong(f"{key} holds {describe(item)}; each entry must be text", key, index)
-        return tuple(item for item in value if isinstance(item, str) and item.strip())
+        return texts
 
     def _number(self, value: Any) -> bool:
         # The upper limit keeps sums finite; it also turns away infinity, and NaN is in no range.
@@ -147,25 +151,25 @@ class Reader:
 
     def _dependencies(self) -> tuple[str, ...]:
         names = self._texts("dependencies")
-        for index, name in enumerate(names):
+        for index, name in names.items():
             try:
                 Requirement(name)
             except InvalidRequirement as error:
                 reason = str(error).splitlines()[0]
                 self._wrong(f"dependency {name!r} is not a requirement (PEP 508): {reason}", "dependencies", index)
-        return names
+        return tuple(names.values())
 
     def _data_files(self) -> tuple[str, ...]:
         names = self._texts("data_files")
         landed: dict[str, str] = {}
-        for index, name in enumerate(names):
+        for index, name in names.items():
             fault = data_file_fault(self.file, name)
             if fault is None:
                 other = landed.setdefault(copied_to(self.file, name), name)
                 fault = None if other == name else f"would be copied over {describe(other)}"
             if fault is not None:
                 self._wrong(f"data file {describe(name)} {fault}", "data_files", index)
-        return names
+        return tuple(names.values())
 
     def _points(self) -> tuple[ScoringPoint, ...]:
         value = self.data.get("scoring_points")

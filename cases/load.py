@@ -12,6 +12,9 @@ from cases.fields import Reader
 from cases.find import case_files
 from cases.yaml_lines import read_yaml
 
+MOST_MISTAKES = 200
+"""No more are told of one file: it is something else than a case."""
+
 
 def load_case(path: Path) -> Case:
     """Load a case.
@@ -30,6 +33,9 @@ def load_case(path: Path) -> Case:
     fields = reader.read()
     if reader.mistakes:
         mistakes: list[Mistake] = sorted(reader.mistakes, key=_line)
+        if len(mistakes) > MOST_MISTAKES:
+            more = len(mistakes) - MOST_MISTAKES
+            mistakes = [*mistakes[:MOST_MISTAKES], Mistake(f"and {more:,} more mistakes")]
         raise CaseError(file, mistakes)
     try:
         digest = hash_case(raw, file.parent, fields["data_files"])

@@ -1,0 +1,111 @@
+"""Finding cases: by path, by a bundled case's name, or all below a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cases import BUNDLED, CaseError, bundled, find_case, find_cases, load_case
+
+SOUND = "task_description: x\nscoring_points: [{score_point: y, weight: 1}]\n"
+
+
+def make(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "case.yaml").write_text(SOUND)
+    return folder
+
+
+def test_the_bundled_cases_are_those_of_the_readme() -> None:
+    names = ["echo", "mean_of_a_column", "same_number_in_two_files", "sum_1_to_50", "weather_asks_back"]
+    assert set(names) <= set(bundled())
+    assert bundled() == sorted(bundled())
+
+
+@pytest.mark.parametrize("name", bundled())
+def test_every_bundled_case_loads_and_needs_no_model(name: str) -> None:
+    case = load_case(find_case(name))
+    assert case.name == name
+    assert case.script
+    assert all(point.eval_code for point in case.scoring_points)
+    assert len({point.id for point in case.scoring_points}) == len(case.scoring_points)
+
+
+def test_the_sum_has_the_published_weights_and_fifty_messages() -> None:
+    case = load_case(find_case("sum_1_to_50"))
+    assert [point.weight for point in case.scoring_points] == [1, 2, 3, 4, 5]
+    assert case.max_rounds == 50
+    assert len([message for line in case.script for message in line.messages()]) == 50
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("sum_1_to_5", "sum_1_to_50"), ("Echo", "echo"), ("weather", "weather_asks_back"), ("my_cases", "my_case")],
+)
+def test_an_unknown_name_is_said_with_the_nearest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, near: str
+) -> None:
+    make(tmp_path / "my_case")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CaseError, match=f"there is no such case. Did you mean '{near}'?"):
+        find_case(name)
+
+
+@pytest.mark.parametrize("name", ["qqqqqqq", "x" * 5000, "a\0b", "no/such/place", "\ud800"])
+def test_a_name_like_no_other_is_said_with_all_there_are(name: str) -> None:
+    with pytest.raises(CaseError, match=r"there is no such case. Bundled: .*echo.*A path to a case folder works too"):
+        find_case(name)
+
+
+def test_a_folder_or_file_of_ones_own_goes_before_a_bundled_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find_case("echo") == BUNDLED / "echo"
+    (tmp_path / "echo").mkdir()
+    assert find_case("echo") == BUNDLED / "echo"
+    (tmp_path / "echo" / "mine.yml").write_text(SOUND)
+    assert find_case("echo") == Path("echo")
+    assert find_case("echo/mine.yml") == Path("echo/mine.yml")
+
+
+def test_a_file_that_is_no_case_does_not_hide_a_bundled_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "echo").write_text("#!/bin/sh\n")
+    assert find_case("echo") == BUNDLED / "echo"
+
+
+def test_a_folder_without_a_case_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(CaseError, match="holds no YAML file; a case is a folder with exactly one"):
+        find_case(str(tmp_path))
+
+
+def test_cases_are_found_below_a_folder_in_the_order_of_their_names(tmp_path: Path) -> None:
+    expected = [make(tmp_path / name) for name in ("a", "b/2", "b/10", "c")]
+    make(tmp_path / ".hidden" / "x")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "notes.txt").write_text("")
+    make(tmp_path / "a" / "data_of_a")
+    assert sorted(find_cases(tmp_path)) == sorted(expected)
+    assert list(find_cases(tmp_path)) == [tmp_path / name for name in ("a", "b/10", "b/2", "c")]
+    assert list(find_cases(tmp_path / "c")) == [tmp_path / "c"]
+    assert list(find_cases(tmp_path / "c" / "case.yaml")) == [tmp_path / "c" / "case.yaml"]
+    assert list(find_cases(tmp_path / "empty")) == []
+
+
+def test_links_lead_to_each_case_once_and_never_round_in_circles(tmp_path: Path) -> None:
+    make(tmp_path / "suite" / "a")
+    make(tmp_path / "elsewhere" / "b")
+    (tmp_path / "suite" / "circle").symlink_to(".")
+    (tmp_path / "suite" / "up").symlink_to("..")
+    (tmp_path / "suite" / "again").symlink_to("a")
+    (tmp_path / "suite" / "linked").symlink_to(tmp_path / "elsewhere" / "b")
+    found = [load_case(path).folder.resolve().name for path in find_cases(tmp_path / "suite")]
+    assert sorted(found) == ["a", "b"]
+
+
+def test_a_path_that_is_not_there_is_a_case_error(tmp_path: Path) -> None:
+    for path in (tmp_path / "nowhere", tmp_path / ("x" * 5000)):
+        with pytest.raises(CaseError, match="there is no such folder"):
+            list(find_cases(path))
