@@ -121,13 +121,13 @@ def agent_for(spec: str | None, *, isolate: bool = False) -> Agent:
     """
     kind, _, name = (spec or DEFAULT_AGENT).partition(":")
     if kind != "example":
-        return load_agent(spec or DEFAULT_AGENT)
+        return load_agent(spec or DEFAULT_AGENT, isolate=isolate)
     here = Path(__file__).resolve().parent
     folders = [folder for folder in (here.parent / "examples" / "agents", here / "example_agents") if folder.is_dir()]
     names = sorted(file.stem for file in folders[0].glob("*.py")) if folders else []
     if name not in names:
         raise SetupError(f"there is no example agent {name!r}; there are {', '.join(names)}.")
-    agent = load_agent(f"{folders[0] / name}.py:{name.title().replace('_', '')}Agent")
+    agent = load_agent(f"{folders[0] / name}.py:{name.title().replace('_', '')}Agent", isolate=isolate)
     # The SPEC in records must not tell where Viva is installed.
     return replace(agent, spec=f"example:{name}")
 
