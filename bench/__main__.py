@@ -8,11 +8,17 @@ import sys
 
 from bench.table import show
 
-BENCHES = {"rounds": "time per round", "startup": "start-up and size"}
+BENCHES = {
+    "rounds": "time per round",
+    "startup": "start-up and size",
+    "sandbox": "checks in a sandbox",
+    "suite": "many conversations at once, and peers on the same work",
+}
 
 
 def main(names: list[str]) -> None:
     """Run the benchmarks named, or all."""
+    names = [name for name in names if not name.startswith("-")]
     unknown = [name for name in names if name not in BENCHES]
     if unknown:
         sys.exit(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHES)}")

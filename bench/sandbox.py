@@ -1,4 +1,4 @@
-"""What a check costs: warm, cold and from the pool, against `docker run` and `docker exec` per check in the same run."""
+"""What a check costs: warm, cold and from the pool, beside `docker run` and `docker exec` per check in the same run."""
 
 from __future__ import annotations
 

@@ -1,0 +1,123 @@
+"""Many conversations at once: Viva's budgets, and side by side with its peers on the same work.
+
+Each peer runs in an environment of its own, made here once under `.venv-bench/`, in a process of its own, offline.
+`python -m bench suite` prints; `python -m bench suite --write` also renews `docs/benchmarks/suite.json` and the plot.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bench.plot import bars
+from bench.table import Figure
+
+ENVIRONMENTS = Path(".venv-bench")
+OUTPUT = Path("docs/benchmarks")
+PEERS = {
+    "deepeval": "deepeval_simulator.py",
+    "openevals": "openevals_multiturn.py",
+    "inspect-ai": "inspect_mock_model.py",
+}
+SAVES = {
+    "viva": "every round, each verdict",
+    "inspect-ai": "a log of samples",
+    "deepeval": "nothing",
+    "openevals": "nothing",
+}
+CONVERSATIONS, CONCURRENCY = 200, 50
+
+
+def figures() -> list[Figure]:
+    """Budgets first, then the peers."""
+    found = [*_budgets(), *_peers()]
+    if "--write" in sys.argv:
+        _write(found)
+    return found
+
+
+def viva(*arguments: object) -> dict[str, Any]:
+    """One measurement of Viva, in a process of its own."""
+    return _json([sys.executable, "-m", "bench.many", *map(str, arguments)])
+
+
+def _budgets() -> list[Figure]:
+    found = []
+    rates = {}
+    for number in (200, 1000, 10000):
+        measured = viva(number, 10, 50)
+        rates[number] = measured["us_per_round"]
+        found.append(Figure(f"{number:,} conversations of 10 rounds, at 50: per round", rates[number], "us"))
+        if number == 10000:
+            found.append(Figure("  peak memory", measured["maxrss_mb"], "MB", 150))
+    found.append(Figure("  10,000 against 1,000: linear is 1", rates[10000] / rates[1000], "x", 1.25))
+    for rounds, budget in ((50, 0.95), (10, 0.92)):
+        share = viva(500, rounds, 500, "--latency", 0.2)["ideal"]
+        found.append(Figure(f"500 at once, {rounds} rounds, 200 ms latency: of the ideal", share, "", budget, True))
+    found.extend(_judging())
+    return found
+
+
+def _judging() -> list[Figure]:
+    measured = _json([sys.executable, "-m", "bench.rejudge", "5000", "10"])
+    return [
+        Figure("judging 5,000 stored conversations again", measured["wall_s"], "s", 2),
+        Figure("  peak memory", measured["maxrss_mb"], "MB", 150),
+    ]
+
+
+def _peers() -> list[Figure]:
+    found = []
+    for rounds in (10, 50):
+        ours = viva(CONVERSATIONS, rounds, CONCURRENCY, "--model")["us_per_round"]
+        note = f"saves {SAVES['viva']}"
+        found.append(Figure(f"{rounds} rounds: viva, model examiner", ours, "us", note=note))
+        floor = _run(Path(sys.executable), "bare.py", rounds)
+        found.append(Figure(f"{rounds} rounds: a bare loop", floor["us_per_round"], "us", note="the floor"))
+        for name, script in PEERS.items():
+            measured = _run(_environment(name), script, rounds)
+            theirs = measured["us_per_round"]
+            note = f"{theirs / ours:.1f} x viva; {measured['version']}; saves {SAVES[name]}"
+            found.append(Figure(f"{rounds} rounds: {name}", theirs, "us", note=note))
+    return found
+
+
+def _run(python: Path, script: str, rounds: int) -> dict[str, Any]:
+    file = Path(__file__).parent / "peers" / script
+    measured = _json([str(python), str(file), str(CONVERSATIONS), str(rounds), str(CONCURRENCY)])
+    measured["us_per_round"] = measured["wall_s"] / CONVERSATIONS / rounds * 1e6
+    return measured
+
+
+def _environment(name: str) -> Path:
+    folder = ENVIRONMENTS / name
+    python = folder / "bin" / "python"
+    if not (folder / ".installed").exists():
+        print(f"  (installing {name} into {folder}, once)", flush=True)
+        venv.create(folder, with_pip=True, clear=True)
+        subprocess.run([str(python), "-m", "pip", "install", "-q", name], check=True, capture_output=True)
+        (folder / ".installed").touch()
+    return python
+
+
+def _json(command: list[str]) -> dict[str, Any]:
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
+    loaded: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return loaded
+
+
+def _write(found: list[Figure]) -> None:
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    (OUTPUT / "suite.json").write_text(json.dumps([asdict(figure) for figure in found], indent=1) + "\n")
+    rows = [(figure.name, figure.value) for figure in found if figure.name.startswith("10 rounds: ")]
+    title = "Harness time per round in microseconds, 10 rounds, partners that answer at once"
+    (OUTPUT / "suite.svg").write_text(bars(title, [(name.removeprefix("10 rounds: "), value) for name, value in rows]))
