@@ -189,7 +189,7 @@ def findings(comparison: Comparison) -> list[str]:
             continue
         told = f"No difference in {name} can be told ({ends})."
         if 0 < found.detectable < math.inf:
-            told += f" So few cases usually miss a true difference below {min(found.detectable, 1.0):.2f}."
+            told += f" A sample like this usually misses a true difference below {min(found.detectable, 1.0):.2f}."
         words.append(told)
     better, worse = len(comparison.better), len(comparison.worse)
     turned = f"{better} {_cases(better)} turned better, {worse} worse (McNemar, exact: p = {comparison.p_value:.3g})"

@@ -100,7 +100,7 @@ def test_a_sample_too_small_to_tell_says_so_and_what_it_would_miss() -> None:
     found = two(records("x", numbered(0, 1, 0.5)), records("y", numbered(1, 0.8, 0.5)))
     words = " ".join(findings(found))
     assert "No difference in mean score can be told" in words
-    assert "usually miss a true difference below" in words
+    assert "usually misses a true difference below" in words
     assert "The sample is too small: 3 cases" in words
 
 

@@ -253,3 +253,22 @@ def test_the_core_needs_neither_numpy_nor_scipy() -> None:
         "import harness.figures, harness.statistics, sys; sys.exit(any(m in sys.modules for m in ('numpy', 'scipy')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_intervals_hold_the_truth_nearly_as_often_as_they_say_and_counting_trials_as_cases_does_not() -> None:
+    rng = random.Random(11)
+    kept = {"bootstrap": 0, "wilson": 0, "trials as cases": 0}
+    for seed in range(200):
+        # Each case has a difficulty of its own; the mean over all that could be drawn is 1/2.
+        chances = [rng.betavariate(0.6, 0.6) for _ in range(15)]
+        sample = [(float(sum(rng.random() < chance for _ in range(4))), 4) for chance in chances]
+        intervals = {
+            "bootstrap": clustered_mean_interval(sample, seed=seed),
+            "wilson": clustered_wilson(sample),
+            "trials as cases": wilson(sum(c for c, _ in sample), 60),
+        }
+        for name, interval in intervals.items():
+            kept[name] += interval.low <= 0.5 <= interval.high
+    assert kept["bootstrap"] >= 0.9 * 200
+    assert kept["wilson"] >= 0.9 * 200
+    assert kept["trials as cases"] <= 0.88 * 200
