@@ -16,12 +16,16 @@ def new_folder(path: Path) -> Path:
         SetupError: the folder cannot be made.
     """
     try:
-        if path.exists():
+        try:
+            path.mkdir()
+        except FileNotFoundError:
+            path.mkdir(parents=True)
+        except FileExistsError:
             number = 1
             while (aside := path.with_name(f"{path.name}.{number}")).exists():
                 number += 1
             path.rename(aside)
-        path.mkdir(parents=True)
+            path.mkdir()
     except OSError as error:
         raise SetupError(f"cannot make the workspace {path}: {error.strerror}. Choose another --out.") from error
     return path

@@ -13,6 +13,7 @@ COMMANDS = {
     "suite": ("harness.commands.suite", "Examine agents with many cases, several times, at once."),
     "replay": ("harness.commands.replay", "Print a stored conversation."),
     "judge": ("harness.commands.judge", "Score stored conversations again."),
+    "report": ("harness.commands.report", "Show journals as tables, a page, or files for other programs."),
     "cases": ("harness.commands.cases", "List the bundled cases, or check case folders."),
     "sandbox": ("harness.commands.sandbox", "Build the sandbox's base image, or remove what was left behind."),
     "doctor": ("harness.commands.doctor", "Say what is missing on this machine, and how to get it."),

@@ -58,7 +58,7 @@ def _points(insight: Insight) -> Table:
     for verdict in insight.verdicts:
         table.add_row(
             Text(f"{verdict.weight:g}"),
-            Text(verdict.label, style=STYLES.get(verdict.label, "")),
+            Text(one_line(verdict.label, 20), style=STYLES.get(verdict.label, "")),
             Text(one_line(verdict.statement or verdict.criterion, 300)),
             _why(verdict),
         )
@@ -73,7 +73,7 @@ def _why(verdict: Verdict) -> Text:
         text.append(f"\n{_quote(evidence)}", style="cyan")
     text.append(f"\nby {one_line(verdict.by, 60)}", style="dim")
     if verdict.votes:
-        votes = ", ".join(f"{one_line(judge, 40)}: {label}" for judge, label in verdict.votes.items())
+        votes = ", ".join(f"{one_line(judge, 40)}: {one_line(label, 20)}" for judge, label in verdict.votes.items())
         text.append(f" ({votes})", style="dim")
     if verdict.flags:
         text.append(f" [{one_line(', '.join(verdict.flags), 200)}]", style="yellow")
@@ -167,8 +167,15 @@ def print_end(console: Console, transcript: Transcript) -> None:
 def _turn(console: Console, who: str, words: str | None, style: str) -> None:
     if words is None:
         return
-    shown = printable(words, 4000).rstrip("\n").split("\n")
+    shown = printable(words, 4000).rstrip("\n")
+    if console.is_terminal:
+        # Wrapped here, with an indent: what the terminal wraps begins in its first column, where a line padded with
+        # blanks could pass for somebody else's turn.
+        turn = Table.grid(padding=(0, 1))
+        turn.add_column(width=13, no_wrap=True)
+        turn.add_column(overflow="fold")
+        turn.add_row(Text(who, style=f"bold {style}"), Text(shown))
+        console.print(turn)
+        return
     indent = " " * 14
-    text = Text(f"{who:<13} ", style=f"bold {style}")
-    text.append(f"\n{indent}".join(shown), style="default not bold")
-    console.print(text, soft_wrap=True)
+    console.print(Text(f"{who:<13} " + shown.replace("\n", f"\n{indent}")), soft_wrap=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 from collections.abc import Generator
@@ -12,14 +13,16 @@ from typing import Any
 
 import pytest
 
+from adapters.errors import SetupError
 from cases.find import SUFFIXES
 from harness.commands.options import new_journal_folder
+from harness.one_writer import only_writer
 from harness.parts import Options, Parts, assemble
 from harness.pytest_cases import PLAIN, CaseFile, CaseItem
 from harness.resume import read_states
 from harness.run import Run
 from harness.suite import Job, Suite, SuiteLimits
-from records.journal import FILE, Journal
+from records.journal import FILE, Journal, JournalError
 from records.run import RunRecord
 from records.text import one_line, printable
 from records.transcript import Round
@@ -37,6 +40,9 @@ class Exams:
         self.folder = Path(os.path.abspath(given or new_journal_folder(None, "pytest")))
         self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
         """A loop that is nobody else's: other plugins' stays the current one."""
+        self._is_worker = hasattr(config, "workerinput")
+        self._held = contextlib.ExitStack()
+        self._holds = False
         self._parts: Parts | None = None
         self._journal: Journal | None = None
         self._trouble: Exception | None = None
@@ -81,6 +87,8 @@ class Exams:
             cases = {item.case.name: item.case for item in session.items if isinstance(item, CaseItem)}
             self._parts = self._runner.run(assemble(self._options(), list(cases.values())))
             self._notes = dict.fromkeys(self._parts.notices)
+            if not self._is_worker:
+                self._held.enter_context(only_writer(self.folder))
             if (self.folder / FILE).exists():
                 self._attempts = {run: state.attempt for run, state in read_states(self.folder).items()}
             self._journal = Journal(self.folder)
@@ -146,7 +154,17 @@ class Exams:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """All workers of pytest-xdist write into one journal."""
+        """All workers of pytest-xdist write into one journal, which this process holds for them.
+
+        Raises:
+            pytest.UsageError: another process writes there.
+        """
+        if not self._holds:
+            try:
+                self._held.enter_context(only_writer(self.folder))
+            except (SetupError, JournalError) as error:
+                raise pytest.UsageError(f"viva: {printable(str(error))}") from error
+            self._holds = True
         node.workerinput["viva_out"] = str(self.folder)
 
     @pytest.hookimpl(optionalhook=True)
@@ -163,6 +181,7 @@ class Exams:
         if self._journal is not None:
             self._journal.close()
         self._runner.close()
+        self._held.close()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Where the journal lies, and what a reader should know."""

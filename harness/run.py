@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -67,8 +68,9 @@ async def examine(run: Run, on_round: RoundListener | None = None) -> RunRecord:
     """
     case, parts, journal = run.case, run.parts, run.journal
     started, began = time.time(), time.monotonic()
-    workspace = new_folder(journal.folder / "workspaces" / run.id)
-    setting = setting_for(case, parts, workspace.relative_to(journal.folder).as_posix())
+    place = f"workspaces/{run.id}"
+    workspace = new_folder(Path(os.path.abspath(journal.folder), place))
+    setting = setting_for(case, parts, place)
     if not journal.holds(paper := f"cases/{case.hash}.json"):
         journal.keep(paper, encode(case))
     run.append("setting", setting)
@@ -83,7 +85,7 @@ async def examine(run: Run, on_round: RoundListener | None = None) -> RunRecord:
 
     transcript, agent_folder = await hold(run, workspace, keep)
     if agent_folder is not None and agent_folder != workspace.resolve():
-        setting = replace(setting, workspace=str(agent_folder.resolve()))
+        setting = replace(setting, workspace=os.path.abspath(agent_folder))
         run.append("setting", setting)
     run.append("transcript", replace(transcript, rounds=()))
     record = await conclude(run, setting, transcript, agent_folder, Timing(started, time.monotonic() - began))
@@ -141,7 +143,7 @@ async def hold(run: Run, workspace: Path, keep: RoundListener) -> tuple[Transcri
         case.task_description,
         parts.options.app_dir or case.app_dir,
         case.config_var,
-        workspace.resolve(),
+        workspace,
         case.verbose,
     )
     try:
