@@ -6,9 +6,10 @@ What a message list means is in `adapters.chat_rounds`; here is what lies around
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,26 @@ def read_conversations(path: Path) -> Iterator[Conversation]:
             raise RecordingError(f"{place}: single messages and whole conversations in one file; need one or the other")
     if single:
         yield _conversation(str(path), single, {})
+
+
+def to_records(conversations: Iterable[Conversation], agent: str = RECORDED) -> Iterator[RunRecord]:
+    """`to_record` of each; those of one task that tell no trial are numbered as they come, from 1.
+
+    Two of the same task, agent and trial would be one run in a journal, and only the later would be read back.
+
+    Raises:
+        RecordingError: a reward is not within 0 and 1, or a trial of a task comes twice.
+    """
+    taken: dict[str, set[int]] = {}
+    for conversation in conversations:
+        trials = taken.setdefault(conversation.task_id or conversation.place, set())
+        trial = conversation.trial
+        if trial is None:
+            trial = next(number for number in itertools.count(len(trials) + 1) if number not in trials)
+        if trial in trials:
+            raise RecordingError(f"{conversation.place}: task {conversation.task_id} has a trial {trial} already")
+        trials.add(trial)
+        yield to_record(replace(conversation, trial=trial), agent)
 
 
 def to_record(conversation: Conversation, agent: str = RECORDED) -> RunRecord:

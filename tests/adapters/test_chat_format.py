@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.chat_format import Conversation, RecordingError, read_conversations, to_record
+from adapters.chat_format import Conversation, RecordingError, read_conversations, to_record, to_records
 from adapters.chat_rounds import read_messages
 from adapters.errors import SetupError
 from harness.figures import summarize
@@ -268,6 +268,15 @@ def test_without_a_reward_nothing_is_scored_and_never_a_pass_by_default() -> Non
     assert summarize([record]).suite.runs == 0
 
 
+def test_recordings_of_one_task_never_become_one_run() -> None:
+    several = [recorded(task_id="7", trial=trial) for trial in (2, None, None, 0)]
+    records = list(to_records(several))
+    assert [record.trial for record in records] == [2, 3, 4, 0]
+    assert len({record.id for record in records}) == 4
+    with pytest.raises(RecordingError, match="line 4: task 7 has a trial 2 already"):
+        list(to_records([*several, several[0]]))
+
+
 @pytest.mark.parametrize("reward", [-0.1, 1.5])
 def test_a_reward_that_is_no_score_is_refused_with_its_place(reward: float) -> None:
     with pytest.raises(RecordingError, match="line 4: the reward is"):
@@ -295,7 +304,7 @@ def tau() -> list[Conversation]:
 
 
 def test_the_shared_conversations_give_the_known_pass_hat_k(tau: list[Conversation]) -> None:
-    figures = summarize(to_record(each, "gpt-4o") for each in tau)
+    figures = summarize(to_records(tau, "gpt-4o"))
     assert (figures.suite.runs, figures.suite.cases) == (100, 25)
     assert all(cell.runs == 4 for cell in figures.cells)
     assert {k: round(value, 3) for k, value in figures.suite.pass_hat_k.items()} == {
