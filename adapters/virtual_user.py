@@ -12,7 +12,9 @@ from records.transcript import Reply
 class VirtualUser:
     """The user's end of a conversation with one agent. One object serves one run.
 
-    Override `get_reply_from_agent`, and `close` if there is something to release. Both may be plain or async.
+    Override `get_reply_from_agent`, and `close` if there is something to release. Both may be plain or async. A plain
+    agent has a thread of its own and is cut off when it hangs; one whose `get_reply_from_agent` is async lives on
+    Viva's event loop, where none of its code may block: nobody could cut it off, and its siblings would wait.
     """
 
     workspace: Path | None = None
