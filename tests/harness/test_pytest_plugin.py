@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from harness.one_writer import only_writer
 from records.journal import Damage, scan
 from records.stored import read_records
 from tests.harness.conftest import Desk, point
@@ -241,6 +242,16 @@ def test_a_second_session_in_the_same_journal_is_the_next_attempt(exam: Exam) ->
     for _ in range(2):
         outcomes(exam("--viva-out", "out"), passed=1)
     assert [event.attempt for event in scan(exam.pytester.path / "out") if event.kind == "run"] == [1, 2]
+
+
+def test_a_journal_that_another_process_writes_is_left_alone(exam: Exam) -> None:
+    exam.desk.case()
+    with only_writer(exam.pytester.path / "out"):
+        assert "another viva is writing in" in outcomes(exam("--viva-out", "out"), errors=1)
+        exam.pytester.makeini("[pytest]\naddopts = -p no:asyncio\n")
+        result = exam("--viva-out", "out", "-n", "1")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*another viva is writing in*"])
 
 
 def test_junit_xml_has_score_points_and_run_and_survives_a_hostile_agent(exam: Exam) -> None:
