@@ -34,6 +34,7 @@ class ServerSandbox:
         self._pool = Pool(self.start, concurrency)
         self._rooms: set[ServerRoom] = set()
         self._ending: set[asyncio.Task[None]] = set()
+        self._proven: set[str] = set()
 
     async def environment(self, dependencies: Sequence[str]) -> str:
         """Make sure that there is somewhere to start with these packages; its name for `start`."""
@@ -44,7 +45,12 @@ class ServerSandbox:
         raise NotImplementedError
 
     async def prepare(self, dependencies: Sequence[str] = (), *, run_id: str = "") -> None:
-        self._pool.expect(await self.environment(dependencies), run_id)
+        environment = await self.environment(dependencies)
+        starting = self._pool.expect(environment, run_id)
+        if environment not in self._proven:
+            # The first of its kind is waited for: what cannot work should be said before the conversation.
+            await asyncio.shield(starting)
+            self._proven.add(environment)
 
     async def open(
         self,

@@ -21,14 +21,18 @@ class Pool:
         self._waiting: OrderedDict[_Waiting, tuple[str, str]] = OrderedDict()
         self._endings: set[asyncio.Task[None]] = set()
 
-    def expect(self, environment: str, run_id: str = "") -> None:
-        """One more run will come for a server like this: begin to start it."""
+    def expect(self, environment: str, run_id: str = "") -> asyncio.Future[Session]:
+        """One more run will come for a server like this: begin to start it, or name one that waits already."""
+        for one in [one for one in self._waiting if one.done() and (one.cancelled() or one.exception())]:
+            del self._waiting[one]
         if len(self._waiting) >= self._size:
             other = next((one for one, (named, _) in self._waiting.items() if named != environment), None)
             if other is None:
-                return  # as many as may wait are waiting; that run will start its own
+                return next(iter(self._waiting))  # as many as may wait are waiting; that run will start its own
             self._drop(other)
-        self._waiting[asyncio.ensure_future(self._start(environment, run_id))] = (environment, run_id)
+        starting = asyncio.ensure_future(self._start(environment, run_id))
+        self._waiting[starting] = (environment, run_id)
+        return starting
 
     async def take(self, environment: str, run_id: str = "") -> Session:
         """A server of this environment, ready or started now: the one meant for this run, else any.

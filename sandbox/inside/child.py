@@ -93,32 +93,16 @@ def _wire_up(output: int, result: int) -> int:
     os.dup2(output, 2)
     os.closerange(3, result)
     os.closerange(result + 1, 256)
-    sys.stdin = io.TextIOWrapper(io.FileIO(0, "r", closefd=False), encoding="utf-8")
-    sys.stdout = _writer(1)
-    sys.stderr = _writer(2)
-    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
     return result
 
 
-def _writer(descriptor: int) -> io.TextIOWrapper:
-    raw = io.FileIO(descriptor, "w", closefd=False)
-    return io.TextIOWrapper(io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace", line_buffering=True)
-
-
 def _set_stage(request: dict[str, Any], stage: dict[str, Any]) -> dict[str, Any]:
-    home = stage["home"]
+    """What must be this process's own. Each page that it writes to is copied first: the rest is for `prepare`."""
     os.setsid()
     guard.default_signals()
     guard.set_dumpable(True)  # so that /proc/self is this process's own again
     guard.first_to_die()
-    os.umask(0o077)
-    os.chdir(home)
-    guard.drop_environment(home, stage["site"])
-    for name in [name for name in sys.modules if name == "sandbox" or name.startswith("sandbox.")]:
-        del sys.modules[name]
-    sys.path.append(home)  # last: a json.py of the agent's must not stand in for the library's
-    sys.dont_write_bytecode = True
-    sys.argv = ["check"]
+    os.chdir(stage["home"])
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main
     namespace = main.__dict__
@@ -126,6 +110,20 @@ def _set_stage(request: dict[str, Any], stage: dict[str, Any]) -> dict[str, Any]
     namespace.update(stage["names"])
     guard.limit_resources(request["limits"], stage["base"], stage["count_processes"])
     return namespace
+
+
+def prepare(home: str, site: str | None) -> None:
+    """Once, in the server: what every check's process is born with."""
+    guard.drop_environment(home, site)
+    os.umask(0o077)
+    sys.path.append(home)  # last: a json.py of the agent's must not stand in for the library's
+    sys.dont_write_bytecode = True
+    sys.argv = ["check"]
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    for name in [name for name in sys.modules if name == "sandbox" or name.startswith("sandbox.")]:
+        del sys.modules[name]  # the names are the workspace's; we hold on to the modules
 
 
 def _witness(home: str, own: set[int], report: Report) -> Any:

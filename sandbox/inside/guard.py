@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import platform
@@ -127,23 +128,18 @@ def limit_resources(limits: dict[str, float], base: tuple[int, int, int], count_
 def first_to_die() -> None:
     """Out of memory, the kernel should take the check and not the server."""
     try:
-        with open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")
+        descriptor = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
     except OSError:
-        pass
+        return
+    with contextlib.suppress(OSError):
+        os.write(descriptor, b"1000")
+    os.close(descriptor)
 
 
 def default_signals() -> None:
-    for number in range(1, signal.NSIG):
-        try:
-            if signal.getsignal(number) is not None:
-                signal.signal(number, signal.SIG_DFL)
-        except (OSError, ValueError):
-            continue
+    """Undo what the server set; Python's own settings (SIGPIPE and SIGXFSZ ignored) are what a check expects."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
 def remove_sysv() -> None:

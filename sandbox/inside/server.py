@@ -64,6 +64,7 @@ class Server:
         for name in PRELOADED.split():
             import_module(name)
         self.classes = talk.message_classes()
+        child.prepare(self.home, self.options.get("site"))
         filtered = guard.forbid_system_calls()
         gc.collect()
         gc.freeze()
@@ -103,7 +104,6 @@ class Server:
             "names": self.names,
             "base": base,
             "count_processes": self.options["count_processes"],
-            "site": self.options.get("site"),
         }
         out_read, out_write = os.pipe()
         result_read, result_write = os.pipe()

@@ -82,11 +82,13 @@ async def second() -> AsyncIterator[SecondDaemon]:
     # A short path of its own: unix sockets below exec-root must stay under 108 characters.
     folder = Path(tempfile.mkdtemp(prefix="vd", dir="/var/tmp"))
     daemon = SecondDaemon(folder, port)
-    await daemon.start()
-    await copy_base_image(daemon)
-    yield daemon
-    await daemon.end()
-    await asyncio.to_thread(clean_up, folder)
+    try:
+        await daemon.start()
+        await copy_base_image(daemon)
+        yield daemon
+    finally:
+        await daemon.end()
+        await asyncio.to_thread(clean_up, folder)
 
 
 async def copy_base_image(second: SecondDaemon) -> None:
