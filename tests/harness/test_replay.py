@@ -1,0 +1,110 @@
+"""What printing a stored conversation promises."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from .conftest import AGENTS, VIVA, Desk, clean_environment
+
+
+def test_the_conversation_is_printed_as_it_was_held(desk: Desk) -> None:
+    desk.run("mean_of_a_column")
+    shown = desk.viva("replay", "journal", expect=0).stdout
+    assert [line.strip() for line in shown.splitlines()[1:]] == [
+        "1 examiner  Please tell me the mean of a column in measurements.csv.",
+        "agent     Which column of measurements.csv do you mean?",
+        "2 examiner  The column is 'height_cm'.",
+        "agent     The mean of height_cm is 171.25.",
+        "2 rounds, stopped: finished",
+        "scored, 3/3 = 1.00",
+    ]
+    assert "mean_of_a_column" in shown.splitlines()[0]
+
+
+def test_the_newest_journal_under_runs_is_the_default(desk: Desk) -> None:
+    desk.run("echo", out=None)
+    desk.run("weather_asks_back", out=None)
+    desk.viva("run", "echo", "--agent", "no_such.py:A", expect=2)
+    assert "weather" in desk.viva("replay", expect=0).stdout.splitlines()[0]
+
+
+def test_all_runs_of_a_journal_or_one_of_them(desk: Desk) -> None:
+    desk.run("echo")
+    weather = desk.run("weather_asks_back")
+    shown = desk.viva("replay", "journal", expect=0).stdout
+    assert "GUTENBERG" in shown
+    assert "sunny" in shown
+    shown = desk.viva("replay", f"journal#{weather['id']}", expect=0).stdout
+    assert "GUTENBERG" not in shown
+    assert "sunny" in shown
+
+
+def test_json_is_one_object_for_each_run(desk: Desk) -> None:
+    desk.run("echo")
+    desk.run("weather_asks_back", "--agent", AGENTS / "asks_back.py:AsksBackAgent")
+    done = desk.viva("replay", "journal", "--json", expect=0)
+    objects = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [len(each["transcript"]["rounds"]) for each in objects] == [1, 2]
+    assert [each["attempt"] for each in objects] == [1, 1]
+
+
+def test_reading_pace_prints_the_same(desk: Desk) -> None:
+    desk.run("echo")
+    plain = desk.viva("replay", "journal", expect=0).stdout
+    assert desk.viva("replay", "journal", "--pace", "--speed", "100", expect=0).stdout == plain
+
+
+def test_torn_lines_are_counted_and_cost_one_event_each(desk: Desk) -> None:
+    desk.run("weather_asks_back", "--agent", AGENTS / "asks_back.py:AsksBackAgent")
+    file = desk.folder / "journal" / "journal.jsonl"
+    whole = file.read_text()
+    torn = re.sub(r'\{"v":1,"event":"round"[^\n]*"number":1,[^\n]*', '{"v":1,"event":"rou', whole)
+    assert torn != whole
+    file.write_text(torn)
+    done = desk.viva("replay", "journal", expect=0)
+    assert "1 torn lines skipped" in done.stderr
+    assert "2 examiner" in done.stdout
+    assert "1 examiner" not in done.stdout
+
+
+def test_a_journal_that_was_copied_elsewhere_is_whole(desk: Desk) -> None:
+    agent = desk.agent("def get_reply_from_agent(self, message): return 'y' * 500_000 + 'end'")
+    desk.run("echo", "--agent", agent)
+    shutil.copytree(desk.folder / "journal", desk.folder / "copy")
+    shutil.rmtree(desk.folder / "journal")
+    said = json.loads(desk.viva("replay", "copy", "--json", expect=0).stdout)
+    assert said["transcript"]["rounds"][0]["agent"] == "y" * 500_000 + "end"
+    assert "more characters]" in desk.viva("replay", "copy", expect=0).stdout
+
+
+def test_a_reader_that_stops_early_is_no_fault(desk: Desk) -> None:
+    agent = desk.agent("def get_reply_from_agent(self, message): return 'x' * 4_000")
+    desk.run("sum_1_to_50", "--agent", agent)
+    piped = subprocess.run(
+        ["sh", "-c", f"'{VIVA}' replay journal | head -n 1"],
+        cwd=desk.folder,
+        env=clean_environment(),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+    )
+    assert piped.stderr == ""
+    assert "sum_1_to_50" in piped.stdout
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_every_alphabet_can_be_printed_in_every_locale(desk: Desk, locale: str) -> None:
+    agent = desk.agent("def get_reply_from_agent(self, message): return 'Ünïcödé 日本語 🙂'")
+    environment = {"LC_ALL": locale, "LANG": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    desk.viva(
+        *("run", "echo", "--agent", agent, "--sandbox", "process", "--out", "journal"),
+        environment=environment,
+        expect=0,
+    )
+    shown = desk.viva("replay", "journal", environment=environment, expect=0).stdout
+    assert ("日本語" if locale == "C.UTF-8" else r"\u65e5\u672c\u8a9e") in shown
