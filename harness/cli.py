@@ -14,6 +14,7 @@ COMMANDS = {
     "replay": ("harness.commands.replay", "Print a stored conversation."),
     "judge": ("harness.commands.judge", "Score stored conversations again."),
     "report": ("harness.commands.report", "Show journals as tables, a page, or files for other programs."),
+    "compare": ("harness.commands.compare", "Set two suites or two agents side by side, paired by case."),
     "cases": ("harness.commands.cases", "List the bundled cases, or check case folders."),
     "sandbox": ("harness.commands.sandbox", "Build the sandbox's base image, or remove what was left behind."),
     "doctor": ("harness.commands.doctor", "Say what is missing on this machine, and how to get it."),

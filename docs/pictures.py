@@ -1,0 +1,42 @@
+"""Makes the pictures of the documentation from real runs: `python docs/pictures.py`."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import re
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+
+from cases import find_case, load_case
+from harness.console import run_report
+from harness.parts import Options, assemble
+from harness.run import Run, examine
+from records.journal import Journal
+
+IMAGES = Path(__file__).parent / "images"
+
+
+async def forgetful() -> None:
+    """The report of an agent that loses count."""
+    case = load_case(find_case("sum_1_to_50"))
+    parts = await assemble(Options(agent="example:forgetful"), [case])
+    try:
+        with tempfile.TemporaryDirectory() as folder, Journal(Path(folder)) as journal:
+            record = await examine(Run(case, parts, journal))
+    finally:
+        await parts.close()
+    console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True)
+    console.print(run_report(record, Path("runs/20261120-101500-sum_1_to_50-3f2a")))
+    svg = console.export_svg(title="make eval AGENT=example:forgetful")
+    # No font from a server: the page must work, and look alike, without a network.
+    svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL).replace("Fira Code, monospace", "monospace")
+    svg = svg.replace("Fira Code", "monospace")
+    (IMAGES / "report.svg").write_text(re.sub(r"[ \t]+$", "", svg, flags=re.MULTILINE))
+
+
+if __name__ == "__main__":
+    IMAGES.mkdir(exist_ok=True)
+    asyncio.run(forgetful())
