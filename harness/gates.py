@@ -21,7 +21,7 @@ def gate(
         figures: Of the suite.
         fail_under: The mean score that it must reach.
         baseline: The journal of an earlier suite.
-        max_drop: How far the mean score, over the cases that both have, may fall below the baseline's.
+        max_drop: How far the low bound of the mean score, over the cases that both have, may fall below the baseline's.
         threshold: Score from which a run passes.
 
     Raises:
