@@ -1,0 +1,37 @@
+"""The terminal's report, on a terminal or into a file."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from harness.console import run_report
+from harness.reports.journals import Journals
+from harness.suite_console import suite_report
+from records.text import one_line
+
+
+def write(journals: Journals, out: TextIO) -> None:
+    """Print one run in full, several as figures.
+
+    Raises:
+        JournalError: a journal cannot be read.
+    """
+    console = Console(file=out)
+    first = list(islice(journals.entries(), 2))
+    folder = journals.places[0][0]
+    unfinished = journals.unfinished()
+    if len(first) == 1 and not unfinished:
+        console.print(run_report(first[0].record, first[0].folder))
+    else:
+        console.print(suite_report(journals.figures(), folder))
+    for other, _ in journals.places[1:]:
+        console.print(Text(f"joined with {one_line(str(other), 500)}"), soft_wrap=True)
+    if unfinished:
+        console.print(Text(f"{len(unfinished)} runs did not end, and are in no figure", style="yellow"))
+    if journals.damage.torn or journals.damage.unknown:
+        count = journals.damage.torn + journals.damage.unknown
+        console.print(Text(f"{count} unreadable lines of the journal were skipped", style="yellow"))

@@ -1,0 +1,254 @@
+"""Conversations for a page: one JSON block for each run, verdicts beside the rounds they quote, within a size limit."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.console import usage_lines
+from harness.reports.images import Images
+from harness.reports.quotes import Segment, segments
+from judge.view import to_text
+from records.codec import to_plain
+from records.stored import StoredRun
+from records.text import one_line, printable
+from records.transcript import Round, Step
+from records.verdict import Insight, Verdict
+
+TEXT_LIMIT = 20_000
+"""Characters of one text."""
+RUN_LIMIT = 600_000
+"""Bytes of one run, images apart; rounds beyond it are left out, those that are quoted last."""
+PAGE_LIMIT = 32_000_000
+"""Bytes of all runs. Runs that passed get half of it at most: one reads those that did not."""
+MOST_STEPS = 200
+"""Of one round."""
+MOST_VERDICTS = 300
+MOST_ARGUMENTS = 20
+TONES = {"hit": "good", "correct": "good", "optimal": "good", "yes": "good", "miss": "bad", "unsure": "open"}
+STEP_TEXTS = ("observation", "thought", "plan", "tool_input", "result", "error")
+
+# A block stands inside <script>, where only `</script` and `<!--` mean something; with none of these characters
+# nothing can. U+2028 and U+2029 end lines in older scripts.
+_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+
+
+@dataclass(slots=True)
+class Blocks:
+    """Writes blocks until the page is full."""
+
+    limit: int = PAGE_LIMIT
+    images: Images = field(default_factory=Images)
+    size: int = 0
+    left_out: int = 0
+    """Conversations for which there was no room."""
+
+    def block(self, stored: StoredRun, attempt: int, *, passed: bool) -> str | None:
+        """JSON for one run, fit to stand in HTML's `<script>`; None where the page is full.
+
+        Args:
+            stored: The conversation.
+            attempt: The one that the run's record is of; a newer one may have broken off.
+            passed: Whether the run did.
+        """
+        if self.size >= (self.limit // 2 if passed else self.limit):
+            self.left_out += 1
+            return None
+        text = in_script(conversation(stored, attempt, self.images))
+        self.size += len(text.encode())
+        return text
+
+
+def in_script(value: object) -> str:
+    """JSON that can stand between `<script>` and `</script>`."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_ESCAPES)
+
+
+def conversation(stored: StoredRun, attempt: int, images: Images) -> dict[str, Any]:
+    """What the page's script shows of one run. All text is printable; none of it is markup."""
+    record, transcript = stored.record, stored.transcript
+    insights = record.insights if record is not None else stored.insights
+    verdicts = [verdict for insight in insights for verdict in insight.verdicts][:MOST_VERDICTS]
+    quotes = [
+        (number, evidence.where, printable(words, 2000))
+        for number, verdict in enumerate(verdicts)
+        for evidence in verdict.evidence
+        for words in _forms(evidence.quote)
+    ]
+    pictures: list[str] = []
+    draft = _Draft(stored, quotes, images, pictures)
+    notes = [one_line(note, 500) for note in transcript.notes]
+    if stored.attempt != attempt:
+        notes.append(f"The verdicts are of attempt {attempt}; the conversation is of attempt {stored.attempt}.")
+    return {
+        "id": one_line(stored.id, 200),
+        "facts": list(_facts(stored)),
+        "error": printable(record.error, TEXT_LIMIT) if record is not None and record.error else None,
+        "insights": [_insight(insight) for insight in insights],
+        "rounds": _within(draft.rounds()),
+        "verdicts": [_verdict(verdict, draft.found.get(i, [])) for i, verdict in enumerate(verdicts)],
+        "images": pictures,
+        "system": printable(transcript.system, TEXT_LIMIT) if transcript.system else None,
+        "final": draft.pictures(transcript.images),
+        "stop": transcript.stop.value if transcript.stop else "the conversation did not end",
+        "detail": printable(transcript.stop_detail, 2000) if transcript.stop_detail else None,
+        "notes": notes,
+    }
+
+
+@dataclass(slots=True)
+class _Draft:
+    """Cuts one conversation into what the page shows, and notes where each verdict's quotes were found."""
+
+    stored: StoredRun
+    quotes: Sequence[tuple[int, str, str]]
+    images: Images
+    uris: list[str]
+    found: dict[int, list[int]] = field(default_factory=dict)
+    """Verdict to rounds."""
+    _seen: dict[str, int] = field(default_factory=dict)
+
+    def rounds(self) -> Iterator[tuple[bool, dict[str, Any]]]:
+        """Each round, and whether a verdict quotes it."""
+        for round_ in self.stored.transcript.rounds:
+            yield self._round(round_)
+
+    def _round(self, round_: Round) -> tuple[bool, dict[str, Any]]:
+        ids = {round_.id, *(step.id for step in round_.steps)}
+        mine = [(number, quote) for number, where, quote in self.quotes if where in ids]
+        for number in dict.fromkeys(number for number, _ in mine):
+            self.found.setdefault(number, []).append(round_.number)
+        own = [(number, quote) for number, where, quote in self.quotes if where == round_.id]
+        used = round_.usage.input_tokens + round_.usage.output_tokens
+        shown: dict[str, Any] = {
+            "n": round_.number,
+            "examiner": self._text(round_.examiner, own),
+            "agent": self._text(round_.agent, own),
+            "steps": [self._step(step) for step in round_.steps[:MOST_STEPS]],
+            "more": max(0, len(round_.steps) - MOST_STEPS),
+            "error": printable(round_.error, 4000) if round_.error else None,
+            "images": self.pictures(round_.images),
+            "facts": f"{round_.agent_seconds:.1f} s" + (f", {used:,} tokens" if used else ""),
+            "notes": list(dict.fromkeys(number for number, _ in mine)),
+        }
+        return bool(mine), shown
+
+    def _step(self, step: Step) -> dict[str, Any]:
+        texts = []
+        for name in STEP_TEXTS:
+            value = getattr(step, name)
+            if value is not None:
+                quotes = [(number, quote) for number, where, quote in self.quotes if where == step.id]
+                texts += [[title, self._text(words, quotes)] for title, words in _named(name, value)]
+        facts = [step.agent, step.model, None if step.seconds is None else f"{step.seconds:.2f} s"]
+        return {
+            "kind": step.kind.value,
+            "title": one_line(step.tool or step.thought or step.result or step.id, 100),
+            "facts": ", ".join(one_line(fact, 60) for fact in facts if fact),
+            "failed": step.error is not None,
+            "texts": texts,
+            "extra": printable(to_text(to_plain(step).get("attributes")), 2000) if step.attributes else None,
+            "images": self.pictures(step.images),
+        }
+
+    def _text(self, text: str | None, quotes: Sequence[tuple[int, str]]) -> list[Segment] | None:
+        if text is None:
+            return None
+        return segments(printable(text, TEXT_LIMIT), quotes)[0]
+
+    def pictures(self, names: Sequence[str]) -> list[int | str]:
+        """Numbers of images in this run's list; the name of one that cannot be shown."""
+        shown: list[int | str] = []
+        for name in names:
+            if name not in self._seen and (uri := self.images.uri(self.stored.folder, name)) is not None:
+                self._seen[name] = len(self.uris)
+                self.uris.append(uri)
+            shown.append(self._seen[name] if name in self._seen else one_line(name, 120))
+        return shown
+
+
+def _named(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Title and words; a tool's arguments one by one, so that code among them keeps its lines."""
+    if isinstance(value, Mapping) and 0 < len(value) <= MOST_ARGUMENTS:
+        for key, item in value.items():
+            yield f"input: {one_line(str(key), 60)}", item if isinstance(item, str) else to_text(item)
+    else:
+        yield name.replace("tool_input", "input"), value if isinstance(value, str) else to_text(value)
+
+
+def _within(rounds: Iterator[tuple[bool, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The rounds up to the limit of a run; the others keep their number only."""
+    kept: list[dict[str, Any]] = []
+    size = 0
+    for quoted, shown in rounds:
+        length = len(json.dumps(shown))
+        # Rounds that are quoted may use the room twice over: without them the verdicts mean little.
+        if size + length > RUN_LIMIT * (2 if quoted else 1):
+            kept.append({"n": shown["n"], "left": True, "notes": shown["notes"]})
+        else:
+            size += length
+            kept.append(shown)
+    return kept
+
+
+def _verdict(verdict: Verdict, rounds: list[int]) -> dict[str, Any]:
+    return {
+        "label": one_line(verdict.label, 30),
+        "tone": _tone(verdict),
+        "weight": f"{verdict.weight:g}",
+        "statement": printable(verdict.statement or verdict.criterion, 2000),
+        "reason": printable(verdict.reason, 4000),
+        "by": one_line(verdict.by, 80),
+        "votes": [f"{one_line(judge, 60)}: {one_line(label, 20)}" for judge, label in verdict.votes.items()],
+        "flags": [one_line(flag, 60) for flag in verdict.flags],
+        "quotes": [[_place(e.where), printable(e.quote, 2000)] for e in verdict.evidence[:20]],
+        "rounds": rounds,
+    }
+
+
+def _place(where: str) -> str:
+    return f"round {where[1:]}" if re.fullmatch(r"r\d{1,9}", where) else f"step {one_line(where, 60)}"
+
+
+def _tone(verdict: Verdict) -> str:
+    if verdict.label == "error":
+        return "apart"
+    if verdict.score is None:
+        return TONES.get(verdict.label, "open")
+    return "good" if verdict.score >= 1 else "bad" if verdict.score <= 0 else "open"
+
+
+def _forms(quote: str) -> set[str]:
+    """A quote, and how it reads where it is of a tool's arguments: judges see those as JSON."""
+    return {quote, quote.replace("\\n", "\n").replace('\\"', '"')}
+
+
+def _insight(insight: Insight) -> dict[str, Any]:
+    return {
+        "evaluator": one_line(insight.evaluator, 80).replace("_", " ").capitalize(),
+        "label": one_line(insight.label, 40),
+        "score": None if insight.score is None else f"{insight.score:.2f}",
+        "scores": [f"{one_line(name, 60)} {value:.2f}" for name, value in insight.scores.items()],
+        "summary": printable(insight.summary, 4000),
+        "notes": [printable(note, 1000) for note in insight.notes],
+        "count": len(insight.verdicts),
+    }
+
+
+def _facts(stored: StoredRun) -> Iterator[tuple[str, str]]:
+    setting, record = stored.setting, stored.record
+    yield "agent", one_line(setting.agent, 200)
+    yield "examiner", one_line(setting.examiner, 80)
+    judge = setting.judge + (f" ({one_line(setting.judge_model, 60)})" if setting.judge_model else "")
+    yield "judge", judge
+    if setting.sandbox:
+        yield "sandbox", setting.sandbox + ("" if setting.sandbox_isolates else " (does NOT isolate)")
+    if record is not None:
+        timing = record.timing
+        yield "time", f"{timing.seconds:.1f} s (agent {timing.agent_seconds:.1f}, judge {timing.judge_seconds:.1f})"
+        for line in usage_lines(record.usage):
+            yield "tokens", line
+    yield "run", f"{one_line(str(stored.folder), 300)}#{one_line(stored.id, 120)}"

@@ -1,0 +1,102 @@
+"""What a report is about: the runs of one or several journals, joined, read as a stream as often as it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.figures import Figures, summarize
+from records.journal import Damage, scan
+from records.run import RunRecord
+from records.stored import StoredRun, read_records, read_runs, split_reference
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One run that ended."""
+
+    folder: Path
+    """Its journal's."""
+    record: RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """One run that began and never ended: it has no record."""
+
+    folder: Path
+    id: str
+    case: str
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class Journals:
+    """Journals joined into one subject; the same run in two of them counts as two runs."""
+
+    places: tuple[tuple[Path, str | None], ...]
+    """Folder, and the one run that is meant or None for all."""
+    threshold: float = 1.0
+    """A run passes when its low bound reaches this."""
+    damage: Damage = field(default_factory=Damage)
+    """What the newest reading had to skip."""
+
+    def entries(self) -> Iterator[Entry]:
+        """All runs that ended, journal by journal.
+
+        Raises:
+            JournalError: one of them is not there.
+        """
+        self.damage.torn = self.damage.unknown = 0
+        for folder, run in self.places:
+            for record in read_records(folder, self.damage):
+                if run is None or record.id == run:
+                    yield Entry(folder, record)
+
+    def figures(self) -> Figures:
+        """Of all runs that ended.
+
+        Raises:
+            JournalError: one of the journals is not there.
+        """
+        return summarize((entry.record for entry in self.entries()), self.threshold)
+
+    def unfinished(self) -> list[Unfinished]:
+        """Runs without a record.
+
+        Raises:
+            JournalError: one of the journals is not there.
+        """
+        found: list[Unfinished] = []
+        for folder, only in self.places:
+            ended: set[str] = set()
+            begun: dict[str, Unfinished] = {}
+            for event in scan(folder, kinds=frozenset({"setting", "run"})):
+                if event.kind == "run":
+                    ended.add(event.run)
+                    begun.pop(event.run, None)
+                elif event.run not in ended and only in (None, event.run):
+                    case, agent = (str(event.data.get(name) or "") for name in ("case", "agent"))
+                    begun[event.run] = Unfinished(folder, event.run, case, agent)
+            found += begun.values()
+        return found
+
+    def conversations(self) -> Iterator[StoredRun]:
+        """The conversations, journal by journal; those of unfinished runs, too.
+
+        Raises:
+            JournalError: one of the journals is not there, or not the run that is meant.
+        """
+        for folder, run in self.places:
+            yield from read_runs(folder, run)
+
+
+def joined(references: Sequence[str], threshold: float = 1.0) -> Journals:
+    """Journals by their references (`FOLDER` or `FOLDER#RUN-ID`); one that is named twice is read once."""
+    places: dict[tuple[Path, str | None], tuple[Path, str | None]] = {}
+    for reference in references:
+        folder, run = split_reference(reference)
+        places.setdefault((folder.resolve(), run), (folder, run))
+    whole = {folder for folder, run in places if run is None}
+    return Journals(tuple(place for key, place in places.items() if key[1] is None or key[0] not in whole), threshold)

@@ -1,0 +1,39 @@
+"""JSON: one document with the figures and one object for each run, written run by run."""
+
+from __future__ import annotations
+
+import json
+from typing import TextIO
+
+from harness.reports.facts import standing
+from harness.reports.journals import Journals
+from records.codec import to_plain
+from records.text import storable
+
+
+def write(journals: Journals, out: TextIO) -> None:
+    """Write the document; ASCII, so that no reader can mistake its encoding. Each run stands on a line of its own.
+
+    Raises:
+        JournalError: a journal cannot be read.
+    """
+    out.write('{"threshold": ' + _json(journals.threshold))
+    out.write(',\n"journals": ' + _json([storable(str(folder)) for folder, _ in journals.places]))
+    out.write(',\n"figures": ' + _json(to_plain(journals.figures())))
+    out.write(',\n"runs": [')
+    separator = "\n"
+    for entry in journals.entries():
+        head = {
+            "journal": storable(str(entry.folder)),
+            "standing": standing(entry.record, journals.threshold).value,
+        }
+        out.write(separator + _json({**head, **to_plain(entry.record)}))
+        separator = ",\n"
+    unfinished = [{"journal": storable(str(run.folder)), "id": run.id} for run in journals.unfinished()]
+    out.write('\n],\n"unfinished": ' + _json(unfinished))
+    out.write(',\n"torn_lines": ' + _json(journals.damage.torn + journals.damage.unknown) + "}\n")
+
+
+def _json(value: object) -> str:
+    # DEL is the one control that JSON leaves bare.
+    return json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,189 @@
+"""JUnit XML: a test suite for each agent, a test case for each run, as GitHub, GitLab and Jenkins read it.
+
+Written to Jenkins' schema (junit-10.xsd of its xunit plugin), which knows properties of suites but none of test
+cases: a run's score stands in its `system-out`, in the `[[PROPERTY|name=value]]` form that some readers pick up.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO, TextIO
+from xml.sax.saxutils import escape, quoteattr
+
+from harness.console import OUTCOMES, score_line
+from harness.figures import Group
+from harness.reports.facts import Standing, cost_of, missed, quote_line, standing, tokens_of
+from harness.reports.journals import Entry, Journals, Unfinished
+from records.run import Outcome, RunRecord
+from records.text import one_line, printable
+from records.verdict import Verdict
+
+TEXT_LIMIT = 16_000
+"""Characters in one test case at most."""
+SPOOL = 1_000_000
+# Non-characters that XML 1.0 forbids (2.2, Char); `printable` has dealt with controls and surrogates.
+_FORBIDDEN = re.compile("[\ufffe\uffff]")
+
+
+def _aside() -> IO[str]:
+    return tempfile.SpooledTemporaryFile(SPOOL, "w+", encoding="utf-8", newline="")  # closed by `write`
+
+
+@dataclass(slots=True)
+class _Suite:
+    """The test cases of one agent, kept aside until their number is known."""
+
+    body: IO[str] = field(default_factory=_aside)
+    tests: int = 0
+    failures: int = 0
+    errors: int = 0
+    seconds: float = 0.0
+    started: float | None = None
+
+
+def write(journals: Journals, out: TextIO) -> None:
+    """Write the document.
+
+    Runs below the threshold are failures; runs that say nothing about the agent, or never ended, are errors.
+
+    Raises:
+        JournalError: a journal cannot be read.
+    """
+    suites: dict[str, _Suite] = {}
+    try:
+        for entry in journals.entries():
+            _add_run(suites.setdefault(entry.record.agent, _Suite()), entry, journals.threshold)
+        for run in journals.unfinished():
+            _add_unfinished(suites.setdefault(run.agent, _Suite()), run)
+        groups = {group.name: group for group in journals.figures().agents}
+        out.write('<?xml version="1.0" encoding="UTF-8"?>\n')
+        totals = suites.values()
+        out.write(
+            f'<testsuites name="viva" tests="{sum(s.tests for s in totals)}" '
+            f'failures="{sum(s.failures for s in totals)}" errors="{sum(s.errors for s in totals)}" '
+            f'time="{sum(s.seconds for s in totals):.3f}">\n'
+        )
+        for agent, suite in suites.items():
+            _write_suite(out, agent, suite, groups.get(agent), journals.threshold)
+        out.write("</testsuites>\n")
+    finally:
+        for suite in suites.values():
+            suite.body.close()
+
+
+def _write_suite(out: TextIO, agent: str, suite: _Suite, group: Group | None, threshold: float) -> None:
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(suite.started or 0))
+    out.write(
+        f'<testsuite name={_attribute(agent, 300)} tests="{suite.tests}" failures="{suite.failures}" '
+        f'errors="{suite.errors}" skipped="0" time="{suite.seconds:.3f}" timestamp="{stamp}">\n<properties>\n'
+    )
+    for name, value in _properties(group, threshold):
+        out.write(f"<property name={_attribute(name)} value={_attribute(value)}/>\n")
+    out.write("</properties>\n")
+    suite.body.seek(0)
+    while chunk := suite.body.read(1 << 16):
+        out.write(chunk)
+    out.write("</testsuite>\n")
+
+
+def _properties(group: Group | None, threshold: float) -> Iterator[tuple[str, str]]:
+    yield "threshold", f"{threshold:g}"
+    if group is None:
+        return
+    if group.mean is not None:
+        yield "score", f"{group.mean:.6g}"
+    if group.mean_interval is not None:
+        yield "score.low", f"{group.mean_interval.low:.6g}"
+        yield "score.high", f"{group.mean_interval.high:.6g}"
+    if group.pass_rate is not None:
+        yield "pass_rate", f"{group.pass_rate:.6g}"
+    yield "runs", str(group.runs)
+    for kind, number in group.excluded.items():
+        yield f"apart.{kind}", str(number)
+    yield "flaky_cases", str(group.flaky_cases)
+    yield "tokens", str(group.tokens)
+    yield "cost", "unknown" if group.cost is None else f"{group.cost:.6f}"
+
+
+def _add_run(suite: _Suite, entry: Entry, threshold: float) -> None:
+    record = entry.record
+    where = standing(record, threshold)
+    suite.tests += 1
+    suite.failures += where is Standing.FAILED
+    suite.errors += where is Standing.APART
+    suite.seconds += record.timing.seconds
+    if record.timing.started:
+        suite.started = min(suite.started or record.timing.started, record.timing.started)
+    name = f"{record.subject} (trial {record.trial})"
+    body = suite.body
+    body.write(
+        f"<testcase name={_attribute(name)} classname={_attribute(record.subject)} "
+        f'time="{record.timing.seconds:.3f}">\n'
+    )
+    if where is Standing.FAILED:
+        _fault(
+            body,
+            "failure",
+            "below_threshold" if record.outcome is Outcome.SCORED else record.outcome.value,
+            _headline(record),
+            _missed_text(record),
+        )
+    elif where is Standing.APART:
+        words = f"{OUTCOMES[record.outcome]}: {record.error or 'no score'}"
+        _fault(body, "error", record.outcome.value, words, _missed_text(record))
+    cost = cost_of(record)
+    facts = {
+        "score": "none" if record.score is None else f"{record.score:.6g}",
+        "outcome": record.outcome.value,
+        "rounds": str(record.rounds),
+        "stop": record.stop.value if record.stop else "not told",
+        "tokens": str(tokens_of(record)),
+        "cost": "unknown" if cost is None else f"{cost:.6f}",
+        "run": f"{entry.folder}#{record.id}",
+    }
+    lines = "\n".join(f"[[PROPERTY|{key}={one_line(value, 500)}]]" for key, value in facts.items())
+    body.write(f"<system-out>{_text(lines)}</system-out>\n</testcase>\n")
+
+
+def _add_unfinished(suite: _Suite, run: Unfinished) -> None:
+    suite.tests += 1
+    suite.errors += 1
+    suite.body.write(f"<testcase name={_attribute(f'{run.case} ({run.id})')} classname={_attribute(run.case)}>\n")
+    _fault(suite.body, "error", "unfinished", "the run did not end", f"{run.folder}#{run.id}")
+    suite.body.write("</testcase>\n")
+
+
+def _headline(record: RunRecord) -> str:
+    return f"{score_line(record)}{f': {record.error}' if record.error else ''}"
+
+
+def _missed_text(record: RunRecord) -> str:
+    parts = [printable(record.error, 2000)] if record.error else []
+    parts += [_verdict_text(verdict) for verdict in missed(record)]
+    return "\n\n".join(parts)
+
+
+def _verdict_text(verdict: Verdict) -> str:
+    lines = [f"{verdict.label.upper()} (weight {verdict.weight:g}): {one_line(verdict.statement or verdict.criterion)}"]
+    if verdict.reason:
+        lines.append(f"  {one_line(verdict.reason, 1000)}")
+    lines += [f"  {quote_line(evidence)}" for evidence in verdict.evidence[:5]]
+    lines.append(f"  by {one_line(verdict.by, 80)}")
+    return "\n".join(lines)
+
+
+def _fault(body: IO[str], tag: str, kind: str, message: str, text: str) -> None:
+    body.write(f'<{tag} type="{kind}" message={_attribute(message)}>{_text(text)}</{tag}>\n')
+
+
+def _text(text: str) -> str:
+    """Content of an element. `>` is escaped as well, so `]]>` cannot stand there."""
+    return escape(_FORBIDDEN.sub("\ufffd", printable(text, TEXT_LIMIT)))
+
+
+def _attribute(text: str, limit: int = 400) -> str:
+    return quoteattr(_FORBIDDEN.sub("\ufffd", one_line(text, limit)))

@@ -1,0 +1,189 @@
+"""Markdown for a CI job's summary: the figures, then what the failed runs missed, as far as there is room."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from harness.cells import score_of
+from harness.figures import Figures, Group
+from harness.reports.facts import Standing, dollars, missed, standing
+from harness.reports.journals import Entry, Journals
+from harness.suite_console import interval, number, percent, percents, short_names
+from records.text import one_line
+from records.verdict import Verdict
+
+SIZE_LIMIT = 60_000
+"""Bytes. GitHub drops a job summary beyond 1 MiB and refuses a comment beyond 65,536 characters: this fits both."""
+TABLES_LIMIT = 30_000
+"""Bytes of that for the tables."""
+MOST_AGENTS = 8
+"""Columns of the matrix; more are not readable."""
+MOST_VERDICTS = 8
+
+# The characters that mean something to Markdown, to HTML, or to GitHub's autolinks. The underscore does within words
+# to no dialect that is in use.
+_SPECIAL = re.compile(r"[\\`*{}\[\]()<>#+!|~@:&$=^\"]|(?<![^\W_])_|_(?![^\W_])|(?<=www)\.", re.IGNORECASE)
+
+
+def inert(text: str, limit: int = 300) -> str:
+    """Text on one line that Markdown shows as it is.
+
+    Special characters become character references, which never form structure (CommonMark 2.5). GitHub looks for
+    mentions and references to issues after that, so an invisible space behind `@` and `#` keeps people undisturbed.
+    """
+
+    def reference(match: re.Match[str]) -> str:
+        character = match.group()
+        return f"&#{ord(character)};" + ("&#8203;" if character in "@#" else "")
+
+    return _SPECIAL.sub(reference, one_line(text, limit))
+
+
+def write(journals: Journals, out: TextIO) -> None:
+    """Write the summary; what is left out for its size is counted.
+
+    Raises:
+        JournalError: a journal cannot be read.
+    """
+    figures = journals.figures()
+    labels = short_names([group.name for group in figures.agents])
+    page = _Page()
+    page.always(_headline(figures, len(journals.unfinished()), journals))
+    page.table("agents", _agents(figures, labels), TABLES_LIMIT // 3)
+    page.table("cases", _cases(figures, labels), TABLES_LIMIT)
+    failed = 0
+    for entry in journals.entries():
+        if standing(entry.record, journals.threshold) is Standing.PASSED:
+            continue
+        if not failed:
+            page.always("### What was missed\n\n")
+        failed += 1
+        page.item(_run(entry, labels))
+    if page.left_out:
+        page.always(f"\n{page.left_out} more runs that did not pass are left out here; `viva report` shows them all.\n")
+    out.write("".join(page.parts))
+
+
+@dataclass(slots=True)
+class _Page:
+    """Collects text up to the limit."""
+
+    parts: list[str] = field(default_factory=list)
+    size: int = 0
+    left_out: int = 0
+
+    def always(self, text: str) -> None:
+        self.parts.append(text)
+        self.size += len(text.encode())
+
+    def table(self, what: str, lines: Iterator[str], limit: int) -> None:
+        """A table as far as there is room; the first two lines are its head."""
+        left = 0
+        for place, line in enumerate(lines):
+            if place < 2 or (not left and self.size + len(line.encode()) < limit):
+                self.always(line)
+            else:
+                left += 1
+        self.always(f"\n{left} more {what} are left out here.\n\n" if left else "\n")
+
+    def item(self, text: str) -> None:
+        # Half a kilobyte stays free for the last words.
+        if self.left_out or self.size + len(text.encode()) > SIZE_LIMIT - 500:
+            self.left_out += 1
+        else:
+            self.always(text)
+
+
+def _headline(figures: Figures, unfinished: int, journals: Journals) -> str:
+    suite = figures.suite
+    apart = [f"{count} {kind}" for kind, count in suite.excluded.items()]
+    if unfinished:
+        apart.append(f"{unfinished} unfinished")
+    if not suite.runs:
+        words = "## Nothing was scored\n\n"
+    else:
+        words = f"## Score {number(suite.mean)}, 95 % {interval(suite.mean_interval)}\n\n"
+        words += f"**{suite.passes} of {suite.runs} runs passed** at a threshold of {figures.threshold:g}"
+        words += f" ({percent(suite.pass_rate)}, 95 %: {percents(suite.pass_rate_interval).strip('()')})."
+    if apart:
+        words += f" Apart, in no average: {', '.join(apart)}."
+    facts = [f"{suite.tokens:,} tokens", f"cost {dollars(suite.cost)}", f"{suite.seconds:,.0f} s over all runs"]
+    if suite.flaky_cases:
+        facts.insert(0, f"{suite.flaky_cases} flaky cases")
+    torn = journals.damage.torn + journals.damage.unknown
+    if torn:
+        facts.append(f"{torn} unreadable lines of the journal skipped")
+    return f"{words}\n\n{', '.join(facts)}.\n\n"
+
+
+def _agents(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
+    yield "| agent | runs | score | 95 % | pass rate | 95 % | cost a run | apart |\n"
+    yield "|:--|--:|--:|:--|--:|:--|--:|:--|\n"
+    for group in figures.agents:
+        apart = ", ".join(f"{count} {kind}" for kind, count in group.excluded.items())
+        cells = (
+            f"<code>{inert(labels[group.name])}</code>",
+            str(group.runs),
+            number(group.mean),
+            interval(group.mean_interval),
+            percent(group.pass_rate),
+            percents(group.pass_rate_interval),
+            dollars(group.cost_mean) if group.cost_mean != 0 else "-",
+            apart or "-",
+        )
+        yield f"| {' | '.join(cells)} |\n"
+
+
+def _cases(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
+    agents = [group.name for group in figures.agents][:MOST_AGENTS]
+    cells = {(group.case, group.agent): group for group in figures.cells}
+    heads = " | ".join(f"<code>{inert(labels[agent])}</code>" for agent in agents)
+    yield f"| case | {heads} |\n"
+    yield f"|:--|{'--:|' * len(agents)}\n"
+    # The worst first: if there is no room for all, these are what somebody came for.
+    for case in sorted(figures.cases, key=lambda group: 2.0 if group.mean is None else group.mean):
+        shown = " | ".join(_cell(cells.get((case.name, agent))) for agent in agents)
+        yield f"| <code>{inert(case.name, 120)}</code> | {shown} |\n"
+
+
+def _cell(group: Group | None) -> str:
+    if group is None or group.mean is None:
+        return "-"
+    return f"{number(group.mean)} ({group.passes}/{group.runs}{', flaky' if group.flaky else ''})"
+
+
+def _run(entry: Entry, labels: dict[str, str]) -> str:
+    record = entry.record
+    score = f"score {record.score or 0:.2f}" if score_of(record) else "in no average"
+    agent = labels.get(record.agent, record.agent)
+    lines = [
+        f"* **<code>{inert(record.subject, 120)}</code>**, <code>{inert(agent)}</code>, "
+        f"trial {record.trial}: {record.outcome.value}, {score}"
+        + (f". {inert(record.error, 400)}" if record.error else "")
+    ]
+    verdicts = missed(record)
+    lines += [_verdict(verdict) for verdict in verdicts[:MOST_VERDICTS]]
+    if len(verdicts) > MOST_VERDICTS:
+        lines.append(f"    * and {len(verdicts) - MOST_VERDICTS} more points")
+    return "\n".join(lines) + "\n"
+
+
+def _verdict(verdict: Verdict) -> str:
+    parts = [f"    * {inert(verdict.label, 30)} (weight {verdict.weight:g}): {_sentence(verdict)}"]
+    parts += [inert(verdict.reason, 300)] if verdict.reason else []
+    parts += [_quotes(verdict)] if verdict.evidence else []
+    return " — ".join(parts)
+
+
+def _sentence(verdict: Verdict) -> str:
+    return f"**{inert(verdict.statement or verdict.criterion, 200)}**"
+
+
+def _quotes(verdict: Verdict) -> str:
+    shown: Sequence[str] = [
+        f"{inert(evidence.where, 40)} <q>{inert(evidence.quote, 160)}</q>" for evidence in verdict.evidence[:2]
+    ]
+    return ", ".join(shown)

@@ -1,0 +1,155 @@
+"""HTML: one page that needs nothing but itself, with the figures, plots, all runs and their conversations."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from harness.figures import Group
+from harness.reports import plots
+from harness.reports.conversations import Blocks
+from harness.reports.facts import Standing, dollars
+from harness.reports.journals import Journals
+from harness.reports.rows import Row, Rows, gather
+from harness.suite_console import interval, number, percent, percents, short_names
+from records.text import one_line
+
+TEMPLATES = Path(__file__).parent / "templates"
+MOST_MATRIX_ROWS = 300
+"""Cases in the matrix; of more, the worst."""
+MOST_MATRIX_AGENTS = 24
+ROWS_SHOWN = 200
+"""Rows that are laid out at first; the script shows more when asked."""
+MOST_GROUPS = 60
+
+
+def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> None:
+    """Write the page piece by piece.
+
+    Args:
+        journals: What it is about.
+        out: Where to.
+        blocks: Limits for the conversations.
+
+    Raises:
+        JournalError: a journal cannot be read.
+    """
+    rows = gather(journals)
+    blocks = blocks or Blocks()
+    script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
+    labels = short_names([group.name for group in rows.figures.agents])
+    agents = list(dict.fromkeys([*labels, *(row.agent for row in rows.rows)]))
+    for agent in agents:
+        labels.setdefault(agent, one_line(agent, 24) or "not told")
+    pieces = (
+        _environment()
+        .get_template("page.html")
+        .generate(
+            style=Markup((TEMPLATES / "page.css").read_text(encoding="utf-8")),  # noqa: S704
+            script=Markup(script),  # noqa: S704
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+            title=_title(journals),
+            journals=[one_line(str(folder), 500) + (f"#{run}" if run else "") for folder, run in journals.places],
+            made=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+            damage=journals.damage.torn + journals.damage.unknown,
+            figures=rows.figures,
+            suite=rows.figures.suite,
+            standings=Counter(row.standing.value for row in rows.rows),
+            outcomes=Counter(row.outcome for row in rows.rows),
+            agents=agents,
+            numbers={agent: place for place, agent in enumerate(agents)},
+            labels=labels,
+            matrix=_matrix(rows),
+            plots=[
+                plot for draw in (plots.score_against_cost, plots.over_trials) if (plot := draw(rows.figures, labels))
+            ],
+            most=MOST_GROUPS,
+            settings=rows.settings.most_common(12),
+            rows=rows.rows,
+            rows_shown=ROWS_SHOWN,
+            blocks=_blocks(journals, rows, blocks),
+            written=blocks,
+        )
+    )
+    for piece in pieces:
+        out.write(piece)
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Case by agent."""
+
+    agents: tuple[str, ...]
+    lines: tuple[tuple[str, tuple[tuple[Group | None, Markup], ...]], ...]
+    """Case, and for each agent its figures and the marks of its trials."""
+    left_out: int
+    """Cases."""
+
+
+def _matrix(rows: Rows) -> Matrix:
+    trials: dict[tuple[str, str], list[tuple[int, Standing]]] = {}
+    for row in rows.rows:
+        trials.setdefault((row.case, row.agent), []).append((row.trial or 0, row.standing))
+    cells = {(group.case, group.agent): group for group in rows.figures.cells}
+    agents = tuple(group.name for group in rows.figures.agents[:MOST_MATRIX_AGENTS])
+    cases: list[Group] = list(rows.figures.cases)
+    left_out = max(0, len(cases) - MOST_MATRIX_ROWS)
+    if left_out:
+        cases = sorted(cases, key=lambda group: 2.0 if group.mean is None else group.mean)[:MOST_MATRIX_ROWS]
+    lines = []
+    for case in cases:
+        name = one_line(case.name, 200)
+        line = []
+        for agent in agents:
+            found = sorted(trials.get((name, agent), []), key=lambda pair: pair[0])
+            line.append((cells.get((case.name, agent)), plots.marks([where for _, where in found])))
+        lines.append((name, tuple(line)))
+    return Matrix(agents, tuple(lines), left_out)
+
+
+def _blocks(journals: Journals, rows: Rows, blocks: Blocks) -> Iterator[tuple[int, Markup]]:
+    for stored in journals.conversations():
+        place = rows.places.get((str(stored.folder), stored.id))
+        if place is None:
+            continue
+        row: Row = rows.rows[place]
+        attempt = stored.attempt if row.standing is Standing.UNFINISHED else row.attempt
+        text = blocks.block(stored, attempt, passed=row.standing is Standing.PASSED)
+        if text is not None:
+            yield place, Markup(text)  # noqa: S704  # `in_script` left nothing in it that HTML knows
+
+
+def _title(journals: Journals) -> str:
+    names = [one_line(folder.resolve().name, 80) for folder, _ in journals.places]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    filters: Mapping[str, Any] = {
+        "number": number,
+        "interval": interval,
+        "percent": percent,
+        "percents": percents,
+        "dollars": dollars,
+        "line": one_line,
+        "breakable": lambda text: Markup("_<wbr>").join(text.split("_")),
+    }
+    environment.filters.update(filters)
+    environment.globals["bar"] = plots.bar
+    return environment

@@ -1,0 +1,103 @@
+"""One slim row for each run of a page; everything long stays in the journal until it is written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from harness.console import score_line
+from harness.figures import Figures, summarize
+from harness.reports.facts import Standing, cost_of, standing, tokens_of, why
+from harness.reports.journals import Journals
+from records.run import RunRecord, Setting
+from records.text import one_line
+
+
+@dataclass(slots=True)
+class Row:
+    """One run in the page's table. Texts are as agents and cases gave them, cut to one line."""
+
+    number: int
+    """Position on the page, from 0; the run's address there."""
+    case: str
+    agent: str
+    standing: Standing
+    outcome: str
+    trial: int | None = None
+    attempt: int = 1
+    score: float | None = None
+    low: float | None = None
+    words: str = ""
+    """The score in words."""
+    rounds: int | None = None
+    tokens: int = 0
+    cost: float | None = None
+    seconds: float = 0.0
+    why: str = ""
+
+
+@dataclass(slots=True)
+class Rows:
+    """All runs of a report, and what they were made with."""
+
+    rows: list[Row]
+    figures: Figures
+    places: dict[tuple[str, str], int] = field(default_factory=dict)
+    """(journal, run id) to row number."""
+    settings: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    """(examiner, judge, sandbox, version) to runs."""
+
+
+def gather(journals: Journals) -> Rows:
+    """Read all records once.
+
+    Raises:
+        JournalError: a journal cannot be read.
+    """
+    rows: list[Row] = []
+    places: dict[tuple[str, str], int] = {}
+    settings: Counter[tuple[str, ...]] = Counter()
+
+    def passing() -> Iterator[RunRecord]:
+        for entry in journals.entries():
+            places[(str(entry.folder), entry.record.id)] = len(rows)
+            rows.append(_row(len(rows), entry.record, journals.threshold))
+            settings[_setting(entry.record.setting)] += 1
+            yield entry.record
+
+    figures = summarize(passing(), journals.threshold)
+    for run in journals.unfinished():
+        places[(str(run.folder), run.id)] = len(rows)
+        rows.append(
+            Row(len(rows), one_line(run.case or run.id, 200), run.agent, Standing.UNFINISHED, "unfinished", why=run.id)
+        )
+    return Rows(rows, figures, places, settings)
+
+
+def _row(number: int, record: RunRecord, threshold: float) -> Row:
+    return Row(
+        number,
+        one_line(record.subject, 200),
+        record.agent,
+        standing(record, threshold),
+        record.outcome.value,
+        record.trial,
+        record.attempt,
+        record.score,
+        record.low,
+        score_line(record),
+        record.rounds,
+        tokens_of(record),
+        cost_of(record),
+        record.timing.seconds,
+        why(record),
+    )
+
+
+def _setting(setting: Setting) -> tuple[str, ...]:
+    judge = setting.judge + (f" ({one_line(setting.judge_model, 60)})" if setting.judge_model else "")
+    sandbox = setting.sandbox or "none"
+    if setting.sandbox and not setting.sandbox_isolates:
+        sandbox += " (does NOT isolate)"
+    return one_line(setting.examiner, 80) or "not told", judge or "not told", sandbox, one_line(setting.viva, 20)

@@ -1,0 +1,276 @@
+"use strict";
+// Shows what stands in the page's JSON blocks. Text goes into text nodes only: nothing an agent said becomes markup.
+(() => {
+  const STEP = 200;
+  const byId = (id) => document.getElementById(id);
+  const overview = byId("overview");
+  const view = byId("run");
+  const body = byId("rows");
+  const rows = Array.from(body.rows);
+  const inOrder = rows.slice();
+  const words = new Map();
+  let matching = rows.slice();
+  let limit = STEP;
+  let scroll = 0;
+
+  const el = (tag, attributes, ...children) => {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (value === true) node.setAttribute(name, "");
+      else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value);
+    }
+    for (const child of children.flat(Infinity)) {
+      if (child !== null && child !== undefined && child !== "") node.append(child);
+    }
+    return node;
+  };
+  const button = (label, act, attributes) => {
+    const node = el("button", { type: "button", ...attributes }, label);
+    node.addEventListener("click", act);
+    return node;
+  };
+
+  // ---- the table of runs
+
+  const said = (row) => {
+    const number = row.dataset.n;
+    if (!words.has(number)) {
+      const found = [row.textContent];
+      const gather = (value) => {
+        if (typeof value === "string") found.push(value);
+        else if (Array.isArray(value)) value.forEach(gather);
+        else if (value && typeof value === "object") {
+          for (const [name, part] of Object.entries(value)) if (name !== "images" && name !== "facts") gather(part);
+        }
+      };
+      gather(read(number));
+      words.set(number, found.join(" ").toLowerCase());
+    }
+    return words.get(number);
+  };
+  const read = (number) => {
+    const block = byId("c" + number);
+    return block ? JSON.parse(block.textContent) : null;
+  };
+  const caseOf = (row) => row.cells[0].textContent.trim();
+  const names = new Set(rows.map(caseOf));
+  const value = (id) => (byId(id) ? byId(id).value : "");
+
+  const matches = () => {
+    const outcome = value("by-outcome");
+    const agent = value("by-agent");
+    const name = value("by-case").trim();
+    const text = value("by-text").trim().toLowerCase();
+    const exact = names.has(name);
+    return (row) =>
+      (!outcome || (outcome[0] === "s" ? row.dataset.s : row.dataset.o) === outcome.slice(2)) &&
+      (!agent || row.dataset.a === agent) &&
+      (!name || (exact ? caseOf(row) === name : caseOf(row).toLowerCase().includes(name.toLowerCase()))) &&
+      (!text || said(row).includes(text));
+  };
+  const show = () => {
+    matching.forEach((row, place) => { row.hidden = place >= limit; });
+    const shown = Math.min(limit, matching.length);
+    const total = rows.length.toLocaleString("en");
+    byId("count").textContent = matching.length === rows.length
+      ? total + " runs" + (shown < rows.length ? ", " + shown + " shown" : "")
+      : matching.length.toLocaleString("en") + " of " + total + " runs";
+    byId("more").hidden = shown >= matching.length;
+  };
+  const filter = () => {
+    const wanted = matches();
+    limit = STEP;
+    matching = [];
+    for (const row of inOrder) {
+      if (wanted(row)) matching.push(row);
+      else row.hidden = true;
+    }
+    show();
+  };
+  const order = () => {
+    const key = value("order");
+    const name = key.replace("-", "") === "number" ? "n" : key.replace("-", "");
+    const sign = key[0] === "-" ? -1 : 1;
+    inOrder.sort((a, b) => sign * (a.dataset[name] - b.dataset[name]) || a.dataset.n - b.dataset.n);
+    body.append(...inOrder);
+    filter();
+  };
+  let timer = 0;
+  for (const id of ["by-outcome", "by-agent"]) if (byId(id)) byId(id).addEventListener("change", filter);
+  for (const id of ["by-case", "by-text"]) {
+    byId(id).addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(filter, 120); });
+  }
+  byId("order").addEventListener("change", order);
+  byId("more").addEventListener("click", () => { limit += STEP; show(); });
+  document.querySelector(".filters").addEventListener("submit", (event) => event.preventDefault());
+  for (const link of document.querySelectorAll(".matrix a")) {
+    link.addEventListener("click", () => {
+      byId("by-case").value = link.closest("tr").dataset.case;
+      if (byId("by-agent")) byId("by-agent").value = link.dataset.agent;
+      byId("by-outcome").value = byId("by-text").value = "";
+      filter();
+    });
+  }
+
+  // ---- one run
+
+  const said_by = (verdicts, pieces, attributes = {}) => {
+    const length = pieces.reduce((sum, piece) => sum + (typeof piece === "string" ? piece : piece[0]).length, 0);
+    const long = length > 4000;
+    const node = el("div", { dir: "auto", class: "text" + (long ? " long" : "") + (attributes.mono ? " mono" : ""), tabindex: long ? 0 : null });
+    for (const piece of pieces) {
+      if (typeof piece === "string") node.append(piece);
+      else {
+        const tones = piece[1].map((number) => verdicts[number].tone);
+        const tone = ["bad", "apart", "open", "good"].find((each) => tones.includes(each));
+        const labels = piece[1].map((number) => verdicts[number].label + ": " + verdicts[number].statement);
+        node.append(el("mark", { class: tone, "data-v": piece[1].join(" "), title: labels.join("\n").slice(0, 500) }, piece[0]));
+      }
+    }
+    return node;
+  };
+  const light = (number, on) => {
+    for (const node of view.querySelectorAll("[data-v~='" + number + "']")) node.classList.toggle("lit", on);
+  };
+  const jump = (number, round) => {
+    const place = byId("round-" + round);
+    const mark = place && place.querySelector("mark[data-v~='" + number + "']");
+    const target = mark || place;
+    if (!target) return;
+    const step = target.closest("details");
+    if (step) step.open = true;
+    target.scrollIntoView({ block: "center" });
+    for (const node of view.querySelectorAll(".lit")) node.classList.remove("lit");
+    light(number, true);
+  };
+  const pictures = (data, list, what) => {
+    if (!list.length) return null;
+    return el("div", { class: "pictures" }, list.map((image, place) =>
+      typeof image === "number"
+        ? el("img", { src: data.images[image], alt: "image " + (place + 1) + " of " + what, loading: "lazy" })
+        : el("span", { class: "note", dir: "auto" }, "image not shown: " + image)));
+  };
+  const pointOf = (data, verdict, number) => el("li", {},
+    el("div", {}, el("span", { class: "chip " + verdict.tone }, verdict.label), el("small", { class: "weight" }, "weight " + verdict.weight)),
+    el("div", {},
+      el("div", { class: "statement", dir: "auto" }, verdict.statement),
+      verdict.reason ? el("div", { class: "reason", dir: "auto" }, verdict.reason) : null,
+      verdict.quotes.map((quote, place) => {
+        const round = verdict.rounds[Math.min(place, verdict.rounds.length - 1)];
+        return round === undefined
+          ? el("div", { class: "quote", dir: "auto" }, el("span", {}, quote[0]), quote[1])
+          : button([el("span", {}, quote[0]), quote[1]], () => jump(number, round), { class: "quote", dir: "auto" });
+      }),
+      el("div", { class: "by", dir: "auto" }, ["by " + verdict.by].concat(verdict.votes, verdict.flags.map((flag) => "[" + flag + "]")).join(" · "))));
+  const stepOf = (data, step, what) => {
+    const node = el("details", { class: "step" + (step.failed ? " failed" : "") },
+      el("summary", {}, el("span", { class: "chip" }, step.kind), " ", el("bdi", {}, step.title), el("small", {}, [step.failed ? "failed" : "", step.facts].filter(Boolean).join(", "))),
+      step.texts.map(([name, pieces]) => [el("h4", {}, name), said_by(data.verdicts, pieces, { mono: true })]),
+      step.extra ? [el("h4", {}, "further attributes"), el("div", { class: "text mono", dir: "auto" }, step.extra)] : null,
+      pictures(data, step.images, what));
+    node.open = node.querySelector("mark, img") !== null;
+    return node;
+  };
+  const turn = (data, who, pieces, kind) => pieces === null ? null
+    : el("div", { class: "turn " + kind }, el("div", { class: "who" }, who), said_by(data.verdicts, pieces));
+  const roundOf = (data, round) => {
+    const head = el("header", {}, "Round " + round.n + (round.facts ? " · " + round.facts : ""));
+    const margin = el("aside", { class: "margin", "aria-label": "verdicts on round " + round.n }, round.notes.map((number) => {
+      const verdict = data.verdicts[number];
+      const note = el("div", { class: verdict.tone, "data-v": number, tabindex: 0 },
+        el("span", { class: "chip " + verdict.tone }, verdict.label), el("span", { dir: "auto" }, verdict.statement),
+        verdict.reason ? el("p", { class: "reason", dir: "auto" }, verdict.reason) : null);
+      for (const [event, on] of [["mouseenter", true], ["mouseleave", false], ["focus", true], ["blur", false]]) {
+        note.addEventListener(event, () => light(number, on));
+      }
+      return note;
+    }));
+    const what = "round " + round.n;
+    const talk = el("div", {});
+    if (round.left) talk.append(el("p", { class: "note" }, "Left out for its length; viva replay shows it."));
+    else {
+      talk.append(...[
+        turn(data, "Examiner", round.examiner, "examiner"),
+        round.steps.length ? el("div", { class: "steps" }, round.steps.map((step) => stepOf(data, step, what))) : null,
+        round.more ? el("p", { class: "note" }, round.more + " more steps are left out.") : null,
+        turn(data, "Agent", round.agent, "agent" + (round.error ? " failed" : "")),
+        round.error ? el("div", { class: "fault text", dir: "auto" }, round.error) : null,
+        pictures(data, round.images, what),
+      ].filter((node) => node !== null));
+    }
+    return el("section", { class: "round", id: "round-" + round.n }, head, talk, margin);
+  };
+  const insightsOf = (data) => {
+    let first = 0;
+    return data.insights.map((insight) => {
+      const own = data.verdicts.slice(first, first + insight.count);
+      const start = first;
+      first += insight.count;
+      return el("section", {},
+        el("h2", {}, insight.evaluator, " ", el("small", {}, [insight.score, ...insight.scores].filter(Boolean).join(" · "))),
+        insight.summary ? el("p", { class: "text", dir: "auto" }, insight.summary) : null,
+        el("ol", { class: "points" }, own.map((verdict, place) => pointOf(data, verdict, start + place))),
+        insight.notes.map((note) => el("p", { class: "remark text", dir: "auto" }, note)));
+    });
+  };
+  const headOf = (row) => {
+    const place = matching.indexOf(row);
+    const link = (label, target) => target ? el("a", { href: "#run-" + target.dataset.n }, label) : el("span", {}, label);
+    const agent = byId("by-agent") ? byId("by-agent").options[Number(row.dataset.a) + 1].textContent : "";
+    const score = row.querySelector("[title]");
+    const trial = row.querySelector(".minor").textContent;
+    const title = el("h1", { tabindex: -1, dir: "auto" }, caseOf(row));
+    return [
+      el("nav", { class: "paths", "aria-label": "Runs" }, el("a", { href: "#" }, "All runs"),
+        link("Previous", matching[place - 1]), link("Next", place >= 0 ? matching[place + 1] : undefined),
+        place >= 0 ? el("span", {}, (place + 1) + " of " + matching.length) : null),
+      title,
+      el("div", { class: "sub" }, row.querySelector(".chip").cloneNode(true),
+        score && score.title ? el("span", { class: "strong" }, score.title) : null,
+        agent ? el("bdi", {}, agent) : null, trial ? el("span", {}, "trial " + trial) : null),
+    ];
+  };
+  const open = (number) => {
+    const row = rows[number];
+    const data = read(number);
+    if (!overview.hidden) scroll = window.scrollY;
+    view.replaceChildren(...headOf(row));
+    if (data === null) {
+      view.append(el("p", { class: "note" }, "This conversation is not on the page, to keep its size within bounds. viva replay shows it."));
+    } else {
+      const facts = el("dl", {}, data.facts.map(([name, fact]) => [el("dt", {}, name), el("dd", { dir: "auto" }, fact)]));
+      view.append(el("details", { class: "facts" }, el("summary", {}, "How it was held"), facts));
+      if (data.error) view.append(el("div", { class: "fault text", dir: "auto" }, data.error));
+      view.append(...insightsOf(data));
+      view.append(el("section", {}, el("h2", {}, "Conversation"),
+        data.system ? el("details", { class: "facts" }, el("summary", {}, "System text"), el("div", { class: "text", dir: "auto" }, data.system)) : null,
+        data.rounds.map((round) => roundOf(data, round)),
+        el("div", { class: "ending" }, "Stopped: " + data.stop, data.detail ? el("div", { class: "text", dir: "auto" }, data.detail) : null,
+          pictures(data, data.final, "the end"),
+          data.notes.map((note) => el("p", { class: "remark", dir: "auto" }, note)))));
+    }
+    overview.hidden = true;
+    view.hidden = false;
+    window.scrollTo(0, 0);
+    view.querySelector("h1").focus({ preventScroll: true });
+  };
+  const route = () => {
+    const run = /^#run-(\d+)$/.exec(location.hash);
+    if (run && rows[run[1]]) {
+      open(Number(run[1]));
+      return;
+    }
+    if (overview.hidden) {
+      overview.hidden = false;
+      view.hidden = true;
+      view.replaceChildren();
+      window.scrollTo(0, scroll);
+    }
+  };
+  window.addEventListener("hashchange", route);
+  document.addEventListener("DOMContentLoaded", route);
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && overview.hidden) location.hash = "";
+  });
+  show();
+})();
