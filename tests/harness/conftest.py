@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from records.journal import scan
+from tests.conftest import missing as missing
 
 VIVA = Path(sys.executable).with_name("viva")
 AGENTS = Path(__file__).resolve().parents[2] / "examples" / "agents"
@@ -114,10 +115,3 @@ def point(code: str | None, statement: str = "It is good.", weight: float = 1) -
     """A scoring point of a case file."""
     fields: dict[str, Any] = {"score_point": statement, "weight": weight}
     return fields if code is None else {**fields, "eval_code": code}
-
-
-def missing(name: str, reason: str) -> None:
-    """Skip the test, or fail it where `VIVA_REQUIRE` (a comma list) says that `name` must be there."""
-    if name in os.environ.get("VIVA_REQUIRE", "").split(","):
-        pytest.fail(f"{name} is required here: {reason}")
-    pytest.skip(f"{name}: {reason}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator
 
 import pytest
@@ -10,15 +9,9 @@ import pytest_asyncio
 
 from sandbox import Sandbox, SandboxError
 from sandbox.choice import choose
+from tests.conftest import missing as missing
 
 KINDS = ("docker", "bwrap", "process")
-
-
-def missing(name: str, reason: str) -> None:
-    """Skip the test, or fail it where `VIVA_REQUIRE` (a comma list) says that `name` must be there."""
-    if name in os.environ.get("VIVA_REQUIRE", "").split(","):
-        pytest.fail(f"{name} is required here: {reason}")
-    pytest.skip(f"{name}: {reason}")
 
 
 async def sandbox_of(kind: str, **options: object) -> Sandbox:
