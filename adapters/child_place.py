@@ -25,7 +25,7 @@ class Place:
     """Address space of each of the agent's processes at most, in MiB."""
 
     def __str__(self) -> str:
-        return f"{self.place}:{self.name}"
+        return f"{self.place}:{self.name}" if self.name else self.place
 
 
 def split(spec: str) -> Place | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import json
 import os
 import signal
@@ -79,10 +80,11 @@ class ChildProcess:
                     child = child or cls(await spawning)
                     await child.end()
                 raise
-            except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
-                raise SetupError(f"{python} cannot be run: {error.strerror}.") from error
             except OSError as error:
-                raise SetupError(f"no process could be started for the agent: {error}. Run fewer at once.") from error
+                if error.errno in (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE):
+                    words = f"no process could be started for the agent: {error}. Run fewer at once."
+                    raise SetupError(words) from error
+                raise SetupError(f"{python} cannot be run: {error.strerror}.") from error
             return child
 
     async def ask(self, do: str, **request: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ On other systems the agent's process group is killed; a daemon in a session of i
 from __future__ import annotations
 
 import fcntl
+import io
 import json
 import os
 import select
@@ -185,16 +186,22 @@ def _wire_up(out: int, err: int) -> None:
         os.dup2(source, target)
     if null > 2:
         os.close(null)
-    sys.stdout = sys.__stdout__ = _stream(1)  # type: ignore[misc]
-    sys.stderr = sys.__stderr__ = _stream(2)  # type: ignore[misc]
+    sys.stdout = sys.__stdout__ = _stream(1, io.BufferedWriter(_file(1)))  # type: ignore[misc]
+    sys.stderr = sys.__stderr__ = _stream(2, _file(2))  # type: ignore[misc]
     import faulthandler
 
     faulthandler.enable(2, all_threads=False)
 
 
-def _stream(descriptor: int) -> Any:
-    """Line by line: its last words must be out before it dies."""
-    return open(descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
+def _stream(descriptor: int, below: Any) -> Any:
+    """Its last words must be out before it dies: stdout by lines, stderr at once."""
+    return io.TextIOWrapper(
+        below, encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=descriptor == 2
+    )
+
+
+def _file(descriptor: int) -> Any:
+    return io.FileIO(descriptor, "w", closefd=False)
 
 
 def _limit(memory: int | None, files: int | None) -> None:

@@ -177,5 +177,4 @@ class Worker:
             with self.sending:
                 send(self.descriptor, frame)
         except OSError:
-            os.write(2, b"the connection to Viva is closed\n")
-            _exit(1)
+            _exit(1)  # the agent has closed the connection
