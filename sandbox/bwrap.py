@@ -38,8 +38,6 @@ class Launch:
     python: str
     user: int | None
     """The user to become first when we are root; none to stay who we are."""
-    by_descriptor: bool = False
-    """The Python installation lies where only we can go, so it is handed over as an open folder."""
 
     @property
     def prefix(self) -> Path | None:
@@ -48,7 +46,7 @@ class Launch:
         return None if prefix == Path("/usr") else prefix
 
 
-def arguments(launch: Launch, limits: Limits, workspace_mb: int, site: Path | None, prefix_fd: int | None) -> list[str]:
+def arguments(launch: Launch, limits: Limits, workspace_mb: int, site: Path | None) -> list[str]:
     """The command line of bubblewrap, up to the program to run. Pure but for looking which system folders exist."""
     words = [launch.program, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--as-pid-1"]
     words += ["--new-session", "--clearenv", "--hostname", "viva", "--cap-drop", "ALL"]
@@ -66,8 +64,7 @@ def arguments(launch: Launch, limits: Limits, workspace_mb: int, site: Path | No
     for file in SYSTEM_FILES:
         words += ["--ro-bind-try", file, file]
     if launch.prefix is not None:
-        words += ["--ro-bind-fd", str(prefix_fd)] if prefix_fd is not None else ["--ro-bind", str(launch.prefix)]
-        words += [str(launch.prefix)]
+        words += ["--ro-bind", str(launch.prefix), str(launch.prefix)]
     if site is not None:
         words += ["--ro-bind", str(site), "/opt/viva/site"]
     words += ["--proc", "/proc", "--dev", "/dev"]
@@ -82,18 +79,8 @@ async def start(launch: Launch, limits: Limits, workspace_mb: int, site: Path | 
     Raises:
         SandboxError: bubblewrap or the server did not come up.
     """
-    prefix_fd = None
-    if launch.by_descriptor and launch.prefix is not None:
-        prefix_fd = os.open(launch.prefix, os.O_PATH | os.O_DIRECTORY)
-    try:
-        words = arguments(launch, limits, workspace_mb, site, prefix_fd)
-        command = [*words, launch.python, "-I", "-c", boot_script()]
-        fds = () if prefix_fd is None else (prefix_fd,)
-        pipe = await ChildPipe.start(command, CLEAN_ENVIRONMENT, user=launch.user, fds=fds)
-    finally:
-        if prefix_fd is not None:
-            os.close(prefix_fd)
-    session = Session(pipe)
+    command = [*arguments(launch, limits, workspace_mb, site), launch.python, "-I", "-c", boot_script()]
+    session = Session(await ChildPipe.start(command, CLEAN_ENVIRONMENT, user=launch.user))
     await session.start(
         {
             "alone": True,
@@ -117,18 +104,14 @@ def find_launch() -> Launch:
         raise SandboxUnavailable("bubblewrap is not installed.", INSTALL_REMEDY)
     reason = ""
     for launch in _candidates(program):
-        prefix_fd = None
-        if launch.by_descriptor and launch.prefix is not None:
-            prefix_fd = os.open(launch.prefix, os.O_PATH | os.O_DIRECTORY)
+        words = arguments(launch, Limits(), 1, None)
         try:
-            words = arguments(launch, Limits(), 1, None, prefix_fd)
             command = [*words, launch.python, "-I", "-c", "import sys; assert sys.version_info >= (3, 9)"]
             tried = subprocess.run(
                 command,
                 env=CLEAN_ENVIRONMENT,
                 capture_output=True,
                 timeout=20,
-                pass_fds=() if prefix_fd is None else (prefix_fd,),
                 check=False,
                 user=launch.user,
                 group=launch.user,
@@ -137,9 +120,6 @@ def find_launch() -> Launch:
         except (OSError, subprocess.SubprocessError) as error:
             reason = reason or str(error)
             continue
-        finally:
-            if prefix_fd is not None:
-                os.close(prefix_fd)
         if tried.returncode == 0:
             return launch
         reason = reason or tried.stderr.decode("utf-8", "replace").strip()[-300:]
@@ -154,10 +134,7 @@ def _candidates(program: str) -> list[Launch]:
         return [Launch(program, python, None) for python in pythons]
     # As root, become somebody else first: root's processes are not counted, and root needs no permission.
     user = random.randint(20_000, 59_999)  # noqa: S311 - no secret
-    tries = []
-    for python in pythons:
-        tries += [Launch(program, python, user), Launch(program, python, user, by_descriptor=True)]
-    return tries + [Launch(program, python, None) for python in pythons]
+    return [Launch(program, python, who) for who in (user, None) for python in pythons]
 
 
 class BwrapSandbox(ServerSandbox):

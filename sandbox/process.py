@@ -30,7 +30,7 @@ class ChildPipe:
 
     @classmethod
     async def start(
-        cls, command: Sequence[str], environment: Mapping[str, str], *, user: int | None = None, fds: Sequence[int] = ()
+        cls, command: Sequence[str], environment: Mapping[str, str], *, user: int | None = None
     ) -> ChildPipe:
         errors = os.memfd_create("stderr")  # small, needs no reader, and dies with us
         try:
@@ -42,7 +42,6 @@ class ChildPipe:
                 env=dict(environment),
                 cwd="/",
                 start_new_session=True,  # Ctrl-C is for the harness to act on
-                pass_fds=tuple(fds),
                 user=user,
                 group=user,
                 extra_groups=None if user is None else [],

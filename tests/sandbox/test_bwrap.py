@@ -1,0 +1,78 @@
+"""Bubblewrap as an ordinary user, and on machines that forbid what it needs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sandbox import Limits, SandboxUnavailable
+from sandbox.bwrap import Launch, arguments, find_launch
+
+from .conftest import missing
+
+ROOT = Path(__file__).parents[2]
+SYSTEM_PYTHON = "/usr/bin/python3"
+ORDINARY = """
+import asyncio, os
+from sandbox import Ending, Limits, RunView
+from sandbox.choice import choose
+
+async def main():
+    assert os.getuid() == 12345
+    sandbox = (await choose("bwrap")).sandbox
+    room = await sandbox.open(None, RunView())
+    assert (await room.check("assert True")).ending is Ending.PASSED
+    assert (await room.check("open('/etc/passwd')")).ending is Ending.FAILED
+    bomb = await room.check("import os\\nwhile True: os.fork()", Limits(seconds=5))
+    assert bomb.message.startswith("processes"), bomb
+    assert (await room.check("assert True")).ending is Ending.PASSED
+    await sandbox.close()
+    print("done")
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the other bwrap tests are those of an ordinary user then")
+def test_an_ordinary_user_has_the_same_sandbox() -> None:
+    try:
+        find_launch()
+    except SandboxUnavailable as error:
+        missing("bwrap", str(error))
+    able = "import sys; sys.path.insert(0, sys.argv[1]); import sandbox.choice; assert sys.version_info >= (3, 11)"
+    who: dict[str, object] = {"user": 12345, "group": 12345, "extra_groups": []}
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    common: dict[str, object] = {"env": environment, "cwd": "/", "capture_output": True, "text": True, **who}
+    if subprocess.run([SYSTEM_PYTHON, "-c", able, str(ROOT)], **common).returncode:  # type: ignore[call-overload]
+        pytest.skip("the system's Python is too old, or an ordinary user cannot read this checkout")
+    done = subprocess.run([SYSTEM_PYTHON, "-c", ORDINARY], timeout=60, **common)  # type: ignore[call-overload]
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+def test_where_namespaces_are_off_the_remedy_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As bubblewrap itself says it there."""
+    said = "bwrap: No permissions to create new namespace, likely because the kernel does not allow it."
+    program = tmp_path / "bwrap"
+    program.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")
+    program.chmod(0o755)
+    tmp_path.chmod(0o755)
+    monkeypatch.setattr("shutil.which", lambda name: str(program))
+    with pytest.raises(SandboxUnavailable) as caught:
+        find_launch()
+    assert "No permissions" in caught.value.reason or "Permission denied" in caught.value.reason
+    assert "sysctl" in caught.value.remedy
+
+
+def test_the_command_line_shares_nothing_but_what_it_names() -> None:
+    words = arguments(Launch("bwrap", SYSTEM_PYTHON, 20_001), Limits(), 1, None)
+    assert "--unshare-all" in words
+    assert "--share-net" not in words
+    assert "--bind" not in words
+    assert "--dev-bind" not in words
+    shared = [words[at + 1] for at, word in enumerate(words) if word.startswith("--ro-bind")]
+    assert all(
+        path.startswith(("/usr/", "/lib", "/bin", "/etc/ld.so", "/etc/alt", "/etc/localtime")) for path in shared
+    )
