@@ -78,6 +78,7 @@ def test_a_loop_may_be_spaced_freely(written: str) -> None:
         f"n in 1..{MAX_REPEATS + 1}",
         "n in 1..99999999999",
         f"n in 1..{'9' * 5000}",
+        f"n in {'9' * 5000}..1",
         "n in 1..5; x",
         "2n in 1..5",
     ],
