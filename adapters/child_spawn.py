@@ -21,6 +21,9 @@ from adapters.leftovers import MARK
 
 INSIDE = Path(__file__).with_name("inside")
 
+MANY_FILES = 65536
+"""Files open at once, where the system would allow any number."""
+
 # Not `-I`: the user's PYTHON* settings are for the agent. The current folder goes where it belongs later on.
 _BOOT = """
 import sys
@@ -60,7 +63,8 @@ def spawn(python: str, memory_mb: int | None) -> Spawned:
             raise
         # Two files for each agent: hundreds at once need more than the usual 1,024. The agents themselves go back to
         # the usual number, because select(2) and programs that close every file they could have rely on it.
-        resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (MANY_FILES if hard == resource.RLIM_INFINITY else hard, hard))
         return _spawn_with(python, memory_mb, files)
 
 

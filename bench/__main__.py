@@ -10,6 +10,7 @@ from bench.table import show
 
 BENCHES = {
     "rounds": "time per round",
+    "child_door": "an agent in a process of its own",
     "startup": "start-up and size",
     "sandbox": "checks in a sandbox",
     "suite": "many conversations at once, and peers on the same work",

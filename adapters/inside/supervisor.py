@@ -7,6 +7,7 @@ On other systems the agent's process group is killed; a daemon in a session of i
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import io
 import json
@@ -133,18 +134,16 @@ class _Supervisor:
         children of the dead become ours.
         """
         pause, until = 0.0005, time.monotonic() + KILL_SECONDS
+        if not _LINUX:
+            with contextlib.suppress(OSError):
+                os.killpg(self.worker, signal.SIGKILL)
         while self.reap():
             left = _children() if _LINUX else [self.worker]
             if time.monotonic() > until:
                 return left
             for pid in left:
-                try:
-                    if _LINUX:
-                        os.kill(pid, signal.SIGKILL)
-                    else:
-                        os.killpg(pid, signal.SIGKILL)
-                except OSError:
-                    continue
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
             time.sleep(pause)
             pause = min(pause * 2, 0.02)
         return []
