@@ -29,6 +29,15 @@ from .conftest import missing, sandbox_of
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
+# A bridge of its own: a dockerd that is told to have none removes the first daemon's.
+BRIDGE = "viva-test0"
+
+
+def make_bridge() -> None:
+    for words in (f"link add {BRIDGE} type bridge", f"addr add 198.18.254.1/24 dev {BRIDGE}", f"link set {BRIDGE} up"):
+        subprocess.run(["ip", *words.split()], check=False, capture_output=True)
+
+
 @dataclass
 class SecondDaemon:
     """A dockerd of the tests' own, with folders, socket and port of its own."""
@@ -48,15 +57,9 @@ class SecondDaemon:
         if program is None or os.geteuid() != 0:
             missing("docker", "a second daemon needs dockerd and root")
         command = [str(program), "--data-root", f"{self.folder}/data", "--exec-root", f"{self.folder}/exec"]
-        command += [
-            "--pidfile",
-            f"{self.folder}/pid",
-            "-H",
-            self.where,
-            "--bridge=none",
-            "--iptables=false",
-            "--tls=false",
-        ]
+        await asyncio.to_thread(make_bridge)
+        command += ["--pidfile", f"{self.folder}/pid", "-H", self.where, "--tls=false"]
+        command += ["--bridge", BRIDGE, "--iptables=false", "--ip-masq=false"]
         log = await asyncio.to_thread(open, self.folder / "log", "ab")
         with log:
             self.process = await asyncio.to_thread(subprocess.Popen, command, stdout=log, stderr=log)
@@ -117,6 +120,7 @@ def clean_up(folder: Path) -> None:
         if str(folder) in mount:
             subprocess.run(["umount", "-l", mount.split()[1]], check=False)
     shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run(["ip", "link", "delete", BRIDGE], check=False, capture_output=True)
 
 
 async def test_docker_host_over_tcp_works_without_shared_files(
