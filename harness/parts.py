@@ -271,7 +271,7 @@ def _check_pre_command(case: Case, options: Options) -> None:
 
 def _missing_dependencies(case: Case, agent: Agent) -> list[str]:
     """The case's dependencies that an agent in Viva's own environment would not find there."""
-    if agent.spec.startswith(("http://", "https://")) or not case.dependencies:
+    if agent.spec.startswith(("http://", "https://", "example:")) or not case.dependencies:
         return []
     from packaging.requirements import Requirement
 
