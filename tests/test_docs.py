@@ -1,0 +1,350 @@
+"""What the pages promise is there: commands, options, cases, adapters, links, fields, variables."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from adapters.load import load_agent
+from cases import CaseError, load_case
+from cases.fields import CASE_KEYS, POINT_KEYS
+from cases.script import SCRIPT_KEYS
+from harness.cli import viva
+from records.codec import decode
+from records.journal import Damage, parse
+from records.run import Outcome, RunRecord, Setting, Timing
+from records.transcript import Round, Step, StepKind, StopReason, Transcript, Usage
+from records.verdict import Evidence, Insight, Verdict
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+WORKFLOW = ROOT / "examples" / "ci" / "github-actions.yml"
+ROOMS = ("adapters", "cases", "examiner", "harness", "judge", "records", "sandbox")
+EVENTS = {"setting": Setting, "round": Round, "transcript": Transcript, "insight": Insight, "run": RunRecord}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+    @property
+    def file(self) -> str:
+        """The file that the block's first line names: `# my_agent.py`."""
+        named = re.match(r"# ([\w./-]+)\n", self.text)
+        assert named, f"{self.place}: the first line must say which file this is (`# my_agent.py`)"
+        return named[1]
+
+
+def blocks(*languages: str) -> list[Block]:
+    """All fenced blocks in these languages."""
+    found = []
+    for page in PAGES:
+        text = page.read_text()
+        fences = re.finditer(r"^```(\w*)[^\n]*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        found += [
+            Block(page, text[: fence.start()].count("\n") + 1, fence[1], fence[2])
+            for fence in fences
+            if fence[1] in languages
+        ]
+    return found
+
+
+def named(found: list[Block]) -> list[object]:
+    return [pytest.param(block, id=block.place) for block in found]
+
+
+def commands(script: str) -> Iterator[list[str]]:
+    """The simple commands of a shell script as words; what is redirected, piped or substituted is left out."""
+    for line in script.replace("\\\n", " ").splitlines():
+        lexer = shlex.shlex(line.strip(), posix=True, punctuation_chars="|&;<>")
+        lexer.whitespace_split, lexer.commenters = True, ""
+        words: list[str] = []
+        redirected = False
+        for word in lexer:
+            if set(word) <= set("|&;"):
+                yield words
+                words, redirected = [], False
+            elif set(word) <= set("<>"):
+                redirected = True
+            elif not redirected and not (not words and re.match(r"\w+=", word)):
+                words.append(word)
+        yield words
+
+
+def typed(block: Block) -> list[list[str]]:
+    """The commands that a reader is told to type."""
+    text = block.text.replace("\\\n", " ")
+    lines = (
+        text.splitlines() if block.language == "sh" else [line[2:] for line in text.splitlines() if line[:2] == "$ "]
+    )
+    return [words for words in commands("\n".join(lines)) if words]
+
+
+def check_viva(arguments: list[str], place: str) -> None:
+    """Parse a command line as click does, subcommands and types included, and run nothing."""
+    group: click.Command = viva
+    context = None
+    try:
+        while True:
+            context = group.make_context(arguments[0] if context else "viva", list(arguments[1:]), parent=context)
+            if not isinstance(group, click.Group):
+                return
+            rest = [*context._protected_args, *context.args]
+            if not rest and group.invoke_without_command:
+                return
+            _, found, rest = group.resolve_command(context, rest)
+            assert found is not None
+            group, arguments = found, [found.name or "", *rest]
+    except click.exceptions.Exit:
+        return
+    except click.ClickException as error:
+        pytest.fail(f"{place}: {shlex.join(arguments)}: {error.format_message()}")
+
+
+def check_pytest(arguments: list[str], place: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments, "--viva-sandbox=process", "--version", "-p", "no:cacheprovider"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, f"{place}: {done.stderr}"
+
+
+def check_make(arguments: list[str], place: str) -> None:
+    done = subprocess.run(["make", "--dry-run", *arguments], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, f"{place}: {done.stderr}"
+
+
+CHECKS = {"viva": check_viva, ".venv/bin/viva": check_viva, "pytest": check_pytest, "make": check_make}
+
+
+@pytest.mark.parametrize("block", named(blocks("console", "sh")))
+def test_commands_have_these_options(block: Block) -> None:
+    for words in typed(block):
+        if words[0] in CHECKS:
+            CHECKS[words[0]]([words[0], *words[1:]] if "viva" in words[0] else words[1:], block.place)
+
+
+def test_a_command_with_an_option_that_is_not_there_is_found() -> None:
+    for line in (
+        "viva run echo --agnt x",
+        "viva suit cases/",
+        "viva cases chek x",
+        "viva run",
+        "viva run echo --judge god",
+    ):
+        with pytest.raises(pytest.fail.Exception):
+            check_viva(line.split(), "here")
+    check_viva(shlex.split("viva suite cases/ --trials 3 --agent a.py:A"), "here")
+
+
+@pytest.mark.parametrize("block", named(blocks("yaml")))
+def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
+    name = block.file
+    if not name.endswith("/case.yaml"):
+        from adapters.models import make_model
+
+        file = tmp_path / Path(name).name
+        file.write_text(block.text)
+        assert make_model(str(file)).name == yaml.safe_load(block.text)["config"]["model"]
+        return
+    file = tmp_path / name
+    file.parent.mkdir(parents=True)
+    file.write_text(block.text)
+    for data in yaml.safe_load(block.text).get("data_files", ()):
+        (file.parent / data).touch()
+    assert load_case(file.parent).name == Path(name).parent.name
+
+
+@pytest.mark.parametrize("block", named(blocks("python")))
+def test_adapters_can_be_loaded(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    if "from taskweaver." in block.text:
+        package = tmp_path / "taskweaver" / "app"
+        package.mkdir(parents=True)
+        (package / "app.py").write_text("class TaskWeaverApp:\n    pass\n")
+    file = tmp_path / Path(block.file).name
+    file.write_text(block.text)
+    (name,) = re.findall(r"^class (\w+)\(VirtualUser\)", block.text, re.MULTILINE)
+    assert load_agent(f"{file}:{name}").name == name
+    for module in [module for module in sys.modules if module.split(".")[0] == "taskweaver"]:
+        monkeypatch.delitem(sys.modules, module)
+
+
+def slugs(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in PAGES])
+def test_relative_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$|`[^`\n]*`(?!\])", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), f"{page.name}: {target}"
+        if anchor:
+            assert anchor in slugs(file), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("block", named([block for block in blocks("json") if block.page.name == "formats.md"]))
+def test_lines_of_a_journal_are_as_the_page_shows_them(block: Block) -> None:
+    for line in block.text.encode().splitlines():
+        damage = Damage()
+        event = parse(line, 1, damage)
+        assert event is not None
+        assert damage.torn == damage.unknown == 0
+        decode(EVENTS[event.kind], event.data)
+        assert json.loads(line).keys() == {"v", "event", "run", "attempt", "data"}
+        known = {field.name for field in dataclasses.fields(EVENTS[event.kind])}
+        assert event.data.keys() <= known
+
+
+def words_of(page: str, heading: str | None = None) -> set[str]:
+    """The words in code type on a page, or below one of its headings."""
+    text = (ROOT / "docs" / page).read_text()
+    if heading is not None:
+        level = heading.split(" ")[0]
+        text = text.split(f"\n{heading}\n")[1].split(f"\n{level} ")[0]
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    return {word for span in re.findall(r"`([^`\n]+)`", text) for word in re.split(r"[,;=()\s]+", span)}
+
+
+@pytest.mark.parametrize(
+    ("heading", "kinds"),
+    [
+        ("### setting", [Setting]),
+        ("### round", [Round, Step, Usage]),
+        ("### transcript", [Transcript]),
+        ("### insight", [Insight, Verdict, Evidence]),
+        ("### run", [RunRecord, Timing]),
+    ],
+)
+def test_every_field_of_a_record_is_on_the_page(heading: str, kinds: list[type]) -> None:
+    shown = words_of("formats.md", heading)
+    fields = {field.name for kind in kinds for field in dataclasses.fields(kind)}
+    assert fields - shown == set()
+
+
+def test_every_value_of_an_enumeration_is_on_the_page() -> None:
+    shown = words_of("formats.md")
+    assert {str(value) for kind in (Outcome, StopReason, StepKind) for value in kind} - shown == set()
+
+
+def test_every_key_of_a_case_is_on_its_page() -> None:
+    assert {*CASE_KEYS, *POINT_KEYS, *(key for key in SCRIPT_KEYS)} - words_of("write-a-case.md") <= {"for"}
+    assert "`for: n in 1..50`" in (ROOT / "docs" / "write-a-case.md").read_text()
+
+
+def test_every_environment_variable_is_on_the_page() -> None:
+    ours = re.compile(r"\b(?:VIVA|OPENAI)_[A-Z]+(?:_[A-Z]+)*\b")
+    used = {name for room in ROOMS for file in (ROOT / room).rglob("*.py") for name in ours.findall(file.read_text())}
+    inner = {"VIVA_CHILD", "VIVA_VERSION"}  # set by Viva for its own processes, or for its own builds
+    assert used - inner - words_of("formats.md", "## Environment variables") == set()
+
+
+FAULTY = """\
+version: 0.1
+task_descripton: Order a pizza.
+max_rounds: 0
+data_files: [menu.cvs]
+dependencies: [pandas = 2]
+scoring_points:
+  - score_point: 9
+    weight: -1
+  - score_point: The agent names the price.
+    weight: 1
+    eval_code: |-
+      return "9" in rounds[-1]["agent"]
+script:
+  - for: n in 1-5
+    say: Pizza {n}, please.
+  - if_agent_says: "(size"
+    say: Large.
+"""
+
+
+def test_the_mistakes_on_the_page_are_those_that_are_told(tmp_path: Path) -> None:
+    (tmp_path / "menu.csv").touch()
+    (tmp_path / "case.yaml").write_text(FAULTY)
+    with pytest.raises(CaseError) as raised:
+        load_case(tmp_path)
+    page = (ROOT / "docs" / "write-a-case.md").read_text()
+    for line in str(raised.value).replace(f"{tmp_path}/", "").splitlines():
+        assert line in page
+
+
+def steps() -> list[dict[str, str]]:
+    (job,) = yaml.safe_load(WORKFLOW.read_text())["jobs"].values()
+    found: list[dict[str, str]] = job["steps"]
+    return found
+
+
+def test_the_workflow_is_complete() -> None:
+    workflow = yaml.safe_load(WORKFLOW.read_text())
+    assert workflow["permissions"] == {"contents": "read"}
+    scripts = "\n".join(step.get("run", "") for step in steps())
+    for needed in ("viva suite", "--fail-under", "--baseline", 'markdown >> "$GITHUB_STEP_SUMMARY"', "junit", "html"):
+        assert needed in scripts
+    uses = [step["uses"] for step in steps() if "uses" in step]
+    assert any(name.startswith("actions/cache/restore@") for name in uses)
+    assert any(name.startswith("actions/cache/save@") for name in uses)
+    assert any(name.startswith("actions/upload-artifact@") for name in uses)
+
+
+def test_the_commands_of_the_workflow_have_these_options() -> None:
+    seen = []
+    for step in steps():
+        script = step.get("run", "")
+        assert subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0
+        gate = re.search(r"gate=\((--.*?)\)", script)
+        script = script.replace('"${gate[@]}"', gate[1] if gate else "").replace("gate=()", "")
+        for words in commands(script):
+            if "viva" in words and words[0] in ("viva", "then"):
+                call = words[words.index("viva") :]
+                check_viva(call, WORKFLOW.name)
+                seen.append(" ".join(call[:2]))
+    assert seen == [
+        "viva doctor",
+        "viva sandbox",
+        "viva cases",
+        "viva suite",
+        "viva report",
+        "viva report",
+        "viva report",
+        "viva compare",
+    ]
+
+
+def test_the_options_of_the_pytest_plugin_in_the_pages_are_there() -> None:
+    assert [entry.value for entry in entry_points(group="pytest11") if entry.name == "viva"]
+    plugin = (ROOT / "harness" / "pytest_plugin.py").read_text()
+    for page in PAGES:
+        for option in re.findall(r"--viva-[a-z-]*[a-z]", page.read_text()):
+            assert f'"{option}"' in plugin, f"{page.name}: {option}"
