@@ -59,6 +59,7 @@ def command(journals: tuple[str, ...], kind: str | None, out: Path | None, thres
     if open_ and (kind != "html" or out == Path("-")):
         fail("viva report: --open goes with --format html and a file.")
     subject = joined(journals or [str(newest_journal())], threshold)
+    subject.check()
     if kind == "html" and out is None:
         out = subject.places[0][0] / PAGE
     write = _writer(kind)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.figures import Figures, summarize
-from records.journal import Damage, scan
+from records.journal import Damage, raw_lines, scan
 from records.run import RunRecord
 from records.stored import StoredRun, read_records, read_runs, split_reference
 
@@ -41,6 +41,15 @@ class Journals:
     """A run passes when its low bound reaches this."""
     damage: Damage = field(default_factory=Damage)
     """What the newest reading had to skip."""
+
+    def check(self) -> None:
+        """See that everything that is named is there, before anything is written.
+
+        Raises:
+            JournalError: a journal is not there, or not the run that is meant.
+        """
+        for folder, run in self.places:
+            next(iter(raw_lines(folder) if run is None else read_runs(folder, run)), None)
 
     def entries(self) -> Iterator[Entry]:
         """All runs that ended, journal by journal.

@@ -69,6 +69,7 @@ def write_run(
     reason: str = "It is what the point asks for.",
     statement: str = "The agent answers rightly.",
     quote: str | None = None,
+    evidence: Sequence[Evidence] | None = None,
     steps: Sequence[Step] = (),
     images: tuple[str, ...] = (),
     tags: tuple[str, ...] = (),
@@ -101,9 +102,12 @@ def write_run(
         return run
     stop = StopReason.TARGET_ERROR if outcome is Outcome.TARGET_ERROR else StopReason.FINISHED
     journal.append("transcript", run, 1, Transcript(stop=stop, stop_detail=error))
-    evidence = (Evidence(f"r{len(said)}", (quote or said[-1])[:2000]),) if said else ()
+    if evidence is None:
+        evidence = (Evidence(f"r{len(said)}", (quote or said[-1])[:2000]),) if said else ()
     verdicts = tuple(
-        Verdict(run, f"p{place}", Label.HIT if hit else Label.MISS, float(hit), reason, evidence, statement=statement)
+        Verdict(
+            run, f"p{place}", Label.HIT if hit else Label.MISS, float(hit), reason, tuple(evidence), statement=statement
+        )
         for place, hit in enumerate(hits)
     )
     score = sum(hits) / len(hits)

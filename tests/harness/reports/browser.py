@@ -1,0 +1,117 @@
+"""A real Chromium for the tests, driven over WebDriver's plain HTTP (https://www.w3.org/TR/webdriver2/)."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+# fmt: off
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-extensions", "--window-size=1280,900",
+)
+# fmt: on
+_OPEN = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def installed() -> bool:
+    """Whether this machine has Chromium and its driver."""
+    return bool(_binary() and shutil.which("chromedriver"))
+
+
+def _binary() -> str | None:
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+class Browser:
+    """One window. Use as a context manager."""
+
+    def __init__(self, profile: Path) -> None:
+        self._profile = profile
+
+    def __enter__(self) -> Browser:
+        self._driver = subprocess.Popen(
+            ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        try:
+            self._base = f"http://127.0.0.1:{self._port()}/session"
+            wanted = {
+                "goog:chromeOptions": {"binary": _binary(), "args": [*FLAGS, f"--user-data-dir={self._profile}"]},
+                "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+            }
+            self._base += "/" + self._call("", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
+        except BaseException:
+            self._driver.kill()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._call("", method="DELETE")
+        finally:
+            self._driver.terminate()
+            self._driver.wait(20)
+            if self._driver.stdout is not None:
+                self._driver.stdout.close()
+
+    def go(self, page: Path, fragment: str = "") -> None:
+        """Open a file and wait until it is loaded."""
+        self._call("/url", {"url": page.resolve().as_uri() + fragment})
+
+    def run(self, script: str) -> Any:
+        """What a script returns in the page."""
+        return self._call("/execute/sync", {"script": script, "args": []})
+
+    def type(self, selector: str, text: str) -> None:
+        """Type into a field, key by key."""
+        found = self._call("/element", {"using": "css selector", "value": selector})
+        self._call(f"/element/{next(iter(found.values()))}/value", {"text": text})
+
+    def click(self, selector: str) -> None:
+        """Click on what a reader would click on; fails where it cannot be seen."""
+        found = self._call("/element", {"using": "css selector", "value": selector})
+        self._call(f"/element/{next(iter(found.values()))}/click", {})
+
+    def scheme(self, name: str) -> None:
+        """Have the page take the reader to prefer `light` or `dark`."""
+        media = [{"name": "prefers-color-scheme", "value": name}]
+        self._call("/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": media}})
+
+    def width(self, pixels: int) -> None:
+        """Make the page so wide."""
+        size = {"width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": pixels < 600}
+        self._call("/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": size})
+
+    def complaints(self) -> list[str]:
+        """What the console said since the last call: errors of scripts, things the security policy stopped."""
+        return [entry["message"] for entry in self._call("/se/log", {"type": "browser"})]
+
+    def requests(self) -> list[str]:
+        """Addresses asked for since the last call, those of the page and of data in it aside."""
+        events = [json.loads(entry["message"])["message"] for entry in self._call("/se/log", {"type": "performance"})]
+        asked = [
+            event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"
+        ]
+        return [url for url in asked if not url.startswith(("file://", "data:"))]
+
+    def _port(self) -> str:
+        assert self._driver.stdout is not None
+        for line in self._driver.stdout:
+            if found := re.search(r"successfully on port (\d+)", line):
+                return found[1]
+        raise AssertionError("chromedriver did not start")
+
+    def _call(self, path: str, body: object = None, method: str = "POST") -> Any:
+        data = None if method == "DELETE" else json.dumps(body).encode()
+        request = urllib.request.Request(self._base + path, data, {"Content-Type": "application/json"}, method=method)
+        try:
+            with _OPEN.open(request, timeout=120) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(error.read().decode()[:2000]) from None

@@ -1,0 +1,48 @@
+"""What the tests of reports share."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.reports import console, csv_table, json_document, junit, markdown, page
+from harness.reports.journals import joined
+from tests.conftest import require
+
+from .browser import Browser, installed
+from .made import write_hostile
+
+WRITERS = {
+    "console": console.write,
+    "csv": csv_table.write,
+    "json": json_document.write,
+    "junit": junit.write,
+    "markdown": markdown.write,
+    "html": page.write,
+}
+
+
+def report(kind: str, *journals: Path | str, threshold: float = 1.0) -> str:
+    """A report as text that a UTF-8 file can hold."""
+    out = io.StringIO(newline="")
+    WRITERS[kind](joined([str(journal) for journal in journals], threshold), out)
+    text = out.getvalue()
+    text.encode("utf-8")
+    return text
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A journal with hostile text in all places."""
+    return write_hostile(tmp_path_factory.mktemp("hostile") / "journal")
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A real Chromium."""
+    require("chromium", installed(), "needs chromium and chromedriver (Debian: chromium-driver)")
+    with Browser(tmp_path_factory.mktemp("profile")) as window:
+        yield window

@@ -1,0 +1,237 @@
+"""The page in a real browser: complete, quick to open, harmless whatever an agent said, and quiet on the network."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from harness.reports import page
+from harness.reports.conversations import Blocks
+from harness.reports.images import Images
+from harness.reports.journals import joined
+from records.journal import Journal
+from records.run import Outcome
+from records.transcript import Step
+from records.verdict import Evidence
+
+from .browser import Browser
+from .conftest import report
+from .made import HOSTILE, png, write_run, write_suite
+
+# What the page itself is made of; an element beyond these was injected.
+KNOWN = {
+    "A", "ASIDE", "B", "BDI", "BODY", "BR", "BUTTON", "CIRCLE", "CODE", "DD", "DETAILS", "DIV", "DL", "DT",
+    "FIGCAPTION", "FIGURE", "FOOTER", "FORM", "H1", "H2", "H4", "HEAD", "HEADER", "HTML", "I", "IMG", "INPUT", "LABEL",
+    "LI", "LINE", "LINK", "MAIN", "MARK", "META", "NAV", "NOSCRIPT", "OL", "OPTION", "OUTPUT", "P", "POLYLINE", "RECT",
+    "SCRIPT", "SECTION", "SELECT", "SMALL", "SPAN", "STYLE", "SUMMARY", "SVG", "TABLE", "TBODY", "TD", "TEXT", "TH",
+    "THEAD", "TITLE", "TR", "WBR",
+}  # fmt: skip
+INSPECT = """
+const all = Array.from(document.querySelectorAll("*"));
+return {
+  tags: Array.from(new Set(all.map((node) => node.tagName.toUpperCase()))),
+  scripts: all.filter((n) => n.tagName === "SCRIPT" && n.type !== "application/json").length,
+  handlers: all.flatMap((n) => Array.from(n.attributes)).filter((a) => a.name.startsWith("on")).length,
+  links: all.filter((n) => n.hasAttribute("href")).map((n) => n.getAttribute("href")),
+  sources: all.filter((n) => n.hasAttribute("src")).map((n) => n.getAttribute("src").slice(0, 22)),
+  text: document.body.innerText,
+};
+"""
+
+
+def write_page(journal: Path, **limits: object) -> Path:
+    target = journal / "report.html"
+    with target.open("w", encoding="utf-8", newline="") as file:
+        page.write(joined([str(journal)]), file, **limits)  # type: ignore[arg-type]
+    return target
+
+
+def check_harmless(browser: Browser) -> str:
+    found = browser.run(INSPECT)
+    assert set(found["tags"]) <= KNOWN
+    assert found["scripts"] == 1
+    assert found["handlers"] == 0
+    assert all(re.fullmatch(r"#[a-z0-9-]*|data:,", link) for link in found["links"])
+    assert all(source == "data:image/png;base64," for source in found["sources"])
+    text: str = found["text"]
+    return text
+
+
+def test_nothing_that_is_said_becomes_markup_or_script_and_nothing_is_loaded(hostile: Path, browser: Browser) -> None:
+    target = write_page(hostile)
+    browser.complaints(), browser.requests()
+    browser.go(target)
+    check_harmless(browser)
+    seen = []
+    for number in range(len(HOSTILE) + 2):
+        browser.go(target, f"#run-{number}")
+        seen.append(check_harmless(browser))
+        assert browser.run("return document.querySelectorAll('#run .round').length") >= 1
+    assert "<script>alert(1)</script>" in seen[0]
+    assert "\\u202e" in "".join(seen)
+    assert browser.complaints() == []
+    assert browser.requests() == []
+
+
+def test_a_line_of_five_megabytes_is_cut_and_its_length_told(hostile: Path, browser: Browser) -> None:
+    target = write_page(hostile)
+    assert target.stat().st_size < 2_000_000
+    browser.go(target, f"#run-{len(HOSTILE)}")
+    assert "more characters" in check_harmless(browser)
+    assert browser.run("return document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_a_page_of_a_thousand_runs_holds_every_row_and_stays_small(tmp_path: Path, browser: Browser) -> None:
+    journal = write_suite(tmp_path / "journal", 125, agents=2, trials=4, rounds=10)
+    target = write_page(journal)
+    assert target.stat().st_size < 6_000_000
+    browser.complaints()
+    browser.go(target)
+    assert browser.run("return document.querySelectorAll('#rows tr').length") == 1000
+    assert browser.run("return document.querySelectorAll('#rows tr:not([hidden])').length") == page.ROWS_SHOWN
+    browser.click("#more")
+    assert browser.run("return document.querySelectorAll('#rows tr:not([hidden])').length") == 2 * page.ROWS_SHOWN
+    assert browser.complaints() == []
+
+
+def test_conversations_beyond_the_limit_are_left_out_and_counted_while_all_rows_stay(
+    tmp_path: Path, browser: Browser
+) -> None:
+    journal = write_suite(tmp_path / "journal", 50, rounds=10)
+    blocks = Blocks(limit=40_000)
+    target = write_page(journal, blocks=blocks)
+    assert target.stat().st_size < 200_000
+    assert 0 < blocks.left_out < 50
+    browser.go(target)
+    assert browser.run("return document.querySelectorAll('#rows tr').length") == 50
+    assert f"{blocks.left_out} conversations are left out" in browser.run("return document.body.innerText")
+    without = browser.run("return Array.from({length: 50}, (_, n) => n).find((n) => !document.getElementById('c' + n))")
+    browser.go(target, f"#run-{without}")
+    assert "not on the page" in browser.run("return document.getElementById('run').innerText")
+
+
+def test_rows_are_filtered_by_outcome_agent_case_and_words_said(tmp_path: Path, browser: Browser) -> None:
+    with Journal(tmp_path) as journal:
+        write_run(journal, "task 1", "a.py:A", said=["the capital is Paris"])
+        write_run(journal, "task 1", "a.py:B", said=["I do not know"], hits=(False,))
+        write_run(journal, "task 10", "a.py:A", said=["so much"], outcome=Outcome.JUDGE_ERROR)
+    browser.go(write_page(tmp_path))
+
+    def shown(field: str, value: str, event: str) -> int:
+        script = (
+            f"const f = document.getElementById('{field}'); f.value = {json.dumps(value)};"
+            f"f.dispatchEvent(new Event('{event}'));"
+        )
+        browser.run(script)
+        number: int = browser.run(
+            "return new Promise((done) => setTimeout("
+            "() => done(document.querySelectorAll('#rows tr:not([hidden])').length), 300))"
+        )
+        browser.run(
+            f"const f = document.getElementById('{field}'); f.value = ''; f.dispatchEvent(new Event('{event}'))"
+        )
+        return number
+
+    assert shown("by-outcome", "s:failed", "change") == 1
+    assert shown("by-outcome", "o:judge_error", "change") == 1
+    assert shown("by-agent", "0", "change") == 2
+    assert shown("by-case", "task 1", "input") == 2, "a whole name means that case and no longer one"
+    assert shown("by-case", "task", "input") == 3
+    assert shown("by-text", "capital is paris", "input") == 1
+    assert shown("by-text", "no such words", "input") == 0
+
+
+def test_quotes_are_marked_where_they_stand_and_verdicts_stand_beside_them(tmp_path: Path, browser: Browser) -> None:
+    step = Step("s7", tool="search", tool_input={"q": "rain"}, result="It rains in Rome.")
+    with Journal(tmp_path) as journal:
+        write_run(journal, said=["First.", "The answer   is\nforty-two, he said."], quote="the answer", steps=(step,))
+        write_run(journal, trial=2, said=["First.", "The answer   is\nforty-two."], quote="The answer is forty-two")
+    target = write_page(tmp_path)
+    browser.go(target)
+    browser.click("#rows tr:nth-child(2) a")
+    assert browser.run("return document.querySelector('#round-2 mark').textContent") == "The answer   is\nforty-two"
+    assert browser.run("return document.querySelector('#round-2 .margin').innerText").startswith("hit")
+    assert browser.run("return document.querySelectorAll('#round-1 mark, #round-1 .margin > div').length") == 0
+    browser.click("button.quote")
+    assert browser.run("return document.querySelector('#round-2 mark').classList.contains('lit')")
+    browser.run("history.back()")
+    browser.run("return new Promise((done) => setTimeout(done, 200))")
+    assert browser.run("return document.getElementById('run').hidden")
+
+
+def test_a_step_that_is_quoted_is_open_and_its_image_is_shown(tmp_path: Path, browser: Browser) -> None:
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "shot.png").write_bytes(png())
+    quoted = Step("s7", tool="search", result="It rains in Rome.", images=("images/shot.png",))
+    other = Step("s8", tool="think", result="Nothing.")
+    with Journal(tmp_path) as journal:
+        write_run(journal, steps=(quoted, other), evidence=(Evidence("s7", "rains in Rome"),))
+    browser.go(write_page(tmp_path), "#run-0")
+    assert browser.run("return Array.from(document.querySelectorAll('details.step'), (d) => d.open)") == [True, False]
+    assert browser.run("return document.querySelector('details.step mark').textContent") == "rains in Rome"
+    assert browser.run("return document.querySelector('details.step img').naturalWidth") == 2
+
+
+def test_both_colour_schemes_give_text_that_can_be_read(tmp_path: Path, browser: Browser) -> None:
+    browser.go(write_page(write_suite(tmp_path / "journal", 3, agents=2, trials=2)))
+    lightness = "return getComputedStyle(document.body).{}.match(/[0-9.]+/g).slice(0, 3).reduce((a, b) => a + +b, 0)"
+    for scheme in ("light", "dark"):
+        browser.scheme(scheme)
+        ink, paper = browser.run(lightness.format("color")), browser.run(lightness.format("backgroundColor"))
+        assert (paper > 600 and ink < 150) if scheme == "light" else (paper < 150 and ink > 600)
+
+
+def test_the_page_fits_a_phone(tmp_path: Path, browser: Browser) -> None:
+    target = write_page(write_suite(tmp_path / "journal", 6, agents=3, trials=4))
+    browser.width(390)
+    try:
+        for fragment in ("", "#run-1"):
+            browser.go(target, fragment)
+            assert browser.run("return document.documentElement.scrollWidth <= window.innerWidth")
+    finally:
+        browser.width(1280)
+
+
+def test_every_control_has_a_name_and_every_table_its_headings(tmp_path: Path, browser: Browser) -> None:
+    browser.go(write_page(write_suite(tmp_path / "journal", 3, agents=2, trials=2)))
+    nameless = """
+    const plain = Array.from(document.querySelectorAll("input, select, button, a, svg[role=img], [role=region]"));
+    return plain.filter((n) => !(n.ariaLabel || n.textContent.trim() || (n.labels && n.labels.length))).length;
+    """
+    assert browser.run(nameless) == 0
+    assert browser.run("return document.querySelectorAll('table:not(:has(thead th[scope=col]))').length") == 0
+    assert browser.run("return document.querySelectorAll('h1').length") == 1
+
+
+def test_the_policy_names_the_only_script_and_forbids_all_else(tmp_path: Path) -> None:
+    text = report("html", write_suite(tmp_path / "journal", 2))
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)
+    assert policy is not None
+    assert policy[1].startswith("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-")
+    assert "unsafe-inline" not in policy[1].partition("script-src")[2]
+    assert not re.search(r"(?:src|href)=[\"']?(?:https?:)?//", text)
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret.png", "/etc/hostname", "images/../../secret.png", "http://example.org/i.png"]
+)
+def test_no_image_from_outside_the_journal_is_shown(tmp_path: Path, name: str) -> None:
+    (tmp_path / "secret.png").write_bytes(png())
+    (tmp_path / "journal" / "images").mkdir(parents=True)
+    assert Images().uri(tmp_path / "journal", name) is None
+
+
+def test_an_image_is_known_by_its_bytes_and_kept_within_the_limit(tmp_path: Path) -> None:
+    (tmp_path / "page.png").write_bytes(b"<svg onload=alert(1)>")
+    (tmp_path / "real.txt").write_bytes(png())
+    (tmp_path / "link.png").symlink_to("/etc/hostname")
+    images = Images(limit=len(png()))
+    assert images.uri(tmp_path, "page.png") is None
+    assert images.uri(tmp_path, "link.png") is None
+    assert images.uri(tmp_path, "data:image/svg+xml;base64,PHN2Zz4=") is None
+    assert (images.uri(tmp_path, "real.txt") or "").startswith("data:image/png;base64,")
+    assert images.uri(tmp_path, "real.txt") is None
+    assert images.left_out == 1

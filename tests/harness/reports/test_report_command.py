@@ -1,0 +1,106 @@
+"""`viva report` as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from records.journal import Journal
+from tests.harness.suites import viva
+
+from .made import write_run, write_suite
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    return write_suite(tmp_path / "journal", 4, agents=2, trials=2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "start"),
+    [("csv", "case_file,"), ("json", '{"threshold"'), ("junit", "<?xml"), ("markdown", "## Score")],
+)
+def test_text_formats_go_to_standard_output(suite: Path, kind: str, start: str) -> None:
+    done = viva("report", suite, "--format", kind, cwd=suite)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(start)
+
+
+def test_the_ending_of_out_says_the_format_and_the_file_appears_whole(suite: Path) -> None:
+    for name in ("r.csv", "r.json", "r.xml", "r.md", "r.html"):
+        assert viva("report", suite, "--out", name, cwd=suite).returncode == 0
+    ElementTree.parse(suite / "r.xml")
+    assert len(json.loads((suite / "r.json").read_text())["runs"]) == 16
+    assert (suite / "r.html").read_text().rstrip().endswith("</html>")
+    assert not list(suite.glob(".*.part"))
+
+
+def test_the_page_lies_beside_the_journal_unless_told_otherwise(suite: Path) -> None:
+    done = viva("report", suite, "--format", "html", cwd=suite)
+    assert done.returncode == 0
+    assert str(suite / "report.html") in done.stderr
+    assert (suite / "report.html").is_file()
+
+
+def test_one_run_is_printed_in_full_and_several_as_figures(suite: Path) -> None:
+    with Journal(suite.parent / "one") as journal:
+        run = write_run(journal, statement="It asks back.")
+    assert "It asks back." in viva("report", suite.parent / "one", cwd=suite).stdout
+    assert "It asks back." in viva("report", f"{suite.parent / 'one'}#{run}", cwd=suite).stdout
+    several = viva("report", suite, cwd=suite).stdout
+    assert "Agent1" in several
+    assert "Agent2" in several
+
+
+def test_several_journals_are_joined_and_one_named_twice_counts_once(suite: Path) -> None:
+    other = write_suite(suite.parent / "other", 2)
+    done = viva("report", suite, other, suite, "--format", "json", cwd=suite)
+    assert len(json.loads(done.stdout)["runs"]) == 16 + 2
+
+
+def test_the_threshold_decides_what_passes(suite: Path) -> None:
+    figures = [
+        json.loads(viva("report", suite, "--format", "json", "--threshold", value, cwd=suite).stdout)["figures"]
+        for value in ("0", "1")
+    ]
+    assert figures[0]["suite"]["passes"] == figures[0]["suite"]["runs"] > figures[1]["suite"].get("passes", 0)
+
+
+def test_torn_lines_are_told(suite: Path) -> None:
+    with (suite / "journal.jsonl").open("ab") as file:
+        file.write(b'\n{"v":1,"event":"run","run":"x","attempt":1,"data":{"id\n')
+    assert "1 unreadable lines" in viva("report", suite, cwd=suite).stdout
+    assert json.loads(viva("report", suite, "--format", "json", cwd=suite).stdout)["torn_lines"] == 1
+
+
+def check_mistake(done: subprocess.CompletedProcess[str], words: str) -> None:
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_mistakes_are_told_plainly(suite: Path) -> None:
+    check_mistake(viva("report", "nowhere", cwd=suite), "is not a journal")
+    check_mistake(viva("report", "nowhere", "--format", "html", cwd=suite), "is not a journal")
+    check_mistake(viva("report", f"{suite}#no-such-run", cwd=suite), "no run")
+    check_mistake(viva("report", suite, "--out", "no/such/folder/r.csv", cwd=suite), "cannot write")
+    check_mistake(viva("report", suite, "--format", "csv", "--open", cwd=suite), "--open goes with")
+    check_mistake(viva("report", cwd=suite), "no journal under runs/")
+
+
+def test_a_journal_without_a_finished_run_is_reported_in_every_format(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal") as journal:
+        write_run(journal, ended=False)
+    for kind in ("console", "csv", "json", "junit", "markdown", "html"):
+        done = viva("report", "journal", "--format", kind, "--out", "-", cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, ""), kind
+
+
+def test_hostile_text_is_harmless_on_a_terminal(hostile: Path) -> None:
+    done = viva("report", hostile, cwd=hostile)
+    assert done.returncode == 0
+    assert not set(done.stdout) & set("\x1b\x07\x00\x7f\u202e\u2066")
