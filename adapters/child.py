@@ -197,7 +197,8 @@ def _setup_words(where: Place, facts: dict[str, Any]) -> str:
     from adapters.load import missing_class
 
     if "missing" in facts:
-        return missing_class(str(where), where.place, where.name, [str(name) for name in facts["classes"]])
+        classes = [str(name) for name in facts["classes"]]
+        return missing_class(str(where), where.place, where.name, classes, where.suffix)
     if "broken" in facts:
         line = f":{facts['line']}" if facts.get("line") else ""
         kind = str(facts["broken"])

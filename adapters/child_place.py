@@ -23,6 +23,8 @@ class Place:
     """An interpreter."""
     memory_mb: int | None = None
     """Address space of each of the agent's processes at most, in MiB."""
+    suffix: str = ""
+    """What follows the class in the SPEC."""
 
     def __str__(self) -> str:
         return f"{self.place}:{self.name}" if self.name else self.place
@@ -35,7 +37,11 @@ def split(spec: str) -> Place | None:
         SetupError: there is no interpreter.
     """
     match = _SPEC.fullmatch(spec)
-    return None if match is None else Place(match["place"], match["name"], find_python(match["python"]))
+    return (
+        None
+        if match is None
+        else Place(match["place"], match["name"], find_python(match["python"]), suffix=f"@{match['python']}")
+    )
 
 
 def find_python(path: str) -> str:

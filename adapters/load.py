@@ -155,13 +155,21 @@ def _classes(module: ModuleType) -> list[str]:
     ]
 
 
-def missing_class(spec: str, place: str, name: str, classes: list[str]) -> str:
-    """What to say when the module at `place` has no `name`, but has these classes of agents."""
+def missing_class(spec: str, place: str, name: str, classes: list[str], suffix: str = "") -> str:
+    """What to say when the module at `place` has no `name`, but has these classes of agents.
+
+    Args:
+        spec: As the user gave it.
+        place: The part before the class.
+        name: The class that is not there.
+        classes: Those that are.
+        suffix: The part behind the class.
+    """
     if not name:
         first = classes[0] if classes else "Class"
-        return f"{spec!r} does not say which class; write {place}:{first}."
+        return f"{spec!r} does not say which class; write {place}:{first}{suffix}."
     near = difflib.get_close_matches(name, classes, 1, 0.4) or classes[:1]
-    hint = f" Did you mean {place}:{near[0]}?" if near else " It has no class with get_reply_from_agent."
+    hint = f" Did you mean {place}:{near[0]}{suffix}?" if near else " It has no class with get_reply_from_agent."
     return f"{place} has no {name!r}.{hint}"
 
 

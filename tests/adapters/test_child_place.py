@@ -31,7 +31,7 @@ INSIDE = sorted((Path(adapters.__file__).parent / "inside").glob("*.py"))
     ],
 )
 def test_the_part_behind_the_class_is_the_interpreter(spec: str, place: str) -> None:
-    assert split(spec.format(python=sys.executable)) == Place(place, "C", sys.executable)
+    assert split(spec.format(python=sys.executable)) == Place(place, "C", sys.executable, suffix=f"@{sys.executable}")
 
 
 @pytest.mark.parametrize("spec", ["a.py:C", "/home/me@work/a.py:C", "pack.module:C", "a.py", "a.py:C@", "a.py@x"])
@@ -46,7 +46,9 @@ def test_an_interpreter_is_found_by_environment_path_or_name(tmp_path: Path, mon
     # The link is kept as it is: an interpreter knows its environment by the path it is called by.
     assert find_python(str(environment)) == str(environment / "bin" / "python")
     assert find_python(str(environment / "bin" / "python")) == str(environment / "bin" / "python")
-    assert split(f"a.py:C@{environment}") == Place("a.py", "C", str(environment / "bin" / "python"))
+    assert split(f"a.py:C@{environment}") == Place(
+        "a.py", "C", str(environment / "bin" / "python"), suffix=f"@{environment}"
+    )
     monkeypatch.setenv("PATH", str(environment / "bin"))
     assert find_python("python") == str(environment / "bin" / "python")
     monkeypatch.chdir(tmp_path)
@@ -67,6 +69,8 @@ def test_a_missing_interpreter_is_the_users_mistake_and_says_what_to_do(tmp_path
         load_agent(f"{file}:Sync@{file}")
     with pytest.raises(SetupError, match=r"there is no agent file .*/b\.py\. Did you mean .*/a\.py\?"):
         load_agent(f"{tmp_path}/b.py:Sync@{sys.executable}")
+    with pytest.raises(SetupError, match=rf"Did you mean [^:]*/a\.py:Sync@{sys.executable}\?"):
+        load_agent(f"{file}:Sinc@{sys.executable}")
     with pytest.raises(SetupError, match=r"^'[^:]*a\.py' does not say which class; write [^:]*a\.py:\w+\.$"):
         load_agent(str(file), isolate=True)
 
