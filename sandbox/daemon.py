@@ -76,7 +76,7 @@ class Daemon:
         if reason := await self._off_loop(why_unreachable, self.where):
             raise SandboxUnavailable(reason + ".", START_REMEDY)
         try:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(3):
                 await self.run(lambda api: api.ping())
         except Exception as error:
             self._api = None

@@ -141,7 +141,7 @@ async def test_docker_host_over_tcp_works_without_shared_files(
     assert (tmp_path / "answer").read_text() == "42"
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.soak)])
 async def test_a_daemon_that_dies_is_waited_for_and_the_checks_go_on(second: SecondDaemon, how: signal.Signals) -> None:
     sandbox = DockerSandbox(Daemon(second.where, patience=60), image=second.image)
     try:

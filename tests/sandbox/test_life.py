@@ -231,3 +231,35 @@ async def test_no_container_serves_two_runs(daemon: Daemon) -> None:
         assert len(seen) == 4
     finally:
         await sandbox.close()
+
+
+def start_run(out: Path) -> subprocess.Popen[bytes]:
+    words = ["run", "mean_of_a_column", "--sandbox", "docker", "--quiet", "--out", str(out)]
+    command = [sys.executable, "-m", "harness.cli", *words]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+async def kill_runs(daemon: Daemon, folder: Path) -> None:
+    """Twenty `viva run`s at once, each killed at a random moment of its life."""
+    runs = [start_run(folder / uuid.uuid4().hex) for _ in range(20)]
+    began = time.monotonic()
+    for moment, run in sorted(((random.uniform(0.5, 12), run) for run in runs), key=lambda pair: pair[0]):
+        await asyncio.sleep(max(0.0, began + moment - time.monotonic()))
+        run.kill()
+    for run in runs:
+        run.wait()
+    await gone_within(daemon, {run.pid for run in runs}, 60)
+
+
+@pytest.mark.usefixtures("foreign")
+async def test_twenty_runs_of_viva_killed_at_random_moments_leave_nothing_running(
+    daemon: Daemon, tmp_path: Path
+) -> None:
+    await kill_runs(daemon, tmp_path)
+
+
+@pytest.mark.soak
+@pytest.mark.usefixtures("foreign")
+async def test_twenty_runs_of_viva_killed_twenty_times_over(daemon: Daemon, tmp_path: Path) -> None:
+    for _ in range(20):
+        await kill_runs(daemon, tmp_path)
