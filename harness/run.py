@@ -84,7 +84,7 @@ async def examine(run: Run, on_round: RoundListener | None = None) -> RunRecord:
             on_round(round_)
 
     transcript, agent_folder = await hold(run, workspace, keep)
-    if agent_folder is not None and agent_folder != workspace.resolve():
+    if agent_folder is not None and agent_folder != workspace:
         setting = replace(setting, workspace=os.path.abspath(agent_folder))
         run.append("setting", setting)
     run.append("transcript", replace(transcript, rounds=()))

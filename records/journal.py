@@ -76,7 +76,8 @@ class Journal:
         Raises:
             JournalError: the folder cannot be written.
         """
-        self.folder = folder
+        # Absolute: an agent may change the working directory while its journal is written.
+        self.folder = folder = folder.absolute()
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._fd = os.open(folder / FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)

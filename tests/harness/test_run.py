@@ -24,8 +24,14 @@ LEAVES_A_TRACE = """
 """
 
 
-def test_the_journal_holds_setting_rounds_transcript_insight_and_run_in_this_order(desk: Desk) -> None:
-    # A relative --out: the agent's folder is the same one under another name, and no reason for a second setting.
+@pytest.mark.parametrize("through_a_link", [False, True])
+def test_the_journal_holds_setting_rounds_transcript_insight_and_run_in_this_order(
+    desk: Desk, through_a_link: bool
+) -> None:
+    # A relative --out, or a link: the agent's folder under another name is no reason for a second setting.
+    if through_a_link:
+        (desk.folder / "real").mkdir()
+        (desk.folder / "journal").symlink_to("real")
     record = desk.run("same_number_in_two_files")
     assert desk.kinds() == ["setting", "round", "round", "round", "transcript", "insight", "run"]
     events = list(scan(desk.folder / "journal"))
