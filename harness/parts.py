@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -270,7 +271,7 @@ def _check_pre_command(case: Case, options: Options) -> None:
 
 
 def _missing_dependencies(case: Case, agent: Agent) -> list[str]:
-    """The case's dependencies that an agent in Viva's own environment would not find there."""
+    """The case's dependencies that an agent would not find in the environment that Viva starts it in."""
     if agent.spec.startswith(("http://", "https://", "example:")) or not case.dependencies:
         return []
     from packaging.requirements import Requirement
@@ -280,16 +281,21 @@ def _missing_dependencies(case: Case, agent: Agent) -> list[str]:
         requirement = Requirement(text)
         if requirement.marker is not None and not requirement.marker.evaluate():
             continue
-        try:
-            version = metadata.version(requirement.name)
-        except metadata.PackageNotFoundError:
+        version = _version_of(requirement.name, agent)
+        if version is None:
             missing.append(text)
-            continue
-        if requirement.specifier and not requirement.specifier.contains(version, prereleases=True):
+        elif requirement.specifier and not requirement.specifier.contains(version, prereleases=True):
             missing.append(f"{text} (here: {version})")
     if not missing:
         return []
-    return [f"{case.name} says that the agent needs {', '.join(missing)}, which is not in Viva's environment"]
+    whose = "Viva's environment" if agent.search_path is None else "the agent's environment"
+    return [f"{case.name} says that the agent needs {', '.join(missing)}, which is not in {whose}"]
+
+
+def _version_of(package: str, agent: Agent) -> str | None:
+    path = sys.path if agent.search_path is None else list(agent.search_path)
+    found = next(iter(metadata.distributions(name=package, path=path)), None)
+    return None if found is None else found.version
 
 
 @cache
