@@ -13,7 +13,15 @@ from rich.rule import Rule
 from rich.text import Text
 
 from adapters.errors import SetupError
-from harness.commands.options import fail, judge_options, new_journal_folder, newest_journal, run_async, told_plainly
+from harness.commands.options import (
+    fail,
+    judge_options,
+    new_journal_folder,
+    newest_journal,
+    run_async,
+    stdout_kept_apart,
+    told_plainly,
+)
 from harness.console import print_end, print_round, run_report, score_line
 from harness.outcome import exit_code
 from harness.parts import Options
@@ -122,7 +130,8 @@ def _ask_again(source: Path, run: str | None, options: Options, out: Path | None
 
     folder = new_journal_folder(out, f"{source.resolve().name}-against")
     try:
-        run_async(ask_again(source, run, options, folder, Console(stderr=True), show=not as_json))
+        with stdout_kept_apart():
+            run_async(ask_again(source, run, options, folder, Console(stderr=True), show=not as_json))
     except KeyboardInterrupt:
         fail(f"viva: stopped. What is done is in {folder}", 130)
     records = list(read_records(folder))

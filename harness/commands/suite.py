@@ -12,7 +12,15 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from harness.commands.options import fail, judge_options, new_journal_folder, output_options, run_async, told_plainly
+from harness.commands.options import (
+    fail,
+    judge_options,
+    new_journal_folder,
+    output_options,
+    run_async,
+    stdout_kept_apart,
+    told_plainly,
+)
 from harness.figures import Figures, summarize
 from harness.outcome import EXIT_NOT_SCORED
 from harness.parts import Options
@@ -113,7 +121,8 @@ def command(paths: tuple[str, ...], agents: tuple[str, ...], **said: Any) -> Non
     request = _resumed(resume, said) if resume is not None else _new(paths, agents, said)
     console = Console(stderr=True)
     try:
-        result = run_async(run_suite(request, console, show=not (said["as_json"] or said["quiet"])))
+        with stdout_kept_apart():
+            result = run_async(run_suite(request, console, show=not (said["as_json"] or said["quiet"])))
     except KeyboardInterrupt:
         fail(f"viva: stopped. What is done is kept: viva suite --resume {request.folder}", 130)
     figures = summarize(read_records(result.folder), said["threshold"])

@@ -200,6 +200,11 @@ def test_what_agents_print_does_not_get_into_the_one_json_object(desk: Desk) -> 
     assert said["run"]["outcome"] == "scored"
     assert "from the agent" in done.stderr
     assert desk.viva(*arguments, "--quiet", expect=0).stdout == "exam scored 1/1 = 1.00\n"
+    for several in (
+        ("suite", "exam", "--agent", agent, "--sandbox", "process", "--out", "suite"),
+        ("replay", "journal", "--against", agent, "--sandbox", "process", "--out", "against"),
+    ):
+        assert json.loads(desk.viva(*several, "--json", expect=0).stdout)["journal"] == several[-1]
 
 
 def test_an_agent_that_changes_the_working_directory_takes_nothing_with_it(desk: Desk) -> None:
