@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,12 +10,12 @@ from typing import Any
 from harness.console import usage_lines
 from harness.reports.images import Images
 from harness.reports.quotes import Segment, segments
+from harness.reports.verdict_views import insight_view, quotes_of, verdict_view
 from judge.view import to_text
 from records.codec import to_plain
 from records.stored import StoredRun
 from records.text import one_line, printable
 from records.transcript import Round, Step
-from records.verdict import Insight, Verdict
 
 TEXT_LIMIT = 20_000
 """Characters of one text."""
@@ -28,7 +27,6 @@ MOST_STEPS = 200
 """Of one round."""
 MOST_VERDICTS = 300
 MOST_ARGUMENTS = 20
-TONES = {"hit": "good", "correct": "good", "optimal": "good", "yes": "good", "miss": "bad", "unsure": "open"}
 STEP_TEXTS = ("observation", "thought", "plan", "tool_input", "result", "error")
 
 # A block stands inside <script>, where only `</script` and `<!--` mean something; with none of these characters
@@ -72,24 +70,18 @@ def conversation(stored: StoredRun, attempt: int, images: Images) -> dict[str, A
     record, transcript = stored.record, stored.transcript
     insights = record.insights if record is not None else stored.insights
     verdicts = [verdict for insight in insights for verdict in insight.verdicts][:MOST_VERDICTS]
-    quotes = [
-        (number, evidence.where, printable(words, 2000))
-        for number, verdict in enumerate(verdicts)
-        for evidence in verdict.evidence
-        for words in _forms(evidence.quote)
-    ]
     pictures: list[str] = []
-    draft = _Draft(stored, quotes, images, pictures)
+    draft = _Draft(stored, quotes_of(verdicts), images, pictures)
     notes = [one_line(note, 500) for note in transcript.notes]
     if stored.attempt != attempt:
-        notes.append(f"The verdicts are of attempt {attempt}; the conversation is of attempt {stored.attempt}.")
+        notes.append(f"The score is of attempt {attempt}; attempt {stored.attempt}, which is shown here, did not end.")
     return {
         "id": one_line(stored.id, 200),
         "facts": list(_facts(stored)),
         "error": printable(record.error, TEXT_LIMIT) if record is not None and record.error else None,
-        "insights": [_insight(insight) for insight in insights],
+        "insights": [insight_view(insight) for insight in insights],
         "rounds": _within(draft.rounds()),
-        "verdicts": [_verdict(verdict, draft.found.get(i, [])) for i, verdict in enumerate(verdicts)],
+        "verdicts": [verdict_view(verdict, draft.places) for verdict in verdicts],
         "images": pictures,
         "system": printable(transcript.system, TEXT_LIMIT) if transcript.system else None,
         "final": draft.pictures(transcript.images),
@@ -104,11 +96,11 @@ class _Draft:
     """Cuts one conversation into what the page shows, and notes where each verdict's quotes were found."""
 
     stored: StoredRun
-    quotes: Sequence[tuple[int, str, str]]
+    quotes: Mapping[str, Sequence[tuple[int, str]]]
     images: Images
     uris: list[str]
-    found: dict[int, list[int]] = field(default_factory=dict)
-    """Verdict to rounds."""
+    places: dict[str, int] = field(default_factory=dict)
+    """Id of a round or step to the number of the round; the first of several."""
     _seen: dict[str, int] = field(default_factory=dict)
 
     def rounds(self) -> Iterator[tuple[bool, dict[str, Any]]]:
@@ -117,11 +109,11 @@ class _Draft:
             yield self._round(round_)
 
     def _round(self, round_: Round) -> tuple[bool, dict[str, Any]]:
-        ids = {round_.id, *(step.id for step in round_.steps)}
-        mine = [(number, quote) for number, where, quote in self.quotes if where in ids]
-        for number in dict.fromkeys(number for number, _ in mine):
-            self.found.setdefault(number, []).append(round_.number)
-        own = [(number, quote) for number, where, quote in self.quotes if where == round_.id]
+        ids = [round_.id, *(step.id for step in round_.steps)]
+        for place in ids:
+            self.places.setdefault(place, round_.number)
+        notes = sorted({number for place in set(ids) for number, _ in self.quotes.get(place, ())})
+        own = self.quotes.get(round_.id, ())
         used = round_.usage.input_tokens + round_.usage.output_tokens
         shown: dict[str, Any] = {
             "n": round_.number,
@@ -131,17 +123,17 @@ class _Draft:
             "more": max(0, len(round_.steps) - MOST_STEPS),
             "error": printable(round_.error, 4000) if round_.error else None,
             "images": self.pictures(round_.images),
-            "facts": f"{round_.agent_seconds:.1f} s" + (f", {used:,} tokens" if used else ""),
-            "notes": list(dict.fromkeys(number for number, _ in mine)),
+            "facts": ", ".join(_round_facts(round_.agent_seconds, used)),
+            "notes": notes,
         }
-        return bool(mine), shown
+        return bool(notes), shown
 
     def _step(self, step: Step) -> dict[str, Any]:
         texts = []
         for name in STEP_TEXTS:
             value = getattr(step, name)
             if value is not None:
-                quotes = [(number, quote) for number, where, quote in self.quotes if where == step.id]
+                quotes = self.quotes.get(step.id, ())
                 texts += [[title, self._text(words, quotes)] for title, words in _named(name, value)]
         facts = [step.agent, step.model, None if step.seconds is None else f"{step.seconds:.2f} s"]
         return {
@@ -170,6 +162,13 @@ class _Draft:
         return shown
 
 
+def _round_facts(seconds: float, tokens: int) -> Iterator[str]:
+    if seconds >= 0.05:
+        yield f"{seconds:.1f} s"
+    if tokens:
+        yield f"{tokens:,} tokens"
+
+
 def _named(name: str, value: Any) -> Iterator[tuple[str, str]]:
     """Title and words; a tool's arguments one by one, so that code among them keeps its lines."""
     if isinstance(value, Mapping) and 0 < len(value) <= MOST_ARGUMENTS:
@@ -192,50 +191,6 @@ def _within(rounds: Iterator[tuple[bool, dict[str, Any]]]) -> list[dict[str, Any
             size += length
             kept.append(shown)
     return kept
-
-
-def _verdict(verdict: Verdict, rounds: list[int]) -> dict[str, Any]:
-    return {
-        "label": one_line(verdict.label, 30),
-        "tone": _tone(verdict),
-        "weight": f"{verdict.weight:g}",
-        "statement": printable(verdict.statement or verdict.criterion, 2000),
-        "reason": printable(verdict.reason, 4000),
-        "by": one_line(verdict.by, 80),
-        "votes": [f"{one_line(judge, 60)}: {one_line(label, 20)}" for judge, label in verdict.votes.items()],
-        "flags": [one_line(flag, 60) for flag in verdict.flags],
-        "quotes": [[_place(e.where), printable(e.quote, 2000)] for e in verdict.evidence[:20]],
-        "rounds": rounds,
-    }
-
-
-def _place(where: str) -> str:
-    return f"round {where[1:]}" if re.fullmatch(r"r\d{1,9}", where) else f"step {one_line(where, 60)}"
-
-
-def _tone(verdict: Verdict) -> str:
-    if verdict.label == "error":
-        return "apart"
-    if verdict.score is None:
-        return TONES.get(verdict.label, "open")
-    return "good" if verdict.score >= 1 else "bad" if verdict.score <= 0 else "open"
-
-
-def _forms(quote: str) -> set[str]:
-    """A quote, and how it reads where it is of a tool's arguments: judges see those as JSON."""
-    return {quote, quote.replace("\\n", "\n").replace('\\"', '"')}
-
-
-def _insight(insight: Insight) -> dict[str, Any]:
-    return {
-        "evaluator": one_line(insight.evaluator, 80).replace("_", " ").capitalize(),
-        "label": one_line(insight.label, 40),
-        "score": None if insight.score is None else f"{insight.score:.2f}",
-        "scores": [f"{one_line(name, 60)} {value:.2f}" for name, value in insight.scores.items()],
-        "summary": printable(insight.summary, 4000),
-        "notes": [printable(note, 1000) for note in insight.notes],
-        "count": len(insight.verdicts),
-    }
 
 
 def _facts(stored: StoredRun) -> Iterator[tuple[str, str]]:

@@ -68,11 +68,11 @@ def marks(standings: Sequence[Standing]) -> Markup:
 def score_against_cost(figures: Figures, labels: Mapping[str, str]) -> Plot | None:
     """Mean score against dollars a run; tokens or seconds where there is no cost. One large mark for each agent."""
     groups = [group for group in (*figures.agents, *figures.cells) if group.mean is not None]
-    measure, unit = _measure(groups)
+    measure, unit, what = _measure(groups)
     agents = [group.name for group in figures.agents]
     cells = [group for group in figures.cells if group.mean is not None and measure(group) is not None][:MOST_POINTS]
     totals = [group for group in figures.agents if group.mean is not None and measure(group) is not None]
-    if not totals:
+    if len(cells) < 2:
         return None
     top = _nice_top(max(measure(group) or 0.0 for group in (*cells, *totals)))
     parts = [_frame(unit, "score", [(top * i / 4, _short(top * i / 4)) for i in range(5)], top)]
@@ -89,7 +89,7 @@ def score_against_cost(figures: Figures, labels: Mapping[str, str]) -> Plot | No
         f"{labels[g.name]}: score {g.mean:.3f} at {_short(measure(g) or 0.0)} {unit}" for g in totals[:12]
     )
     note = "Large: an agent's mean with its 95 % interval. Small: each of its cases."
-    return Plot("Score against cost", _svg(parts, words), note, _legend(agents, labels))
+    return Plot(f"Score against {what}", _svg(parts, words), note, _legend(agents, labels))
 
 
 def over_trials(figures: Figures, labels: Mapping[str, str]) -> Plot | None:
@@ -116,13 +116,13 @@ def over_trials(figures: Figures, labels: Mapping[str, str]) -> Plot | None:
     return Plot("Trials", _svg(parts, words), note, _legend(agents, labels))
 
 
-def _measure(groups: Sequence[Group]) -> tuple[Callable[[Group], float | None], str]:
+def _measure(groups: Sequence[Group]) -> tuple[Callable[[Group], float | None], str, str]:
     """What there is of cost: dollars where all prices are known, else tokens, else seconds."""
     if any(group.cost_mean for group in groups) and all(group.cost_mean is not None for group in groups):
-        return (lambda group: group.cost_mean), "US dollars a run"
+        return (lambda group: group.cost_mean), "US dollars a run", "cost"
     if any(group.tokens_mean for group in groups):
-        return (lambda group: group.tokens_mean), "tokens a run"
-    return (lambda group: group.seconds_mean), "seconds a run"
+        return (lambda group: group.tokens_mean), "tokens a run", "tokens"
+    return (lambda group: group.seconds_mean), "seconds a run", "time"
 
 
 def _frame(x_name: str, y_name: str, ticks: Sequence[tuple[float, str]], top: float) -> Markup:

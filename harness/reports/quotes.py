@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import pairwise
 
 Segment = str | tuple[str, list[int]]
@@ -27,7 +28,8 @@ def segments(text: str, quotes: Sequence[tuple[int, str]]) -> tuple[list[Segment
     Returns:
         The text in pieces, whose words in order are the text itself; and the verdicts of which a quote was found.
     """
-    spans = [(start, end, number) for number, quote in quotes for start, end in find(text, quote)]
+    folded = cache(lambda: _fold(text))  # once, and only where a quote does not stand there to the letter
+    spans = [(start, end, number) for number, quote in quotes for start, end in _find(text, quote, folded)]
     if not spans:
         return ([text] if text else []), set()
     edges = sorted({0, len(text), *(start for start, _, _ in spans), *(end for _, end, _ in spans)})
@@ -40,12 +42,16 @@ def segments(text: str, quotes: Sequence[tuple[int, str]]) -> tuple[list[Segment
 
 def find(text: str, quote: str) -> list[tuple[int, int]]:
     """Start and end of each part of a quote in a text; empty where not all parts stand there in order."""
+    return _find(text, quote, lambda: _fold(text))
+
+
+def _find(text: str, quote: str, fold: Callable[[], tuple[str, list[int]]]) -> list[tuple[int, int]]:
     quote = quote.strip()
     at = text.find(quote)
     if quote and at >= 0:
         return [(at, at + len(quote))]
     parts = [_fold(part)[0].strip(" ") for part in _GAP.split(quote)]
-    folded, places = _fold(text)
+    folded, places = fold()
     for wanted in (parts, [part.strip("\"' ") for part in parts]):
         spans = _in_order(folded, [part for part in wanted if part])
         if spans:

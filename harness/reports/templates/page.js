@@ -155,12 +155,9 @@
     el("div", {},
       el("div", { class: "statement", dir: "auto" }, verdict.statement),
       verdict.reason ? el("div", { class: "reason", dir: "auto" }, verdict.reason) : null,
-      verdict.quotes.map((quote, place) => {
-        const round = verdict.rounds[Math.min(place, verdict.rounds.length - 1)];
-        return round === undefined
-          ? el("div", { class: "quote", dir: "auto" }, el("span", {}, quote[0]), quote[1])
-          : button([el("span", {}, quote[0]), quote[1]], () => jump(number, round), { class: "quote", dir: "auto" });
-      }),
+      verdict.quotes.map(([place, quoted, round]) => round === null
+        ? el("div", { class: "quote", dir: "auto" }, el("span", {}, place), quoted)
+        : button([el("span", {}, place), quoted], () => jump(number, round), { class: "quote", dir: "auto" })),
       el("div", { class: "by", dir: "auto" }, ["by " + verdict.by].concat(verdict.votes, verdict.flags.map((flag) => "[" + flag + "]")).join(" · "))));
   const stepOf = (data, step, what) => {
     const node = el("details", { class: "step" + (step.failed ? " failed" : "") },
@@ -216,7 +213,7 @@
   const headOf = (row) => {
     const place = matching.indexOf(row);
     const link = (label, target) => target ? el("a", { href: "#run-" + target.dataset.n }, label) : el("span", {}, label);
-    const agent = byId("by-agent") ? byId("by-agent").options[Number(row.dataset.a) + 1].textContent : "";
+    const agent = byId("by-agent") ? byId("by-agent").options[Number(row.dataset.a) + 1].textContent : view.dataset.agent;
     const score = row.querySelector("[title]");
     const trial = row.querySelector(".minor").textContent;
     const title = el("h1", { tabindex: -1, dir: "auto" }, caseOf(row));
@@ -242,7 +239,8 @@
       view.append(el("details", { class: "facts" }, el("summary", {}, "How it was held"), facts));
       if (data.error) view.append(el("div", { class: "fault text", dir: "auto" }, data.error));
       view.append(...insightsOf(data));
-      view.append(el("section", {}, el("h2", {}, "Conversation"),
+      const beside = data.rounds.some((round) => round.notes.length);
+      view.append(el("section", { class: beside ? null : "plain" }, el("h2", {}, "Conversation"),
         data.system ? el("details", { class: "facts" }, el("summary", {}, "System text"), el("div", { class: "text", dir: "auto" }, data.system)) : null,
         data.rounds.map((round) => roundOf(data, round)),
         el("div", { class: "ending" }, "Stopped: " + data.stop, data.detail ? el("div", { class: "text", dir: "auto" }, data.detail) : null,
@@ -268,7 +266,11 @@
     }
   };
   window.addEventListener("hashchange", route);
-  document.addEventListener("DOMContentLoaded", route);
+  document.addEventListener("DOMContentLoaded", () => {
+    // Of one run there is nothing to compare: it is shown at once.
+    if (rows.length === 1 && !location.hash) location.replace("#run-0");
+    else route();
+  });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && overview.hidden) location.hash = "";
   });

@@ -13,8 +13,8 @@ from harness.reports.conversations import Blocks
 from harness.reports.images import Images
 from harness.reports.journals import joined
 from records.journal import Journal
-from records.run import Outcome
-from records.transcript import Step
+from records.run import Outcome, Setting
+from records.transcript import Round, Step
 from records.verdict import Evidence
 
 from .browser import Browser
@@ -173,6 +173,34 @@ def test_a_step_that_is_quoted_is_open_and_its_image_is_shown(tmp_path: Path, br
     assert browser.run("return Array.from(document.querySelectorAll('details.step'), (d) => d.open)") == [True, False]
     assert browser.run("return document.querySelector('details.step mark').textContent") == "rains in Rome"
     assert browser.run("return document.querySelector('details.step img').naturalWidth") == 2
+
+
+def test_runs_that_never_ended_and_attempts_that_broke_off_say_so(tmp_path: Path, browser: Browser) -> None:
+    with Journal(tmp_path) as journal:
+        run = write_run(journal, "tried again")
+        journal.append("setting", run, 2, Setting(case="tried again", agent="agents.py:One"))
+        journal.append("round", run, 2, Round(1, "Once more?", "Once more."))
+        write_run(journal, "broke off", said=["so far"], ended=False)
+    target = write_page(tmp_path)
+    browser.go(target, "#run-0")
+    first = browser.run("return document.getElementById('run').innerText")
+    assert "Once more." in first
+    assert "The score is of attempt 1; attempt 2, which is shown here, did not end." in first
+    browser.go(target, "#run-1")
+    second = browser.run("return document.getElementById('run').innerText")
+    assert "unfinished" in second
+    assert "so far" in second
+    assert "the conversation did not end" in second
+
+
+def test_a_page_of_one_run_opens_with_it(tmp_path: Path, browser: Browser) -> None:
+    with Journal(tmp_path) as journal:
+        write_run(journal, "only one")
+    browser.go(write_page(tmp_path))
+    assert browser.run("return document.querySelector('#run h1').textContent") == "only one"
+    browser.click("#run nav a")
+    browser.run("return new Promise((done) => setTimeout(done, 200))")
+    assert browser.run("return document.getElementById('run').hidden && !document.getElementById('overview').hidden")
 
 
 def test_both_colour_schemes_give_text_that_can_be_read(tmp_path: Path, browser: Browser) -> None:
