@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
@@ -9,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sandbox.interface import RunView, WorkspaceTooLarge
+from sandbox.interface import RunView, SandboxError, WorkspaceTooLarge
 
 MIB = 1024 * 1024
+MOST_DEPTH = 200
 
 
 @dataclass
@@ -26,23 +28,28 @@ class _Packer:
         # Everything goes through directory descriptors and O_NOFOLLOW: an agent still at work may swap a folder
         # for a link between looking and opening.
         for name in sorted(os.listdir(descriptor)):
-            path = prefix + name
-            state = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-            if stat.S_ISDIR(state.st_mode):
+            # What cannot be read is not there, for the check as for us: no agent gets out of its exam by a mode.
+            with contextlib.suppress(OSError):
+                self._entry(descriptor, name, prefix, depth)
+
+    def _entry(self, descriptor: int, name: str, prefix: str, depth: int) -> None:
+        path = prefix + name
+        state = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+        if stat.S_ISDIR(state.st_mode):
+            if depth > MOST_DEPTH:
+                raise WorkspaceTooLarge(f"more than {MOST_DEPTH} folders inside each other at {prefix[:60]!r}")
+            below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor)
+            try:
                 self._add("d", path, 0o700, 0, None)
-                if depth > 200:
-                    raise WorkspaceTooLarge(f"more than 200 folders inside each other at {prefix[:60]!r}")
-                below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor)
-                try:
-                    self.folder(below, path + "/", depth + 1)
-                finally:
-                    os.close(below)
-            elif stat.S_ISREG(state.st_mode):
-                self._file(descriptor, name, path)
-            elif stat.S_ISLNK(state.st_mode):
-                target = os.readlink(name, dir_fd=descriptor)
-                if _stays_inside(prefix, target):
-                    self._add("l", path, 0o777, 0, target)
+                self.folder(below, path + "/", depth + 1)
+            finally:
+                os.close(below)
+        elif stat.S_ISREG(state.st_mode):
+            self._file(descriptor, name, path)
+        elif stat.S_ISLNK(state.st_mode):
+            target = os.readlink(name, dir_fd=descriptor)
+            if _stays_inside(prefix, target):
+                self._add("l", path, 0o777, 0, target)
 
     def _file(self, folder: int, name: str, path: str) -> None:
         # O_NONBLOCK: what was a file a moment ago may be a fifo now, and opening that would wait for ever.
@@ -85,12 +92,15 @@ def pack(workspace: Path | None, view: RunView, *, most_mb: int, most_entries: i
 
     Raises:
         WorkspaceTooLarge: more than `most_mb` MiB, `most_entries` entries, or folders too deep.
-        OSError: the workspace cannot be read.
+        SandboxError: the workspace itself cannot be read; what cannot be read in it is left out.
     """
     packer = _Packer(most_mb * MIB, most_entries)
     if workspace is not None:
         # The workspace itself may be reached through a link: that one is ours.
-        root = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            root = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError as error:
+            raise SandboxError(f"the workspace {workspace} cannot be read: {error.strerror}") from error
         try:
             packer.folder(root, "", 0)
         finally:

@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox.interface import DependencyError
+from sandbox.interface import DependencyError, SandboxError
 
 _PIP_KEYS = (
     "index-url",
@@ -124,19 +124,30 @@ def blame(requirements: Sequence[str], output: str) -> DependencyError:
     return DependencyError(blamed, detail)
 
 
-def cache_folder() -> Path:
-    """Where environments and locks are kept. Root's is not below its home: other users' sandboxes must get there."""
+def cache_folder(below: str) -> Path:
+    """Where environments and locks are kept. Root's is not below its home: other users' sandboxes must get there.
+
+    Raises:
+        SandboxError: it cannot be written, or belongs to somebody else, whose code would run in our checks.
+    """
     if os.geteuid() == 0:
-        return Path("/var/cache/viva")
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "viva"
+        folder = Path("/var/cache/viva") / below
+    else:
+        cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        folder = Path(cache) / "viva" / below
+    try:
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    except OSError as error:
+        raise SandboxError(f"no folder for packages: {error}. Name another one with XDG_CACHE_HOME.") from error
+    if folder.stat().st_uid != os.geteuid():
+        raise SandboxError(f"{folder} belongs to another user. Name another one with XDG_CACHE_HOME.")
+    return folder
 
 
 @contextlib.asynccontextmanager
 async def only_one(key: str) -> AsyncIterator[None]:
     """Hold a lock that all harnesses on this machine know; the kernel lets go of it when we die."""
-    folder = cache_folder() / "locks"
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder / key, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(cache_folder("locks") / key, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         while True:
             try:
@@ -162,12 +173,11 @@ async def site_folder(dependencies: Sequence[str], python: str) -> str:
     requirements = normalised(dependencies)
     version = await asyncio.to_thread(_version_of, python)
     key = key_of(f"{version} {sys.platform} {os.uname().machine}", requirements)
-    target = cache_folder() / "site" / key
+    target = cache_folder("site") / key
     if target.is_dir():
         return str(target)
     async with only_one(key):
         if not target.is_dir():
-            target.parent.mkdir(parents=True, exist_ok=True)
             await asyncio.to_thread(_install, requirements, python, version, target)
     return str(target)
 

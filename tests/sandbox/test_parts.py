@@ -97,8 +97,26 @@ def test_packing_reads_nothing_that_changes_into_a_link(tmp_path: Path, monkeypa
         return real_open(path, flags, *arguments, **options)
 
     monkeypatch.setattr(os, "open", swapping_open)
-    with pytest.raises(OSError, match="folder"):
-        pack(work, RunView(), most_mb=1)
+    assert b"hunter2" not in pack(work, RunView(), most_mb=1)
+    assert (work / "folder").is_symlink(), "the swap did happen"
+
+
+def test_what_cannot_be_read_is_not_there_and_the_rest_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "good").write_text("ok")
+    (tmp_path / "locked").write_text("hunter2")
+    real_open = os.open
+
+    def refusing_open(path: Any, flags: int, *arguments: Any, **options: Any) -> int:
+        if path == "locked":  # modes do not hold back root, who may run this test
+            raise PermissionError(13, "Permission denied")
+        return real_open(path, flags, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", refusing_open)
+    payload = pack(tmp_path, RunView(), most_mb=1)
+    assert payload.endswith(b"ok")
+    assert b"locked" not in payload
+    with pytest.raises(SandboxError, match="cannot be read"):
+        pack(tmp_path / "nowhere", RunView(), most_mb=1)
 
 
 @pytest.mark.parametrize("path", ["../out", "/etc/out", "a/../../out"])
