@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Any
 
 # In the order in which they import each other.
-_MODULES = ("guard", "files", "faults", "talk", "watch", "child", "server")
+_MODULES = ("guard", "files", "faults", "talk", "watch", "run", "child", "server")
 
 
 @cache

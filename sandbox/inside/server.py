@@ -12,14 +12,13 @@ import contextlib
 import gc
 import json
 import os
-import select
 import signal
 import sys
 import time
 from importlib import import_module
 from typing import Any
 
-from sandbox.inside import child, files, guard, talk, watch
+from sandbox.inside import child, files, guard, run, talk, watch
 
 # Imported before the first fork, so that no check waits for them. Not `random` and `threading`, nor what imports them:
 # their hooks cost every fork 0.4 ms, which is more than most checks have from them.
@@ -27,13 +26,6 @@ PRELOADED = """
 ast base64 bisect collections contextlib csv dataclasses datetime decimal fractions functools glob hashlib itertools
 math numbers operator pathlib re shutil string textwrap time typing
 """
-RESULT_BYTES = 262144
-WATCH_SECONDS = 0.05
-MOST_FILES = 60_000
-
-
-class Ending(Exception):
-    """The server stops here; everything of the room's ends with it."""
 
 
 class Server:
@@ -85,7 +77,7 @@ class Server:
             elif kind == b"P":
                 self.send(b"P", {})
             else:
-                raise Ending("unknown frame")
+                raise run.Ending("unknown frame")
 
     def set_up(self) -> None:
         """Leave nothing of the last check, and lay out the copy for the next one."""
@@ -120,13 +112,14 @@ class Server:
         os.close(out_write)
         os.close(result_write)
         try:
-            run = Run(self, pid, out_read, result_read, limits, base[2])
-            stopped = run.follow(started + limits["seconds"])
+            place = run.Place(self.processes, self.root, self.options["mounts"], self.disk_before, self.wake_read)
+            check = run.Run(place, pid, out_read, result_read, limits, base[2])
+            stopped = check.follow(started + limits["seconds"])
             seconds = time.monotonic() - started
             if not self.processes.end():
-                raise Ending("processes of a check could not be ended")
-            run.drain()
-            return {**run.outcome(proof, stopped), "output": run.output.text(), "seconds": round(seconds, 6)}
+                raise run.Ending("processes of a check could not be ended")
+            check.drain()
+            return {**check.outcome(proof, stopped), "output": check.output.text(), "seconds": round(seconds, 6)}
         finally:
             os.close(out_read)
             os.close(result_read)
@@ -141,7 +134,7 @@ class Server:
         while at < size:
             got = os.readv(0, [view[at:]])
             if not got:
-                raise Ending("stdin ended")
+                raise run.Ending("stdin ended")
             at += got
         view.release()
         return bytes(data) if size < 65536 else data  # type: ignore[return-value]
@@ -153,135 +146,6 @@ class Server:
             data = data[os.write(1, data) :]
 
 
-class Run:
-    """One check under way, as the server sees it."""
-
-    def __init__(
-        self, server: Server, pid: int, out_read: int, result_read: int, limits: dict[str, float], base: int
-    ) -> None:
-        self.server, self.pid, self.limits, self.base = server, pid, limits, base
-        self.out_read, self.result_read = out_read, result_read
-        self.output = watch.Output(int(limits["output_kb"] * 1024))
-        self.result = bytearray()
-        self.status: int | None = None
-        self.cpu = 0.0
-        for descriptor in (out_read, result_read):
-            os.set_blocking(descriptor, False)
-
-    def follow(self, deadline: float) -> str:
-        """Read until the check's process has ended or must be. Returns why it must be, or an empty string."""
-        poll = select.poll()
-        poll.register(0, select.POLLRDHUP)  # only its hang-up
-        for descriptor in (self.out_read, self.result_read, self.server.wake_read):
-            poll.register(descriptor, select.POLLIN)
-        next_look = time.monotonic() + WATCH_SECONDS
-        while self.status is None:
-            now = time.monotonic()
-            if now >= deadline:
-                return "time"
-            if now >= next_look:
-                over = self.over_limit()
-                if over:
-                    return over
-                next_look = time.monotonic() + WATCH_SECONDS
-            for descriptor, event in poll.poll(max(0.0, min(deadline, next_look) - now) * 1000 + 0.5):
-                if descriptor == 0 and event & (select.POLLHUP | select.POLLERR | select.POLLRDHUP):
-                    raise Ending("stdin ended")
-                if descriptor in (self.out_read, self.result_read) and not self.read(descriptor):
-                    poll.unregister(descriptor)
-                elif descriptor == self.server.wake_read:
-                    _read(descriptor)
-            self.reap()
-        return ""
-
-    def over_limit(self) -> str:
-        used, count = self.server.processes.usage(self.base)
-        if used > self.limits["memory_mb"] * guard.MIB:
-            return "memory"
-        if count > self.limits["processes"]:
-            return "processes"
-        mounts = self.server.options["mounts"]
-        written = files.used_bytes(mounts) - self.server.disk_before if mounts else files.size_of(self.server.root)
-        if written > self.limits["disk_mb"] * guard.MIB:
-            return "disk space"
-        return "number of files" if files.used_entries(mounts) > MOST_FILES else ""
-
-    def read(self, descriptor: int) -> bool:
-        data = _read(descriptor)
-        if descriptor == self.out_read:
-            self.output.add(data or b"")
-        elif data and len(self.result) <= RESULT_BYTES:
-            self.result += data
-        return data != b""
-
-    def drain(self) -> None:
-        """What is left in the pipes once every process is gone."""
-        for descriptor in (self.out_read, self.result_read):
-            for _ in range(64):  # a pipe holds 64 KiB; nobody writes any more
-                if not _read_into(self, descriptor):
-                    break
-
-    def reap(self) -> None:
-        while self.status is None:
-            try:
-                pid, status, usage = os.wait4(-1, os.WNOHANG)
-            except ChildProcessError:
-                self.status = -1
-                return
-            if not pid:
-                return
-            if pid == self.pid:
-                self.status, self.cpu = status, usage.ru_utime + usage.ru_stime
-
-    def outcome(self, proof: bytes, stopped: str) -> dict[str, Any]:
-        """The ending, and what was flagged on the way to it."""
-        flags, ending = read_report(bytes(self.result), proof)
-        return {**self.ending(ending, stopped), "imported": flags}
-
-    def ending(self, ending: dict[str, Any] | None, stopped: str) -> dict[str, Any]:
-        """A pass needs all three: the proof, a whole report, and a process that ended by itself."""
-        if stopped == "time":
-            return {"ending": "timeout", "message": f"still running after {self.limits['seconds']:g} seconds"}
-        if stopped:
-            return {"ending": "limit", "message": stopped}
-        status = self.status if self.status is not None else -1
-        if status == 0 and ending is not None:
-            return ending
-        if os.WIFSIGNALED(status):
-            return self.died(os.WTERMSIG(status))
-        return {
-            "ending": "limit",
-            "message": f"its process ended (status {status >> 8}) without the server seeing the end of the check",
-        }
-
-    def died(self, number: int) -> dict[str, Any]:
-        if number == signal.SIGXCPU or (number == signal.SIGKILL and self.cpu >= self.limits["cpu_seconds"]):
-            return {"ending": "timeout", "message": f"used {self.limits['cpu_seconds']:g} seconds of CPU"}
-        if number == signal.SIGKILL:
-            return {"ending": "limit", "message": "killed: memory, or by itself"}
-        return {"ending": "limit", "message": f"its process died of signal {number}"}
-
-
-def read_report(data: bytes, proof: bytes) -> tuple[list[str], dict[str, Any] | None]:
-    """The flags and the ending that a check's process sent. What is behind anything unproven is not read."""
-    flags: list[str] = []
-    while data.startswith(proof) and len(data) >= len(proof) + 5:
-        at = len(proof) + 5
-        size = int.from_bytes(data[at - 4 : at], "big")
-        kind, text, data = data[at - 5 : at - 4], data[at : at + size], data[at + size :]
-        try:
-            said = json.loads(text) if len(text) == size else None
-        except ValueError:
-            break
-        if kind == b"F" and isinstance(said, str):
-            flags.append(said)
-        elif kind == b"E" and isinstance(said, dict) and not data:
-            return flags, said
-        else:
-            break
-    return flags, None
-
-
 def _add_packages(folder: str) -> None:
     """Installed dependencies come after the standard library, and before what the image happens to have."""
     before = list(sys.path)
@@ -291,32 +155,13 @@ def _add_packages(folder: str) -> None:
     sys.path[:] = before[:place] + added + before[place:]
 
 
-def _read_into(run: Run, descriptor: int) -> bool:
-    before = _read(descriptor)
-    if not before:
-        return False
-    if descriptor == run.out_read:
-        run.output.add(before)
-    elif len(run.result) <= RESULT_BYTES:
-        run.result += before
-    return True
-
-
-def _read(descriptor: int) -> bytes | None:
-    """Bytes, empty at the end, none when there is nothing to read yet."""
-    try:
-        return os.read(descriptor, 65536)
-    except BlockingIOError:
-        return None
-
-
 def serve(options: dict[str, Any]) -> None:
     server = Server(options)
     reason = "left"
     try:
         server.start()
         server.loop()
-    except Ending as ending:
+    except run.Ending as ending:
         reason = str(ending)
     except BaseException as error:
         reason = f"{type(error).__name__}: {error}"
