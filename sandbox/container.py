@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import select
 import socket
+import ssl
 import threading
 from typing import Any
 
@@ -83,7 +85,7 @@ def remove(api: Any, container: str) -> None:
 def _attach(api: Any, container: str) -> socket.socket:
     attached = api.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
     inner = getattr(attached, "_sock", attached)
-    if type(inner).__module__ == "ssl":
+    if isinstance(inner, ssl.SSLSocket):
         return _bridge(inner)
     copy = socket.socket(fileno=os.dup(inner.fileno()))
     copy.setblocking(False)
@@ -93,23 +95,31 @@ def _attach(api: Any, container: str) -> socket.socket:
     return copy
 
 
-def _bridge(secure: Any) -> socket.socket:
-    """asyncio does not take over a TLS connection made elsewhere; two threads carry its bytes to a socket pair."""
+def _bridge(secure: ssl.SSLSocket) -> socket.socket:
+    """asyncio does not take over a TLS connection made elsewhere; a thread carries its bytes to a socket pair."""
     ours, theirs = socket.socketpair()
-    secure.settimeout(None)
-
-    def carry(source: Any, target: Any) -> None:
-        try:
-            while data := source.recv(65536):
-                target.sendall(data)
-        except OSError:
-            pass
-        finally:
-            for end in (theirs, secure):
-                with contextlib.suppress(OSError):
-                    end.shutdown(socket.SHUT_RDWR)
-
-    for ends in ((secure, theirs), (theirs, secure)):
-        threading.Thread(target=carry, args=ends, daemon=True).start()
+    threading.Thread(target=_carry, args=(secure, theirs), daemon=True).start()
     ours.setblocking(False)
     return ours
+
+
+def _carry(secure: ssl.SSLSocket, plain: socket.socket) -> None:
+    """Both directions in one thread: OpenSSL's connections must not be read and written at the same time."""
+    secure.setblocking(False)
+    waiting = b""
+    with contextlib.suppress(OSError), secure, plain:
+        while True:
+            if not secure.pending():
+                select.select([secure] if waiting else [secure, plain], [secure] if waiting else [], [])
+            with contextlib.suppress(ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                data = secure.recv(65536)
+                if not data:
+                    return
+                plain.sendall(data)
+            if not waiting and select.select([plain], [], [], 0)[0]:
+                waiting = plain.recv(65536)
+                if not waiting:
+                    return
+            if waiting:
+                with contextlib.suppress(ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                    waiting = waiting[secure.send(waiting) :]

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import socket
+import ssl
 import struct
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,7 @@ import pytest
 
 from sandbox import DependencyError, Ending, Limits, RunView, SandboxError, SandboxLost, owner
 from sandbox.archive import pack
+from sandbox.container import _bridge
 from sandbox.images import split_tag
 from sandbox.inside.files import Workspace, wipe
 from sandbox.inside.guard import filter_program
@@ -273,3 +278,43 @@ async def test_a_server_that_does_not_start_says_why() -> None:
     pipe = await ChildPipe.start([sys.executable, "-c", "import sys; sys.exit('no such luck')"], {})
     with pytest.raises(SandboxError, match="no such luck"):
         await Session(pipe).start({})
+
+
+def test_a_tls_connection_is_carried_whole_in_both_directions(tmp_path: Path) -> None:
+    """As to a daemon with TLS: more bytes than any buffer holds, both ways at once, then the end."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("no openssl to make a certificate with")
+    certificate = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
+    certificate += ["-keyout", str(tmp_path / "key"), "-out", str(tmp_path / "cert")]
+    subprocess.run(certificate, check=True, capture_output=True)
+    server_side, client_side = socket.socketpair()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "cert", tmp_path / "key")
+
+    def echo() -> None:
+        with context.wrap_socket(server_side, server_side=True) as secure:
+            while data := secure.recv(65536):
+                secure.sendall(data)
+
+    server = threading.Thread(target=echo, daemon=True)
+    server.start()
+    secure = ssl.create_default_context(cafile=str(tmp_path / "cert")).wrap_socket(
+        client_side, server_hostname="localhost"
+    )
+    plain = _bridge(secure)
+    plain.setblocking(True)
+    sent, got = os.urandom(5_000_000), bytearray()
+
+    def send() -> None:
+        plain.sendall(sent)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    while len(got) < len(sent):
+        got += plain.recv(65536)
+    sender.join()
+    assert bytes(got) == sent
+    plain.close()
+    server.join(5)
+    assert not server.is_alive(), "the end must arrive as well"
