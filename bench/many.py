@@ -18,7 +18,8 @@ from adapters.load import Agent
 from bench.stubs import TEXT, AsyncAgent
 from cases import Case, ScoringPoint, ScriptLine
 from examiner import Examiner, ScriptedExaminer
-from harness.parts import JudgeParts, Options, Parts
+from harness.options import Options
+from harness.parts import JudgeParts, Parts
 from harness.run import Run
 from harness.suite import Job, Suite, SuiteLimits
 from records.journal import Journal

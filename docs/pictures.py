@@ -12,7 +12,8 @@ from rich.console import Console
 
 from cases import find_case, load_case
 from harness.console import run_report
-from harness.parts import Options, assemble
+from harness.options import Options
+from harness.parts import assemble
 from harness.run import Run, examine
 from records.journal import Journal
 

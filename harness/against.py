@@ -14,7 +14,8 @@ from adapters.errors import SetupError
 from cases import Case
 from examiner import ReplayedExaminer
 from harness.again import stored_case
-from harness.parts import Options, Parts, assemble_with
+from harness.options import Options
+from harness.parts import Parts, assemble_with
 from harness.run import Run
 from harness.suite import Job, Suite, SuiteEnd, SuiteLimits
 from harness.suite_progress import SuiteProgress

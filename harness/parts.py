@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from adapters.errors import SetupError
 from adapters.load import Agent, load_agent
 from cases import Case
 from examiner import Examiner, ExaminerError, Limits, ReplayedExaminer, ScriptedExaminer
 from examiner.conversation import DEFAULT_MAX_ROUNDS
+from harness.options import Options
 from judge.scoring import JudgeKind, ScoringPointsEvaluator, case_needs_model
 from records.protocols import Evaluator
 from records.stored import StoredRun, read_runs, split_reference
@@ -26,39 +27,7 @@ from sandbox.choice import choose
 if TYPE_CHECKING:
     from adapters.models import Model
 
-SandboxKind = Literal["auto", "docker", "bwrap", "process"]
 ExaminerFactory = Callable[[Case], Examiner]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What the user asked for. None means: not said."""
-
-    agent: str | None = None
-    """Agent SPEC; None is the bundled careful agent."""
-    examiner: str | None = None
-    """`script`, `model` or `replay:JOURNAL`."""
-    judge: JudgeKind | None = None
-    model: str | None = None
-    """For both roles, where no other is named."""
-    examiner_model: str | None = None
-    judge_model: str | None = None
-    sandbox: SandboxKind = "auto"
-    max_rounds: int | None = None
-    reply_seconds: float = 300.0
-    run_seconds: float | None = None
-    app_dir: str | None = None
-    allow_pre_command: bool = False
-    isolate: bool = False
-    """Agents from modules and files run in a process of their own."""
-    concurrency: int = 1
-    """Conversations at once."""
-    rooms: int = 4
-    """Sandbox rooms at once."""
-    model_calls: int = 64
-    """Calls under way at once to one provider."""
-    judgings: int = 2
-    """How often the judging of one conversation is tried, where a failure may pass off."""
 
 
 @dataclass(slots=True)
@@ -114,7 +83,7 @@ class Parts:
 DEFAULT_AGENT = "example:careful"
 
 
-def agent_for(spec: str | None, *, isolate: bool = False) -> Agent:
+def agent_for(spec: str | None, options: Options) -> Agent:
     """Load an agent; `example:NAME` is one of those that come with Viva, None the careful one.
 
     Raises:
@@ -122,13 +91,14 @@ def agent_for(spec: str | None, *, isolate: bool = False) -> Agent:
     """
     kind, _, name = (spec or DEFAULT_AGENT).partition(":")
     if kind != "example":
-        return load_agent(spec or DEFAULT_AGENT, isolate=isolate)
+        return load_agent(spec or DEFAULT_AGENT, isolate=options.isolate, memory_mb=options.agent_memory_mb)
     here = Path(__file__).resolve().parent
     folders = [folder for folder in (here.parent / "examples" / "agents", here / "example_agents") if folder.is_dir()]
     names = sorted(file.stem for file in folders[0].glob("*.py")) if folders else []
     if name not in names:
         raise SetupError(f"there is no example agent {name!r}; there are {', '.join(names)}.")
-    agent = load_agent(f"{folders[0] / name}.py:{name.title().replace('_', '')}Agent", isolate=isolate)
+    file = f"{folders[0] / name}.py:{name.title().replace('_', '')}Agent"
+    agent = load_agent(file, isolate=options.isolate, memory_mb=options.agent_memory_mb)
     # The SPEC in records must not tell where Viva is installed.
     return replace(agent, spec=f"example:{name}")
 
@@ -143,7 +113,7 @@ async def assemble(options: Options, cases: list[Case]) -> Parts:
     notices: list[str] = []
     if options.agent is None:
         notices.append("no --agent given: examining the bundled careful agent")
-    agent = agent_for(options.agent, isolate=options.isolate)
+    agent = agent_for(options.agent, options)
     make_examiner, examiner_name, examiner_model, prompts = _examiner(options, cases)
     for case in cases:
         _check_pre_command(case, options)
@@ -172,7 +142,7 @@ async def assemble_with(options: Options, cases: list[Case], examiner: str) -> P
     def none(case: Case) -> Examiner:
         raise ExaminerError(f"no examiner was given for {case.name!r}")
 
-    agent = agent_for(options.agent, isolate=options.isolate)
+    agent = agent_for(options.agent, options)
     judge = await assemble_judge(options, cases)
     return Parts(options, agent, none, examiner, None, judge, judge.notices, judge.prompts)
 

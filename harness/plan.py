@@ -10,7 +10,8 @@ from pathlib import Path
 
 from adapters.errors import SetupError
 from cases import Case, CaseError, find_case, find_cases, load_case
-from harness.parts import DEFAULT_AGENT, Options, Parts, agent_for, assemble
+from harness.options import Options
+from harness.parts import DEFAULT_AGENT, Parts, agent_for, assemble
 from records.codec import decode, encode
 from records.journal import Journal
 
@@ -90,7 +91,7 @@ async def assemble_suite(plan: Plan, cases: list[Case]) -> list[Parts]:
     if len(set(specs)) < len(specs):
         raise SetupError("the same --agent is given twice; use --trials to examine an agent several times.")
     first = await assemble(replace(plan.options, agent=plan.agents[0] if plan.agents else None), cases)
-    agents = [first.agent, *(agent_for(spec, isolate=plan.options.isolate) for spec in specs[1:])]
+    agents = [first.agent, *(agent_for(spec, plan.options) for spec in specs[1:])]
     return [replace(first, agent=agent) for agent in agents]
 
 

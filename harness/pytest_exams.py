@@ -17,7 +17,8 @@ from adapters.errors import SetupError
 from cases.find import SUFFIXES
 from harness.commands.options import new_journal_folder
 from harness.one_writer import only_writer
-from harness.parts import Options, Parts, assemble
+from harness.options import Options
+from harness.parts import Parts, assemble
 from harness.pytest_cases import PLAIN, CaseFile, CaseItem
 from harness.resume import read_states
 from harness.run import Run

@@ -18,14 +18,16 @@ from harness.commands.options import (
     judge_options,
     new_journal_folder,
     newest_journal,
+    options_from,
     output_options,
     run_async,
     told_plainly,
 )
 from harness.console import run_report, score_line
 from harness.one_writer import only_writer
+from harness.options import Options
 from harness.outcome import exit_code
-from harness.parts import JudgeParts, Options, assemble_judge
+from harness.parts import JudgeParts, assemble_judge
 from records.codec import to_plain
 from records.journal import Damage, Journal
 from records.run import RunRecord, Setting
@@ -40,18 +42,15 @@ from records.text import one_line
 @told_plainly
 def command(
     journals: tuple[str, ...],
-    judge: Any,
-    model: str | None,
-    judge_model: str | None,
-    sandbox: Any,
     out: Path | None,
     as_json: bool,
     quiet: bool,
     fail_under: float | None,
+    **said: Any,
 ) -> None:
     """Score the conversations in each JOURNAL again (default: the newest under runs/) into a journal of its own."""
     places = [split_reference(journal) for journal in journals] or [(newest_journal(), None)]
-    options = Options(judge=judge, model=model, judge_model=judge_model, sandbox=sandbox)
+    options = options_from(said)
     folder = new_journal_folder(out, f"{places[0][0].resolve().name}-judged")
     console = Console(stderr=True)
     try:

@@ -11,7 +11,7 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
@@ -19,6 +19,7 @@ import click
 
 from adapters.errors import SetupError
 from cases import CaseError
+from harness.options import Options
 from harness.outcome import EXIT_MISTAKE, EXIT_NOT_SCORED
 from records.journal import FILE, JournalError
 from records.text import printable, slug
@@ -26,61 +27,118 @@ from sandbox import DependencyError, SandboxError, SandboxUnavailable
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Decorator = Callable[[Callable[P, T]], Callable[P, T]]
 
 RUNS = Path("runs")
 
 
+SECONDS = click.FloatRange(0, min_open=True)
+
+
+reply_timeout_option = click.option(
+    "--reply-timeout",
+    type=SECONDS,
+    default=300.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Longest wait for one reply.",
+)
+isolate_option = click.option(
+    "--isolate", is_flag=True, help="Run an agent from a module or file in a process of its own."
+)
+agent_memory_option = click.option(
+    "--agent-memory",
+    type=click.IntRange(32),
+    metavar="MIB",
+    help="Memory of an agent in a process of its own, at most.",
+)
+
+
+def _stack(*options: Callable[[Callable[P, T]], Callable[P, T]]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Several options as one decorator, listed in the order in which they are given."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def exam_options(function: Callable[P, T]) -> Callable[P, T]:
+    """Options about the conversation and the agent's process; `options_from` reads them."""
+    return _stack(
+        click.option(
+            "--examiner",
+            metavar="KIND",
+            help="script, model, or replay:JOURNAL. [default: model if one is given, else script]",
+        ),
+        click.option("--examiner-model", metavar="NAME", help="Model for the examiner alone."),
+        click.option(
+            "--max-rounds", type=click.IntRange(1), help="Examiner messages at most. [default: the case's, else 15]"
+        ),
+        reply_timeout_option,
+        click.option(
+            "--timeout", type=SECONDS, metavar="SECONDS", help="Longest conversation. [default: the case's, else none]"
+        ),
+        click.option("--app-dir", metavar="FOLDER", help="Replaces the case's app_dir."),
+        click.option("--allow-pre-command", is_flag=True, help="Let a case run its pre_command on this machine."),
+        isolate_option,
+        agent_memory_option,
+    )(function)
+
+
 def judge_options(function: Callable[P, T]) -> Callable[P, T]:
-    """Options about judge, models and sandbox."""
-    for option in reversed(
-        (
-            click.option(
-                "--judge",
-                type=click.Choice(["code", "model", "both"]),
-                help="Who judges points with eval_code. [default: code; points without it always go to the model]",
-            ),
-            click.option(
-                "--model",
-                metavar="NAME",
-                help="Model for examiner and judge: openai:NAME, or a JSON/YAML file with an AutoGen component.",
-            ),
-            click.option("--judge-model", metavar="NAME", help="Model for the judge alone."),
-            click.option(
-                "--sandbox",
-                type=click.Choice(["auto", "docker", "bwrap", "process"]),
-                default="auto",
-                show_default=True,
-                help="Where eval_code runs.",
-            ),
-        )
-    ):
-        function = option(function)
-    return function
+    """Options about judge, models and sandbox; `options_from` reads them."""
+    return _stack(
+        click.option(
+            "--judge",
+            type=click.Choice(["code", "model", "both"]),
+            help="Who judges points with eval_code. [default: code; points without it always go to the model]",
+        ),
+        click.option(
+            "--model",
+            metavar="NAME",
+            help="Model for examiner and judge: openai:NAME, or a JSON/YAML file with an AutoGen component.",
+        ),
+        click.option("--judge-model", metavar="NAME", help="Model for the judge alone."),
+        click.option(
+            "--sandbox",
+            type=click.Choice(["auto", "docker", "bwrap", "process"]),
+            default="auto",
+            show_default=True,
+            help="Where eval_code runs.",
+        ),
+    )(function)
+
+
+def options_from(said: Mapping[str, Any], agent: str | None = None) -> Options:
+    """The options of an exam from what a command was told; what the command does not offer keeps its default."""
+    renamed = {"reply_timeout": "reply_seconds", "timeout": "run_seconds", "agent_memory": "agent_memory_mb"}
+    known = {name: value for key, value in said.items() if (name := renamed.get(key, key)) in Options.names()}
+    return Options(**{**known, "agent": agent})
+
+
+out_option = click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="The journal's folder. [default: a new one under runs/]",
+)
 
 
 def output_options(function: Callable[P, T]) -> Callable[P, T]:
     """Options about what is written and printed."""
-    for option in reversed(
-        (
-            click.option(
-                "--out",
-                type=click.Path(path_type=Path),
-                metavar="FOLDER",
-                help="The journal's folder. [default: a new one under runs/]",
-            ),
-            click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report."),
-            click.option("--quiet", is_flag=True, help="Print the score and nothing else."),
-            click.option(
-                "--fail-under",
-                type=click.FloatRange(0, 1),
-                metavar="SCORE",
-                help="Exit with 1 if the score (its low bound) is below this.",
-            ),
-        )
-    ):
-        function = option(function)
-    return function
+    return _stack(
+        out_option,
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report."),
+        click.option("--quiet", is_flag=True, help="Print the score and nothing else."),
+        click.option(
+            "--fail-under",
+            type=click.FloatRange(0, 1),
+            metavar="SCORE",
+            help="Exit with 1 if the score (its low bound) is below this.",
+        ),
+    )(function)
 
 
 def new_journal_folder(out: Path | None, name: str) -> Path:

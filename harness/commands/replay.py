@@ -14,17 +14,22 @@ from rich.text import Text
 
 from adapters.errors import SetupError
 from harness.commands.options import (
+    agent_memory_option,
     fail,
+    isolate_option,
     judge_options,
     new_journal_folder,
     newest_journal,
+    options_from,
+    out_option,
+    reply_timeout_option,
     run_async,
     stdout_kept_apart,
     told_plainly,
 )
 from harness.console import print_end, print_round, run_report, score_line
+from harness.options import Options
 from harness.outcome import exit_code
-from harness.parts import Options
 from records.codec import to_plain
 from records.journal import Damage
 from records.stored import StoredRun, read_records, read_runs, split_reference
@@ -46,21 +51,11 @@ LONGEST_PAUSE = 12.0
 @click.option(
     "--concurrency", type=click.IntRange(1), default=4, show_default=True, help="With --against: conversations at once."
 )
-@click.option(
-    "--reply-timeout",
-    type=click.FloatRange(0, min_open=True),
-    default=300.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="With --against: longest wait for one reply.",
-)
+@reply_timeout_option
+@isolate_option
+@agent_memory_option
 @judge_options
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="With --against: the new journal's folder. [default: a new one under runs/]",
-)
+@out_option
 @told_plainly
 def command(
     journal: str | None,
@@ -68,26 +63,13 @@ def command(
     speed: float,
     as_json: bool,
     against: str | None,
-    concurrency: int,
-    reply_timeout: float,
-    judge: Any,
-    model: str | None,
-    judge_model: str | None,
-    sandbox: Any,
     out: Path | None,
+    **said: Any,
 ) -> None:
     """Print the conversations in JOURNAL: a folder, or FOLDER#RUN-ID for one run. [default: the newest under runs/]"""
     folder, run = split_reference(journal) if journal else (newest_journal(), None)
     if against is not None:
-        options = Options(
-            against,
-            judge=judge,
-            model=model,
-            judge_model=judge_model,
-            sandbox=sandbox,
-            reply_seconds=reply_timeout,
-            concurrency=concurrency,
-        )
+        options = options_from(said, against)
         _ask_again(folder, run, options, out, as_json=as_json)
         return
     console, damage = Console(), Damage()

@@ -12,9 +12,11 @@ from rich.text import Text
 
 from cases import Case, find_case, load_case
 from harness.commands.options import (
+    exam_options,
     fail,
     judge_options,
     new_journal_folder,
+    options_from,
     output_options,
     run_async,
     stdout_kept_apart,
@@ -22,8 +24,9 @@ from harness.commands.options import (
 )
 from harness.console import run_report, score_line
 from harness.one_writer import only_writer
+from harness.options import Options
 from harness.outcome import exit_code
-from harness.parts import Options, Parts, assemble
+from harness.parts import Parts, assemble
 from harness.progress import RunProgress
 from harness.run import Run, examine
 from records.codec import to_plain
@@ -39,65 +42,22 @@ from records.text import one_line
     metavar="SPEC",
     help="module:Class, path/to/file.py:Class, or http(s)://host/v1#model. [default: the bundled careful agent]",
 )
-@click.option(
-    "--examiner", metavar="KIND", help="script, model, or replay:JOURNAL. [default: model if one is given, else script]"
-)
-@click.option("--examiner-model", metavar="NAME", help="Model for the examiner alone.")
 @judge_options
-@click.option("--max-rounds", type=click.IntRange(1), help="Examiner messages at most. [default: the case's, else 15]")
-@click.option(
-    "--reply-timeout",
-    type=click.FloatRange(0, min_open=True),
-    default=300.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Longest wait for one reply.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0, min_open=True),
-    metavar="SECONDS",
-    help="Longest conversation. [default: the case's, else none]",
-)
-@click.option("--app-dir", metavar="FOLDER", help="Replaces the case's app_dir.")
-@click.option("--allow-pre-command", is_flag=True, help="Let the case run its pre_command on this machine.")
+@exam_options
 @output_options
 @told_plainly
 def command(
     case: str,
     agent: str | None,
-    examiner: str | None,
-    examiner_model: str | None,
-    judge: Any,
-    model: str | None,
-    judge_model: str | None,
-    sandbox: Any,
-    max_rounds: int | None,
-    reply_timeout: float,
-    timeout: float | None,
-    app_dir: str | None,
-    allow_pre_command: bool,
     out: Path | None,
     as_json: bool,
     quiet: bool,
     fail_under: float | None,
+    **said: Any,
 ) -> None:
     """Examine an agent with CASE (a bundled case's name, or the path of a case folder), judge it, and report."""
     paper = load_case(find_case(case))
-    options = Options(
-        agent,
-        examiner,
-        judge,
-        model,
-        examiner_model,
-        judge_model,
-        sandbox,
-        max_rounds,
-        reply_timeout,
-        timeout,
-        app_dir,
-        allow_pre_command,
-    )
+    options = options_from(said, agent)
     folder = new_journal_folder(out, paper.name)
     notices = Console(stderr=True)
     try:

@@ -13,9 +13,11 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.commands.options import (
+    exam_options,
     fail,
     judge_options,
     new_journal_folder,
+    options_from,
     output_options,
     run_async,
     stdout_kept_apart,
@@ -23,7 +25,6 @@ from harness.commands.options import (
 )
 from harness.figures import Figures, summarize
 from harness.outcome import EXIT_NOT_SCORED
-from harness.parts import Options
 from harness.plan import Plan, load_plan
 from harness.suite_run import Request, Result, run_suite
 from records.journal import FILE
@@ -46,22 +47,8 @@ from records.text import one_line
     "--name", "names", multiple=True, metavar="PATTERN", help="Only cases whose name matches (shell pattern)."
 )
 @click.option("--tag", "tags", multiple=True, help="Only cases with this tag.")
-@click.option("--isolate", is_flag=True, help="Run agents from modules and files in a process of their own.")
-@click.option("--examiner", metavar="KIND", help="script or model. [default: model if one is given, else script]")
-@click.option("--examiner-model", metavar="NAME", help="Model for the examiner alone.")
 @judge_options
-@click.option("--max-rounds", type=click.IntRange(1), help="Examiner messages at most. [default: the case's, else 15]")
-@click.option(
-    "--reply-timeout",
-    type=click.FloatRange(0, min_open=True),
-    default=300.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Longest wait for one reply.",
-)
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Longest conversation.")
-@click.option("--app-dir", metavar="FOLDER", help="Replaces the cases' app_dir.")
-@click.option("--allow-pre-command", is_flag=True, help="Let cases run their pre_command on this machine.")
+@exam_options
 @click.option(
     "--rooms",
     type=click.IntRange(1),
@@ -131,23 +118,7 @@ def command(paths: tuple[str, ...], agents: tuple[str, ...], **said: Any) -> Non
 
 
 def _new(paths: tuple[str, ...], agents: tuple[str, ...], said: dict[str, Any]) -> Request:
-    options = Options(
-        examiner=said["examiner"],
-        judge=said["judge"],
-        model=said["model"],
-        examiner_model=said["examiner_model"],
-        judge_model=said["judge_model"],
-        sandbox=said["sandbox"],
-        max_rounds=said["max_rounds"],
-        reply_seconds=said["reply_timeout"],
-        run_seconds=said["timeout"],
-        app_dir=said["app_dir"],
-        allow_pre_command=said["allow_pre_command"],
-        isolate=said["isolate"],
-        concurrency=said["concurrency"],
-        rooms=said["rooms"],
-        model_calls=said["model_calls"],
-    )
+    options = options_from(said)
     folder = new_journal_folder(said["out"], "suite")
     if (folder / FILE).exists():
         fail(f"viva suite: {folder} holds a journal already; go on with it (--resume {folder}) or name another --out.")
