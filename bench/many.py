@@ -21,7 +21,7 @@ from examiner import Examiner, ScriptedExaminer
 from harness.options import Options
 from harness.parts import JudgeParts, Parts
 from harness.run import Run
-from harness.suite import Job, Suite, SuiteLimits
+from harness.suites.engine import Job, Suite, SuiteLimits
 from records.journal import Journal
 from records.protocols import Context
 from records.run import RunRecord

@@ -68,7 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
                 f"viva: Python finds the package {room!r} in {where}, in front of Viva's own. Start `pytest`, not "
                 "`python -m pytest`; else take the __init__.py out of that folder, or add --import-mode=importlib."
             )
-    from harness.pytest_exams import Exams
+    from harness.plugin.exams import Exams
 
     config.pluginmanager.register(Exams(config), "viva-exams")
 

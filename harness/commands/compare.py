@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.commands.options import told_plainly
-from harness.compare import Comparison, compare, findings
-from harness.compare_console import comparison_plain, comparison_report
+from harness.figures.compare import Comparison, compare, findings
+from harness.figures.compare_console import comparison_plain, comparison_report
+from harness.figures.sides import Runs, choose_agents
 from harness.outcome import EXIT_DONE, EXIT_NOT_SCORED
-from harness.sides import Runs, choose_agents
 from records.journal import Damage, JournalError
 from records.stored import read_records, split_reference
 from records.text import one_line, printable

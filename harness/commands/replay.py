@@ -106,9 +106,9 @@ def _print(console: Console, stored: StoredRun, speed: float | None) -> None:
 
 def _ask_again(source: Path, run: str | None, options: Options, out: Path | None, *, as_json: bool) -> None:
     # What judging and running need is loaded only here: printing a conversation must not wait for it.
-    from harness.against import ask_again
-    from harness.figures import summarize
-    from harness.suite_console import figures_plain, suite_report
+    from harness.figures.summary import summarize
+    from harness.suites.against import ask_again
+    from harness.suites.console import figures_plain, suite_report
 
     folder = new_journal_folder(out, f"{source.resolve().name}-against")
     try:

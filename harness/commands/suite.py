@@ -23,10 +23,10 @@ from harness.commands.options import (
     stdout_kept_apart,
     told_plainly,
 )
-from harness.figures import Figures, summarize
+from harness.figures.summary import Figures, summarize
 from harness.outcome import EXIT_NOT_SCORED
-from harness.plan import Plan, load_plan
-from harness.suite_run import Request, Result, run_suite
+from harness.suites.plan import Plan, load_plan
+from harness.suites.run import Request, Result, run_suite
 from records.journal import FILE
 from records.stored import read_records
 from records.text import one_line
@@ -153,7 +153,7 @@ def _given(context: click.Context, name: str) -> bool:
 
 
 def _report(result: Result, figures: Figures, said: dict[str, Any]) -> None:
-    from harness.suite_console import figures_plain, suite_report
+    from harness.suites.console import figures_plain, suite_report
 
     if said["as_json"]:
         facts = {"ended": result.end.ended, "left_out": result.end.left_out, "reason": result.end.reason}
@@ -170,7 +170,7 @@ def _report(result: Result, figures: Figures, said: dict[str, Any]) -> None:
 
 
 def _exit_code(result: Result, figures: Figures, said: dict[str, Any]) -> int:
-    from harness.gates import gate
+    from harness.suites.gates import gate
 
     code, words = gate(figures, said["fail_under"], said["baseline"], said["max_drop"], said["threshold"])
     if words and not said["as_json"]:

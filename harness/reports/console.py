@@ -10,7 +10,7 @@ from rich.text import Text
 
 from harness.console import run_report
 from harness.reports.journals import Journals
-from harness.suite_console import suite_report
+from harness.suites.console import suite_report
 from records.text import one_line
 
 

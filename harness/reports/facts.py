@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from harness.cells import passes, score_of
+from harness.figures.cells import passes, score_of
 from records.run import RunRecord
 from records.text import one_line
 from records.transcript import Usage

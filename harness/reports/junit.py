@@ -15,7 +15,7 @@ from typing import IO, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
 from harness.console import OUTCOMES, score_line
-from harness.figures import Group
+from harness.figures.summary import Group
 from harness.reports.facts import Standing, cost_of, missed, quote_line, standing, tokens_of
 from harness.reports.journals import Entry, Journals, Unfinished
 from records.run import Outcome, RunRecord

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from harness.cells import score_of
-from harness.figures import Figures, Group
+from harness.figures.cells import score_of
+from harness.figures.summary import Figures, Group
 from harness.reports.facts import Standing, dollars, missed, standing
 from harness.reports.journals import Entry, Journals
-from harness.suite_console import interval, number, percent, percents, short_names
+from harness.suites.console import interval, number, percent, percents, short_names
 from records.text import one_line
 from records.verdict import Verdict
 

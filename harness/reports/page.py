@@ -14,13 +14,13 @@ from typing import Any, TextIO
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from harness.figures import Group
+from harness.figures.summary import Group
 from harness.reports import plots
 from harness.reports.conversations import Blocks
 from harness.reports.facts import Standing, dollars
 from harness.reports.journals import Journals
 from harness.reports.rows import Row, Rows, gather
-from harness.suite_console import interval, number, percent, percents, short_names
+from harness.suites.console import interval, number, percent, percents, short_names
 from records.text import one_line
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from harness.figures import Figures, Group
+from harness.figures.statistics import Interval
+from harness.figures.summary import Figures, Group
 from harness.reports.facts import Standing
-from harness.statistics import Interval
 
 SERIES = 8
 """Colours; further agents share the last."""

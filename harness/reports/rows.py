@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from harness.console import score_line
-from harness.figures import Figures, summarize
+from harness.figures.summary import Figures, summarize
 from harness.reports.facts import Standing, cost_of, standing, tokens_of, why
 from harness.reports.journals import Journals
 from records.run import RunRecord, Setting

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.figures import Figures, Group, summarize
-from harness.statistics import wilson
+from harness.figures.statistics import wilson
+from harness.figures.summary import Figures, Group, summarize
 from records.run import Outcome, RunRecord, Timing
 from records.transcript import StopReason, Usage
 

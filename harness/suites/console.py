@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.figures import Figures, Group, Interval
+from harness.figures.summary import Figures, Group, Interval
 from records.codec import to_plain
 from records.text import one_line
 

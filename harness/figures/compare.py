@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from harness.cells import Cell, passes
-from harness.figures import Group, group_of
-from harness.sides import Runs
-from harness.statistics import (
+from harness.figures.cells import Cell, passes
+from harness.figures.sides import Runs
+from harness.figures.statistics import (
     Interval,
     detectable_difference,
     fewest_discordant,
     mcnemar,
     paired_interval,
 )
+from harness.figures.summary import Group, group_of
 
 FEWEST_CASES = 5
 """Below this the bootstrap's intervals hold the truth clearly less often than they say (see docs/statistics.md)."""

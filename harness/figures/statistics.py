@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist, fmean, stdev
 
-from harness.student_t import student_t
+from harness.figures.student_t import student_t
 
 CONFIDENCE = 0.95
 _SEED = 20241

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from harness.cells import Cell, gather, natural
-from harness.statistics import (
+from harness.figures.cells import Cell, gather, natural
+from harness.figures.statistics import (
     Interval,
     clustered_mean_interval,
     clustered_wilson,

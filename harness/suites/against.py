@@ -17,9 +17,9 @@ from harness.again import stored_case
 from harness.options import Options
 from harness.parts import Parts, assemble_with
 from harness.run import Run
-from harness.suite import Job, Suite, SuiteEnd, SuiteLimits
-from harness.suite_progress import SuiteProgress
-from harness.suite_run import Syncing
+from harness.suites.engine import Job, Suite, SuiteEnd, SuiteLimits
+from harness.suites.progress import SuiteProgress
+from harness.suites.run import Syncing
 from records.journal import Journal
 from records.stored import StoredRun, read_runs
 from records.sync import Syncer

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.compare import CasePair, Comparison, Difference, Side, findings
+from harness.figures.compare import CasePair, Comparison, Difference, Side, findings
 from records.codec import to_plain
 from records.text import one_line
 

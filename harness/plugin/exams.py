@@ -19,10 +19,10 @@ from harness.commands.options import new_journal_folder
 from harness.one_writer import only_writer
 from harness.options import Options
 from harness.parts import Parts, assemble
-from harness.pytest_cases import PLAIN, CaseFile, CaseItem
-from harness.resume import read_states
+from harness.plugin.cases import PLAIN, CaseFile, CaseItem
 from harness.run import Run
-from harness.suite import Job, Suite, SuiteLimits
+from harness.suites.engine import Job, Suite, SuiteLimits
+from harness.suites.resume import read_states
 from records.journal import FILE, Journal, JournalError
 from records.run import RunRecord
 from records.text import one_line, printable

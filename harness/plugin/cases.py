@@ -12,7 +12,7 @@ import pytest
 from adapters.errors import SetupError
 from cases import Case, CaseError, load_case
 from harness.outcome import EXIT_DONE, exit_code
-from harness.pytest_text import failure_text, headline
+from harness.plugin.text import failure_text, headline
 from records.journal import JournalError
 from records.run import RunRecord
 from records.text import one_line, printable
@@ -20,7 +20,7 @@ from records.transcript import Round
 from sandbox import SandboxError
 
 if TYPE_CHECKING:
-    from harness.pytest_exams import Exams
+    from harness.plugin.exams import Exams
 
 PLAIN = (CaseError, SetupError, JournalError, SandboxError)
 """Errors whose words say what to do; a traceback would hide them."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from adapters.errors import SetupError
-from harness.cells import Cell, gather, natural
+from harness.figures.cells import Cell, gather, natural
 from records.run import RunRecord
 
 

@@ -12,7 +12,9 @@ from rich.text import Text
 from cases import Case
 from harness.one_writer import only_writer
 from harness.parts import Parts
-from harness.plan import (
+from harness.run import Run
+from harness.suites.engine import Job, Suite, SuiteEnd, SuiteLimits
+from harness.suites.plan import (
     Plan,
     PlannedRun,
     assemble_suite,
@@ -21,10 +23,8 @@ from harness.plan import (
     find_plan_cases,
     save_plan,
 )
-from harness.resume import RunState, load_conversations, read_states, to_do
-from harness.run import Run
-from harness.suite import Job, Suite, SuiteEnd, SuiteLimits
-from harness.suite_progress import SuiteProgress
+from harness.suites.progress import SuiteProgress
+from harness.suites.resume import RunState, load_conversations, read_states, to_do
 from records.journal import FILE, Damage, Journal, run_id
 from records.run import RunRecord
 from records.stored import StoredRun

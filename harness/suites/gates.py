@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.figures import Figures, summarize
+from harness.figures.summary import Figures, summarize
 from harness.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
 from records.stored import read_records, split_reference
 

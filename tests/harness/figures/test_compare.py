@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from adapters.errors import SetupError
 from harness.commands.compare import command
-from harness.compare import Comparison, compare, findings
-from harness.sides import Runs, choose_agents
+from harness.figures.compare import Comparison, compare, findings
+from harness.figures.sides import Runs, choose_agents
 from records.journal import FILE, Journal, run_id
 from records.run import Outcome, RunRecord, Setting, Timing
 from records.transcript import Usage
