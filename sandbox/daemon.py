@@ -148,5 +148,6 @@ def is_missing(error: BaseException) -> bool:
 
 
 def explain(error: BaseException) -> SandboxError:
-    """The daemon's own explanation, as an error of ours."""
-    return SandboxError(f"Docker: {getattr(error, 'explanation', None) or error}")
+    """The daemon's own explanation where there is one, as an error of ours."""
+    words = getattr(error, "explanation", None) or str(error) or type(error).__name__
+    return SandboxError(f"Docker: {words}")

@@ -7,7 +7,7 @@ import contextlib
 import os
 import random
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,9 @@ from sandbox import owner
 from sandbox.backend import EnvironmentGone, ServerSandbox
 from sandbox.bundle import boot_script
 from sandbox.container import ContainerPipe, remove
-from sandbox.daemon import Daemon, explain, is_api_error, is_missing
+from sandbox.daemon import Daemon, explain, is_missing
 from sandbox.images import SITE, Images
-from sandbox.interface import Limits
+from sandbox.interface import Limits, SandboxError
 from sandbox.leftovers import Pruned, prune
 from sandbox.room import Session
 
@@ -92,6 +92,17 @@ SERVER_OPTIONS: dict[str, Any] = {
 }
 
 
+@contextlib.contextmanager
+def _as_ours() -> Iterator[None]:
+    """Whatever the SDK, its HTTP library or the daemon came up with, the caller sees a `SandboxError`."""
+    try:
+        yield
+    except SandboxError:
+        raise
+    except Exception as error:
+        raise explain(error) from error
+
+
 class DockerSandbox(ServerSandbox):
     """See `Sandbox`. `runtime` names a runtime that the daemon knows, for example `runsc`."""
 
@@ -122,10 +133,12 @@ class DockerSandbox(ServerSandbox):
     async def environment(self, dependencies: Sequence[str]) -> str:
         if self._swept is None:
             self._swept = asyncio.create_task(prune(self.daemon))
-        return await self.images.with_dependencies(dependencies)
+        with _as_ours():
+            return await self.images.with_dependencies(dependencies)
 
     async def start(self, environment: str, run_id: str) -> Session:
-        return await self.daemon.patiently(lambda: self._start(environment, run_id))
+        with _as_ours():
+            return await self.daemon.patiently(lambda: self._start(environment, run_id))
 
     async def _start(self, image: str, run_id: str) -> Session:
         """Create and start a container, and bring its server up."""
@@ -146,8 +159,6 @@ class DockerSandbox(ServerSandbox):
             if is_missing(error):
                 self.images.forget()
                 raise EnvironmentGone("the image was removed") from error
-            if is_api_error(error):
-                raise explain(error) from error
             raise
         return session
 

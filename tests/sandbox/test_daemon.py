@@ -150,12 +150,12 @@ async def test_a_daemon_that_dies_is_waited_for_and_the_checks_go_on(second: Sec
         await asyncio.sleep(0.3)
         await second.end(how)
         with pytest.raises(SandboxLost):
-            await asyncio.wait_for(check, 15)
+            await asyncio.wait_for(check, 30)
         reopened = asyncio.ensure_future(sandbox.open(None, RunView(), run_id="dies"))
         await asyncio.sleep(2)
         assert not reopened.done(), "it waits"
         await second.start()
-        room = await asyncio.wait_for(reopened, 30)
+        room = await asyncio.wait_for(reopened, 90)
         assert (await room.check("assert True")).ending is Ending.PASSED
     finally:
         await sandbox.close()

@@ -87,6 +87,11 @@ def test_an_ending_is_cut_to_size() -> None:
     assert (len(result.message), len(result.output), len(result.exception or "")) == (8000, 1124, 200)
 
 
+def test_an_ending_can_always_be_written_down() -> None:
+    result = read_result({"ending": "failed", "message": "\ud800", "imported": ["\udc80.py"]}, Limits())
+    assert (result.message, result.imported) == ("?", ("?.py",))
+
+
 def test_packing_reads_nothing_that_changes_into_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The agent swaps a folder for a link between the look and the opening."""
     (tmp_path / "secrets").mkdir()
