@@ -45,7 +45,12 @@ class ServerSandbox:
         raise NotImplementedError
 
     async def prepare(self, dependencies: Sequence[str] = (), *, run_id: str = "") -> None:
-        environment = await self.environment(dependencies)
+        try:
+            await self._expect(await self.environment(dependencies), run_id)
+        except EnvironmentGone:
+            await self._expect(await self.environment(dependencies), run_id)
+
+    async def _expect(self, environment: str, run_id: str) -> None:
         starting = self._pool.expect(environment, run_id)
         if environment not in self._proven:
             # The first of its kind is waited for: what cannot work should be said before the conversation.

@@ -137,8 +137,10 @@ class Sandbox(Protocol):
     weaknesses: tuple[str, ...]
     """What this backend does not guarantee, one short sentence each."""
 
-    async def prepare(self, dependencies: Sequence[str] = ()) -> None:
+    async def prepare(self, dependencies: Sequence[str] = (), *, run_id: str = "") -> None:
         """Make a room with these PEP 508 requirements quick to open. Called before a conversation starts.
+
+        `run_id` only names the run on what is started for it; any run may get the room.
 
         Raises:
             DependencyError: a requirement cannot be had.

@@ -27,7 +27,7 @@ from .attacks import ATTACKS, PRELUDE, Attack
 ISOLATING = ("docker", "bwrap")
 DOCS = Path(__file__).parents[2] / "docs" / "sandbox.md"
 LIMITS = Limits(
-    seconds=3, cpu_seconds=2, memory_mb=128, processes=24, open_files=128, file_mb=32, disk_mb=64, output_kb=8
+    seconds=2, cpu_seconds=1, memory_mb=128, processes=24, open_files=128, file_mb=32, disk_mb=64, output_kb=8
 )
 OUTCOMES: dict[str, dict[str, str]] = {}
 

@@ -185,13 +185,16 @@ async def test_an_image_keeps_no_password_and_says_whose_it_is(index: Index) -> 
         await sandbox.close()
 
 
-async def test_an_image_that_was_removed_meanwhile_is_made_again(index: Index) -> None:
+@pytest.mark.parametrize("prepared", [True, False])
+async def test_an_image_that_was_removed_meanwhile_is_made_again(index: Index, prepared: bool) -> None:
     await (await sandbox_of("docker")).close()
     sandbox = DockerSandbox(Daemon())
     wanted = [f"{index.name}other~=2.0"]
     try:
         image = await sandbox.environment(wanted)
         await sandbox.daemon.call("remove_image", image, force=True)
+        if prepared:
+            await sandbox.prepare(wanted)
         room = await sandbox.open(None, RunView(), dependencies=wanted)
         assert (await room.check(f"import {index.name}other")).ending is Ending.PASSED
     finally:
