@@ -21,6 +21,7 @@ from examiner import Examiner, converse
 from examiner.conversation import KICK_OFF
 from harness.outcome import outcome_of
 from harness.parts import Parts, versions, viva_version
+from harness.pictures import keep_pictures
 from records.codec import encode
 from records.journal import Journal, run_id
 from records.protocols import Context
@@ -79,7 +80,7 @@ async def examine(run: Run, on_round: RoundListener | None = None) -> RunRecord:
         await parts.judge.sandbox.prepare(case.dependencies)
 
     def keep(round_: Round) -> None:
-        run.append("round", round_)
+        run.append("round", keep_pictures(round_, journal, workspace))
         if on_round is not None:
             on_round(round_)
 

@@ -7,13 +7,14 @@ import binascii
 import re
 from pathlib import Path
 
+from harness.pictures import kind_of
+
 ONE_LIMIT = 2_000_000
 """Bytes of one image."""
 ALL_LIMIT = 16_000_000
 """Bytes of all images of a page, before base64."""
 
 _DATA_URI = re.compile(r"data:image/[a-z+.-]{1,20};base64,([A-Za-z0-9+/=\s]+)\Z")
-_KINDS = ((b"\x89PNG\r\n\x1a\n", "png"), (b"\xff\xd8\xff", "jpeg"), (b"GIF87a", "gif"), (b"GIF89a", "gif"))
 
 
 class Images:
@@ -49,13 +50,6 @@ class Images:
                 return file.read(ONE_LIMIT + 1)
         except (OSError, ValueError, RuntimeError):
             return None
-
-
-def kind_of(content: bytes) -> str | None:
-    """What sort of raster image these bytes begin, or None."""
-    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
-        return "webp"
-    return next((kind for magic, kind in _KINDS if content.startswith(magic)), None)
 
 
 def _embedded(name: str) -> bytes | None:
