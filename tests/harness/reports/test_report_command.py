@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from records.journal import Journal
-from tests.harness.suites import viva
+from tests.harness.real_suites import viva
 
 from .made import write_run, write_suite
 

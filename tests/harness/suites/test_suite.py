@@ -13,7 +13,7 @@ import pytest
 from records.journal import scan
 from records.run import Outcome
 from records.stored import read_records
-from tests.harness.suites.suites import (
+from tests.harness.real_suites import (
     VIVA,
     check_nothing_lost_nothing_twice,
     environment,

@@ -9,7 +9,7 @@ from pathlib import Path
 from records.run import Outcome
 from records.stored import read_records
 from records.transcript import StopReason
-from tests.harness.suites.suites import left_running, viva
+from tests.harness.real_suites import left_running, viva
 
 AGENT = """\
 import os, signal, subprocess, sys, time
