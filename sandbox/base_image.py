@@ -83,7 +83,7 @@ def _make_and_import(api: Any, name: str) -> None:
         if done.returncode:
             raise SandboxError(f"debootstrap failed: {log.read_text(errors='replace')[-800:]}")
         _slim(tree)
-        labels = " ".join(f'{key}="{value}"' for key, value in owner.labels("base").items())
+        labels = " ".join(f'{key}="{value}"' for key, value in owner.image_labels("base").items())
         repository, _, tag = name.rpartition(":")
         with subprocess.Popen(["tar", "-C", str(tree), "--numeric-owner", "-c", "."], stdout=subprocess.PIPE) as tar:
             assert tar.stdout

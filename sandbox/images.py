@@ -164,7 +164,9 @@ def _builder_settings(api: Any, base: str, local_index: bool) -> dict[str, Any]:
 
 def _commit(api: Any, container: str, name: str) -> str:
     repository, tag = name.split(":")
-    labels = " ".join(f'{key}="{value}"' for key, value in owner.labels("dependencies").items())
+    # What the builder was labelled with would stay on the image, and on every container made from it.
+    given = {**owner.image_labels("dependencies"), owner.KIND: ""}
+    labels = " ".join(f'{key}="{value}"' for key, value in given.items())
     changes = ["ENTRYPOINT []", 'CMD ["python3"]', f"LABEL {labels}"]
     return str(api.commit(container, repository=repository, tag=tag, changes=changes)["Id"])
 

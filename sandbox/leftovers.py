@@ -32,6 +32,8 @@ async def prune(daemon: Daemon, *, images: bool = False) -> Pruned:
 def _prune(api: Any, images: bool) -> Pruned:
     gone, kept, gone_images = [], [], []
     for found in api.containers(all=True, filters={"label": owner.HOST}):
+        if not owner.is_ours(found.get("Labels")):
+            continue
         name = (found.get("Names") or [found["Id"]])[0].lstrip("/")
         if owner.is_leftover(found.get("Labels")):
             with contextlib.suppress(Exception):
@@ -40,8 +42,8 @@ def _prune(api: Any, images: bool) -> Pruned:
         else:
             kept.append(name)
     if images:
-        for found in api.images(filters={"label": f"{owner.KIND}=dependencies"}):
-            if not owner.is_leftover(found.get("Labels")):
+        for found in api.images(filters={"label": f"{owner.image_key(owner.KIND)}=dependencies"}):
+            if not owner.is_leftover_image(found.get("Labels")):
                 continue
             for name in found.get("RepoTags") or [found["Id"]]:
                 try:

@@ -10,10 +10,26 @@ from pathlib import Path
 HOST, PID, START, RUN, KIND = "viva.host", "viva.pid", "viva.start", "viva.run", "viva.kind"
 
 
+IMAGE = "viva.image."
+"""Begins the labels of images. A container inherits its image's labels, whoever starts it: were they named alike,
+a stranger's container made from an image of ours would be taken for ours, and removed with its maker's leftovers."""
+CONTAINERS = ("room", "builder")
+
+
 def labels(kind: str, run_id: str = "") -> dict[str, str]:
-    """`kind`: `room`, `builder`, `dependencies` or `base`."""
+    """For a container; `kind` is `room` or `builder`."""
     pid = os.getpid()
     return {HOST: this_host(), PID: str(pid), START: start_of(pid) or "", RUN: run_id, KIND: kind}
+
+
+def image_labels(kind: str) -> dict[str, str]:
+    """For an image; `kind` is `dependencies` or `base`."""
+    return {image_key(key): value for key, value in labels(kind).items() if key != RUN}
+
+
+def image_key(key: str) -> str:
+    """What a label is called on an image."""
+    return IMAGE + key.removeprefix("viva.")
 
 
 @cache
@@ -41,9 +57,20 @@ def start_of(pid: int) -> str | None:
     return None if fields[0] == "Z" else fields[19]
 
 
+def is_ours(found: dict[str, str] | None) -> bool:
+    """Whether these are the labels of a container that a harness made."""
+    return bool(found) and found is not None and found.get(KIND) in CONTAINERS
+
+
 def is_leftover(found: dict[str, str] | None) -> bool:
-    """Whether these labels are ours and their owner is certainly dead. An owner elsewhere counts as living."""
-    if not found or found.get(HOST) != this_host():
-        return False
-    pid = found.get(PID, "")
-    return pid.isdigit() and start_of(int(pid)) != found.get(START)
+    """Whether a container with these labels is ours, and its owner certainly dead; one elsewhere counts as living."""
+    return found is not None and is_ours(found) and _is_dead(found.get(HOST), found.get(PID), found.get(START))
+
+
+def is_leftover_image(found: dict[str, str] | None) -> bool:
+    """The same for an image."""
+    return found is not None and _is_dead(*(found.get(image_key(key)) for key in (HOST, PID, START)))
+
+
+def _is_dead(host: str | None, pid: str | None, start: str | None) -> bool:
+    return host == this_host() and pid is not None and pid.isdigit() and start_of(int(pid)) != start

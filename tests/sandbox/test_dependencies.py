@@ -172,7 +172,9 @@ async def test_an_image_keeps_no_password_and_says_whose_it_is(index: Index) -> 
         history = await daemon.call("history", image)
         assert index.password not in json.dumps([details, history])
         labels = details["Config"]["Labels"]
-        assert (labels[owner.KIND], labels[owner.PID]) == ("dependencies", owner.labels("room")[owner.PID])
+        assert labels[owner.image_key(owner.KIND)] == "dependencies"
+        assert labels[owner.image_key(owner.PID)] == owner.labels("room")[owner.PID]
+        assert not owner.is_ours(labels), "a stranger's container made from it would inherit them"
         room = await sandbox.open(None, RunView(), dependencies=[f"{index.name}other==2"])
         look = (
             f"import subprocess\nsought = ['grep', '-rsl', '{index.password}', '/opt', '/etc', '/root', '/var']\n"

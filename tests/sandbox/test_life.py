@@ -165,6 +165,22 @@ async def test_pruning_removes_what_dead_owners_left_and_nothing_else(daemon: Da
                 await daemon.call("remove_container", one, force=True)
 
 
+async def test_a_strangers_container_does_not_become_ours_by_its_image(daemon: Daemon) -> None:
+    """Containers inherit the labels of their image, and the base image is one of ours."""
+    name = f"viva-heir-{uuid.uuid4().hex[:8]}"
+    inherited = {**owner.image_labels("base"), owner.image_key(owner.START): "1"}
+    await make(daemon, name, inherited)
+    await make(daemon, f"{name}-old", {**owner.labels("base"), owner.START: "1"})
+    try:
+        pruned = await prune(daemon)
+        assert not {name, f"{name}-old"} & {*pruned.containers, *pruned.kept}
+        left = {one["Names"][0][1:] for one in await daemon.call("containers", all=True)}
+        assert {name, f"{name}-old"} <= left
+    finally:
+        for one in (name, f"{name}-old"):
+            await daemon.call("remove_container", one, force=True)
+
+
 async def test_leftovers_are_removed_at_the_next_start(daemon: Daemon) -> None:
     name = f"viva-left-{uuid.uuid4().hex[:8]}"
     await make(daemon, name, {**owner.labels("room"), owner.START: "1"})
