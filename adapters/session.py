@@ -24,6 +24,7 @@ from adapters.fit import (
     workspace_of,
 )
 from adapters.threads import AgentThread
+from adapters.virtual_user import VirtualUser
 from records.transcript import Reply
 
 __all__ = ["AgentArguments", "AgentSession", "open_session"]
@@ -79,11 +80,12 @@ class AgentSession:
         self._closed = True
         close = getattr(self.agent, "close", None)
         try:
-            if close is None:
+            if close is None or getattr(close, "__func__", None) is VirtualUser.close:
                 return None
-            if self._thread is None or inspect.iscoroutinefunction(close):
+            if inspect.iscoroutinefunction(close):
                 answer = called(close)
             else:
+                # On a thread also for an async agent: a plain close may block, and the loop is everybody's.
                 answer = await within(CLOSE_SECONDS, self._call_close(self._thread, close), leave=True)
             if inspect.isawaitable(answer):
                 await self._await(answer, CLOSE_SECONDS)
@@ -103,10 +105,10 @@ class AgentSession:
         self._tasks = [*(old for old in self._tasks if not old.done()), task]
         return await within(seconds, task)
 
-    async def _call_close(self, thread: AgentThread, close: Callable[[], Any]) -> Any:
-        if not self._busy:
+    async def _call_close(self, thread: AgentThread | None, close: Callable[[], Any]) -> Any:
+        if thread is not None and not self._busy:
             return await thread.call(close)
-        # Its own thread is still busy with a reply: close it from another, which may well free it.
+        # It has no thread, or that is still busy with a reply: close it from another, which may well free it.
         other = AgentThread("agent-close")
         try:
             return await other.call(close)

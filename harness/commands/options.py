@@ -10,6 +10,7 @@ import os
 import secrets
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
@@ -214,12 +215,29 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
     async def guarded() -> T:
         task = asyncio.ensure_future(work)
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGTERM, task.cancel)
+
+        def stop(*_: object) -> None:
+            loop.call_soon_threadsafe(task.cancel)
+            # An async agent that blocks keeps the loop from hearing of it; whoever sent SIGTERM will not wait.
+            hard = threading.Timer(STOP_SECONDS, _stop_hard)
+            hard.daemon = True
+            hard.start()
+
+        before = signal.signal(signal.SIGTERM, stop)
         try:
             return await task
         except asyncio.CancelledError:
             raise KeyboardInterrupt from None
         finally:
-            loop.remove_signal_handler(signal.SIGTERM)
+            signal.signal(signal.SIGTERM, before)
 
     return asyncio.run(guarded())
+
+
+STOP_SECONDS = 30.0
+"""From SIGTERM to the end, whatever the agents do; closing them all may take a while."""
+
+
+def _stop_hard() -> None:
+    os.write(2, b"viva: stopped hard, because something blocks; what was saved is kept\n")
+    os._exit(130)

@@ -575,3 +575,22 @@ async def test_what_does_not_heed_its_cancellation_gets_a_moment_to_clean_up(mon
         await session.reply("Hello", 0.02)
     await session.close()
     assert cleaned == ["up"]
+
+
+async def test_a_plain_close_that_blocks_does_not_hold_up_the_siblings_of_an_async_agent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    freed = threading.Event()
+
+    class Blocks(Async):
+        def close(self):
+            freed.wait(30)
+
+    monkeypatch.setattr(session_module, "CLOSE_SECONDS", 0.2)
+    session = await opened(Blocks)
+    closing = asyncio.ensure_future(session.close())
+    while not closing.done():
+        assert (await reply_of(Async, "Hi")).text == "async: Hi"
+        await asyncio.sleep(0.01)
+    freed.set()
+    assert "did not end" in (await closing or "")
