@@ -41,15 +41,16 @@ async def judge_again(
     Yields:
         Each stored run with its new record; None for one whose conversation never ended.
     """
-    cases: dict[str, Case] = {}
+    cases: dict[tuple[str, str], Case] = {}
     for stored in read_runs(folder, run, damage, keep_lines=True):
         if not stored.ended:
             yield stored, None
             continue
         began = time.monotonic()
-        case = cases.get(stored.setting.case_hash)
+        paper = stored.setting.case, stored.setting.case_hash
+        case = cases.get(paper)
         if case is None:
-            case = cases[stored.setting.case_hash] = stored_case(stored, journal)
+            case = cases[paper] = stored_case(stored, journal)
         workspace = workspace_of(stored)
         context = Context(stored.id, case, workspace)
         transcript = stored.transcript
@@ -72,7 +73,9 @@ async def judge_again(
 
 
 def stored_case(stored: StoredRun, journal: Journal | None = None) -> Case:
-    """The case of a stored run as it was then; its scoring points may have changed on disk since.
+    """The case of a stored run as it was then, under the run's own name: cases of one content share one paper.
+
+    Its scoring points may have changed on disk since.
 
     Raises:
         SetupError: the journal does not hold it.
@@ -85,7 +88,7 @@ def stored_case(stored: StoredRun, journal: Journal | None = None) -> Case:
         raise SetupError(f"the case of run {stored.id} cannot be read from {stored.folder / name}: {error}") from error
     if journal is not None:
         journal.keep(name, content)
-    return case
+    return replace(case, name=stored.setting.case or case.name)
 
 
 def workspace_of(stored: StoredRun) -> Path | None:

@@ -149,6 +149,17 @@ def new_journal_folder(out: Path | None, name: str) -> Path:
     return RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{slug(name, 40)}-{secrets.token_hex(2)}"
 
 
+def refuse_journal(folder: Path) -> None:
+    """See that a folder holds no run yet: what is written there is a journal of its own, mixed with no other's runs.
+
+    Raises:
+        SetupError: it holds some.
+    """
+    file = folder / FILE
+    if file.is_file() and file.stat().st_size:
+        raise SetupError(f"{folder} holds a journal already; name another folder with --out.")
+
+
 def newest_journal() -> Path:
     """The newest journal under `runs/`.
 

@@ -22,6 +22,7 @@ from harness.commands.options import (
     newest_journal,
     options_from,
     out_option,
+    refuse_journal,
     reply_timeout_option,
     run_async,
     stdout_kept_apart,
@@ -111,6 +112,7 @@ def _ask_again(source: Path, run: str | None, options: Options, out: Path | None
     from harness.suites.console import figures_plain, suite_report
 
     folder = new_journal_folder(out, f"{source.resolve().name}-against")
+    refuse_journal(folder)
     try:
         with stdout_kept_apart():
             run_async(ask_again(source, run, options, folder, Console(stderr=True), show=not as_json))

@@ -19,17 +19,27 @@ from harness.commands.options import (
     new_journal_folder,
     options_from,
     output_options,
+    refuse_journal,
     run_async,
     stdout_kept_apart,
     told_plainly,
 )
 from harness.figures.summary import Figures, summarize
 from harness.outcome import EXIT_NOT_SCORED
+from harness.suites.gates import gate, read_baseline
+from harness.suites.plan import FILE as PLAN_FILE
 from harness.suites.plan import Plan, load_plan
 from harness.suites.run import Request, Result, run_suite
-from records.journal import FILE
 from records.stored import read_records
 from records.text import one_line
+
+# fmt: off
+MAY_BE_SAID_ANEW = frozenset({
+    "resume", "fresh", "retry_errors", "concurrency", "rooms", "model_calls", "attempts", "max_cost", "max_tokens",
+    "max_time", "threshold", "as_json", "quiet", "fail_under", "baseline", "max_drop",
+})
+# fmt: on
+"""What --resume takes beside it: nothing of this changes the exams. Others would be ignored, so they are refused."""
 
 
 @click.command("suite")
@@ -106,6 +116,8 @@ def command(paths: tuple[str, ...], agents: tuple[str, ...], **said: Any) -> Non
     if (said["max_drop"] is None) != (said["baseline"] is None):
         fail("viva suite: --baseline and --max-drop go together.")
     request = _resumed(resume, said) if resume is not None else _new(paths, agents, said)
+    # Before the exams: hours later would be late to hear that there is no such journal.
+    baseline = read_baseline(said["baseline"], said["threshold"]) if said["baseline"] is not None else None
     console = Console(stderr=True)
     try:
         with stdout_kept_apart():
@@ -114,14 +126,15 @@ def command(paths: tuple[str, ...], agents: tuple[str, ...], **said: Any) -> Non
         fail(f"viva: stopped. What is done is kept: viva suite --resume {request.folder}", 130)
     figures = summarize(read_records(result.folder), said["threshold"])
     _report(result, figures, said)
-    raise SystemExit(_exit_code(result, figures, said))
+    raise SystemExit(_exit_code(result, figures, baseline, said))
 
 
 def _new(paths: tuple[str, ...], agents: tuple[str, ...], said: dict[str, Any]) -> Request:
     options = options_from(said)
     folder = new_journal_folder(said["out"], "suite")
-    if (folder / FILE).exists():
+    if (folder / PLAN_FILE).exists():
         fail(f"viva suite: {folder} holds a journal already; go on with it (--resume {folder}) or name another --out.")
+    refuse_journal(folder)
     plan = Plan(paths, agents, said["trials"], said["names"], said["tags"], options)
     return _request(folder, plan, said, resumed=False)
 
@@ -130,7 +143,13 @@ def _resumed(folder: Path, said: dict[str, Any]) -> Request:
     """The stored plan holds; only what does not change the exams may be said anew."""
     plan = load_plan(folder)
     context = click.get_current_context()
-    anew = {name: said[name] for name in ("concurrency", "rooms", "model_calls") if _given(context, name)}
+    given = {option.name: option for option in context.command.params if option.name and _given(context, option.name)}
+    fixed = [option.opts[0] for name, option in given.items() if name not in MAY_BE_SAID_ANEW]
+    if fixed:
+        fail(
+            f"viva suite: {', '.join(fixed)} cannot change in a suite that was begun; begin a new one, or leave it out."
+        )
+    anew = {name: said[name] for name in ("concurrency", "rooms", "model_calls") if name in given}
     return _request(folder, replace(plan, options=replace(plan.options, **anew)), said, resumed=True)
 
 
@@ -169,10 +188,8 @@ def _report(result: Result, figures: Figures, said: dict[str, Any]) -> None:
         Console().print(Text(one_line(words, 500), style="yellow"), soft_wrap=True)
 
 
-def _exit_code(result: Result, figures: Figures, said: dict[str, Any]) -> int:
-    from harness.suites.gates import gate
-
-    code, words = gate(figures, said["fail_under"], said["baseline"], said["max_drop"], said["threshold"])
+def _exit_code(result: Result, figures: Figures, baseline: Figures | None, said: dict[str, Any]) -> int:
+    code, words = gate(figures, said["fail_under"], baseline, said["max_drop"])
     if words and not said["as_json"]:
         click.echo(words, err=True)
     return EXIT_NOT_SCORED if result.end.left_out and code == 0 else code

@@ -14,6 +14,7 @@ from adapters.errors import SetupError
 from cases import Case
 from examiner import ReplayedExaminer
 from harness.again import stored_case
+from harness.one_writer import only_writer
 from harness.options import Options
 from harness.parts import Parts, assemble_with
 from harness.run import Run
@@ -43,13 +44,13 @@ async def ask_again(
         SetupError: there is nothing to ask, or the user must change something.
         JournalError: a journal cannot be read or written.
     """
-    cases: dict[str, Case] = {}
+    cases: dict[tuple[str, str], Case] = {}
     number = 0
     for stored in read_runs(source, run):
         if stored.transcript.rounds:
             number += 1
-            if stored.setting.case_hash not in cases:
-                cases[stored.setting.case_hash] = stored_case(stored)
+            if _paper(stored) not in cases:
+                cases[_paper(stored)] = stored_case(stored)
     if not number:
         raise SetupError(f"{source} holds no conversation to ask again.")
     parts = await assemble_with(options, list(cases.values()), "replay")
@@ -57,7 +58,7 @@ async def ask_again(
         for notice in parts.notices if show else ():
             console.print(Text(f"note: {one_line(notice, 1000)}", style="yellow"), soft_wrap=True)
         limits = SuiteLimits(options.concurrency)
-        with Journal(folder) as journal, SuiteProgress(console, number, 0, show) as progress:
+        with only_writer(folder), Journal(folder) as journal, SuiteProgress(console, number, 0, show) as progress:
             async with Syncer(journal) as syncer:
                 jobs = _jobs(read_runs(source, run), cases, parts, journal)
                 return await Suite(jobs, limits, Syncing(progress, syncer)).run()
@@ -65,14 +66,21 @@ async def ask_again(
         await parts.close()
 
 
-def _jobs(runs: Iterator[StoredRun], cases: dict[str, Case], parts: Parts, journal: Journal) -> Iterator[Job]:
+def _paper(stored: StoredRun) -> tuple[str, str]:
+    """Name and hash: two cases may say the same, and are two cases still."""
+    return stored.setting.case, stored.setting.case_hash
+
+
+def _jobs(
+    runs: Iterator[StoredRun], cases: dict[tuple[str, str], Case], parts: Parts, journal: Journal
+) -> Iterator[Job]:
     """Trials keep their number where one agent was asked; the questions of several agents are numbered on."""
     taken: Counter[str] = Counter()
     seen: set[tuple[str, int]] = set()
     for stored in runs:
         if not stored.transcript.rounds:
             continue
-        case = cases[stored.setting.case_hash]
+        case = cases[_paper(stored)]
         taken[case.name] += 1
         trial = stored.record.trial if stored.record else taken[case.name]
         while (case.name, trial) in seen:

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from harness.figures.summary import Figures, summarize
 from harness.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
+from records.journal import JournalError
 from records.stored import read_records, split_reference
 
 # A mean of thirds must not fail a gate of 2/3 for the sake of the last bit.
 LAST_BIT = 1e-9
 
 
+def read_baseline(reference: str, threshold: float) -> Figures:
+    """The figures of an earlier suite, to hold a new one against. Read them before the new suite begins.
+
+    Raises:
+        JournalError: there is no such journal, or nothing in it was scored.
+    """
+    folder, run = split_reference(reference)
+    if run is not None:
+        raise JournalError(f"--baseline takes the journal of a suite, not one run of it: {reference}.")
+    figures = summarize(read_records(folder), threshold)
+    if not figures.suite.runs:
+        raise JournalError(f"the baseline {folder} holds no run that counts: there is nothing to compare with.")
+    return figures
+
+
 def gate(
-    figures: Figures, fail_under: float | None, baseline: str | None, max_drop: float | None, threshold: float
+    figures: Figures, fail_under: float | None, baseline: Figures | None, max_drop: float | None
 ) -> tuple[int, str]:
     """The exit code of a suite, and why in words (empty for 0).
 
@@ -20,12 +36,8 @@ def gate(
     Args:
         figures: Of the suite.
         fail_under: The mean score that it must reach.
-        baseline: The journal of an earlier suite.
+        baseline: Of an earlier suite.
         max_drop: How far the low bound of the mean score, over the cases that both have, may fall below the baseline's.
-        threshold: Score from which a run passes.
-
-    Raises:
-        JournalError: there is no such baseline.
     """
     suite = figures.suite
     if not suite.runs:
@@ -35,7 +47,7 @@ def gate(
     if fail_under is not None and low < fail_under - LAST_BIT:
         words.append(f"the mean score (low bound) is {low:.4f}, below {fail_under:g}")
     if baseline is not None and max_drop is not None:
-        words.extend(_dropped(figures, baseline, max_drop, threshold))
+        words.extend(_dropped(figures, baseline, max_drop))
     if words:
         return EXIT_BELOW, "; ".join(words)
     if suite.excluded:
@@ -44,14 +56,13 @@ def gate(
     return EXIT_DONE, ""
 
 
-def _dropped(figures: Figures, baseline: str, max_drop: float, threshold: float) -> list[str]:
-    folder, _ = split_reference(baseline)
-    before = {group.name: group for group in summarize(read_records(folder), threshold).cases if group.runs}
+def _dropped(figures: Figures, baseline: Figures, max_drop: float) -> list[str]:
+    before = {group.name: group for group in baseline.cases if group.runs}
     now = {group.name: group for group in figures.cases if group.runs}
     both = sorted(before.keys() & now.keys())
     if not both:
-        return [f"the baseline {folder} has no case in common with this suite"]
-    old = sum(before[name].mean or 0.0 for name in both) / len(both)
+        return ["the baseline has no case in common with this suite"]
+    old = sum(before[name].low or 0.0 for name in both) / len(both)
     new = sum(now[name].low or 0.0 for name in both) / len(both)
     if old - new <= max_drop + LAST_BIT:
         return []

@@ -73,15 +73,16 @@ async def run_suite(request: Request, console: Console, *, show: bool = True) ->
     cases = find_plan_cases(request.plan)
     if request.resumed:
         check_unchanged(request.plan, cases)
-    with only_writer(request.folder), Journal(request.folder) as journal:
-        parts = await assemble_suite(request.plan, cases)
-        try:
+    # First the parts: a mistake in them must not leave a journal behind that can neither be resumed nor begun.
+    parts = await assemble_suite(request.plan, cases)
+    try:
+        with only_writer(request.folder), Journal(request.folder) as journal:
             if not request.resumed:
                 hashes = tuple((case.name, case.hash) for case in cases)
                 save_plan(replace(request.plan, cases=hashes), journal)
             return await _run(request, cases, parts, journal, console, show=show)
-        finally:
-            await parts[0].close()
+    finally:
+        await parts[0].close()
 
 
 async def _run(

@@ -226,6 +226,7 @@ def test_the_gate_compares_the_low_bound(tmp_path: Path) -> None:
         (["suite", "--resume", "nowhere"], "not the journal of a suite"),
         (["suite", "cases", "--max-drop", "0.1"], "go together"),
         (["suite", "cases", "--agent", "x.py:X"], "no agent file"),
+        (["suite", "cases", "--baseline", "nowhere", "--max-drop", "0.1"], "nowhere is not a journal"),
     ],
 )
 def test_mistakes_are_told_in_a_line_or_two(tmp_path: Path, arguments: list[str], words: str) -> None:
@@ -235,6 +236,39 @@ def test_mistakes_are_told_in_a_line_or_two(tmp_path: Path, arguments: list[str]
     assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stderr.count("\n") <= 3
+    assert not list(tmp_path.glob("**/journal.jsonl")), "a mistake leaves no journal behind"
+
+
+def test_after_a_mistake_in_the_setup_the_same_command_with_the_mistake_mended_runs(tmp_path: Path) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 1), write_agent(tmp_path)
+    arguments = ["suite", cases, "--agent", agent, "--sandbox", "process", "--out", "j", "--quiet"]
+    assert viva(*arguments, "--judge", "model", cwd=tmp_path).returncode == 2
+    done = viva(*arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_would_change_the_exams_of_a_suite_is_refused_on_resuming(tmp_path: Path) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 1), write_agent(tmp_path)
+    viva("suite", cases, "--agent", agent, "--sandbox", "process", "--out", "j", "--quiet", cwd=tmp_path)
+    done = viva("suite", "--resume", "j", "--trials", 2, "--judge", "model", "--fail-under", 1, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--trials, --judge cannot change" in done.stderr
+    assert len(list(read_records(tmp_path / "j"))) == 1
+
+
+def test_cases_of_the_same_words_stay_apart_when_another_agent_is_asked(tmp_path: Path) -> None:
+    # The first and the third say the same to the last byte.
+    cases, agent = write_cases(tmp_path / "cases", 3), write_agent(tmp_path)
+    viva("suite", cases, "--agent", agent, "--sandbox", "process", "--out", "a", "--quiet", cwd=tmp_path)
+    arguments = ["replay", "a", "--against", "example:failing", "--sandbox", "process", "--out"]
+    viva(*arguments, "b", cwd=tmp_path)
+    assert {(record.subject, record.trial) for record in read_records(tmp_path / "b")} == {
+        (f"count_{index}", 1) for index in range(3)
+    }
+    done = viva(*arguments, "a", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "holds a journal already" in done.stderr
+    assert len(list(read_records(tmp_path / "a"))) == 3
 
 
 def test_another_agent_answers_the_stored_questions(tmp_path: Path) -> None:
