@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from adapters.chat_format import Conversation, RecordingError, read_conversations, to_record, to_records
 from adapters.chat_rounds import read_messages
 from adapters.errors import SetupError
-from harness.figures import summarize
+from harness.figures.summary import summarize
 from records.codec import decode, encode
 from records.run import Outcome
 from records.transcript import StepKind, Transcript
