@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from adapters.errors import AgentError, SetupError
 from adapters.virtual_user import VirtualUser
+from records.codec import decode, to_plain
 from records.text import storable
-from records.transcript import Reply, Step, Usage
+from records.transcript import NO_USAGE, Reply, Step, Usage
 
 T = TypeVar("T")
 
@@ -119,25 +120,35 @@ def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
 
 
 def as_reply(answer: object) -> Reply:
-    """What an adapter returned, as a Reply with text that can be stored.
+    """What an adapter returned, as a Reply whose fields are what their types say: as a journal would give it back.
+
+    So a live run is judged on the same words as a stored one, and no odd value breaks who reads it.
 
     Raises:
         AgentError: it is neither text nor a Reply.
     """
     if isinstance(answer, str):
-        return Reply(storable(answer))
+        return Reply(_text(answer))
     if not isinstance(answer, Reply):
         raise AgentError(f"get_reply_from_agent returned {type(answer).__name__}, not text or a Reply")
     if not isinstance(answer.text, str):
         raise AgentError(f"get_reply_from_agent returned a Reply whose text is {type(answer.text).__name__}, not text")
     if not isinstance(answer.usage, Usage):
         raise AgentError(f"get_reply_from_agent returned a Reply whose usage is {type(answer.usage).__name__}")
-    steps = _all(Step, answer.steps, "steps")
-    images = _all(str, answer.images, "images")
-    text = storable(answer.text)
-    if text is answer.text and steps is answer.steps and images is answer.images:
-        return answer
-    return replace(answer, text=text, steps=steps, images=images)
+    reply = Reply(
+        _text(answer.text), _all(Step, answer.steps, "steps"), answer.usage, _all(str, answer.images, "images")
+    )
+    if not reply.steps and not reply.images and reply.usage is NO_USAGE:
+        return reply
+    try:
+        return decode(Reply, to_plain(reply))
+    except ValueError as error:
+        raise AgentError(f"get_reply_from_agent returned a Reply that cannot be stored: {error}") from error
+
+
+def _text(text: str) -> str:
+    # A subclass of str may have methods of its own that fail.
+    return storable(str.__str__(text))
 
 
 def _all(kind: type[T], items: Any, what: str) -> tuple[T, ...]:

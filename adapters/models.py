@@ -22,6 +22,7 @@ from adapters.errors import ModelAnswerError, SetupError
 from adapters.prices import price
 from adapters.redact import SECRET_NAMES, keep_secret, redact
 from adapters.retry import RetryPolicy, with_retries
+from records.codec import has_doubled_key
 from records.transcript import NO_USAGE, Usage
 
 # For models that AutoGen has no entry for: assume what current models can do; what a provider refuses is not used.
@@ -130,6 +131,8 @@ class Model(ChatCompletionClient):
             raise ModelAnswerError("the answer was cut off at the model's token limit")
         if result.finish_reason == "content_filter":
             raise ModelAnswerError("the provider's content filter withheld the answer")
+        if json_output and isinstance(result.content, str) and _doubled(result.content):
+            raise ModelAnswerError("the answer's JSON has the same key twice")
         return result
 
     def _usage_of(self, result: CreateResult, retries: int) -> Usage:
@@ -180,6 +183,13 @@ class Model(ChatCompletionClient):
     def model_info(self) -> ModelInfo:
         """What the model can do."""
         return self.client.model_info
+
+
+def _doubled(content: str) -> bool:
+    try:
+        return has_doubled_key(content)
+    except (ValueError, RecursionError):  # no JSON: AutoGen says so
+        return False
 
 
 def make_model(spec: str, *, policy: RetryPolicy | None = None, calls: int = MODEL_CALLS) -> Model:

@@ -144,9 +144,14 @@ async def open_session(factory: AgentFactory, arguments: AgentArguments, seconds
         check_agent(agent)
         if isinstance(agent, DoorAgent):
             await agent.open(seconds)
-        workspace = workspace_of(agent, arguments.workspace)
         verbose = arguments.verbose if takes_verbose(agent.get_reply_from_agent) else None
-        return AgentSession(agent, thread, workspace, verbose=verbose)
+        session = AgentSession(agent, thread, None, verbose=verbose)
+        try:
+            session.workspace = workspace_of(agent, arguments.workspace)
+        except Exception:
+            await session.close()
+            raise
+        return session
     except BaseException as error:
         given_up.set()
         if thread is not None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
+from records.codec import has_doubled_key
 from records.verdict import Label
 
 
@@ -43,14 +44,18 @@ def parse_answer(text: str, said: str = "") -> Answer:
     answers: list[Answer] = []
     fault = "it holds no JSON object"
     decoder, position = json.JSONDecoder(), 0
+    around, end = "", 0
     while (start := text.find("{", position)) >= 0:
         try:
             value, position = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             position = start + 1
             continue
+        around, end = around + text[end:start], position
         if squeeze(text[start:position]) in said:
             continue
+        if has_doubled_key(text[start:position]):
+            raise Unusable("its JSON has the same key twice")
         try:
             answers.append(_answer(value))
         except ValidationError as error:
@@ -58,6 +63,9 @@ def parse_answer(text: str, said: str = "") -> Answer:
             fault = f"it does not fit the form: {first['msg']} at {'.'.join(map(str, first['loc']))}"
     if not answers:
         raise Unusable(fault)
+    if _VERDICT_KEY.search(around + text[end:]):
+        # What was read may only be a part of an answer that is broken off, or stands inside another.
+        raise Unusable("it holds a verdict outside of a whole JSON object")
     if len({answer.verdict for answer in answers}) > 1:
         raise Unusable("it holds several verdicts that differ")
     return answers[-1]
@@ -76,6 +84,8 @@ def _answer(value: Any) -> Answer:
     return Answer.model_validate(value)
 
 
+_VERDICT_KEY = re.compile(r"[\"']verdict[\"']\s*:", re.I)
+
 # What a reason says when it draws a conclusion of its own; only plain statements of a result, not any negation.
 _NAMED = re.compile(
     r"\b(?:verdict|conclusion|label)\b\W{0,4}(?:is|should be|must be)?\W{0,4}\b(hit|miss|unsure)\b", re.I
@@ -85,7 +95,8 @@ _TRUE = re.compile(
 )
 _FALSE = re.compile(
     r"\bstatement (?:is|does|was)\s*(?:therefore |thus |clearly )?"
-    r"(?:false|not (?:true|satisfied|met|fulfilled|hold)|untrue|unsatisfied)\b",
+    r"(?:false|not (?:true|satisfied|met|fulfilled|hold)|untrue|unsatisfied)\b"
+    r"|\b(?:this|it) is (?:therefore |thus |clearly )?a miss\b",
     re.I,
 )
 

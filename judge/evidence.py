@@ -14,7 +14,7 @@ from records.verdict import Evidence
 
 _QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'", "\u00a0": " "})
 _GAP = re.compile(r"\s*(?:\u2026|\.\.\.|\[\u2026\]|\[\.\.\.\])\s*")
-_NUMBER_BEFORE = re.compile(r"\d[.,]?$")
+_NUMBER_BEFORE = re.compile(r"(?:\d[.,]?|(?<!\w)[-\u2212])$")
 _NUMBER_AFTER = re.compile(r"[.,]?\d")
 
 
@@ -87,7 +87,7 @@ def _has(text: str, parts: Sequence[str]) -> bool:
 
 
 def _end_of(part: str, text: str, start: int) -> int:
-    """Where `part` ends in `text`, or -1. "55" is not found in "1,550": a number must stand there whole."""
+    """Where `part` ends in `text`, or -1. "55" is not found in "1,550" or "-55": a number must stand there whole."""
     while (start := text.find(part, start)) >= 0:
         end = start + len(part)
         head = text[max(0, start - 2) : start] if part[0].isdigit() else ""

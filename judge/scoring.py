@@ -112,7 +112,11 @@ def merge(point: ScoringPoint, subject: str, code: Verdict | None, model: Verdic
     if code.label == Label.ERROR:
         # The check is broken; the model's opinion stands beside it and does not take its place.
         return replace(code, votes=votes)
-    flags = code.flags if code.label == model.label else (*code.flags, "judges-disagree")
+    flags = code.flags
+    if model.label == Label.ERROR:
+        flags = (*flags, "model-gave-no-verdict")  # a judge that broke disagrees with nobody
+    elif code.label != model.label:
+        flags = (*flags, "judges-disagree")
     reason = (
         code.reason if code.label == model.label else f"{code.reason} | {model.by} says {model.label}: {model.reason}"
     )

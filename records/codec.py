@@ -68,6 +68,23 @@ def loads(line: bytes) -> Any:
         return json.loads(text, parse_int=lambda digits: int(digits) if len(digits) <= 4000 else digits)
 
 
+def has_doubled_key(text: str) -> bool:
+    """Whether an object in this JSON has a key twice: readers would silently take the last of the two values.
+
+    Raises:
+        ValueError: it is not JSON.
+        RecursionError: it is nested too deeply.
+    """
+    doubled = False
+
+    def see(pairs: list[tuple[str, Any]]) -> None:
+        nonlocal doubled
+        doubled = doubled or len({key for key, _ in pairs}) < len(pairs)
+
+    json.loads(text, object_pairs_hook=see)
+    return doubled
+
+
 def decode(kind: type[T], data: Any) -> T:
     """Build a record from what `json.loads` gave: unknown fields are ignored, missing ones and stray nulls defaulted.
 

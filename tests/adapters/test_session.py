@@ -17,6 +17,8 @@ from adapters import calls as calls_module
 from adapters import session as session_module
 from adapters.errors import AgentError, AgentTimeout, SetupError
 from adapters.session import AgentArguments, AgentSession, open_session
+from records.codec import to_plain
+from records.transcript import StepKind, Usage
 
 ARGUMENTS = AgentArguments("the task", "the/app", {"llm.model": "m"}, Path("ours"), True)
 
@@ -594,3 +596,62 @@ async def test_a_plain_close_that_blocks_does_not_hold_up_the_siblings_of_an_asy
         await asyncio.sleep(0.01)
     freed.set()
     assert "did not end" in (await closing or "")
+
+
+class Unspeakable(str):
+    def encode(self, *_: Any) -> bytes:
+        raise RuntimeError("no")
+
+    def __str__(self) -> str:
+        return "something else"
+
+
+class Nameless:
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+
+ODD: list[Any] = [
+    Unspeakable("Hi"),
+    Reply(Unspeakable("Hi")),
+    Reply("Hi", usage=Usage("a", None)),  # type: ignore[arg-type]
+    Reply("Hi", (Step("1", "tool"),)),  # type: ignore[arg-type]
+    Reply("Hi", (Step("1", "none of ours"),)),  # type: ignore[arg-type]
+    Reply("Hi", (Step(7, tool=9, result=3),)),  # type: ignore[arg-type]
+    Reply("Hi", (Step("1", tool_input=Nameless()),)),
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: type(odd).__name__)
+async def test_odd_values_in_a_reply_break_nobody_who_reads_it(odd: Any) -> None:
+    class Odd(VirtualUser):
+        def get_reply_from_agent(self, message):
+            return odd
+
+    reply = await reply_of(Odd)
+    assert (type(reply.text), reply.text) == (str, "Hi")
+    assert reply.usage + Usage(1) == Usage(1)
+    for step in reply.steps:
+        assert isinstance(step.id, str)
+        assert isinstance(step.kind, StepKind)
+        assert to_plain(step) == to_plain(step)
+        repr(step)
+
+
+async def test_an_agent_whose_workspace_cannot_be_read_is_closed_all_the_same() -> None:
+    closed = []
+
+    class NoFolder(VirtualUser):
+        @property
+        def workspace(self):
+            raise RuntimeError("none")
+
+        def get_reply_from_agent(self, message):
+            return message
+
+        def close(self):
+            closed.append(1)
+
+    with pytest.raises(AgentError, match="RuntimeError: none"):
+        await opened(NoFolder)
+    assert closed == [1]

@@ -157,6 +157,8 @@ UNUSABLE: list[tuple[Play, str]] = [
     (answer(reason="The statement is false."), "calls the statement false"),
     (answer("miss", reason="The statement is true."), "calls the statement true"),
     (answer(reason="So my verdict is miss."), "concludes miss"),
+    (answer(reason="It says 54. This is a miss."), "calls the statement false"),
+    (HIT.replace('"verdict"', '"verdict": "miss", "verdict"'), "same key twice"),
     (HIT[:-10], ""),
     (Said(HIT, finish_reason="length"), "token limit"),
     (Said("", finish_reason="content_filter"), ""),
@@ -356,7 +358,18 @@ def test_whatever_a_model_writes_is_an_answer_or_unusable(text: str, around: str
 
 @pytest.mark.parametrize(
     "text",
-    [f"{HIT} {MISS}", "{" * 100_000, '{"a":' * 20_000, "[" * 100_000, "hit", '"hit"', '{"verdict": "hit"}', "null", ""],
+    [
+        f"{HIT} {MISS}",
+        "{" * 100_000,
+        '{"a":' * 20_000,
+        "[" * 100_000,
+        "hit",
+        f'{{"draft": {HIT}, "verdict": "miss"',
+        '"hit"',
+        '{"verdict": "hit"}',
+        "null",
+        "",
+    ],
     ids=lambda text: text[:20],
 )
 def test_what_is_no_single_answer_is_unusable(text: str) -> None:
@@ -366,6 +379,8 @@ def test_what_is_no_single_answer_is_unusable(text: str) -> None:
 
 def test_json_that_stands_in_the_transcript_is_no_answer() -> None:
     assert parse_answer(f"{HIT} {MISS}", squeeze(f"the agent said {HIT}")).verdict == "miss"
+    doubled = HIT.replace('"verdict"', '"verdict": "hit", "verdict"')
+    assert parse_answer(f"{doubled} {MISS}", squeeze(f"the agent said {doubled}")).verdict == "miss"
 
 
 @pytest.mark.parametrize(

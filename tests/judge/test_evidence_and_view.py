@@ -157,3 +157,9 @@ def test_a_check_sees_the_conversation_as_taskweaver_defines_it() -> None:
         (1, "one", "1"),
         (2, "two", ""),
     ]
+
+
+@pytest.mark.parametrize(("said", "quote", "there"), [("-55", "55", False), ("1-55", "55", True), ("-55", "-55", True)])
+def test_a_number_is_not_found_in_its_negative(said: str, quote: str, there: bool) -> None:
+    talk = Transcript((Round(1, "And?", f"It is {said} now."),))
+    assert bool(look_up(talk, [(1, quote)])[0]) is there

@@ -33,7 +33,8 @@ def test_code_counts_where_both_judge_and_nothing_judged_is_an_error(code: str |
     assert one.criterion == "p"
     if code and model:
         assert one.votes == {"code": code, "m": model}
-        assert ("judges-disagree" in one.flags) == (code not in ("error", model))
+        assert ("judges-disagree" in one.flags) == ("error" not in (code, model) and code != model)
+        assert ("model-gave-no-verdict" in one.flags) == (model == "error" and code != "error")
     if not code and not model:
         assert (one.fault, one.weight, one.statement) == ("judge", 2.0, "It works.")
 
