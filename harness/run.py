@@ -77,7 +77,7 @@ async def examine(run: Run, on_round: RoundListener | None = None) -> RunRecord:
     run.append("setting", setting)
     if parts.judge.sandbox is not None and any(point.eval_code for point in case.scoring_points):
         # The sandbox gets ready while the agent talks.
-        await parts.judge.sandbox.prepare(case.dependencies)
+        await parts.judge.sandbox.prepare(case.dependencies, run_id=run.id)
 
     def keep(round_: Round) -> None:
         run.append("round", keep_pictures(round_, journal, workspace))
