@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import subprocess
+import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -139,7 +139,7 @@ async def hold(run: Run, workspace: Path, keep: RoundListener) -> tuple[Transcri
     """Hold the conversation. Returns the transcript, and the folder with the agent's files."""
     case, parts = run.case, run.parts
     limits = parts.limits(case)
-    run_pre_commands(case)
+    await run_pre_commands(case)
     arguments = AgentArguments(
         case.task_description,
         parts.options.app_dir or case.app_dir,
@@ -238,17 +238,24 @@ def setting_for(case: Case, parts: Parts, workspace: str) -> Setting:
     )
 
 
-def run_pre_commands(case: Case) -> None:
+async def run_pre_commands(case: Case) -> None:
     """Run a case's `pre_command` in the current folder, as TaskWeaver does; `assemble` has seen the user's leave.
 
     Raises:
         SetupError: a command failed.
     """
     for command in case.pre_command:
-        done = subprocess.run(command, check=False, shell=True, capture_output=True, text=True, errors="replace")  # noqa: S602
-        if done.returncode != 0:
-            words = (done.stderr or done.stdout).strip()[-300:]
-            raise SetupError(f"pre_command of {case.name!r} ended with code {done.returncode}: {command}\n{words}")
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_shell(command, stdout=pipe, stderr=pipe, start_new_session=True)
+        try:
+            said, complained = await process.communicate()
+        finally:
+            if process.returncode is None:  # the run was stopped meanwhile
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+        if process.returncode != 0:
+            words = (complained or said).decode(errors="replace").strip()[-300:]
+            raise SetupError(f"pre_command of {case.name!r} ended with code {process.returncode}: {command}\n{words}")
 
 
 def _remove_if_empty(folder: Path) -> None:

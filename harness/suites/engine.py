@@ -18,7 +18,7 @@ from records.journal import JournalError
 from records.run import Outcome, RunRecord, Timing
 from records.stored import StoredRun
 from records.text import storable
-from records.transcript import Round, Usage
+from records.transcript import NO_USAGE, Round, Usage
 from sandbox import DependencyError, SandboxError
 
 
@@ -119,8 +119,6 @@ class Suite:
                 self.end.left_out += 1
                 raise
             self.end.ended += 1
-            for used in record.usage.values():
-                self._spent += used
             self.listener.on_end(job.run, record)
 
     async def _do(self, job: Job) -> RunRecord:
@@ -155,11 +153,17 @@ class Suite:
         except Exception as error:
             place = "".join(traceback.format_exception(error)[-2:])
             return failed_record(run, f"Viva itself failed: {place}"), False
+        # Each attempt was paid for, whether or not another follows.
+        for used in record.usage.values():
+            self._spent += used
         return record, was_no_exam(record)
 
     async def _judge_stored(self, run: Run, stored: StoredRun) -> RunRecord:
         timing = stored.record.timing if stored.record else conversation_timing(stored)
-        return await conclude(run, stored.setting, stored.transcript, workspace_of(stored), timing)
+        record = await conclude(run, stored.setting, stored.transcript, workspace_of(stored), timing)
+        # The conversation was paid for by the suite that held it.
+        self._spent += record.usage.get("judge", NO_USAGE)
+        return record
 
     def _over_budget(self) -> str | None:
         limits, spent = self.limits, self._spent

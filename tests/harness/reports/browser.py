@@ -93,12 +93,12 @@ class Browser:
         return [entry["message"] for entry in self._call("/se/log", {"type": "browser"})]
 
     def requests(self) -> list[str]:
-        """Addresses asked for since the last call, those of the page and of data in it aside."""
+        """Addresses asked for since the last call, those of the page, its data and Chromium's own aside."""
         events = [json.loads(entry["message"])["message"] for entry in self._call("/se/log", {"type": "performance"})]
         asked = [
             event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"
         ]
-        return [url for url in asked if not url.startswith(("file://", "data:"))]
+        return [url for url in asked if not url.startswith(("file://", "data:", "chrome://"))]
 
     def _port(self) -> str:
         assert self._driver.stdout is not None

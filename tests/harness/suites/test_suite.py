@@ -7,9 +7,12 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from harness.cli import viva as command_line
 from records.journal import scan
 from records.run import Outcome
 from records.stored import read_records
@@ -18,10 +21,12 @@ from tests.harness.real_suites import (
     check_nothing_lost_nothing_twice,
     environment,
     kill_and_resume,
+    left_running,
     viva,
     write_agent,
     write_cases,
 )
+from tests.model_server import ModelServer, by_role
 
 
 def facts(done: subprocess.CompletedProcess[str]) -> dict[str, object]:
@@ -186,6 +191,60 @@ def test_max_time_cuts_off_and_resume_goes_on(tmp_path: Path) -> None:
     assert left + len(list(read_records(tmp_path / "j"))) == 20
     assert viva("suite", "--resume", "j", "--concurrency", 20, "--quiet", cwd=tmp_path).returncode == 0
     assert len(list(read_records(tmp_path / "j"))) == 20
+
+
+MODEL_CASE = """\
+task_description: Ask the agent to add.
+scoring_points:
+  - {score_point: The sum should be 3, weight: 1}
+"""
+
+
+def held_with_a_model(folder: Path, model: str, *options: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What a suite of one case and eight trials, one after the other, says as JSON."""
+    (folder / "cases" / "add").mkdir(parents=True)
+    (folder / "cases" / "add" / "case.yaml").write_text(MODEL_CASE)
+    for name, value in {"OPENAI_API_KEY": "k", "VIVA_MODEL_WAIT": "0.01", "VIVA_MODEL_ATTEMPTS": "1"}.items():
+        monkeypatch.setenv(name, value)
+    arguments = ["suite", str(folder / "cases"), "--agent", write_agent(folder), "--trials", "8", "--concurrency", "1"]
+    arguments += ["--out", str(folder / "j"), "--json", "--model", f"openai:{model}", *options]
+    with ModelServer({model: by_role()}) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        done = CliRunner().invoke(command_line, arguments)
+    assert done.exit_code == 3, done.stderr
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+def test_a_budget_of_tokens_or_money_begins_no_run_beyond_it_and_says_what_was_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, (model, budget, words) in enumerate(
+        [
+            ("gpt-4o-mini", ("--max-tokens", "1"), "--max-tokens of 1 is used up"),
+            ("gpt-4o-mini", ("--max-cost", "0.0000001"), "is used up"),
+            ("nobody-knows", ("--max-cost", "100"), "the price of a model is not known"),
+        ]
+    ):
+        told = held_with_a_model(tmp_path / str(number), model, *budget, monkeypatch=monkeypatch)
+        assert (told["ended"], told["left_out"]) == (1, 7)
+        assert words in told["reason"]
+
+
+def test_commands_before_the_exams_hold_up_neither_each_other_nor_the_end(tmp_path: Path) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 1), write_agent(tmp_path)
+    file = cases / "count_0" / "case.yaml"
+    # Ends only when three of them are under way at once.
+    wait = f"touch $$; until [ $(ls {tmp_path}/marks | wc -l) -ge 3 ]; do sleep 0.05; done"
+    (tmp_path / "marks").mkdir()
+    arguments = ["--agent", agent, "--trials", 3, "--concurrency", 3, "--sandbox", "process", "--allow-pre-command"]
+    file.write_text(f"pre_command: ['cd {tmp_path}/marks && {wait}']\n" + file.read_text())
+    done = viva("suite", cases, *arguments, "--out", "a", "--quiet", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    file.write_text(file.read_text().replace("-ge 3", "-ge 99"))
+    done = viva("suite", cases, *arguments, "--out", "b", "--max-time", 1, "--json", cwd=tmp_path)
+    assert (done.returncode, facts(done)["left_out"]) == (3, 3)
+    assert left_running(f"{tmp_path}/marks") == []
 
 
 def test_two_processes_cannot_run_one_suite(tmp_path: Path) -> None:
