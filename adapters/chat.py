@@ -61,7 +61,7 @@ class ChatAgent(VirtualUser):
         try:
             answer, text, tokens = await with_retries(call, self._policy, retried)
         except (ModelError, ModelAnswerError) as error:
-            raise AgentError(f"the agent's endpoint failed: {error}") from error
+            raise AgentError(f"the agent's endpoint {self.url} failed: {error}") from error
         if not isinstance(text, str):
             raise AgentError(f"the agent's endpoint answered with {type(text).__name__} instead of text")
         steps = self._steps(answer)

@@ -121,6 +121,10 @@ class Model(ChatCompletionClient):
 
         try:
             result = await with_retries(call, self.policy, retried)
+        except ModelAnswerError:
+            # It was answered, and will be charged; what it cost the SDK does not tell with its error.
+            self.usage += Usage(calls=1, retries=retries, cost=None)
+            raise
         except BaseException:
             self.usage += Usage(retries=retries)
             raise

@@ -175,14 +175,14 @@ def explain(error: BaseException) -> str:
     if status == 401:
         return f"the provider refused the key (401). Set the right one in the environment. {text}"
     if status == 404:
-        return f"the provider knows no such model or address (404). {text}"
+        return f"no such model or address there (404); most addresses end in /v1. {text}"
     if status == 429:
         return f"the provider still limits the rate (429), or the quota is used up. {text}"
     if name == "APITimeoutError":
         return "the provider did not answer in time"
     if name == "APIConnectionError":
         cause = error.__cause__
-        return f"the provider cannot be reached ({redact(str(cause or error))[:200]})"
+        return f"the provider cannot be reached ({redact(str(cause or error) or type(cause or error).__name__)[:200]})"
     if status is None and isinstance(error, json.JSONDecodeError | AttributeError | TypeError):
         return f"the provider's response is not the protocol's ({name}: {text})"
     return f"{name}: {text}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,12 +60,20 @@ def case_files(folder: Path) -> list[Path]:
     ]
 
 
+def looks_like_a_case(file: Path) -> bool:
+    """Whether a YAML file found on the way has a key that only cases have; those of models or CI are passed over."""
+    try:
+        return re.search(rb"^(task_description|scoring_points)\s*:", file.read_bytes(), re.MULTILINE) is not None
+    except OSError:
+        return True  # so that its loader tells why it cannot be read
+
+
 def _below(path: Path, seen: set[str]) -> Iterator[Path]:
     place = os.path.realpath(path)
     if place in seen:
         return
     seen.add(place)
-    if path.is_file() or _is_case(path):
+    if path.is_file() or any(looks_like_a_case(file) for file in case_files(path)):
         yield path
         return
     for folder in _entries(path):

@@ -105,5 +105,5 @@ def _syntax(error: yaml.YAMLError, text: str) -> Mistake:
     context = getattr(error, "context", None)
     words = f"is not valid YAML: {problem}" + (f" ({context})" if context else "")
     if "mapping values are not allowed" in words:
-        words += "; put text that holds ': ' in quotes"
+        words += "; put text that holds ': ' in quotes, or mend the indentation"
     return Mistake(words, mark.line + 1 if mark else None)

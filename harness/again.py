@@ -12,7 +12,7 @@ from pathlib import Path
 from adapters.errors import SetupError
 from cases import Case
 from harness.run import make_record
-from records.codec import decode
+from records.codec import decode, encode
 from records.journal import Damage, Journal
 from records.protocols import Context, Evaluator
 from records.run import RunRecord, Setting, Timing
@@ -27,6 +27,7 @@ async def judge_again(
     evaluators: list[Evaluator],
     change: Callable[[Setting], Setting],
     damage: Damage,
+    mended: Case | None = None,
 ) -> AsyncIterator[tuple[StoredRun, RunRecord | None]]:
     """Judge the runs of a journal again.
 
@@ -37,6 +38,7 @@ async def judge_again(
         evaluators: Judge.
         change: Puts the new judge into a run's setting.
         damage: Counts lines that had to be skipped.
+        mended: Replaces the stored case of the same name.
 
     Yields:
         Each stored run with its new record; None for one whose conversation never ended.
@@ -50,13 +52,14 @@ async def judge_again(
         paper = stored.setting.case, stored.setting.case_hash
         case = cases.get(paper)
         if case is None:
-            case = cases[paper] = stored_case(stored, journal)
+            case = cases[paper] = paper_for(stored, mended, journal)
         workspace = workspace_of(stored)
         context = Context(stored.id, case, workspace)
         transcript = stored.transcript
         broken = transcript.stop is StopReason.EXAMINER_ERROR
         insights = () if broken else tuple([await each.evaluate(transcript, context) for each in evaluators])
-        setting = change(replace(stored.setting, workspace=_from(journal.folder, workspace)))
+        setting = replace(stored.setting, workspace=_from(journal.folder, workspace), case_hash=case.hash)
+        setting = change(setting)
         journal.copy_lines(stored.lines, stored.folder)
         journal.append("setting", stored.id, stored.attempt, setting)
         for insight in insights:
@@ -70,6 +73,19 @@ async def judge_again(
         journal.append("run", stored.id, stored.attempt, record)
         yield stored, record
     journal.sync()
+
+
+def paper_for(stored: StoredRun, mended: Case | None, journal: Journal | None = None) -> Case:
+    """The case that a stored run is judged by: `mended` if that is its case, else the stored one.
+
+    Raises:
+        SetupError: the journal does not hold it.
+    """
+    if mended is None or mended.name != stored.setting.case:
+        return stored_case(stored, journal)
+    if journal is not None:
+        journal.keep(f"cases/{mended.hash}.json", encode(mended))
+    return mended
 
 
 def stored_case(stored: StoredRun, journal: Journal | None = None) -> Case:

@@ -108,13 +108,7 @@ async def conclude(
         timing: Of the conversation alone; the judge's time is added.
     """
     began = time.monotonic()
-    retrying = tenacity.AsyncRetrying(
-        retry=tenacity.retry_if_result(may_pass_off),
-        stop=tenacity.stop_after_attempt(run.parts.options.judgings),
-        wait=tenacity.wait_exponential(0.2, 10.0) + tenacity.wait_random(0, 1),
-        retry_error_callback=lambda state: state.outcome.result() if state.outcome else (),
-    )
-    insights: tuple[Insight, ...] = await retrying(judge, run.case, run.parts, transcript, run.id, workspace)
+    insights = await _judge_patiently(run, transcript, workspace)
     for insight in insights:
         run.append("insight", insight)
     timing = replace(timing, seconds=timing.seconds + time.monotonic() - began)
@@ -127,6 +121,33 @@ async def conclude(
     )
     run.append("run", record)
     return record
+
+
+async def _judge_patiently(run: Run, transcript: Transcript, workspace: Path | None) -> tuple[Insight, ...]:
+    """Judge; again where a failure may pass off. What the failed judgings cost is counted with the last."""
+    work = (run.case, run.parts, transcript, run.id, workspace)
+    insights = await judge(*work)
+    if run.parts.options.judgings <= 1 or not may_pass_off(insights):
+        return insights
+    spent = NO_USAGE
+    for insight in insights:
+        spent += insight.usage
+
+    async def again() -> tuple[Insight, ...]:
+        nonlocal spent
+        judged = await judge(*work)
+        for insight in judged:
+            spent += insight.usage
+        return judged
+
+    retrying = tenacity.AsyncRetrying(
+        retry=tenacity.retry_if_result(may_pass_off),
+        stop=tenacity.stop_after_attempt(run.parts.options.judgings - 1),
+        wait=tenacity.wait_exponential(0.2, 10.0) + tenacity.wait_random(0, 1),
+        retry_error_callback=lambda state: state.outcome.result() if state.outcome else (),
+    )
+    judged: tuple[Insight, ...] = await retrying(again)
+    return (replace(judged[0], usage=spent), *(replace(other, usage=NO_USAGE) for other in judged[1:]))
 
 
 def may_pass_off(insights: Sequence[Insight]) -> bool:

@@ -73,7 +73,9 @@ class ModelJudge:
                 continue
             quotes = [(item.round, item.quote) for item in answer.evidence]
             found, lost = look_up(self._transcript, quotes)
-            if answer.verdict != Label.HIT or look_up(self._transcript, quotes, by_agent=True)[0]:
+            hit = answer.verdict == Label.HIT
+            supported = not hit or bool(look_up(self._transcript, quotes, by_agent=True)[0])
+            if supported and not (hit and lost and ask < ASKS):
                 return answer, found, (*flags, "quote-not-found") if lost else flags
             fault = _no_evidence(lost, found)
             if ask == ASKS:
@@ -81,7 +83,7 @@ class ModelJudge:
                 return unsure, [], (*flags, "quote-not-found")
             question = (
                 f"You answered hit, but {fault}. Look again and answer in full: quote the agent exactly, or change the "
-                "verdict if the words are not there."
+                "verdict if the words do not stand there."
             )
         raise Unusable(fault)
 

@@ -53,24 +53,28 @@ class ScoringPointsEvaluator:
         began = time.monotonic()
         by_code = [point for point in case.scoring_points if point.eval_code and self._kind != "model"]
         by_model = [point for point in case.scoring_points if not point.eval_code or self._kind != "code"]
-        coded, (modelled, usage) = await asyncio.gather(
+        (coded, waited), (modelled, usage) = await asyncio.gather(
             self._by_code(by_code, transcript, context), self._by_model(by_model, transcript, context)
         )
         verdicts = [
             merge(point, context.subject, coded.get(point.id), modelled.get(point.id)) for point in case.scoring_points
         ]
         insight = summarize(self.name, context.subject, verdicts)
-        return replace(insight, usage=usage, seconds=time.monotonic() - began)
+        # Waiting for other runs to leave a room is not this judge's time; a model that judges meanwhile takes its own.
+        return replace(insight, usage=usage, seconds=time.monotonic() - began - (0.0 if by_model else waited))
 
     async def _by_code(
         self, points: Sequence[ScoringPoint], transcript: Transcript, context: Context
-    ) -> dict[str, Verdict]:
+    ) -> tuple[dict[str, Verdict], float]:
+        """The verdicts, and the seconds spent waiting for a room."""
         if not points or self._sandbox is None or context.case is None:
-            return {}
+            return {}, 0.0
+        began = time.monotonic()
         async with self._rooms:
+            waited = time.monotonic() - began
             judge = CodeJudge(self._sandbox, context.case, context.subject, transcript, context.workspace)
             try:
-                return {point.id: await judge.judge(point) for point in points}
+                return {point.id: await judge.judge(point) for point in points}, waited
             finally:
                 await judge.close()
 

@@ -46,9 +46,13 @@ def encode(value: object) -> bytes:
         return json.dumps(plain).encode()
 
 
-def to_plain(value: object) -> Any:
-    """The same as `encode`, as dicts, lists and strings."""
-    return loads(encode(value))
+def to_plain(value: object, *, full: bool = False) -> Any:
+    """The same as `encode`, as dicts, lists and strings; `full` keeps fields that are at their default."""
+    plain = loads(encode(value))
+    if not full:
+        return plain
+    # What was encoded is sound by now, whatever the value was.
+    return _adapter(type(value)).dump_python(decode(type(value), plain), mode="json")
 
 
 def loads(line: bytes) -> Any:

@@ -29,6 +29,10 @@ class JournalError(Exception):
     """A journal cannot be written or read; the message says where and what to do."""
 
 
+class JournalLost(JournalError):
+    """A journal that was being written takes no more: the disk is full or gone. What it holds can be read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One line of a journal."""
@@ -148,14 +152,14 @@ class Journal:
         except OSError as error:
             with contextlib.suppress(OSError):
                 part.unlink(missing_ok=True)
-            raise JournalError(f"cannot write {path}: {error.strerror}") from error
+            raise JournalLost(f"cannot write {path}: {error.strerror}") from error
 
     def sync(self) -> None:
         """Wait until the disk has what was appended."""
         try:
             os.fdatasync(self._fd)
         except OSError as error:
-            raise JournalError(f"cannot sync the journal in {self.folder}: {error.strerror}") from error
+            raise JournalLost(f"cannot sync the journal in {self.folder}: {error.strerror}") from error
 
     def close(self) -> None:
         """Release the file. May be called twice."""
@@ -175,9 +179,9 @@ class Journal:
         try:
             written = os.write(self._fd, data)
         except OSError as error:
-            raise JournalError(f"cannot append to the journal in {self.folder}: {error.strerror}") from error
+            raise JournalLost(f"cannot append to the journal in {self.folder}: {error.strerror}") from error
         if written != len(data):
-            raise JournalError(f"the journal in {self.folder} took {written} of {len(data)} bytes: is the disk full?")
+            raise JournalLost(f"the journal in {self.folder} took {written} of {len(data)} bytes: is the disk full?")
 
 
 def scan(folder: Path, damage: Damage | None = None, *, kinds: frozenset[str] | None = None) -> Iterator[Event]:
@@ -214,6 +218,10 @@ def raw_lines(folder: Path) -> Iterator[tuple[int, int, bytes]]:
                     yield number, offset, line
                 offset += len(line)
     except FileNotFoundError:
+        if not folder.exists():
+            raise JournalError(
+                f"there is no folder {folder}. Journals lie under runs/ unless --out said otherwise."
+            ) from None
         raise JournalError(
             f"{folder} is not a journal: it has no {FILE}. Journals lie under runs/ unless --out said otherwise."
         ) from None

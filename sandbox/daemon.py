@@ -39,6 +39,8 @@ def why_unreachable(where: str, timeout: float = 1.0) -> str:
         elif parts.scheme in ("tcp", "http", "https"):
             with socket.create_connection((parts.hostname or "localhost", parts.port or 2375), timeout):
                 pass
+    except PermissionError:
+        return f"you may not use the Docker daemon at {where} (join the group docker, or become root)"
     except OSError as error:
         return f"no Docker daemon answers at {where} ({error.strerror or error})"
     return ""
@@ -55,6 +57,7 @@ class Daemon:
         self.patience = patience
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="viva-docker")
         self._api: Any = None
+        self._given_up = False
 
     def _connect(self) -> Any:
         if self._api is None:
@@ -99,10 +102,13 @@ class Daemon:
         Raises:
             DaemonGone: it did not come back within `patience` seconds.
         """
-        deadline = time.monotonic() + self.patience
+        # Once it was waited for in vain nobody waits again: a suite would, for each of its runs in turn.
+        deadline = time.monotonic() + (0.0 if self._given_up else self.patience)
         while True:
             try:
-                return await attempt()
+                result = await attempt()
+                self._given_up = False
+                return result
             except DaemonGone:
                 raise
             except Exception as error:
@@ -110,6 +116,7 @@ class Daemon:
                     raise
                 self._api = None
                 if time.monotonic() >= deadline:
+                    self._given_up = True
                     raise DaemonGone(f"the Docker daemon at {self.where} was away for {self.patience:g} s") from error
                 await asyncio.sleep(min(0.5, self.patience / 4))
 

@@ -12,8 +12,10 @@ from rich.console import Console
 from rich.text import Text
 
 from adapters.errors import SetupError
-from harness.again import judge_again, stored_case
+from cases import Case, find_case, load_case
+from harness.again import judge_again, paper_for
 from harness.commands.options import (
+    derived_name,
     fail,
     judge_options,
     new_journal_folder,
@@ -37,11 +39,13 @@ from records.text import one_line
 
 @click.command("judge")
 @click.argument("journals", nargs=-1, metavar="[JOURNAL]...")
+@click.option("--case", "mended", metavar="CASE", help="Judge by this case instead of the stored one of the same name.")
 @judge_options
 @output_options
 @told_plainly
 def command(
     journals: tuple[str, ...],
+    mended: str | None,
     out: Path | None,
     as_json: bool,
     quiet: bool,
@@ -51,10 +55,11 @@ def command(
     """Score the conversations in each JOURNAL again (default: the newest under runs/) into a journal of its own."""
     places = [split_reference(journal) for journal in journals] or [(newest_journal(), None)]
     options = options_from(said)
-    folder = new_journal_folder(out, f"{places[0][0].resolve().name}-judged")
+    paper = load_case(find_case(mended)) if mended is not None else None
+    folder = new_journal_folder(out, derived_name(places[0][0], "judged"))
     console = Console(stderr=True)
     try:
-        results = run_async(_judge(places, options, folder, console))
+        results = run_async(_judge(places, options, paper, folder, console))
     except KeyboardInterrupt:
         fail(f"viva: stopped. What was judged so far is in {folder}", 130)
     records = [record for _, record in results if record is not None]
@@ -62,21 +67,21 @@ def command(
         for stored, record in results:
             if record is None:
                 click.echo(_not_ended(stored), err=True)
-        click.echo(json.dumps({"journal": str(folder), "runs": [to_plain(record) for record in records]}))
+        click.echo(json.dumps({"journal": str(folder), "runs": [to_plain(record, full=True) for record in records]}))
     else:
         _report(results, folder, quiet=quiet)
     raise SystemExit(exit_code(records, fail_under))
 
 
 async def _judge(
-    places: list[tuple[Path, str | None]], options: Options, folder: Path, console: Console
+    places: list[tuple[Path, str | None]], options: Options, paper: Case | None, folder: Path, console: Console
 ) -> list[tuple[StoredRun, RunRecord | None]]:
     cases, found = {}, False
     for place, run in places:
         for stored in read_runs(place, run):
             found = True
             if stored.setting.case_hash not in cases and stored.ended:
-                cases[stored.setting.case_hash] = stored_case(stored)
+                cases[stored.setting.case_hash] = paper_for(stored, paper)
     if not found:
         raise SetupError(f"there is nothing to judge: {', '.join(str(place) for place, _ in places)} holds no run.")
     parts = await assemble_judge(options, list(cases.values()))
@@ -88,7 +93,7 @@ async def _judge(
                 console.print(Text(f"note: {one_line(notice, 1000)}", style="yellow"), soft_wrap=True)
             for place, run in places:
                 async for stored, record in judge_again(
-                    place, run, journal, [parts.evaluator], lambda setting: judged_by(setting, parts), damage
+                    place, run, journal, [parts.evaluator], lambda setting: judged_by(setting, parts), damage, paper
                 ):
                     # Only what the report needs is kept: memory must not grow with the length of conversations.
                     results.append(

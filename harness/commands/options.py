@@ -7,6 +7,7 @@ import contextlib
 import errno
 import functools
 import os
+import re
 import secrets
 import signal
 import sys
@@ -22,7 +23,7 @@ from adapters.errors import SetupError
 from cases import CaseError
 from harness.options import Options
 from harness.outcome import EXIT_MISTAKE, EXIT_NOT_SCORED
-from records.journal import FILE, JournalError
+from records.journal import FILE, JournalError, JournalLost
 from records.text import printable, slug
 from sandbox import DependencyError, SandboxError, SandboxUnavailable
 
@@ -160,6 +161,12 @@ def refuse_journal(folder: Path) -> None:
         raise SetupError(f"{folder} holds a journal already; name another folder with --out.")
 
 
+def derived_name(source: Path, what: str) -> str:
+    """The name of a journal made from another: without the other's time stamp and mark, which would pile up."""
+    plain = re.sub(r"^\d{8}-\d{6}-|-[0-9a-f]{4}$", "", source.resolve().name)
+    return f"{what}-{plain.removeprefix(f'{what}-')}"
+
+
 def newest_journal() -> Path:
     """The newest journal under `runs/`.
 
@@ -185,6 +192,8 @@ def told_plainly(function: Callable[P, T]) -> Callable[P, T]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return function(*args, **kwargs)
+        except JournalLost as error:
+            fail(f"viva: {error}", EXIT_NOT_SCORED)
         except (CaseError, SetupError, JournalError, SandboxUnavailable, DependencyError) as error:
             fail(f"viva: {error}")
         except SandboxError as error:

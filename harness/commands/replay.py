@@ -15,6 +15,7 @@ from rich.text import Text
 from adapters.errors import SetupError
 from harness.commands.options import (
     agent_memory_option,
+    derived_name,
     fail,
     isolate_option,
     judge_options,
@@ -111,7 +112,7 @@ def _ask_again(source: Path, run: str | None, options: Options, out: Path | None
     from harness.suites.against import ask_again
     from harness.suites.console import figures_plain, suite_report
 
-    folder = new_journal_folder(out, f"{source.resolve().name}-against")
+    folder = new_journal_folder(out, derived_name(source, "against"))
     refuse_journal(folder)
     try:
         with stdout_kept_apart():

@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from adapters.errors import SetupError
 from cases import Case, find_case, load_case
 from harness.commands.options import (
     exam_options,
@@ -67,7 +68,7 @@ def command(
     except KeyboardInterrupt:
         fail(f"viva: stopped. The rounds so far are kept: viva replay {folder}", 130)
     if as_json:
-        click.echo(json.dumps({"journal": str(folder), "run": to_plain(record)}))
+        click.echo(json.dumps({"journal": str(folder), "run": to_plain(record, full=True)}))
     elif quiet:
         click.echo(f"{one_line(record.subject, 80)} {record.outcome.value} {score_line(record)}")
     else:
@@ -97,4 +98,11 @@ def next_attempt(folder: Path, case: Case, parts: Parts) -> int:
     if not (folder / FILE).stat().st_size:
         return 1
     run = run_id(case.name, parts.agent.spec, 1)
-    return 1 + max((event.attempt for event in scan(folder) if event.run == run), default=0)
+    attempt = 0
+    for event in scan(folder):
+        if event.run != run:
+            continue
+        attempt = max(attempt, event.attempt)
+        if event.kind == "setting" and event.data.get("case_hash", case.hash) != case.hash:
+            raise SetupError(f"{folder} holds runs of another case called {case.name!r}; name another --out.")
+    return attempt + 1

@@ -108,9 +108,8 @@ def command(paths: tuple[str, ...], agents: tuple[str, ...], **said: Any) -> Non
     """Run every case folder at or below each PATH with every agent, several times if asked, and report figures."""
     resume: Path | None = said["resume"]
     if bool(paths) == (resume is not None):
-        fail(
-            "viva suite: name case folders (viva suite cases/), or a suite to go on with (--resume JOURNAL), not both."
-        )
+        both = ", not both" if paths else ""
+        fail(f"viva suite: name case folders (viva suite cases/), or a suite to go on with (--resume JOURNAL){both}.")
     if (said["fresh"] or said["retry_errors"]) and resume is None:
         fail("viva suite: --fresh and --retry-errors go with --resume.")
     if (said["max_drop"] is None) != (said["baseline"] is None):
@@ -142,6 +141,9 @@ def _new(paths: tuple[str, ...], agents: tuple[str, ...], said: dict[str, Any]) 
 def _resumed(folder: Path, said: dict[str, Any]) -> Request:
     """The stored plan holds; only what does not change the exams may be said anew."""
     plan = load_plan(folder)
+    folder = folder.absolute()
+    if plan.folder and os.path.isdir(plan.folder):
+        os.chdir(plan.folder)
     context = click.get_current_context()
     given = {option.name: option for option in context.command.params if option.name and _given(context, option.name)}
     fixed = [option.opts[0] for name, option in given.items() if name not in MAY_BE_SAID_ANEW]

@@ -19,7 +19,7 @@ def write(journals: Journals, out: TextIO) -> None:
     """
     out.write('{"threshold": ' + _json(journals.threshold))
     out.write(',\n"journals": ' + _json([storable(str(folder)) for folder, _ in journals.places]))
-    out.write(',\n"figures": ' + _json(to_plain(journals.figures())))
+    out.write(',\n"figures": ' + _json(to_plain(journals.figures(), full=True)))
     out.write(',\n"runs": [')
     separator = "\n"
     for entry in journals.entries():
@@ -27,7 +27,7 @@ def write(journals: Journals, out: TextIO) -> None:
             "journal": storable(str(entry.folder)),
             "standing": standing(entry.record, journals.threshold).value,
         }
-        out.write(separator + _json({**head, **to_plain(entry.record)}))
+        out.write(separator + _json({**head, **to_plain(entry.record, full=True)}))
         separator = ",\n"
     unfinished = [{"journal": storable(str(run.folder)), "id": run.id} for run in journals.unfinished()]
     out.write('\n],\n"unfinished": ' + _json(unfinished))

@@ -74,7 +74,7 @@ def _cell(group: Group | None) -> Text:
 
 def figures_plain(figures: Figures) -> Any:
     """The figures as JSON data."""
-    return to_plain(figures)
+    return to_plain(figures, full=True)
 
 
 def _table(kind: str, groups: Sequence[Group], labels: Mapping[str, str]) -> Table:

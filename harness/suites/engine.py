@@ -126,16 +126,19 @@ class Suite:
             self.listener.on_start(job.run)
             return await self._judge_stored(job.run, job.stored)
         attempts = iter(range(job.run.attempt, job.run.attempt + self.limits.attempts))
-        retrying = tenacity.AsyncRetrying(
-            retry=tenacity.retry_if_result(lambda result: result[1]),
-            stop=tenacity.stop_after_attempt(self.limits.attempts),
-            wait=tenacity.wait_exponential(0.2, 20.0) + tenacity.wait_random(0, 1),
-            retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
-        )
 
         async def attempt() -> tuple[RunRecord, bool]:
             return await self._examine(replace(job.run, attempt=next(attempts)))
 
+        record, again = await attempt()
+        if not again or self.limits.attempts == 1:
+            return record
+        retrying = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_result(lambda result: result[1]),
+            stop=tenacity.stop_after_attempt(self.limits.attempts - 1),
+            wait=tenacity.wait_exponential(0.2, 20.0) + tenacity.wait_random(0, 1),
+            retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
+        )
         result: tuple[RunRecord, bool] = await retrying(attempt)
         return result[0]
 

@@ -6,6 +6,7 @@ from harness.figures.summary import Figures, summarize
 from harness.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
 from records.journal import JournalError
 from records.stored import read_records, split_reference
+from records.text import one_line
 
 # A mean of thirds must not fail a gate of 2/3 for the sake of the last bit.
 LAST_BIT = 1e-9
@@ -57,13 +58,39 @@ def gate(
 
 
 def _dropped(figures: Figures, baseline: Figures, max_drop: float) -> list[str]:
-    before = {group.name: group for group in baseline.cases if group.runs}
-    now = {group.name: group for group in figures.cases if group.runs}
-    both = sorted(before.keys() & now.keys())
-    if not both:
-        return ["the baseline has no case in common with this suite"]
-    old = sum(before[name].low or 0.0 for name in both) / len(both)
-    new = sum(now[name].low or 0.0 for name in both) / len(both)
-    if old - new <= max_drop + LAST_BIT:
-        return []
-    return [f"the mean score over {len(both)} common cases fell from {old:.4f} to {new:.4f}, by more than {max_drop:g}"]
+    """An agent that is in both is held against itself, so that another's rise cannot hide its fall."""
+    before, now = _lows(baseline), _lows(figures)
+    agents = sorted(before.keys() & now.keys())
+    if agents:
+        pairs = [(f"of {one_line(agent, 80)} ", before[agent], now[agent]) for agent in agents]
+    else:
+        pairs = [("", _over_agents(before), _over_agents(now))]
+    words = []
+    for whose, old_lows, new_lows in pairs:
+        both = sorted(old_lows.keys() & new_lows.keys())
+        if not both:
+            words.append(f"the baseline has no case {whose}in common with this suite")
+            continue
+        old, new = (sum(lows[name] for name in both) / len(both) for lows in (old_lows, new_lows))
+        if old - new > max_drop + LAST_BIT:
+            fell = f"fell from {old:.4f} to {new:.4f}, by more than {max_drop:g}"
+            words.append(f"the mean score {whose}over {len(both)} common cases {fell}")
+    return words
+
+
+def _lows(figures: Figures) -> dict[str, dict[str, float]]:
+    """Agent to case to low bound, where anything was scored."""
+    found: dict[str, dict[str, float]] = {}
+    for cell in figures.cells:
+        if cell.runs:
+            found.setdefault(cell.agent or "", {})[cell.case or ""] = cell.low or 0.0
+    return found
+
+
+def _over_agents(lows: dict[str, dict[str, float]]) -> dict[str, float]:
+    """Case to the mean over its agents."""
+    cases: dict[str, list[float]] = {}
+    for by_case in lows.values():
+        for case, low in by_case.items():
+            cases.setdefault(case, []).append(low)
+    return {case: sum(found) / len(found) for case, found in cases.items()}

@@ -34,6 +34,8 @@ class Plan:
     options: Options = field(default_factory=Options)
     cases: tuple[tuple[str, str], ...] = ()
     """Name and hash of each case as it was when the suite began."""
+    folder: str = ""
+    """The working directory in which it began: relative paths and SPECs hold from there."""
 
 
 @dataclass(frozen=True, slots=True)

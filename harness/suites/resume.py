@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,11 +60,10 @@ def to_do(state: RunState | None, *, fresh: bool, retry_errors: bool) -> tuple[s
     return "examine", state.attempt + 1
 
 
-def load_conversations(folder: Path, wanted: Collection[str]) -> dict[str, StoredRun]:
-    """The stored conversations of some runs."""
-    if not wanted:
-        return {}
-    return {stored.id: stored for stored in read_runs(folder) if stored.id in wanted}
+def conversations(folder: Path, wanted: Collection[str]) -> Iterator[StoredRun]:
+    """The stored conversations of some runs, one at a time."""
+    if wanted:
+        yield from (stored for stored in read_runs(folder) if stored.id in wanted)
 
 
 def _outcome(value: object) -> Outcome | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,10 +25,10 @@ from harness.suites.plan import (
     save_plan,
 )
 from harness.suites.progress import SuiteProgress
-from harness.suites.resume import RunState, load_conversations, read_states, to_do
+from harness.suites.resume import RunState, conversations, read_states, to_do
+from harness.suites.watch import LoopWatch
 from records.journal import FILE, Damage, Journal, run_id
 from records.run import RunRecord
-from records.stored import StoredRun
 from records.sync import Syncer
 from records.text import one_line
 from records.transcript import Round
@@ -79,7 +80,7 @@ async def run_suite(request: Request, console: Console, *, show: bool = True) ->
         with only_writer(request.folder), Journal(request.folder) as journal:
             if not request.resumed:
                 hashes = tuple((case.name, case.hash) for case in cases)
-                save_plan(replace(request.plan, cases=hashes), journal)
+                save_plan(replace(request.plan, cases=hashes, folder=os.getcwd()), journal)
             return await _run(request, cases, parts, journal, console, show=show)
     finally:
         await parts[0].close()
@@ -96,25 +97,29 @@ async def _run(
         for notice in dict.fromkeys(notice for each in parts for notice in each.notices):
             console.print(Text(f"note: {one_line(notice, 1000)}", style="yellow"), soft_wrap=True)
         _announce(console, request, counts)
-    wanted = {_id(run) for run, (what, _) in zip(planned, doing, strict=True) if what == "judge"}
-    stored = load_conversations(request.folder, wanted)
     limits = SuiteLimits(
         request.plan.options.concurrency, request.attempts, request.max_cost, request.max_tokens, request.max_seconds
     )
     with SuiteProgress(console, counts["judge"] + counts["examine"], counts["skip"], show) as progress:
-        async with Syncer(journal) as syncer:
+        still = request.plan.options.reply_seconds + 10.0
+        async with Syncer(journal) as syncer, LoopWatch(console, still):
             listener = Syncing(progress, syncer)
-            end = await Suite(_jobs(planned, doing, stored, journal), limits, listener).run()
+            end = await Suite(_jobs(planned, doing, journal), limits, listener).run()
     return Result(request.folder, end)
 
 
-def _jobs(
-    planned: list[PlannedRun], doing: list[tuple[str, int]], stored: dict[str, StoredRun], journal: Journal
-) -> Iterator[Job]:
+def _jobs(planned: list[PlannedRun], doing: list[tuple[str, int]], journal: Journal) -> Iterator[Job]:
+    """First the conversations that are only to be judged, as they come out of the journal; then the rest."""
+    to_judge = {
+        _id(run): Run(run.case, run.parts, journal, run.trial, attempt)
+        for run, (what, attempt) in zip(planned, doing, strict=True)
+        if what == "judge"
+    }
+    for stored in conversations(journal.folder, to_judge):
+        yield Job(to_judge[stored.id], stored)
     for run, (what, attempt) in zip(planned, doing, strict=True):
-        if what != "skip":
-            job = Run(run.case, run.parts, journal, run.trial, attempt)
-            yield Job(job, stored.pop(_id(run), None) if what == "judge" else None)
+        if what == "examine":
+            yield Job(Run(run.case, run.parts, journal, run.trial, attempt))
 
 
 def _states(request: Request, console: Console, *, show: bool) -> dict[str, RunState]:

@@ -111,7 +111,7 @@ async def test_tokens_retries_and_unknown_prices_are_counted(
 FAULTS: list[tuple[Fault | Answer, str, int]] = [
     (RateLimited(), "429", 3),
     (RateLimited(code="insufficient_quota"), "429", 1),
-    (ServerError(), "endpoint failed", 3),
+    (ServerError(), "failed: ", 3),
     (Unauthorized(), "401", 1),
     (BadRequest("no such thing"), "no such thing", 1),
     (CutConnection(), "cannot be reached", 3),

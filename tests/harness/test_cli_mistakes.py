@@ -86,7 +86,7 @@ MISTAKES = {
     "both judges without a model": Mistake("run echo --judge both", ("--judge both needs a model",)),
     "examiner without a model": Mistake("run echo --examiner model", ("--model openai:NAME",)),
     "unknown examiner": Mistake("run echo --examiner parrot", ("script, model or replay:JOURNAL", "'parrot'")),
-    "examiner from no journal": Mistake("run echo --examiner replay:nowhere", ("nowhere is not a journal",)),
+    "examiner from no journal": Mistake("run echo --examiner replay:nowhere", ("there is no folder nowhere",)),
     "docker without a daemon": Mistake(
         "run echo --sandbox docker",
         ("no Docker daemon answers at unix:///nowhere/docker.sock", "Start Docker"),
@@ -106,7 +106,7 @@ MISTAKES = {
     "replay of an unknown run": Mistake("replay journal#nobody", ("no run 'nobody'", "It has: echo-"), _run),
     "judge of an empty journal": Mistake("judge empty", ("empty holds no run",), _empty_journal),
     "judge of a torn journal": Mistake("judge torn", ("torn holds no run",), _torn_journal),
-    "judge of no journal": Mistake("judge nowhere", ("nowhere is not a journal",)),
+    "judge of no journal": Mistake("judge nowhere", ("there is no folder nowhere",)),
     "judge of an unknown run": Mistake("judge journal#nobody", ("no run 'nobody'", "It has: echo-"), _run),
     "judge of a journal that lost its case": Mistake("judge journal", ("the case of run echo-",), _caseless),
     "unknown option": Mistake("run echo --agnet x", ("--agent",)),

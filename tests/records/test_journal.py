@@ -224,7 +224,7 @@ def test_a_missing_journal_is_said_in_words_that_help(tmp_path: Path) -> None:
     (tmp_path / "odd" / FILE).mkdir(parents=True)
     with pytest.raises(JournalError, match=r"is not a journal: it has no journal\.jsonl"):
         list(scan(tmp_path))
-    with pytest.raises(JournalError, match="is not a journal"):
+    with pytest.raises(JournalError, match="there is no folder"):
         list(read_runs(tmp_path / "nowhere"))
     with pytest.raises(JournalError, match="is a file; a journal is the folder around"):
         list(scan(tmp_path / "file"))

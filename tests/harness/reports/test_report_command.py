@@ -84,8 +84,8 @@ def check_mistake(done: subprocess.CompletedProcess[str], words: str) -> None:
 
 
 def test_mistakes_are_told_plainly(suite: Path) -> None:
-    check_mistake(viva("report", "nowhere", cwd=suite), "is not a journal")
-    check_mistake(viva("report", "nowhere", "--format", "html", cwd=suite), "is not a journal")
+    check_mistake(viva("report", "nowhere", cwd=suite), "there is no folder nowhere")
+    check_mistake(viva("report", "nowhere", "--format", "html", cwd=suite), "there is no folder nowhere")
     check_mistake(viva("report", f"{suite}#no-such-run", cwd=suite), "no run")
     check_mistake(viva("report", suite, "--out", "no/such/folder/r.csv", cwd=suite), "cannot write")
     check_mistake(viva("report", suite, "--format", "csv", "--open", cwd=suite), "--open goes with")

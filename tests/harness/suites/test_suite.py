@@ -285,7 +285,7 @@ def test_the_gate_compares_the_low_bound(tmp_path: Path) -> None:
         (["suite", "--resume", "nowhere"], "not the journal of a suite"),
         (["suite", "cases", "--max-drop", "0.1"], "go together"),
         (["suite", "cases", "--agent", "x.py:X"], "no agent file"),
-        (["suite", "cases", "--baseline", "nowhere", "--max-drop", "0.1"], "nowhere is not a journal"),
+        (["suite", "cases", "--baseline", "nowhere", "--max-drop", "0.1"], "there is no folder nowhere"),
     ],
 )
 def test_mistakes_are_told_in_a_line_or_two(tmp_path: Path, arguments: list[str], words: str) -> None:
