@@ -109,3 +109,11 @@ def test_a_path_that_is_not_there_is_a_case_error(tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere", tmp_path / ("x" * 5000)):
         with pytest.raises(CaseError, match="there is no such folder"):
             list(find_cases(path))
+
+
+def test_yaml_files_of_other_things_are_no_cases_on_the_way(tmp_path: Path) -> None:
+    (tmp_path / "judge.yaml").write_text("provider: some.Client\nconfig: {}\n")
+    case = tmp_path / "exam"
+    case.mkdir()
+    (case / "case.yaml").write_text("task_descriptoin: typo\nscoring_points: []\n")
+    assert list(find_cases(tmp_path)) == [case]

@@ -116,3 +116,26 @@ def test_the_new_record_says_who_judged_now(desk: Desk) -> None:
     assert stored.record is not None
     assert stored.record.setting == stored.setting
     assert (stored.setting.judge, stored.setting.sandbox, stored.setting.examiner) == ("code", "process", "script")
+
+
+def test_a_mended_case_judges_the_conversation_that_its_broken_check_could_not(desk: Desk) -> None:
+    text = """\
+task_description: Say hello.
+scoring_points:
+  - score_point: The agent says done.
+    weight: 1
+    eval_code: assert chat_histroy[-1].content
+script: [Hello]
+"""
+    case = desk.folder / "mended"
+    case.mkdir()
+    (case / "case.yaml").write_text(text)
+    desk.viva(
+        "run", "mended", "--agent", AGENTS / "careful.py:CarefulAgent", "--sandbox", "process", "--out", "j", expect=3
+    )
+    (case / "case.yaml").write_text(text.replace("histroy", "history"))
+    desk.viva("judge", "j", *AGAIN, expect=3)
+    done = desk.viva("judge", "j", "--case", "mended", "--sandbox", "process", "--out", "third", "--json", expect=0)
+    (record,) = json.loads(done.stdout)["runs"]
+    assert record["score"] == 1.0
+    desk.viva("judge", "third", "--sandbox", "process", "--out", "fourth", expect=0)
