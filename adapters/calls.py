@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
@@ -105,19 +104,7 @@ def describe(error: BaseException) -> str:
     except Exception:  # its own __str__ failed
         return in_words(type(error).__name__, None)
     # The doors' own errors are words already.
-    if isinstance(error, AgentError):
-        return in_words(None, text)
-    return in_words(type(error).__name__, text) + _place(error)
-
-
-def _place(error: BaseException) -> str:
-    """Where it was raised: file and line, without the folders, which are nobody's business in a transcript."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or trace.tb_frame.f_code.co_filename == __file__:
-        return ""
-    return f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno})"
+    return in_words(None if isinstance(error, AgentError) else type(error).__name__, text)
 
 
 def in_words(kind: str | None, text: str | None) -> str:
