@@ -417,7 +417,9 @@ assert not found, 'SUCCEEDED: %r' % found
         "reading",
         "the host's accounts, keys and shell histories",
         """
-for path in ('/etc/shadow', '/root/.ssh', '/root/.bash_history', '/root/.docker/config.json', '/root/.netrc'):
+home = os.path.join(os.sep, 'root')
+names = ('.ssh', '.bash_history', '.docker/config.json', '.netrc')
+for path in ['/etc/shadow'] + [os.path.join(home, name) for name in names]:
     refused(path, readable, path)
 """,
     ),
