@@ -10,6 +10,8 @@ from pathlib import Path
 MARK = "VIVA_CHILD"
 """The environment variable that all processes of one agent inherit."""
 SWEEP_SECONDS = 2.0
+_EXITING = 0x4
+"""PF_EXITING in the kernel's include/linux/sched.h."""
 
 
 def sweep(mark: str) -> list[int]:
@@ -19,13 +21,34 @@ def sweep(mark: str) -> list[int]:
     """
     wanted = f"{MARK}={mark}".encode()
     until = time.monotonic() + SWEEP_SECONDS
-    while found := [pid for pid in _processes() if _is_marked(pid, wanted)]:
-        if time.monotonic() > until:
+    silent: set[int] = set()
+    while True:
+        found, silent_before, silent = [], silent, set()
+        for pid in _processes():
+            environment = _environment(pid)
+            if not environment:
+                silent.add(pid)
+            elif wanted in environment:
+                found.append(pid)
+        # One that fell silent since the last look may have forked another after the list of this look was made.
+        settled = silent <= silent_before and not any(_is_dying(pid) for pid in silent)
+        if (not found and settled) or time.monotonic() > until:
             return found
         for pid in found:
             _kill(pid, wanted)
-        time.sleep(0.01)
-    return []
+        time.sleep(0.005)
+
+
+def _is_dying(pid: int) -> bool:
+    """Whether the kernel is taking it down: nothing of it runs any more, but its memory and files are still held.
+
+    proc_pid_stat(5): the state, and 6 fields later the flags.
+    """
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return fields[0] not in (b"Z", b"X") and int(fields[6]) & _EXITING != 0
+    except (OSError, ValueError, IndexError):
+        return False
 
 
 def _kill(pid: int, wanted: bytes) -> None:
@@ -35,7 +58,7 @@ def _kill(pid: int, wanted: bytes) -> None:
     except OSError:
         return
     try:
-        if _is_marked(pid, wanted):
+        if wanted in _environment(pid):
             signal.pidfd_send_signal(process, signal.SIGKILL)
     except OSError:
         return
@@ -50,8 +73,9 @@ def _processes() -> list[int]:
         return []
 
 
-def _is_marked(pid: int, wanted: bytes) -> bool:
+def _environment(pid: int) -> list[bytes]:
+    """What it was started with. Nothing for a dead or dying process, one of the kernel's, and another user's."""
     try:
-        return wanted in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return [entry for entry in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") if entry]
     except OSError:
-        return False
+        return []

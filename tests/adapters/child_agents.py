@@ -220,6 +220,10 @@ class Hostile(VirtualUser):
         os.kill(os.getppid(), signal.SIGKILL)
         time.sleep(60)
 
+    def kill_supervisor_with_much_in_memory(self):
+        self.much = b"x" * (600 << 20)  # the kernel takes a while to take it down
+        self.kill_supervisor()
+
     def terminate_supervisor(self):
         os.kill(os.getppid(), signal.SIGTERM)
         time.sleep(0.2)

@@ -172,9 +172,10 @@ async def test_what_an_agent_leaves_behind_is_killed_with_it(
     assert not noted(workspace)
 
 
-async def test_an_agent_that_kills_its_supervisor_escapes_no_better(file: Path, workspace: Path) -> None:
+@pytest.mark.parametrize("message", ["kill supervisor", "kill supervisor with much in memory"])
+async def test_an_agent_that_kills_its_supervisor_escapes_no_better(file: Path, workspace: Path, message: str) -> None:
     session = await opened(file, workspace)
-    assert "the one that watches over it were killed" in await words_of(session, "kill supervisor")
+    assert "the one that watches over it were killed" in await words_of(session, message)
     assert await session.close() is None
     assert not noted(workspace)
 
