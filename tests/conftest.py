@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import NoReturn
 
 import pytest
+
+
+def _heed_signals() -> None:
+    """Processes started by tests heed the signals that a runner in the background, or `nohup`, has us ignore.
+
+    An ignored signal stays ignored across execve(2); one with a handler is reset to its default.
+    """
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, lambda *_: None)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
+_heed_signals()
 
 
 def require(name: str, present: object, reason: str) -> None:
