@@ -21,3 +21,7 @@ class ModelError(Exception):
 
 class ModelAnswerError(Exception):
     """The provider answered, but with nothing usable: empty, cut short, or not what was asked for."""
+
+
+class SchemaError(ModelAnswerError):
+    """The answer does not fit the schema that it was asked for: a provider that takes one may still ignore it."""

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import tenacity
 
-from adapters.errors import ModelAnswerError, ModelError, SetupError
+from adapters.errors import ModelAnswerError, ModelError, SchemaError, SetupError
 from adapters.redact import redact
 
 T = TypeVar("T")
@@ -105,7 +105,9 @@ async def with_retries(
 
 def _translated(error: Exception) -> Exception:
     unusable = unusable_answer(error)
-    return ModelAnswerError(unusable) if unusable is not None else ModelError(explain(error))
+    if unusable is None:
+        return ModelError(explain(error))
+    return SchemaError(unusable) if type(error).__name__ == "ValidationError" else ModelAnswerError(unusable)
 
 
 def is_transient(error: BaseException, policy: RetryPolicy) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
 from records.codec import has_doubled_key
-from records.verdict import Label
 
 
 class Quote(BaseModel):
@@ -24,7 +24,8 @@ class Answer(BaseModel):
 
     reason: str = Field(description="Two or three sentences that lead to the verdict.")
     evidence: list[Quote] = Field(description="The words in the transcript on which the verdict rests.")
-    verdict: Literal["hit", "miss", "unsure"]
+    statement_is: Literal["true", "false", "undecided"] = Field(description="What the reason comes to.")
+    verdict: Literal["hit", "miss", "unsure"] = Field(description="hit if true, miss if false, unsure if undecided.")
 
 
 class Unusable(Exception):
@@ -39,22 +40,18 @@ def parse_answer(text: str, said: str = "") -> Answer:
         said: The transcript it was shown, squeezed; JSON that stands in there is the agent's, quoted, and no answer.
 
     Raises:
-        Unusable: there is none, or more than one and they differ.
+        Unusable: there is none, or more than one and they differ, or the words around it speak against it.
     """
     answers: list[Answer] = []
     fault = "it holds no JSON object"
-    decoder, position = json.JSONDecoder(), 0
-    around, end = "", 0
-    while (start := text.find("{", position)) >= 0:
-        try:
-            value, position = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            position = start + 1
+    around: list[str] = []
+    end = 0
+    for start, stop, value in _objects(text):
+        around.append(text[end:start])
+        end = stop
+        if squeeze(text[start:stop]) in said:
             continue
-        around, end = around + text[end:start], position
-        if squeeze(text[start:position]) in said:
-            continue
-        if has_doubled_key(text[start:position]):
+        if has_doubled_key(text[start:stop]):
             raise Unusable("its JSON has the same key twice")
         try:
             answers.append(_answer(value))
@@ -63,11 +60,13 @@ def parse_answer(text: str, said: str = "") -> Answer:
             fault = f"it does not fit the form: {first['msg']} at {'.'.join(map(str, first['loc']))}"
     if not answers:
         raise Unusable(fault)
-    if _VERDICT_KEY.search(around + text[end:]):
+    prose = " (JSON) ".join([*around, text[end:]])
+    if _VERDICT_KEY.search(prose):
         # What was read may only be a part of an answer that is broken off, or stands inside another.
         raise Unusable("it holds a verdict outside of a whole JSON object")
     if len({answer.verdict for answer in answers}) > 1:
         raise Unusable("it holds several verdicts that differ")
+    _hold_against(answers[-1].verdict, prose, "what it says beside its JSON")
     return answers[-1]
 
 
@@ -76,44 +75,71 @@ def squeeze(text: str) -> str:
     return "".join(text.split())
 
 
+def _objects(text: str) -> Iterator[tuple[int, int, Any]]:
+    """The outermost JSON objects in a text: where each begins and ends, and what it says."""
+    decoder, position = json.JSONDecoder(), 0
+    while (start := text.find("{", position)) >= 0:
+        try:
+            value, position = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            position = start + 1
+            continue
+        yield start, position, value
+
+
 def _answer(value: Any) -> Answer:
-    if isinstance(value, dict) and isinstance(value.get("verdict"), str):
-        value = {**value, "verdict": value["verdict"].strip().lower()}
-    if isinstance(value, dict) and value.get("evidence") is None:
-        value = {**value, "evidence": []}
+    if isinstance(value, dict):
+        value = dict(value)
+        for key in ("verdict", "statement_is"):
+            if isinstance(value.get(key), str | bool):
+                value[key] = str(value[key]).strip().lower()
+        if value.get("evidence") is None:
+            value["evidence"] = []
     return Answer.model_validate(value)
 
 
 _VERDICT_KEY = re.compile(r"[\"']verdict[\"']\s*:", re.I)
 
-# What a reason says when it draws a conclusion of its own; only plain statements of a result, not any negation.
+# Somebody else's words: an agent must not get a verdict thrown out by writing one into its reply.
+_QUOTED = re.compile(r"\"[^\"]{10,}\"|\u201c[^\u201d]{10,}\u201d|`[^`]{10,}`|(?<!\w)'[^']{10,}'(?!\w)")
+# Conclusions in so many words, at the beginning of a sentence or a clause; no guessing at what a reason means.
+_BEGINS = r"(?:^|[.!?;:,\n]|\b(?:so|thus|hence|therefore|and|but|means))\s*"
+_ENDS = r"(?=\W*$|\s*[.,;!?)]|\s+(?:because|since|as|here)\b)"
 _NAMED = re.compile(
-    r"\b(?:verdict|conclusion|label)\b\W{0,4}(?:is|should be|must be)?\W{0,4}\b(hit|miss|unsure)\b", re.I
-)
-_TRUE = re.compile(
-    r"\bstatement (?:is|holds|was)\s*(?:therefore |thus |clearly )?(?:true|satisfied|met|fulfilled)\b", re.I
-)
-_FALSE = re.compile(
-    r"\bstatement (?:is|does|was)\s*(?:therefore |thus |clearly )?"
-    r"(?:false|not (?:true|satisfied|met|fulfilled|hold)|untrue|unsatisfied)\b"
-    r"|\b(?:this|it) is (?:therefore |thus |clearly )?a miss\b",
+    r"\b(?:verdict|conclusion|label)\b\W{0,4}(?:is|of|should be|must be)?\W{0,4}\b(hit|miss|unsure)\b"
+    rf"|{_BEGINS}(?:this|it) is (?:therefore |thus |clearly )?a (hit|miss)\b",
     re.I,
 )
+_CALLED = re.compile(
+    rf"{_BEGINS}(?:the|this) statement (?:(?:is|was) (?:therefore |thus |clearly )?)?(?:"
+    r"(?P<true>(?:true|satisfied|met|fulfilled|not (?:false|untrue|unsatisfied)|holds(?: true)?))"
+    rf"|(?:false|untrue|unsatisfied|not (?:true|satisfied|met|fulfilled)|does not hold(?: true)?)){_ENDS}",
+    re.I | re.M,
+)
+_MEANS = {"hit": "true", "miss": "false", "unsure": "undecided"}
 
 
 def check_consistent(answer: Answer) -> None:
-    """See that an answer gives a reason, and that the reason does not say the opposite of the verdict.
+    """See that an answer gives a reason, and that nothing in it says the opposite of the verdict.
 
     Raises:
-        Unusable: it does not, or it does.
+        Unusable: it does not, or something does.
     """
     reason = answer.reason.strip()
     if not reason:
         raise Unusable("it gives no reason")
-    named = {match.lower() for match in _NAMED.findall(reason)}
-    if named and answer.verdict not in named:
-        raise Unusable(f"its reason concludes {' and '.join(sorted(named))}, its verdict is {answer.verdict}")
-    if answer.verdict == Label.HIT and _FALSE.search(reason) and not _TRUE.search(reason):
-        raise Unusable("its reason calls the statement false, its verdict is hit")
-    if answer.verdict == Label.MISS and _TRUE.search(reason) and not _FALSE.search(reason):
-        raise Unusable("its reason calls the statement true, its verdict is miss")
+    if answer.statement_is != _MEANS[answer.verdict]:
+        raise Unusable(f"it says that the statement is {answer.statement_is}, and its verdict is {answer.verdict}")
+    _hold_against(answer.verdict, reason, "its reason")
+
+
+def _hold_against(verdict: str, words: str, whose: str) -> None:
+    """See that no conclusion that the words draw is another than the verdict; both at once is none."""
+    own = _QUOTED.sub(" ", words)
+    for found in _NAMED.finditer(own):
+        if (named := (found[1] or found[2]).lower()) != verdict:
+            raise Unusable(f"{whose} concludes {named}, its verdict is {verdict}")
+    for found in _CALLED.finditer(own):
+        called = "true" if found["true"] else "false"
+        if called != _MEANS[verdict]:
+            raise Unusable(f"{whose} calls the statement {called}, its verdict is {verdict}")

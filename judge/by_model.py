@@ -10,7 +10,7 @@ from autogen_core import CancellationToken
 from pydantic import ValidationError
 
 from adapters.calls import describe
-from adapters.errors import ModelAnswerError, ModelError
+from adapters.errors import ModelAnswerError, ModelError, SchemaError
 from adapters.models import Model
 from adapters.prompts import render
 from adapters.retry import status_of
@@ -79,7 +79,8 @@ class ModelJudge:
                 return answer, found, (*flags, "quote-not-found") if lost else flags
             fault = _no_evidence(lost, found)
             if ask == ASKS:
-                unsure = Answer(verdict="unsure", evidence=[], reason=f"{answer.reason} [Held as a hit, but {fault}.]")
+                reason = f"{answer.reason} [Held as a hit, but {fault}.]"
+                unsure = Answer(reason=reason, evidence=[], statement_is="undecided", verdict="unsure")
                 return unsure, [], (*flags, "quote-not-found")
             question = (
                 f"You answered hit, but {fault}. Look again and answer in full: quote the agent exactly, or change the "
@@ -120,6 +121,7 @@ class _Conversation:
         self._said = squeeze(said)
         self._agent: AssistantAgent | None = None
         self._structured = model.traits.structured
+        self._ignored = False
         self._questions: list[str] = []
 
     async def ask(self, question: str) -> Answer:
@@ -131,23 +133,36 @@ class _Conversation:
         """
         self._questions.append(question)
         try:
-            return await self._once(question)
+            answer = await self._once()
+        except SchemaError as error:
+            # It takes schemas and does not hold to them: from now on words, which are read more leniently.
+            self._ignored = True
+            self._go_on_without_schema()
+            raise Unusable(str(error)) from error
         except ModelError as error:
             refused = error.__cause__ is not None and status_of(error.__cause__) in (400, 404, 415, 422)
             if not (refused and self._structured):
                 raise
-        # Either the provider does not know schemas, or it does not like the question: words alone will show which.
-        self._structured, self._agent = False, None
-        try:
-            answer = await self._once("\n\n".join(self._questions))
-        except Unusable:
+            # Either the provider does not know schemas, or it does not like the question: words alone will show which.
+            self._go_on_without_schema()
+            try:
+                answer = await self._once()
+            except Unusable:
+                self._model.traits.structured = False
+                raise
             self._model.traits.structured = False
-            raise
-        self._model.traits.structured = False
+        if self._ignored:
+            self._model.traits.structured = False
         return answer
 
-    async def _once(self, question: str) -> Answer:
+    def _go_on_without_schema(self) -> None:
+        """A new agent: the old one's memory holds a question without an answer."""
+        self._structured, self._agent = False, None
+
+    async def _once(self) -> Answer:
+        question = self._questions[-1]
         if self._agent is None:
+            question = "\n\n".join(self._questions)
             self._agent = AssistantAgent(
                 "judge",
                 self._model,
@@ -158,10 +173,12 @@ class _Conversation:
             response = await self._agent.on_messages(
                 [TextMessage(content=question, source="user")], CancellationToken()
             )
+        except SchemaError:
+            raise
         except ModelAnswerError as error:
             raise Unusable(str(error)) from error
         except ValidationError as error:
-            raise Unusable("it was empty, or not JSON in the form asked for") from error
+            raise SchemaError("it was empty, or not JSON in the form asked for") from error
         message = response.chat_message
         if isinstance(message, StructuredMessage):
             return Answer.model_validate(message.content.model_dump())

@@ -189,6 +189,12 @@ def agent(request: Request) -> str:
     return f"The sum is {sum(numbers)}."
 
 
+def verdict(label: str, reason: str, *evidence: Mapping[str, Any]) -> str:
+    """A judge's answer in the form that its prompt asks for; `evidence` items have `round` and `quote`."""
+    comes_to = {"hit": "true", "miss": "false"}.get(label, "undecided")
+    return json.dumps({"reason": reason, "evidence": evidence, "statement_is": comes_to, "verdict": label})
+
+
 def judge(request: Request) -> str:
     """Judges a statement 'sum should be N': a hit where an agent's line in the transcript holds N as a whole number."""
     prompt = "\n".join(text_of(message) for message in request["messages"])
@@ -196,15 +202,15 @@ def judge(request: Request) -> str:
     statement = SUM_STATEMENT.search(ROUND_LINE.sub("", prompt))
     if statement is None or not lines:
         missing = "transcript" if statement else "statement 'sum should be N'"
-        return json.dumps({"verdict": "unsure", "reason": f"The request holds no {missing}.", "evidence": []})
+        return verdict("unsure", f"The request holds no {missing}.")
     number = re.compile(rf"(?<![\d-])(?<!\d[.,]){statement[1]}(?!\d|[.,]\d)")
     for round_number, text in lines:
         if found := number.search(text):
             quote = text[max(0, found.start() - 16) : found.end() + 1].strip()
             evidence = [{"round": int(round_number), "quote": quote}]
             reason = f"The agent says {statement[1]} in round {round_number}."
-            return json.dumps({"verdict": "hit", "reason": reason, "evidence": evidence})
-    return json.dumps({"verdict": "miss", "reason": f"The agent never says {statement[1]}.", "evidence": []})
+            return verdict("hit", reason, *evidence)
+    return verdict("miss", f"The agent never says {statement[1]}.")
 
 
 def by_role(examiner: Play = examiner, judge: Play = judge, agent: Play = agent) -> Part:

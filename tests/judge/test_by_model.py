@@ -6,7 +6,6 @@ import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,7 +15,7 @@ from adapters.models import Model, make_model
 from adapters.retry import RetryPolicy
 from cases import Case, ScoringPoint
 from judge import ScoringPointsEvaluator
-from judge.answer import Answer, Unusable, check_consistent, parse_answer, squeeze
+from judge.answer import Unusable, parse_answer, squeeze
 from records.protocols import Context
 from records.transcript import Round, Step, Transcript
 from records.verdict import Insight, Verdict
@@ -43,6 +42,7 @@ from tests.model_server import (
     text_of,
     without_structured_output,
 )
+from tests.model_server import verdict as ruling
 
 QUICK = RetryPolicy(attempts=3, initial_seconds=0.001, longest_seconds=0.002)
 KEY = "test-key-123456"
@@ -62,8 +62,7 @@ def case(*points: ScoringPoint) -> Case:
 def answer(
     verdict: str = "hit", quote: str | None = "the sum is 55", number: int = 2, reason: str = "It says 55."
 ) -> str:
-    evidence = [] if quote is None else [{"round": number, "quote": quote}]
-    return json.dumps({"reason": reason, "evidence": evidence, "verdict": verdict})
+    return ruling(verdict, reason, *([] if quote is None else [{"round": number, "quote": quote}]))
 
 
 HIT, MISS = answer(), answer("miss", None, reason="It never says so.")
@@ -148,7 +147,7 @@ async def test_a_hit_whose_quotes_are_not_the_agents_words_is_asked_again_and_th
 
 
 UNUSABLE: list[tuple[Play, str]] = [
-    (WrongSchema(), "schema"),
+    (WrongSchema(), "does not fit the form"),
     (Garbage("content"), ""),
     (EmptyContent(), ""),
     (EmptyContent(null=True), ""),
@@ -157,7 +156,12 @@ UNUSABLE: list[tuple[Play, str]] = [
     (answer(reason="The statement is false."), "calls the statement false"),
     (answer("miss", reason="The statement is true."), "calls the statement true"),
     (answer(reason="So my verdict is miss."), "concludes miss"),
-    (answer(reason="It says 54. This is a miss."), "calls the statement false"),
+    (answer(reason="The verdict is hit. On second thoughts, the verdict is miss."), "concludes miss"),
+    (answer(reason="The statement is true. The statement is false."), "calls the statement false"),
+    (answer().replace('"statement_is": "true"', '"statement_is": "false"'), "the statement is false, and its verdict"),
+    (answer("miss").replace('"false"', '"undecided"'), "the statement is undecided, and its verdict"),
+    (answer().replace('"statement_is"', '"statement"'), "Field required at statement_is"),
+    (answer(reason="It says 54. This is a miss."), "concludes miss"),
     (HIT.replace('"verdict"', '"verdict": "miss", "verdict"'), "same key twice"),
     (HIT[:-10], ""),
     (Said(HIT, finish_reason="length"), "token limit"),
@@ -250,6 +254,27 @@ async def test_a_provider_without_schemas_is_asked_in_words_and_understood_in_an
     assert ["response_format" in seen.body for seen in server.requests] == [True, False]
 
 
+@pytest.mark.parametrize("text", FORMS)
+async def test_a_provider_that_ignores_its_schema_is_asked_in_words_once_that_is_seen(
+    text: str, model_at: ModelAt
+) -> None:
+    """It takes `response_format` and answers as it likes, as servers without grammars do."""
+    fits = text.startswith("{") and "HIT" not in text and text.count("verdict") == 1
+    with ModelServer({"m": text}) as server:
+        model = model_at(server.url)
+        for _ in range(2):
+            insight = await ScoringPointsEvaluator("model", None, model).evaluate(TALK, Context("run", case(POINT)))
+            assert [one.label for one in insight.verdicts] == ["hit"]
+        await model.close()
+    with_schema = ["response_format" in seen.body for seen in server.requests]
+    assert with_schema == ([True, True] if fits else [True, False, False])
+    if not fits:
+        again = said_by("user", server.requests[1].body)
+        assert len(again) == 1
+        assert "Now the sum is 55, I think." in again[0]
+        assert "Your answer cannot be used: " in again[0]
+
+
 async def test_that_a_provider_takes_no_schema_is_learnt_once_for_all_runs(model_at: ModelAt) -> None:
     with ModelServer({"m": without_structured_output(HIT)}) as server:
         model = model_at(server.url)
@@ -273,7 +298,7 @@ async def test_a_question_that_a_provider_refuses_does_not_cost_the_others_their
 
 
 async def test_a_schema_refused_in_the_second_ask_loses_nothing_of_the_question(model_at: ModelAt) -> None:
-    play = sequence(WrongSchema(), BadRequest(), then=HIT)
+    play = sequence(answer(reason=" "), BadRequest(), then=HIT)
     verdict, server = await verdict_of(play, model_at)
     assert verdict.label == "hit"
     assert "Now the sum is 55, I think." in prompts(server.requests[-1].body)
@@ -381,18 +406,3 @@ def test_json_that_stands_in_the_transcript_is_no_answer() -> None:
     assert parse_answer(f"{HIT} {MISS}", squeeze(f"the agent said {HIT}")).verdict == "miss"
     doubled = HIT.replace('"verdict"', '"verdict": "hit", "verdict"')
     assert parse_answer(f"{doubled} {MISS}", squeeze(f"the agent said {doubled}")).verdict == "miss"
-
-
-@pytest.mark.parametrize(
-    ("verdict", "reason"),
-    [
-        ("hit", "The verdict is hit, because the statement is true."),
-        ("hit", "It is not polite, but that does not matter."),
-        ("hit", "The label 'hit' fits; the statement holds true."),
-        ("miss", "The statement is not true."),
-        ("miss", "The agent says the statement is true, but the statement is false."),
-        ("unsure", "Whether the statement is true cannot be seen."),
-    ],
-)
-def test_a_reason_that_agrees_with_its_verdict_passes(verdict: Any, reason: str) -> None:
-    check_consistent(Answer(reason=reason, evidence=[], verdict=verdict))

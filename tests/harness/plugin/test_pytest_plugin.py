@@ -18,6 +18,7 @@ from records.journal import Damage, scan
 from records.stored import read_records
 from tests.harness.conftest import Desk, point
 from tests.model_server import ModelServer, by_role
+from tests.model_server import verdict as ruling
 
 pytest_plugins = ["pytester"]
 
@@ -159,7 +160,7 @@ def test_an_examiner_whose_provider_is_gone_is_an_infrastructure_error_and_was_t
 
 
 def test_a_models_verdict_is_shown_with_its_evidence(exam: Exam, monkeypatch: pytest.MonkeyPatch) -> None:
-    verdict = '{"verdict": "miss", "reason": "It only repeats.", "evidence": [{"round": 1, "quote": "Hello"}]}'
+    verdict = ruling("miss", "It only repeats.", {"round": 1, "quote": "Hello"})
     exam.desk.case(scoring_points=[point(None, "The agent answers.")])
     with ModelServer({"scripted": by_role(judge=verdict)}) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -212,7 +213,7 @@ def test_several_workers_write_one_journal_without_losing_an_event(exam: Exam) -
 
 def test_workers_tell_failures_and_notes_as_one_process_does(exam: Exam, monkeypatch: pytest.MonkeyPatch) -> None:
     exam.pytester.makeini("[pytest]\naddopts = -p no:asyncio\n")
-    verdict = '{"verdict": "miss", "reason": "It only repeats.", "evidence": []}'
+    verdict = ruling("miss", "It only repeats.")
     exam.desk.case("bad", scoring_points=[point(None)], dependencies=["not-a-package-of-ours"])
     with ModelServer({"scripted": by_role(judge=verdict)}) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
