@@ -72,14 +72,19 @@ class ContainerPipe:
 
 
 def remove(api: Any, container: str) -> None:
-    """Remove a container, running or not; one that is gone or going is no error."""
-    from docker.errors import APIError
+    """Remove a container, running or not, and see it gone; one that was gone already is no error."""
+    from docker.errors import APIError, NotFound
 
     try:
         api.remove_container(container, force=True, v=True)
+    except NotFound:
+        return
     except APIError as error:
-        if error.status_code not in (404, 409):  # no such container; removal in progress
+        if error.status_code != 409:
             raise
+        # The daemon removes it already, because it has ended: that takes a moment more.
+        with contextlib.suppress(NotFound):
+            api.wait(container, timeout=30, condition="removed")
 
 
 def _attach(api: Any, container: str) -> socket.socket:
