@@ -340,14 +340,19 @@ class Hostile(VirtualUser):
     def replace_itself(self):
         os.execvp("sleep", ["sleep", "600"])
 
-    def thread_kills_later(self):
-        threading.Timer(0.3, os._exit, (9,)).start()
+    def die_when_told(self):
+        def wait():
+            while not (self.workspace / "die").exists():
+                time.sleep(0.01)
+            os._exit(9)
+
+        threading.Thread(target=wait).start()
         return "soon"
 
 
 class HangsInClose(Hostile):
     def close(self):
-        note(self.workspace)
+        (self.workspace / "closing").touch()
         time.sleep(600)
 
 
@@ -365,17 +370,15 @@ class FreedByClose(Hostile):
 
 
 class HangsOnLoop(VirtualUser):
-    """Does not heed its cancellation, and counts in the background."""
+    """Hangs until it is cancelled, and counts in the background."""
 
     async def get_reply_from_agent(self, message):
         import asyncio
 
         if message == "count":
-            self.count = 0
             self.task = asyncio.ensure_future(self.counting())
             return "counting"
-        if message == "read":
-            return str(self.count)
+        (self.workspace / "hanging").touch()
         try:
             await asyncio.sleep(600)
         except asyncio.CancelledError:
@@ -386,7 +389,8 @@ class HangsOnLoop(VirtualUser):
         import asyncio
 
         while True:
-            self.count += 1
+            with open(self.workspace / "count", "a") as file:
+                file.write("x")
             await asyncio.sleep(0.01)
 
     async def close(self):

@@ -166,10 +166,11 @@ async def test_usage_with_holes_does_not_cost_the_reply(monkeypatch: pytest.Monk
 
 
 async def test_a_stall_beyond_the_reply_limit_is_a_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with talking(Stall(30), monkeypatch) as (server, session):
+    async with talking(sequence("Hi.", then=Stall(30)), monkeypatch) as (server, session):
+        await session.reply("Hello", 10)  # from now on a request leaves at once
         with pytest.raises(AgentTimeout):
-            await session.reply("Hello", 0.3)
-    assert len(server.requests) == 1
+            await session.reply("Hello?", 0.5)
+    assert len(server.requests) == 2
 
 
 # Keys

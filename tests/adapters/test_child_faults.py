@@ -9,7 +9,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from adapters.inside.wire import LIMIT
 from adapters.load import load_agent
 from adapters.session import AgentArguments, AgentSession, open_session
 from tests.adapters.child_agents import HOSTILE, PLAIN
-from tests.adapters.child_doors import is_alive, noted, open_agent, until
+from tests.adapters.child_doors import noted, open_agent, until
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 
@@ -39,10 +38,11 @@ def workspace(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True)
-def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def short_close(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For agents whose close() never ends. Those whose close() does have all the time they are promised."""
     monkeypatch.setattr(child, "HUNG_CLOSE_SECONDS", 0.3)
-    monkeypatch.setattr(child, "CLOSE_SECONDS", 2.0)
+    monkeypatch.setattr(child, "CLOSE_SECONDS", 0.3)
 
 
 async def opened(file: Path, workspace: Path, name: str = "Hostile", **options: int) -> AgentSession:
@@ -81,29 +81,38 @@ async def test_a_death_is_the_agents_failure_and_says_how(
 
 async def test_a_death_between_two_messages_is_told_at_the_second(file: Path, workspace: Path) -> None:
     session = await opened(file, workspace)
-    assert (await session.reply("thread kills later", 30)).text == "soon"
-    pid = min(noted(workspace))
-    assert await until(lambda: not is_alive(pid) or not noted(workspace))
+    assert (await session.reply("die when told", 30)).text == "soon"
+    (workspace / "die").touch()
+    assert await until(lambda: not noted(workspace))
     assert await words_of(session, "hello") == "its process ended with code 9"
     assert await session.close() is None
 
 
 async def test_a_death_after_the_last_message_is_told_when_it_is_closed(file: Path, workspace: Path) -> None:
     session = await opened(file, workspace)
-    await session.reply("thread kills later", 30)
+    await session.reply("die when told", 30)
+    (workspace / "die").touch()
     assert await until(lambda: not noted(workspace))
     assert await session.close() == "close() failed: its process ended with code 9"
 
 
-@pytest.mark.parametrize("message", ["hang", "hang in c"])
-async def test_a_hung_agent_is_cut_off_and_killed(file: Path, workspace: Path, message: str) -> None:
+async def test_a_hung_agent_is_cut_off_and_killed(file: Path, workspace: Path) -> None:
     session = await opened(file, workspace)
     with pytest.raises(AgentTimeout, match=r"no reply within 0\.5 s"):
-        await session.reply(message, 0.5)
-    assert noted(workspace)
-    trouble = await session.close()
+        await session.reply("hang", 0.5)
+    assert await until(lambda: noted(workspace))
     # Signals ignored or not, an agent that spins in Python lets its close() run beside it.
-    assert trouble == (None if message == "hang" else "close() failed: it did not end within 0.3 s")
+    assert await session.close() is None
+    assert not noted(workspace)
+
+
+@pytest.mark.usefixtures("short_close")
+async def test_an_agent_that_lets_nothing_run_beside_it_is_cut_off_and_killed(file: Path, workspace: Path) -> None:
+    session = await opened(file, workspace)
+    with pytest.raises(AgentTimeout, match=r"no reply within 0\.5 s"):
+        await session.reply("hang in c", 0.5)
+    assert await until(lambda: noted(workspace))
+    assert await session.close() == "close() failed: it did not end within 0.3 s"
     assert not noted(workspace)
 
 
@@ -127,6 +136,7 @@ async def test_an_asynchronous_agent_that_hangs_is_cancelled_and_closed(file: Pa
     session = await opened(file, workspace, "HangsOnLoop")
     with pytest.raises(AgentTimeout):
         await session.reply("hang", 0.3)
+    assert await until((workspace / "hanging").exists)
     assert await session.close() is None
     assert (workspace / "cancelled").exists()
     assert (workspace / "closed").exists()
@@ -135,25 +145,28 @@ async def test_an_asynchronous_agent_that_hangs_is_cancelled_and_closed(file: Pa
 async def test_an_asynchronous_agent_keeps_one_loop_that_goes_on_between_messages(file: Path, workspace: Path) -> None:
     session = await opened(file, workspace, "HangsOnLoop")
     await session.reply("count", 30)
-    before = int((await session.reply("read", 30)).text)
-    await asyncio.sleep(0.3)
-    assert int((await session.reply("read", 30)).text) > before
-    await session.close()
+    counted = workspace / "count"
+    assert await until(lambda: counted.exists() and counted.stat().st_size > 3)
+    assert await session.close() is None
 
 
+@pytest.mark.usefixtures("short_close")
 async def test_a_close_that_hangs_is_cut_off_and_the_agent_killed(file: Path, workspace: Path) -> None:
     session = await opened(file, workspace, "HangsInClose")
     await session.reply("leave daemon", 30)
-    assert await session.close() == "close() failed: it did not end within 2 s"
+    assert await session.close() == "close() failed: it did not end within 0.3 s"
     assert not noted(workspace)
 
 
 async def test_a_construction_that_hangs_or_dies_leaves_nothing(file: Path, workspace: Path) -> None:
     agent = load_agent(f"{file}:HangsInConstruction", isolate=True)
-    with pytest.raises(AgentTimeout, match="its construction did not end within 1 s"):
-        await open_session(agent.factory, AgentArguments("t", workspace=workspace), 1)
+    for seconds in (1, 5, 25):  # the machine may be too busy for its construction to begin in so short a time
+        with pytest.raises(AgentTimeout, match=f"its construction did not end within {seconds} s"):
+            await open_session(agent.factory, AgentArguments("t", workspace=workspace), seconds)
+        assert not noted(workspace)
+        if (workspace / "pids").exists():
+            break
     assert (workspace / "pids").exists()
-    assert not noted(workspace)
     with pytest.raises(AgentError, match="its construction failed: its process ended with code 5"):
         await opened(file, workspace, "DiesInConstruction")
 
@@ -272,7 +285,7 @@ async def test_a_close_that_is_cancelled_still_kills(file: Path, workspace: Path
     session = await opened(file, workspace, "HangsInClose")
     await session.reply("leave daemon", 30)
     closing = asyncio.create_task(session.close())
-    await asyncio.sleep(0.2)
+    assert await until((workspace / "closing").exists)
     closing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await closing
@@ -308,12 +321,13 @@ async def test_a_hundred_agents_at_once_leave_no_file_no_process_and_no_thread(t
             await session.close()
 
     together = asyncio.Barrier(100)
-    files, threads, before = len(os.listdir("/proc/self/fd")), threading.active_count(), children()
+    files, threads, before = len(os.listdir("/proc/self/fd")), set(threading.enumerate()), children()
     replies = await asyncio.gather(*(one(number) for number in range(100)))
     assert replies == [f"N{number}" for number in range(100)]
     assert not children() - before
     assert len(os.listdir("/proc/self/fd")) <= files
-    assert threading.active_count() - threads < 10  # those of the event loop's own pool
+    pool = "asyncio_"  # the event loop's own threads
+    assert not {each.name for each in set(threading.enumerate()) - threads if not each.name.startswith(pool)}
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
@@ -373,14 +387,12 @@ def children() -> set[int]:
 async def test_a_slow_session_does_not_hold_up_its_siblings(file: Path, workspace: Path) -> None:
     """Opening, replying, hanging and closing go on side by side on one event loop."""
     hung = [await opened(file, workspace) for _ in range(3)]
-    waiting = [asyncio.create_task(session.reply("hang", 60)) for session in hung]
-    await until(lambda: len(noted(workspace)) >= 3)
-    began = time.monotonic()
+    waiting = [asyncio.create_task(session.reply("hang", 600)) for session in hung]
+    assert await until(lambda: len(noted(workspace)) >= 6)  # each with its supervisor
     session = await opened(file, workspace)
     assert (await session.reply("hello", 30)).text == "HELLO"
     assert await session.close() is None
     assert not any(task.done() for task in waiting)
-    assert time.monotonic() - began < 60
     for task, each in zip(waiting, hung, strict=True):
         task.cancel()
         await each.close()

@@ -116,9 +116,10 @@ async def test_what_cannot_pass_is_not_tried_again(fault: Fault, make: Make, wai
 async def test_a_stall_ends_at_the_call_limit_and_is_tried_again(
     make: Make, waits: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("VIVA_MODEL_SECONDS", "0.2")
+    monkeypatch.setenv("VIVA_MODEL_SECONDS", "1")
     with ModelServer({"m": sequence(Stall(30), then="At last.")}) as server:
         assert (await make(server.url).create(ASK)).content == "At last."
+    monkeypatch.setenv("VIVA_MODEL_SECONDS", "0.2")
     with ModelServer({"m": Stall(30)}) as server, pytest.raises(ModelError, match="did not answer in time"):
         await make(server.url).create(ASK)
 

@@ -362,8 +362,8 @@ class Hangs(VirtualUser):
 
 async def test_a_hanging_plain_agent_is_cut_off_closed_once_and_its_siblings_go_on() -> None:
     sessions = [await opened(Hangs) for _ in range(8)]
-    talks = [session.reply("hang" if index < 6 else "fine", 0.3) for index, session in enumerate(sessions)]
-    results = await asyncio.gather(*talks, return_exceptions=True)
+    hang, fine = ([session.reply("hang", 0.3) for session in sessions[:6]], [s.reply("fine", 30) for s in sessions[6:]])
+    results = await asyncio.gather(*hang, *fine, return_exceptions=True)
     assert [type(result) for result in results] == [AgentTimeout] * 6 + [Reply] * 2
     assert [await session.close() for session in sessions] == [None] * 8
     assert [session.agent.closes for session in sessions] == [1] * 8

@@ -206,10 +206,10 @@ class SlowToAsk(Says):
 
 async def test_a_reply_may_take_no_longer_than_the_conversation_has_left() -> None:
     agent = Slow()
-    transcript = await held(Says("one"), agent, reply_seconds=50, run_seconds=0.1)
-    assert agent.seconds[0] <= 0.1
+    transcript = await held(Says("one"), agent, reply_seconds=50, run_seconds=0.5)
+    assert agent.seconds[0] <= 0.5
     assert (transcript.stop, transcript.fault, len(transcript.rounds)) == (StopReason.TIMEOUT, "target", 1)
-    assert transcript.stop_detail == "the conversation reached its limit of 0.1 s"
+    assert transcript.stop_detail == "the conversation reached its limit of 0.5 s"
 
 
 async def test_time_that_the_examiner_took_is_not_held_against_the_agent() -> None:
@@ -226,15 +226,17 @@ async def test_without_a_limit_for_the_conversation_only_the_reply_limit_holds()
 
 async def test_a_cancelled_conversation_has_handed_out_its_rounds() -> None:
     handed: list[Round] = []
+    hanging = asyncio.Event()
 
     class Hangs(Answers):
         async def reply(self, message: str, seconds: float) -> Reply:
             if message == "two":
+                hanging.set()
                 await asyncio.sleep(60)
             return Reply("ok")
 
     task = asyncio.create_task(converse(Says("one", "two"), Hangs(), Limits(), handed.append))
-    await asyncio.sleep(0.05)
+    await hanging.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -10,7 +10,9 @@ import sys
 import sysconfig
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from records.journal import FILE, Damage, scan
 from records.stored import read_records
@@ -30,14 +32,20 @@ script:
 """
 
 AGENT = """\
-import asyncio
+import asyncio, itertools, pathlib
+
+made = itertools.count()
 
 class Counter:
     def __init__(self, task_description):
         self.number = 0
+        self.waits = next(made) >= {free}
 
     async def get_reply_from_agent(self, message):
         await asyncio.sleep({seconds})
+        while self.waits and not pathlib.Path("go").exists():
+            pathlib.Path("waiting").touch()
+            await asyncio.sleep(0.01)
         self.number += 1
         return str(self.number)
 """
@@ -52,10 +60,16 @@ def write_cases(folder: Path, number: int) -> Path:
     return folder
 
 
-def write_agent(folder: Path, seconds: float = 0.0) -> str:
-    """An async agent that counts, and its SPEC."""
+def write_agent(folder: Path, seconds: float = 0.0, free: int = sys.maxsize) -> str:
+    """An async agent that counts, and its SPEC.
+
+    Args:
+        folder: Where to write it.
+        seconds: How long it takes over each reply.
+        free: How many are made that do not wait, with a file `waiting` as their sign, until there is a file `go`.
+    """
     file = folder / "counter.py"
-    file.write_text(AGENT.format(seconds=seconds))
+    file.write_text(AGENT.format(seconds=seconds, free=free))
     return f"{file}:Counter"
 
 
@@ -89,7 +103,7 @@ def kill_and_resume(folder: Path, cases: int, trials: int, kills: int, seed: int
             [VIVA, *map(str, command)], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
         )
         if command is not again:
-            _until(lambda: (journal / FILE).exists() and (journal / "suite.json").exists(), process)
+            until(lambda: (journal / FILE).exists() and (journal / "suite.json").exists(), process)
             command = again
         time.sleep(chance.uniform(0.0, 1.2))
         process.send_signal(signal.SIGKILL)
@@ -100,13 +114,11 @@ def kill_and_resume(folder: Path, cases: int, trials: int, kills: int, seed: int
     return journal
 
 
-def _until(condition: object, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(600):
-        if condition():  # type: ignore[operator]
-            return
+def until(condition: Callable[[], bool], process: subprocess.Popen[Any]) -> None:
+    """Wait until it comes true, which it must before the process ends."""
+    while not condition():
         assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
-    raise AssertionError("the suite did not begin")
+        time.sleep(0.01)
 
 
 def check_nothing_lost_nothing_twice(journal: Path, runs: int, kills: int) -> None:

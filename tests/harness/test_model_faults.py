@@ -169,12 +169,15 @@ TABLE: list[tuple[str, Play, str, int, float | None]] = [
 ]
 
 
-def patience(environment: pytest.MonkeyPatch, play: Play) -> list[str]:
-    """A stall is to end after a short while, every other fault by itself."""
+def patience(environment: pytest.MonkeyPatch, role: str, play: Play) -> list[str]:
+    """A stall is to end after a while, in which good calls must end too; every other fault ends by itself."""
     if not isinstance(play, Stall):
         return []
-    environment.setenv("VIVA_MODEL_SECONDS", "0.5")
-    return ["--reply-timeout", "0.5"]
+    if role == "agent":
+        return ["--reply-timeout", "2"]
+    environment.setenv("VIVA_MODEL_SECONDS", "2")
+    environment.setenv("VIVA_MODEL_ATTEMPTS", "1")
+    return []
 
 
 @pytest.mark.parametrize(
@@ -189,7 +192,7 @@ def test_a_fault_that_stays_ends_in_its_outcome(
     environment: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    options = patience(environment, play)
+    options = patience(environment, role, play)
     exam = held(environment, tmp_path, {role: play}, *options)
     assert (exam.outcome, exam.exit_code, exam.score) == (outcome, exit_code, score)
     assert "hit" not in labels(exam)
@@ -203,7 +206,7 @@ def test_a_fault_that_stays_ends_in_its_outcome(
 def test_an_agent_that_fails_half_way_gets_what_it_earned_until_then(
     fault: Fault, environment: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    options = patience(environment, fault)
+    options = patience(environment, "agent", fault)
     exam = held(environment, tmp_path, {"agent": sequence(agent, then=fault)}, "--fail-under", "0.5", *options)
     assert (exam.outcome, exam.score, exam.exit_code) == ("target_error", 0.25, 1)
     assert labels(exam) == ["hit", "miss"]

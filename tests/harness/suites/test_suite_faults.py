@@ -40,6 +40,7 @@ class Behaves:
 CASE = """\
 task_description: Ask the agent whether it is fine.
 config_var: {{how: {how}, mark: "{mark}"}}
+timeout: {seconds}
 scoring_points:
   - score_point: The agent says that it is fine.
     weight: 1
@@ -55,9 +56,9 @@ def test_agents_that_fail_in_every_way_neither_stop_the_others_nor_stay(tmp_path
     for index in range(50):
         write(tmp_path / "cases" / f"good_{index:02}", "well", mark)
     for how in BAD:
-        write(tmp_path / "cases" / f"bad_{how}", how, mark)
+        write(tmp_path / "cases" / f"bad_{how}", how, mark, 5 if how in ("hang", "flood") else 300)
     done = viva(
-        "suite", "cases", "--agent", f"{mark}.py:Behaves", "--isolate", "--concurrency", 8, "--reply-timeout", 5,
+        "suite", "cases", "--agent", f"{mark}.py:Behaves", "--isolate", "--concurrency", 8,
         "--sandbox", "process", "--out", "journal", "--json", cwd=tmp_path, timeout=240,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
@@ -76,9 +77,9 @@ def test_agents_that_fail_in_every_way_neither_stop_the_others_nor_stay(tmp_path
     assert not gone(mark)
 
 
-def write(folder: Path, how: str, mark: str) -> None:
+def write(folder: Path, how: str, mark: str, seconds: int = 300) -> None:
     folder.mkdir(parents=True)
-    (folder / "case.yaml").write_text(CASE.format(how=how, mark=mark))
+    (folder / "case.yaml").write_text(CASE.format(how=how, mark=mark, seconds=seconds))
 
 
 def gone(mark: str) -> list[str]:
