@@ -21,6 +21,12 @@ PROMPT = Path(__file__).parent / "prompts" / "examiner.md"
 REPLY_SHOWN = 20_000
 """Characters of one reply that the examiner reads; an agent that floods must not fill the examiner's context."""
 
+EITHER_OR = (
+    "(From those who hold this exam, not from the agent: your last message was not sent, because it holds other words "
+    f"beside {STOP_KEYWORD}. Write one of the two alone: the message to the agent, if something is left to ask, or "
+    f"{STOP_KEYWORD}, if the exam is over.)"
+)
+
 
 class ModelExaminer:
     """Leads the conversation with a language model. Knows the task description and nothing else of the case."""
@@ -44,7 +50,17 @@ class ModelExaminer:
             ExaminerError: the message is not usable.
             ModelError: the provider failed after retries.
         """
-        heard = KICK_OFF if reply is None else _shown(reply)
+        message = read_message(await self._say(KICK_OFF if reply is None else _shown(reply)))
+        if message.misplaced or (message.stop and message.text):
+            # "Add 50, please. EXAM_FINISHED" may be the last question or a farewell: only the model knows.
+            message = read_message(await self._say(EITHER_OR))
+        if message.misplaced:
+            words = message.text[:200]
+            raise ExaminerError(f"the examiner used its stop keyword in the middle of a sentence: {words!r}")
+        return None if message.stop else message.text
+
+    async def _say(self, heard: str) -> str:
+        """What the model says to `heard`."""
         try:
             response = await self._agent.on_messages([TextMessage(content=heard, source="agent")], CancellationToken())
         except ModelAnswerError as error:
@@ -56,10 +72,7 @@ class ModelExaminer:
         content = getattr(response.chat_message, "content", None)
         if not isinstance(content, str):
             raise ExaminerError("the examiner's model answered with something that is not text")
-        message = read_message(content)
-        if message.misplaced:
-            raise ExaminerError(f"the examiner used its stop keyword in the middle of a sentence: {content[:200]!r}")
-        return None if message.stop else message.text
+        return content
 
 
 def render_prompt(task_description: str) -> str:

@@ -13,6 +13,7 @@ _KEYWORD = re.compile(
     r"(?<![^\W_])(?<![^\W_]_)(?<![^\W_]__)EXAM\\?_FINISHED(?!_*[^\W_])",
     re.IGNORECASE,
 )
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)\w*[ \t]*$", re.MULTILINE)
 _SENTENCE_ENDS = ".!?:;\n\r\u2026\u3002\uff01\uff1f"
 _DECORATION = "`*_\"'\u201c\u201d\u2018\u2019()[]<>{} \t"
 
@@ -22,7 +23,7 @@ class ExaminerMessage:
     """A model's message, told apart from its wish to stop."""
 
     text: str
-    """What it said besides the keyword."""
+    """What it said besides the keyword; empty where that is only what a keyword is dressed in."""
     stop: bool
     misplaced: bool = False
     """The keyword stands in the middle of a sentence, so neither sending nor stopping would be right."""
@@ -37,7 +38,9 @@ def read_message(text: str) -> ExaminerMessage:
     found = list(_KEYWORD.finditer(text))
     if not found:
         return ExaminerMessage(text.strip(), stop=False)
-    rest = _KEYWORD.sub("", text).strip()
+    rest = _FENCE.sub("", _KEYWORD.sub("", text)).strip()
+    if not any(character.isalnum() for character in rest):
+        rest = ""
     for match in found:
         before = text[: match.start()].rstrip(_DECORATION)
         after = text[match.end() :].lstrip(_DECORATION)

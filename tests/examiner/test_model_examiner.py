@@ -61,7 +61,7 @@ async def examined(
 
 async def test_it_leads_the_conversation_and_hears_every_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = Echoes()
-    play = sequence("Which colour?", "And the shade?", "Thank you. EXAM_FINISHED", then=BadRequest())
+    play = sequence("Which colour?", "And the shade?", "```\nEXAM_FINISHED\n```", then=BadRequest())
     transcript, server = await examined(play, monkeypatch, agent)
     assert (transcript.stop, agent.heard) == (StopReason.FINISHED, ["Which colour?", "And the shade?"])
     last = server.requests[-1].body
@@ -83,6 +83,41 @@ async def test_its_prompt_holds_the_task_and_nothing_of_the_scoring_points(monke
 
 async def test_a_task_with_template_signs_is_given_as_it_stands() -> None:
     assert "{{ 7 * 7 }} {% raw %}" in render_prompt("{{ 7 * 7 }} {% raw %}")
+
+
+@pytest.mark.parametrize(
+    "both", ["Add 3, please. EXAM_FINISHED", "EXAM_FINISHED\nThank you.", "Say EXAM_FINISHED, ok?"]
+)
+async def test_a_message_that_also_ends_the_exam_is_not_sent_and_the_examiner_says_which_it_meant(
+    both: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken for the end it may cost the agent its last question, taken for a question it may add one to the exam."""
+    agent = Echoes()
+    play = sequence("Add 1.", both, "Add 3, please.", both, "EXAM_FINISHED", then=BadRequest())
+    transcript, server = await examined(play, monkeypatch, agent)
+    assert (transcript.stop, agent.heard) == (StopReason.FINISHED, ["Add 1.", "Add 3, please."])
+    assert "not from the agent" in said_by("user", server.requests[2].body)[-1]
+    assert (transcript.usage["examiner"].calls, transcript.rounds[1].examiner_usage.calls) == (5, 2)
+
+
+async def test_an_examiner_that_ends_the_exam_in_many_words_twice_has_ended_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    agent = Echoes()
+    transcript, server = await examined(
+        sequence("Add 1.", then="Thank you, that was all. EXAM_FINISHED"), monkeypatch, agent
+    )
+    assert (transcript.stop, agent.heard, len(server.requests)) == (StopReason.FINISHED, ["Add 1."], 3)
+
+
+async def test_reasoning_of_the_examiners_model_reaches_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = Echoes()
+    play = sequence(
+        "<think>Not EXAM_FINISHED. It should say 1.</think>\nAdd 1.", then="<think>Done</think>EXAM_FINISHED"
+    )
+    transcript, server = await examined(play, monkeypatch, agent)
+    assert (transcript.stop, agent.heard) == (StopReason.FINISHED, ["Add 1."])
+    assert "It should say" not in str(server.requests[-1].body)
 
 
 ENDS = [

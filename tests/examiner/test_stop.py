@@ -40,6 +40,12 @@ def test_the_keyword_stops_alone_or_at_a_sentences_end_in_any_dress(text: str) -
     assert read_message(text).stop
 
 
+@pytest.mark.parametrize("text", STOPS)
+def test_words_beside_the_keyword_are_told_from_what_it_is_dressed_in(text: str) -> None:
+    words = ("hank you", "谢谢", "did well")
+    assert bool(read_message(text).text) == any(word in text for word in words)
+
+
 @pytest.mark.parametrize(
     "text",
     [
