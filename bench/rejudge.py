@@ -14,20 +14,23 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.many import Counting
-from harness.again import judge_again
-from records.journal import Damage, Journal
+from bench.many import Counting, Quiet
+from harness.options import Options
+from harness.parts import JudgeParts
+from harness.suites.judging import Before, Doing, judge_places
+from records.journal import Journal
+from records.stored import read_records
+from records.sync import Syncer
 
 
 async def judge(source: Path, target: Path, rounds: int) -> int:
     """Judge a journal into another. Returns the number of runs."""
-    number = 0
+    judge = JudgeParts("code", Counting(rounds), None, None, {}, [])
     with Journal(target) as journal:
-        async for _, record in judge_again(source, None, journal, [Counting(rounds)], lambda it: it, Damage()):
-            assert record is not None
-            assert record.score == 1.0
-            number += 1
-    return number
+        async with Syncer(journal) as syncer:
+            doing = Doing(Options(concurrency=4), judge)
+            end = await judge_places([(source, None)], journal, doing, Before(), Quiet(syncer))
+    return end.ended
 
 
 def main(conversations: int, rounds: int) -> None:
@@ -40,6 +43,7 @@ def main(conversations: int, rounds: int) -> None:
         began = time.perf_counter()
         number = asyncio.run(judge(source, Path(folder) / "target", rounds))
         wall = time.perf_counter() - began
+        assert all(record.score == 1.0 for record in read_records(Path(folder) / "target"))
     assert number == conversations
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"wall_s": round(wall, 3), "maxrss_mb": round(memory, 1)}))

@@ -1,110 +1,109 @@
-"""Judges stored conversations again, into a journal of their own; the agent is not needed."""
+"""What is left of a stored run for judging it again: its case, its files, its agent's name, and its judge of now."""
 
 from __future__ import annotations
 
 import json
 import os
-import time
-from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, NoReturn
 
 from adapters.errors import SetupError
+from adapters.load import Agent
 from cases import Case
-from harness.run import make_record
+from harness.parts import JudgeParts
 from records.codec import decode, encode
-from records.journal import Damage, Journal
-from records.protocols import Context, Evaluator
-from records.run import RunRecord, Setting, Timing
+from records.journal import Journal, run_id, scan
+from records.run import Setting
 from records.stored import StoredRun, read_runs
 from records.transcript import StopReason
 
+MOST_TRIALS = 1000
+"""That are tried to find out which one an id stands for."""
 
-async def judge_again(
-    folder: Path,
-    run: str | None,
-    journal: Journal,
-    evaluators: list[Evaluator],
-    change: Callable[[Setting], Setting],
-    damage: Damage,
-    mended: Case | None = None,
-) -> AsyncIterator[tuple[StoredRun, RunRecord | None]]:
-    """Judge the runs of a journal again.
+
+@dataclass(slots=True)
+class Held:
+    """What a first look at a journal tells of a run, in its newest attempt."""
+
+    attempt: int
+    setting: Setting
+    ended: bool = False
+    """Whether the conversation came to its end."""
+
+
+def survey(folder: Path, run: str | None) -> dict[str, Held]:
+    """All runs of a journal, or one of them, without reading what was said.
+
+    Raises:
+        JournalError: there is no journal, or no such run in it.
+    """
+    if run is not None:
+        next(read_runs(folder, run))
+    found: dict[str, Held] = {}
+    for event in scan(folder, kinds=frozenset({"setting", "transcript"})):
+        if run not in (None, event.run):
+            continue
+        held = found.get(event.run)
+        if held is None or event.attempt > held.attempt:
+            held = found[event.run] = Held(event.attempt, Setting())
+        if event.attempt < held.attempt:
+            continue
+        if event.kind == "setting":
+            held.setting = decode(Setting, event.data)
+        else:
+            held.ended = event.data.get("stop") not in (None, StopReason.CANCELLED.value)
+    return found
+
+
+def judged_by(setting: Setting, judge: JudgeParts) -> Setting:
+    """A run's setting with the judge that judges it now."""
+    return replace(
+        setting,
+        judge=judge.kind,
+        judge_model=judge.model.name if judge.model else None,
+        sandbox=judge.sandbox.name if judge.sandbox else None,
+        sandbox_isolates=judge.sandbox.isolates if judge.sandbox else None,
+        prompts={**{key: value for key, value in setting.prompts.items() if key == "examiner"}, **judge.prompts},
+    )
+
+
+def stored_case(folder: Path, setting: Setting, journal: Journal | None = None) -> Case:
+    """The case of a stored run as it was then, under the run's own name: cases of one content share one paper.
+
+    Its scoring points may have changed on disk since.
 
     Args:
-        folder: The journal to read.
-        run: Only this run.
-        journal: The journal to write: the conversations as they are, the new verdicts, the new records.
-        evaluators: Judge.
-        change: Puts the new judge into a run's setting.
-        damage: Counts lines that had to be skipped.
-        mended: Replaces the stored case of the same name.
+        folder: The run's journal.
+        setting: The run's.
+        journal: Keeps a copy.
 
-    Yields:
-        Each stored run with its new record; None for one whose conversation never ended.
+    Raises:
+        SetupError: the journal does not hold it.
     """
-    cases: dict[tuple[str, str], Case] = {}
-    for stored in read_runs(folder, run, damage, keep_lines=True):
-        if not stored.ended:
-            yield stored, None
-            continue
-        began = time.monotonic()
-        paper = stored.setting.case, stored.setting.case_hash
-        case = cases.get(paper)
-        if case is None:
-            case = cases[paper] = paper_for(stored, mended, journal)
-        workspace = workspace_of(stored)
-        context = Context(stored.id, case, workspace)
-        transcript = stored.transcript
-        broken = transcript.stop is StopReason.EXAMINER_ERROR
-        insights = () if broken else tuple([await each.evaluate(transcript, context) for each in evaluators])
-        setting = replace(stored.setting, workspace=_from(journal.folder, workspace), case_hash=case.hash)
-        setting = change(setting)
-        journal.copy_lines(stored.lines, stored.folder)
-        journal.append("setting", stored.id, stored.attempt, setting)
-        for insight in insights:
-            journal.append("insight", stored.id, stored.attempt, insight)
-        old = stored.record
-        timing = old.timing if old else Timing(time.time(), time.monotonic() - began)
-        record = make_record(stored.id, setting, transcript, insights, timing)
-        if old is not None:
-            record = replace(record, agent_version=old.agent_version, trial=old.trial, tags=old.tags)
-        record = replace(record, attempt=stored.attempt)
-        journal.append("run", stored.id, stored.attempt, record)
-        yield stored, record
-    journal.sync()
+    name = f"cases/{setting.case_hash}.json"
+    try:
+        content = (folder / name).read_bytes()
+        case = decode(Case, json.loads(content))
+    except (OSError, ValueError) as error:
+        raise SetupError(f"the case {setting.case!r} cannot be read from {folder / name}: {error}") from error
+    if journal is not None:
+        journal.keep(name, content)
+    return replace(case, name=setting.case or case.name)
 
 
-def paper_for(stored: StoredRun, mended: Case | None, journal: Journal | None = None) -> Case:
+def paper_for(folder: Path, setting: Setting, mended: Case | None, journal: Journal | None = None) -> Case:
     """The case that a stored run is judged by: `mended` if that is its case, else the stored one.
 
     Raises:
         SetupError: the journal does not hold it.
     """
-    if mended is None or mended.name != stored.setting.case:
-        return stored_case(stored, journal)
+    if mended is None or mended.name != setting.case:
+        return stored_case(folder, setting, journal)
     if journal is not None:
         journal.keep(f"cases/{mended.hash}.json", encode(mended))
     return mended
-
-
-def stored_case(stored: StoredRun, journal: Journal | None = None) -> Case:
-    """The case of a stored run as it was then, under the run's own name: cases of one content share one paper.
-
-    Its scoring points may have changed on disk since.
-
-    Raises:
-        SetupError: the journal does not hold it.
-    """
-    name = f"cases/{stored.setting.case_hash}.json"
-    try:
-        content = (stored.folder / name).read_bytes()
-        case = decode(Case, json.loads(content))
-    except (OSError, ValueError) as error:
-        raise SetupError(f"the case of run {stored.id} cannot be read from {stored.folder / name}: {error}") from error
-    if journal is not None:
-        journal.keep(name, content)
-    return replace(case, name=stored.setting.case or case.name)
 
 
 def workspace_of(stored: StoredRun) -> Path | None:
@@ -115,5 +114,34 @@ def workspace_of(stored: StoredRun) -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def _from(journal: Path, workspace: Path | None) -> str | None:
-    return None if workspace is None else os.path.relpath(workspace.resolve(), journal.resolve())
+def moved(stored: StoredRun, journal: Journal, case: Case, judge: JudgeParts) -> StoredRun:
+    """Copy a conversation into another journal, to be judged there by `case`; its files stay where they are.
+
+    Raises:
+        JournalError: the disk did not take it.
+    """
+    workspace = workspace_of(stored)
+    place = None if workspace is None else os.path.relpath(workspace.resolve(), journal.folder.resolve())
+    setting = judged_by(replace(stored.setting, workspace=place, case_hash=case.hash), judge)
+    journal.copy_lines(stored.lines, stored.folder)
+    journal.append("setting", stored.id, stored.attempt, setting)
+    return replace(stored, folder=journal.folder, setting=setting, lines=b"")
+
+
+def trial_of(stored: StoredRun) -> int:
+    """Which trial a stored run is; where it has no record, its id tells."""
+    if stored.record is not None:
+        return stored.record.trial
+    case, agent = stored.setting.case, stored.setting.agent
+    return next((trial for trial in range(1, MOST_TRIALS) if run_id(case, agent, trial) == stored.id), 1)
+
+
+def absent_agent(stored: StoredRun) -> Agent:
+    """The agent of a stored run by its name and version; there is nothing behind them."""
+
+    def nobody(*_: Any) -> NoReturn:
+        raise SetupError(f"the agent of the stored run {stored.id} is not here")
+
+    version = stored.record.agent_version if stored.record is not None else None
+    factory: Callable[..., Any] = nobody
+    return Agent(stored.setting.agent, stored.setting.agent, factory, version)

@@ -17,7 +17,7 @@ from adapters.errors import AgentError, AgentTimeout, SetupError
 from adapters.session import AgentArguments, open_session
 from adapters.workspace import copy_data_files, new_folder
 from cases import Case
-from examiner import Examiner, converse
+from examiner import converse
 from examiner.conversation import KICK_OFF
 from harness.outcome import outcome_of
 from harness.parts import Parts, versions, viva_version
@@ -41,13 +41,13 @@ class Run:
     journal: Journal
     trial: int = 1
     attempt: int = 1
-    examiner: Examiner | None = None
-    """Instead of the one that `parts` makes."""
+    stored_id: str | None = None
+    """The id that it already has in another journal."""
 
     @property
     def id(self) -> str:
         """The same for every attempt."""
-        return run_id(self.case.name, self.parts.agent.spec, self.trial)
+        return self.stored_id or run_id(self.case.name, self.parts.agent.spec, self.trial)
 
     def append(self, kind: str, value: object) -> None:
         """One event of this run into the journal."""
@@ -177,7 +177,7 @@ async def hold(run: Run, workspace: Path, keep: RoundListener) -> tuple[Transcri
     try:
         folder = session.workspace or workspace
         copy_data_files(case, folder)
-        transcript = await converse(run.examiner or parts.make_examiner(case), session, limits, keep)
+        transcript = await converse(parts.make_examiner(case), session, limits, keep)
     except asyncio.CancelledError:
         cancelled = Transcript(kick_off=KICK_OFF, stop=StopReason.CANCELLED, stop_detail="the run was stopped")
         run.append("transcript", cancelled)

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cases import BUNDLED, Case, CaseError, find_case, find_cases, load_case
-from harness.commands.options import told_plainly
+from harness.commands.process import told_plainly
 from harness.outcome import EXIT_MISTAKE
 from records.text import one_line, printable
 

@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from harness.commands.options import told_plainly
+from harness.commands.process import told_plainly
 from harness.figures.compare import Comparison, compare, findings
 from harness.figures.compare_console import comparison_plain, comparison_report
 from harness.figures.sides import Runs, choose_agents

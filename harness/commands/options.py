@@ -1,41 +1,27 @@
-"""Options that several subcommands share, and the one way in which their mistakes are told."""
+"""Options that several subcommands share."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import errno
-import functools
 import os
-import re
-import secrets
-import signal
-import sys
-import threading
-import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import click
 
-from adapters.errors import SetupError
-from cases import CaseError
+from harness.commands.process import fail
 from harness.options import Options
-from harness.outcome import EXIT_MISTAKE, EXIT_NOT_SCORED
-from records.journal import FILE, JournalError, JournalLost
-from records.text import printable, slug
-from sandbox import DependencyError, SandboxError, SandboxUnavailable
+from harness.suites.sources import Command, Sources, load_sources
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-RUNS = Path("runs")
-
-
 SECONDS = click.FloatRange(0, min_open=True)
 
-
+concurrency_option = click.option(
+    "--concurrency", type=click.IntRange(1), default=4, show_default=True, help="Conversations at once."
+)
 reply_timeout_option = click.option(
     "--reply-timeout",
     type=SECONDS,
@@ -143,121 +129,63 @@ def output_options(function: Callable[P, T]) -> Callable[P, T]:
     )(function)
 
 
-def new_journal_folder(out: Path | None, name: str) -> Path:
-    """Where a new journal goes."""
-    if out is not None:
-        return out
-    return RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{slug(name, 40)}-{secrets.token_hex(2)}"
+def resume_options(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Options to go on with something that was stopped, and to try again what failed in it."""
+    return _stack(
+        click.option(
+            "--resume", type=click.Path(path_type=Path), metavar="JOURNAL", help=f"Go on with {what} that was stopped."
+        ),
+        click.option(
+            "--retry-errors",
+            is_flag=True,
+            help="With --resume: repeat runs that ended as an error of examiner, judge or infrastructure.",
+        ),
+    )
 
 
-def refuse_journal(folder: Path) -> None:
-    """See that a folder holds no run yet: what is written there is a journal of its own, mixed with no other's runs.
+def refuse_beside_resume(may_be_said: frozenset[str], what: str) -> set[str]:
+    """See that nothing was said beside --resume that would be ignored: what was begun goes on as it was begun.
+
+    Args:
+        may_be_said: Names of parameters that do not change what was begun.
+        what: Was begun.
+
+    Returns:
+        The names of the parameters that were given.
+    """
+    given = given_options()
+    fixed = [option for name, option in given.items() if name not in may_be_said]
+    if fixed:
+        command, names = click.get_current_context().info_name, ", ".join(fixed)
+        fail(f"viva {command}: {names} cannot change in {what} that was begun; begin a new one, or leave it out.")
+    return set(given)
+
+
+def given_options() -> dict[str, str]:
+    """What was said on the command line: a parameter's name to how it is written."""
+    context = click.get_current_context()
+    said = [parameter for parameter in context.command.params if parameter.name]
+    source = click.core.ParameterSource.COMMANDLINE
+    return {
+        each.name: each.opts[0] if isinstance(each, click.Option) else each.human_readable_name
+        for each in said
+        if each.name and context.get_parameter_source(each.name) is source
+    }
+
+
+def resumed_sources(
+    resume: Path, command: Command, may_be_said: frozenset[str], said: Mapping[str, Any]
+) -> tuple[Path, Sources]:
+    """What was begun in a folder, and the folder as it is called from the working directory in which it began.
 
     Raises:
-        SetupError: it holds some.
+        SetupError: nothing was begun there, or it cannot go on.
     """
-    file = folder / FILE
-    if file.is_file() and file.stat().st_size:
-        raise SetupError(f"{folder} holds a journal already; name another folder with --out.")
-
-
-def derived_name(source: Path, what: str) -> str:
-    """The name of a journal made from another: without the other's time stamp and mark, which would pile up."""
-    plain = re.sub(r"^\d{8}-\d{6}-|-[0-9a-f]{4}$", "", source.resolve().name)
-    return f"{what}-{plain.removeprefix(f'{what}-')}"
-
-
-def newest_journal() -> Path:
-    """The newest journal under `runs/`.
-
-    Raises:
-        SetupError: there is none.
-    """
-    found = list(RUNS.glob(f"*/{FILE}")) if RUNS.is_dir() else []
-    if not found:
-        raise SetupError("there is no journal under runs/ yet; run an exam first, or name a journal's folder.")
-    return max(found, key=lambda file: file.stat().st_mtime).parent
-
-
-def fail(message: str, code: int = EXIT_MISTAKE) -> NoReturn:
-    """Say what is wrong, and end."""
-    click.echo(printable(message), err=True)
-    sys.exit(code)
-
-
-def told_plainly(function: Callable[P, T]) -> Callable[P, T]:
-    """Turn the known errors of a command into a line or two and an exit code; no traceback for the user's mistake."""
-
-    @functools.wraps(function)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return function(*args, **kwargs)
-        except JournalLost as error:
-            fail(f"viva: {error}", EXIT_NOT_SCORED)
-        except (CaseError, SetupError, JournalError, SandboxUnavailable, DependencyError) as error:
-            fail(f"viva: {error}")
-        except SandboxError as error:
-            fail(f"viva: the sandbox failed: {error}", EXIT_NOT_SCORED)
-        except OSError as error:
-            if error.errno == errno.EPIPE:  # `viva replay | head`: click ends quietly
-                raise
-            fail(f"viva: {error}", EXIT_NOT_SCORED)
-
-    return wrapped
-
-
-@contextlib.contextmanager
-def stdout_kept_apart() -> Iterator[None]:
-    """Send to stderr what agents and their child processes print: stdout is for the report, or the one JSON object."""
-    ours = sys.stdout
-    ours.flush()
-    kept = os.dup(1)
-    os.dup2(2, 1)
-    # A stream of its own: an agent that closes sys.stdout must not close ours.
-    sys.stdout = os.fdopen(os.dup(2), "w", buffering=1, encoding="utf-8", errors="backslashreplace")
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError, ValueError):
-            sys.stdout.close()
-        sys.stdout = ours
-        os.dup2(kept, 1)
-        os.close(kept)
-
-
-def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run the event loop until `work` is done; Ctrl-C and SIGTERM cancel it, so that it can put things away.
-
-    Raises:
-        KeyboardInterrupt: it was cancelled by a signal.
-    """
-
-    async def guarded() -> T:
-        task = asyncio.ensure_future(work)
-        loop = asyncio.get_running_loop()
-
-        def stop(*_: object) -> None:
-            loop.call_soon_threadsafe(task.cancel)
-            # An async agent that blocks keeps the loop from hearing of it; whoever sent SIGTERM will not wait.
-            hard = threading.Timer(STOP_SECONDS, _stop_hard)
-            hard.daemon = True
-            hard.start()
-
-        before = signal.signal(signal.SIGTERM, stop)
-        try:
-            return await task
-        except asyncio.CancelledError:
-            raise KeyboardInterrupt from None
-        finally:
-            signal.signal(signal.SIGTERM, before)
-
-    return asyncio.run(guarded())
-
-
-STOP_SECONDS = 30.0
-"""From SIGTERM to the end, whatever the agents do; closing them all may take a while."""
-
-
-def _stop_hard() -> None:
-    os.write(2, b"viva: stopped hard, because something blocks; what was saved is kept\n")
-    os._exit(130)
+    given = refuse_beside_resume(may_be_said, "something")
+    sources = load_sources(resume, command)
+    folder = resume.absolute()
+    if sources.folder and os.path.isdir(sources.folder):
+        os.chdir(sources.folder)
+    if "concurrency" in given:
+        sources = replace(sources, options=replace(sources.options, concurrency=said["concurrency"]))
+    return folder, sources

@@ -15,23 +15,21 @@ from rich.text import Text
 from adapters.errors import SetupError
 from harness.commands.options import (
     agent_memory_option,
-    derived_name,
-    fail,
+    concurrency_option,
+    given_options,
     isolate_option,
     judge_options,
-    new_journal_folder,
-    newest_journal,
     options_from,
     out_option,
-    refuse_journal,
     reply_timeout_option,
-    run_async,
-    stdout_kept_apart,
-    told_plainly,
+    resume_options,
+    resumed_sources,
 )
+from harness.commands.places import derived_name, new_journal_folder, newest_journal, refuse_journal
+from harness.commands.process import STOPPED, fail, run_async, stdout_kept_apart, told_plainly
 from harness.console import print_end, print_round, run_report, score_line
-from harness.options import Options
 from harness.outcome import exit_code
+from harness.suites.sources import Sources, sources_of
 from records.codec import to_plain
 from records.journal import Damage
 from records.stored import StoredRun, read_records, read_runs, split_reference
@@ -40,6 +38,9 @@ from records.text import one_line, printable
 WORDS_PER_SECOND = 4.0
 """Silent reading takes 240 words a minute (Brysbaert 2019, Journal of Memory and Language 109)."""
 LONGEST_PAUSE = 12.0
+MAY_BE_SAID_ANEW = frozenset({"resume", "retry_errors", "concurrency", "as_json"})
+PRINTING = frozenset({"journal", "pace", "speed", "as_json"})
+"""Options that say something without --against."""
 
 
 @click.command("replay")
@@ -50,9 +51,8 @@ LONGEST_PAUSE = 12.0
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each run.")
 @click.option("--against", metavar="SPEC", help="Ask another agent the stored questions again, and judge it.")
-@click.option(
-    "--concurrency", type=click.IntRange(1), default=4, show_default=True, help="With --against: conversations at once."
-)
+@resume_options("an --against")
+@concurrency_option
 @reply_timeout_option
 @isolate_option
 @agent_memory_option
@@ -65,15 +65,27 @@ def command(
     speed: float,
     as_json: bool,
     against: str | None,
+    resume: Path | None,
+    retry_errors: bool,
     out: Path | None,
     **said: Any,
 ) -> None:
     """Print the conversations in JOURNAL: a folder, or FOLDER#RUN-ID for one run. [default: the newest under runs/]"""
+    if retry_errors and resume is None:
+        fail("viva replay: --retry-errors goes with --resume.")
+    if resume is not None:
+        target, sources = resumed_sources(resume, "replay", MAY_BE_SAID_ANEW, said)
+        _ask_again(target, sources, as_json=as_json, resumed=True, retry_errors=retry_errors)
+        return
     folder, run = split_reference(journal) if journal else (newest_journal(), None)
     if against is not None:
-        options = options_from(said, against)
-        _ask_again(folder, run, options, out, as_json=as_json)
+        target = new_journal_folder(out, derived_name(folder, "against"))
+        refuse_journal(target)
+        _ask_again(target, sources_of("replay", [(folder, run)], options_from(said, against)), as_json=as_json)
         return
+    others = [option for name, option in given_options().items() if name not in PRINTING]
+    if others:
+        fail(f"viva replay: {', '.join(others)} goes with --against.")
     console, damage = Console(), Damage()
     stored = None
     for stored in read_runs(folder, run, damage):
@@ -106,19 +118,22 @@ def _print(console: Console, stored: StoredRun, speed: float | None) -> None:
         console.print(Text(f"{stored.record.outcome.value}, {score_line(stored.record)}", style="bold"))
 
 
-def _ask_again(source: Path, run: str | None, options: Options, out: Path | None, *, as_json: bool) -> None:
+def _ask_again(
+    folder: Path, sources: Sources, *, as_json: bool, resumed: bool = False, retry_errors: bool = False
+) -> None:
     # What judging and running need is loaded only here: printing a conversation must not wait for it.
     from harness.figures.summary import summarize
     from harness.suites.against import ask_again
     from harness.suites.console import figures_plain, suite_report
 
-    folder = new_journal_folder(out, derived_name(source, "against"))
-    refuse_journal(folder)
+    work = ask_again(
+        sources, folder, Console(stderr=True), resumed=resumed, retry_errors=retry_errors, show=not as_json
+    )
     try:
         with stdout_kept_apart():
-            run_async(ask_again(source, run, options, folder, Console(stderr=True), show=not as_json))
+            run_async(work)
     except KeyboardInterrupt:
-        fail(f"viva: stopped. What is done is in {folder}", 130)
+        fail(f"viva: stopped. What is done is kept: viva replay --resume {folder}", STOPPED)
     records = list(read_records(folder))
     figures = summarize(records)
     if as_json:
@@ -128,5 +143,5 @@ def _ask_again(source: Path, run: str | None, options: Options, out: Path | None
     else:
         Console().print(suite_report(figures, folder))
     if not as_json:
-        click.echo(f"side by side: viva compare {source} {folder}")
+        click.echo(f"side by side: viva compare {sources.journals[0][0]} {folder}")
     raise SystemExit(exit_code(records, None))

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from harness.commands.options import fail, newest_journal, told_plainly
+from harness.commands.places import newest_journal
+from harness.commands.process import fail, told_plainly
 from records.journal import JournalError
 
 if TYPE_CHECKING:

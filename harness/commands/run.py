@@ -12,17 +12,9 @@ from rich.text import Text
 
 from adapters.errors import SetupError
 from cases import Case, find_case, load_case
-from harness.commands.options import (
-    exam_options,
-    fail,
-    judge_options,
-    new_journal_folder,
-    options_from,
-    output_options,
-    run_async,
-    stdout_kept_apart,
-    told_plainly,
-)
+from harness.commands.options import exam_options, judge_options, options_from, output_options
+from harness.commands.places import new_journal_folder
+from harness.commands.process import STOPPED, fail, run_async, stdout_kept_apart, told_plainly
 from harness.console import run_report, score_line
 from harness.one_writer import only_writer
 from harness.options import Options
@@ -66,7 +58,7 @@ def command(
             # Absolute: an agent may change the working directory.
             record = run_async(_run(paper, options, folder.absolute(), notices, show=not (as_json or quiet)))
     except KeyboardInterrupt:
-        fail(f"viva: stopped. The rounds so far are kept: viva replay {folder}", 130)
+        fail(f"viva: stopped. The rounds so far are kept: viva replay {folder}", STOPPED)
     if as_json:
         click.echo(json.dumps({"journal": str(folder), "run": to_plain(record, full=True)}))
     elif quiet:

@@ -7,7 +7,7 @@ import json
 
 import click
 
-from harness.commands.options import run_async, told_plainly
+from harness.commands.process import run_async, told_plainly
 from sandbox.daemon import Daemon
 
 

@@ -13,17 +13,16 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.commands.options import (
+    concurrency_option,
     exam_options,
-    fail,
     judge_options,
-    new_journal_folder,
     options_from,
     output_options,
-    refuse_journal,
-    run_async,
-    stdout_kept_apart,
-    told_plainly,
+    refuse_beside_resume,
+    resume_options,
 )
+from harness.commands.places import new_journal_folder, refuse_journal
+from harness.commands.process import STOPPED, fail, run_async, stdout_kept_apart, told_plainly
 from harness.figures.summary import Figures, summarize
 from harness.outcome import EXIT_NOT_SCORED
 from harness.suites.gates import gate, read_baseline
@@ -52,7 +51,7 @@ MAY_BE_SAID_ANEW = frozenset({
     help="May be given several times. [default: the bundled careful agent]",
 )
 @click.option("--trials", type=click.IntRange(1), default=1, show_default=True, help="Exams for each case and agent.")
-@click.option("--concurrency", type=click.IntRange(1), default=4, show_default=True, help="Conversations at once.")
+@concurrency_option
 @click.option(
     "--name", "names", multiple=True, metavar="PATTERN", help="Only cases whose name matches (shell pattern)."
 )
@@ -86,15 +85,8 @@ MAY_BE_SAID_ANEW = frozenset({
 @click.option(
     "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Score from which a run passes."
 )
-@click.option(
-    "--resume", type=click.Path(path_type=Path), metavar="JOURNAL", help="Go on with a suite that was stopped."
-)
+@resume_options("a suite")
 @click.option("--fresh", is_flag=True, help="With --resume: hold finished runs again, too.")
-@click.option(
-    "--retry-errors",
-    is_flag=True,
-    help="With --resume: repeat runs that ended as an error of examiner, judge or infrastructure.",
-)
 @output_options
 @click.option("--baseline", metavar="JOURNAL", help="Compare with an earlier suite.")
 @click.option(
@@ -122,7 +114,7 @@ def command(paths: tuple[str, ...], agents: tuple[str, ...], **said: Any) -> Non
         with stdout_kept_apart():
             result = run_async(run_suite(request, console, show=not (said["as_json"] or said["quiet"])))
     except KeyboardInterrupt:
-        fail(f"viva: stopped. What is done is kept: viva suite --resume {request.folder}", 130)
+        fail(f"viva: stopped. What is done is kept: viva suite --resume {request.folder}", STOPPED)
     figures = summarize(read_records(result.folder), said["threshold"])
     _report(result, figures, said)
     raise SystemExit(_exit_code(result, figures, baseline, said))
@@ -144,13 +136,7 @@ def _resumed(folder: Path, said: dict[str, Any]) -> Request:
     folder = folder.absolute()
     if plan.folder and os.path.isdir(plan.folder):
         os.chdir(plan.folder)
-    context = click.get_current_context()
-    given = {option.name: option for option in context.command.params if option.name and _given(context, option.name)}
-    fixed = [option.opts[0] for name, option in given.items() if name not in MAY_BE_SAID_ANEW]
-    if fixed:
-        fail(
-            f"viva suite: {', '.join(fixed)} cannot change in a suite that was begun; begin a new one, or leave it out."
-        )
+    given = refuse_beside_resume(MAY_BE_SAID_ANEW, "a suite")
     anew = {name: said[name] for name in ("concurrency", "rooms", "model_calls") if name in given}
     return _request(folder, replace(plan, options=replace(plan.options, **anew)), said, resumed=True)
 
@@ -167,10 +153,6 @@ def _request(folder: Path, plan: Plan, said: dict[str, Any], *, resumed: bool) -
         max_tokens=said["max_tokens"],
         max_seconds=said["max_time"],
     )
-
-
-def _given(context: click.Context, name: str) -> bool:
-    return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
 def _report(result: Result, figures: Figures, said: dict[str, Any]) -> None:

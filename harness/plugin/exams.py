@@ -15,7 +15,7 @@ import pytest
 
 from adapters.errors import SetupError
 from cases.find import SUFFIXES
-from harness.commands.options import new_journal_folder
+from harness.commands.places import new_journal_folder
 from harness.one_writer import only_writer
 from harness.options import Options
 from harness.parts import Parts, assemble

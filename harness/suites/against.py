@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -12,80 +12,119 @@ from rich.text import Text
 
 from adapters.errors import SetupError
 from cases import Case
-from examiner import ReplayedExaminer
-from harness.again import stored_case
+from examiner import Examiner, ReplayedExaminer
+from harness.again import stored_case, trial_of
 from harness.one_writer import only_writer
-from harness.options import Options
-from harness.parts import Parts, assemble_with
+from harness.parts import assemble_with
 from harness.run import Run
 from harness.suites.engine import Job, Suite, SuiteEnd, SuiteLimits
 from harness.suites.progress import SuiteProgress
+from harness.suites.resume import conversations, read_states, to_do
 from harness.suites.run import Syncing
+from harness.suites.sources import Sources, save_sources
 from records.journal import Journal
 from records.stored import StoredRun, read_runs
 from records.sync import Syncer
 from records.text import one_line
+from records.transcript import Transcript
 
 
 async def ask_again(
-    source: Path, run: str | None, options: Options, folder: Path, console: Console, *, show: bool = True
+    sources: Sources, folder: Path, console: Console, *, resumed: bool, retry_errors: bool, show: bool
 ) -> SuiteEnd:
-    """Hold every stored exam again with the agent of `options`.
+    """Hold every stored exam again with the agent of the options.
 
     Args:
-        source: The journal whose questions are asked.
-        run: Only this run.
-        options: The agent and the judge.
+        sources: The journal whose questions are asked, the agent and the judge.
         folder: The new journal's.
         console: For notices and progress.
+        resumed: The folder holds some of it already.
+        retry_errors: Hold again what failed then without the agent's fault, too.
         show: Whether to say anything there.
 
     Raises:
         SetupError: there is nothing to ask, or the user must change something.
         JournalError: a journal cannot be read or written.
     """
-    cases: dict[tuple[str, str], Case] = {}
-    number = 0
-    for stored in read_runs(source, run):
-        if stored.transcript.rounds:
-            number += 1
-            if _paper(stored) not in cases:
-                cases[_paper(stored)] = stored_case(stored)
-    if not number:
-        raise SetupError(f"{source} holds no conversation to ask again.")
+    folder_asked, only = sources.journals[0]
+    asked = _questions(folder_asked, only)
+    options = replace(sources.options, concurrency=min(sources.options.concurrency, len(asked)))
+    cases = {(each.case.name, each.case.hash): each.case for each in asked.values()}
     parts = await assemble_with(options, list(cases.values()), "replay")
     try:
         for notice in parts.notices if show else ():
             console.print(Text(f"note: {one_line(notice, 1000)}", style="yellow"), soft_wrap=True)
-        limits = SuiteLimits(options.concurrency)
-        with only_writer(folder), Journal(folder) as journal, SuiteProgress(console, number, 0, show) as progress:
-            async with Syncer(journal) as syncer:
-                jobs = _jobs(read_runs(source, run), cases, parts, journal)
-                return await Suite(jobs, limits, Syncing(progress, syncer)).run()
+        with only_writer(folder), Journal(folder) as journal:
+            save_sources(sources, journal)
+            states = read_states(folder) if resumed else {}
+            runs = {name: Run(each.case, parts, journal, each.trial) for name, each in asked.items()}
+            doing = {
+                name: (run, *to_do(states.get(run.id), fresh=False, retry_errors=retry_errors))
+                for name, run in runs.items()
+            }
+            done = sum(what == "skip" for _, what, _ in doing.values())
+            with SuiteProgress(console, len(doing) - done, done, show) as progress:
+                async with Syncer(journal) as syncer:
+                    jobs = _jobs(read_runs(folder_asked, only), doing, journal)
+                    return await Suite(jobs, SuiteLimits(options.concurrency), Syncing(progress, syncer)).run()
     finally:
         await parts.close()
 
 
-def _paper(stored: StoredRun) -> tuple[str, str]:
-    """Name and hash: two cases may say the same, and are two cases still."""
-    return stored.setting.case, stored.setting.case_hash
+@dataclass(frozen=True, slots=True)
+class _Questions:
+    """What another agent is asked: one stored conversation's questions, without their words."""
+
+    case: Case
+    trial: int
 
 
-def _jobs(
-    runs: Iterator[StoredRun], cases: dict[tuple[str, str], Case], parts: Parts, journal: Journal
-) -> Iterator[Job]:
-    """Trials keep their number where one agent was asked; the questions of several agents are numbered on."""
-    taken: Counter[str] = Counter()
+def _questions(folder: Path, only: str | None) -> dict[str, _Questions]:
+    """By the id of the stored run. Trials keep their number where one agent was asked; those of several go on counting.
+
+    Raises:
+        SetupError: there is nothing to ask, or a case cannot be read.
+        JournalError: the journal cannot be read.
+    """
+    found: dict[str, _Questions] = {}
+    # Name and hash: two cases may say the same, and are two cases still.
+    cases: dict[tuple[str, str], Case] = {}
     seen: set[tuple[str, int]] = set()
-    for stored in runs:
-        if not stored.transcript.rounds:
+    for stored in read_runs(folder, only):
+        rounds = len(stored.transcript.rounds)
+        if not rounds:
             continue
-        case = cases[_paper(stored)]
-        taken[case.name] += 1
-        trial = stored.record.trial if stored.record else taken[case.name]
+        paper = stored.setting.case, stored.setting.case_hash
+        case = cases.get(paper)
+        if case is None:
+            case = cases[paper] = stored_case(folder, stored.setting)
+        trial = trial_of(stored)
         while (case.name, trial) in seen:
             trial += 1
         seen.add((case.name, trial))
         # As many rounds as there are questions, whatever the case's own limit.
-        asked = replace(case, max_rounds=max(len(stored.transcript.rounds), case.max_rounds or 0))
-        yield Job(Run(asked, parts, journal, trial, examiner=ReplayedExaminer(stored.transcript)))
+        found[stored.id] = _Questions(replace(case, max_rounds=max(rounds, case.max_rounds or 0)), trial)
+    if not found:
+        raise SetupError(f"{folder} holds no conversation to ask again.")
+    return found
+
+
+def _jobs(runs: Iterator[StoredRun], doing: Mapping[str, tuple[Run, str, int]], journal: Journal) -> Iterator[Job]:
+    """Conversations that were held again before a stop come last: they are only judged."""
+    to_judge: dict[str, Run] = {}
+    for stored in runs:
+        run, what, attempt = doing.get(stored.id, (None, "skip", 0))
+        if run is None or what == "skip":
+            continue
+        if what == "judge":
+            to_judge[run.id] = replace(run, attempt=attempt)
+            continue
+        examiner = partial(_examiner, stored.transcript)
+        yield Job(replace(run, attempt=attempt, parts=replace(run.parts, make_examiner=examiner)))
+    for held in conversations(journal.folder, to_judge):
+        yield Job(to_judge[held.id], held)
+
+
+def _examiner(transcript: Transcript, case: Case) -> Examiner:
+    # A new one for each attempt: it does not say again what it has said.
+    return ReplayedExaminer(transcript)

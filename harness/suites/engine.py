@@ -12,10 +12,10 @@ from typing import Protocol
 import tenacity
 
 from adapters.errors import SetupError
-from harness.again import workspace_of
+from harness.again import judged_by, workspace_of
 from harness.run import Run, conclude, examine, setting_for
 from records.journal import JournalError
-from records.run import Outcome, RunRecord, Timing
+from records.run import Outcome, RunRecord, Setting, Timing
 from records.stored import StoredRun
 from records.text import storable
 from records.transcript import NO_USAGE, Round, Usage
@@ -154,16 +154,23 @@ class Suite:
         except SandboxError as error:
             return failed_record(run, str(error)), True
         except Exception as error:
-            place = "".join(traceback.format_exception(error)[-2:])
-            return failed_record(run, f"Viva itself failed: {place}"), False
+            return failed_record(run, _own_fault(error)), False
         # Each attempt was paid for, whether or not another follows.
         for used in record.usage.values():
             self._spent += used
         return record, was_no_exam(record)
 
     async def _judge_stored(self, run: Run, stored: StoredRun) -> RunRecord:
-        timing = stored.record.timing if stored.record else conversation_timing(stored)
-        record = await conclude(run, stored.setting, stored.transcript, workspace_of(stored), timing)
+        setting = judged_by(stored.setting, run.parts.judge)
+        if setting != stored.setting:
+            run.append("setting", setting)
+        work = conclude(run, setting, stored.transcript, workspace_of(stored), conversation_timing(stored))
+        try:
+            record = await work
+        except JournalError:
+            raise
+        except Exception as error:
+            return failed_record(run, _own_fault(error), setting)
         # The conversation was paid for by the suite that held it.
         self._spent += record.usage.get("judge", NO_USAGE)
         return record
@@ -187,8 +194,8 @@ def was_no_exam(record: RunRecord) -> bool:
     return record.outcome in (Outcome.EXAMINER_ERROR, Outcome.INFRA_ERROR) and not record.insights
 
 
-def failed_record(run: Run, error: str) -> RunRecord:
-    """Write the record of a run that could not be held."""
+def failed_record(run: Run, error: str, setting: Setting | None = None) -> RunRecord:
+    """Write the record of a run that could not be held or judged; `setting` is the one it has, if it has one."""
     record = RunRecord(
         run.id,
         run.case.name,
@@ -201,14 +208,21 @@ def failed_record(run: Run, error: str) -> RunRecord:
         attempt=run.attempt,
         tags=run.case.tags,
         timing=Timing(time.time()),
-        setting=setting_for(run.case, run.parts, ""),
+        setting=setting or setting_for(run.case, run.parts, ""),
     )
     run.append("run", record)
     return record
 
 
+def _own_fault(error: Exception) -> str:
+    return f"Viva itself failed: {''.join(traceback.format_exception(error)[-2:])}"
+
+
 def conversation_timing(stored: StoredRun) -> Timing:
-    """What can be told of the time of a conversation whose run was killed before its record."""
+    """The time of a stored conversation without that of its judgement; as far as the rounds tell, without a record."""
+    if stored.record is not None:
+        timing = stored.record.timing
+        return replace(timing, seconds=max(0.0, timing.seconds - timing.judge_seconds))
     rounds = stored.transcript.rounds
     seconds = sum(round_.examiner_seconds + round_.agent_seconds for round_ in rounds)
     return Timing((rounds[0].started if rounds else None) or 0.0, seconds)

@@ -108,7 +108,7 @@ MISTAKES = {
     "judge of a torn journal": Mistake("judge torn", ("torn holds no run",), _torn_journal),
     "judge of no journal": Mistake("judge nowhere", ("there is no folder nowhere",)),
     "judge of an unknown run": Mistake("judge journal#nobody", ("no run 'nobody'", "It has: echo-"), _run),
-    "judge of a journal that lost its case": Mistake("judge journal", ("the case of run echo-",), _caseless),
+    "judge of a journal that lost its case": Mistake("judge journal", ("the case 'echo' cannot be read",), _caseless),
     "unknown option": Mistake("run echo --agnet x", ("--agent",)),
     "unknown command": Mistake("rum echo", ("rum",)),
     "fail-under beyond 1": Mistake("run echo --fail-under 80", ("--fail-under",)),

@@ -1,0 +1,50 @@
+"""Where commands find journals and put new ones."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from pathlib import Path
+
+from adapters.errors import SetupError
+from records.journal import FILE
+from records.text import slug
+
+RUNS = Path("runs")
+
+
+def new_journal_folder(out: Path | None, name: str) -> Path:
+    """Where a new journal goes."""
+    if out is not None:
+        return out
+    return RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{slug(name, 40)}-{secrets.token_hex(2)}"
+
+
+def refuse_journal(folder: Path) -> None:
+    """See that a folder holds no run yet: what is written there is a journal of its own, mixed with no other's runs.
+
+    Raises:
+        SetupError: it holds some.
+    """
+    file = folder / FILE
+    if file.is_file() and file.stat().st_size:
+        raise SetupError(f"{folder} holds a journal already; name another folder with --out.")
+
+
+def derived_name(source: Path, what: str) -> str:
+    """The name of a journal made from another: without the other's time stamp and mark, which would pile up."""
+    plain = re.sub(r"^\d{8}-\d{6}-|-[0-9a-f]{4}$", "", source.resolve().name)
+    return f"{what}-{plain.removeprefix(f'{what}-')}"
+
+
+def newest_journal() -> Path:
+    """The newest journal under `runs/`.
+
+    Raises:
+        SetupError: there is none.
+    """
+    found = list(RUNS.glob(f"*/{FILE}")) if RUNS.is_dir() else []
+    if not found:
+        raise SetupError("there is no journal under runs/ yet; run an exam first, or name a journal's folder.")
+    return max(found, key=lambda file: file.stat().st_mtime).parent

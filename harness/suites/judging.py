@@ -1,0 +1,183 @@
+"""Judges stored conversations again, as a suite whose conversations have all been held; no agent is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from adapters.errors import SetupError
+from cases import Case
+from examiner import Examiner, ExaminerError
+from harness.again import Held, absent_agent, moved, paper_for, survey, trial_of
+from harness.console import score_line
+from harness.one_writer import only_writer
+from harness.options import Options
+from harness.parts import JudgeParts, Parts, assemble_judge
+from harness.run import Run
+from harness.suites.engine import Job, Listener, Suite, SuiteEnd, SuiteLimits
+from harness.suites.progress import SuiteProgress
+from harness.suites.resume import RunState, read_states, to_do
+from harness.suites.run import Syncing
+from harness.suites.sources import Sources, save_sources
+from records.journal import Damage, Journal
+from records.stored import read_runs
+from records.sync import Syncer
+from records.text import one_line
+
+
+@dataclass(slots=True)
+class Before:
+    """What was found in the journals that are judged again."""
+
+    damage: Damage = field(default_factory=Damage)
+    order: list[str] = field(default_factory=list)
+    """Runs in the order in which the journals hold them."""
+    scores: dict[str, tuple[float | None, str]] = field(default_factory=dict)
+    """Run id to the score of its old record, as a number and in words, where it had one."""
+    not_ended: list[str] = field(default_factory=list)
+    """Runs whose conversation never ended: they are not judged."""
+
+
+async def judge_sources(
+    sources: Sources, folder: Path, console: Console, *, resumed: bool, retry_errors: bool, show: bool
+) -> Before:
+    """Judge all conversations of some journals into a new one.
+
+    Args:
+        sources: Which, and by whom.
+        folder: The new journal's.
+        console: For notices and progress.
+        resumed: The folder holds some of it already.
+        retry_errors: Judge again what could not be judged then, too.
+        show: Whether to show progress.
+
+    Raises:
+        SetupError: there is nothing to judge, or the user must change something.
+        JournalError: a journal cannot be read or written.
+    """
+    held = _find(sources.journals)
+    cases = _papers(sources, held)
+    ended = sum(each.ended for runs in held for each in runs.values())
+    # No more rooms are made ready than there are conversations to judge.
+    options = replace(sources.options, concurrency=max(1, min(sources.options.concurrency, ended)))
+    judge = await assemble_judge(options, cases)
+    try:
+        with only_writer(folder), Journal(folder) as journal:
+            save_sources(sources, journal)
+            for notice in judge.notices:
+                console.print(Text(f"note: {one_line(notice, 1000)}", style="yellow"), soft_wrap=True)
+            states = read_states(folder) if resumed else {}
+            before = Before()
+            doing = Doing(options, judge, sources.mended, states, retry_errors)
+            done = sum(doing.skips(run) for runs in held for run in runs)
+            with SuiteProgress(console, ended - done, done, show) as progress:
+                async with Syncer(journal) as syncer:
+                    await judge_places(sources.journals, journal, doing, before, Syncing(progress, syncer))
+            return before
+    finally:
+        await judge.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Doing:
+    """How conversations are judged again."""
+
+    options: Options
+    judge: JudgeParts
+    mended: Case | None = None
+    states: Mapping[str, RunState] = field(default_factory=dict)
+    """What the new journal holds already."""
+    retry_errors: bool = False
+
+    def skips(self, run: str) -> bool:
+        """Whether a run has been judged before."""
+        what, _ = to_do(self.states.get(run), fresh=False, retry_errors=self.retry_errors)
+        return what == "skip"
+
+
+async def judge_places(
+    places: list[tuple[Path, str | None]], journal: Journal, doing: Doing, before: Before, listener: Listener
+) -> SuiteEnd:
+    """Judge the conversations of journals, as they come out of them, into another.
+
+    Raises:
+        SetupError: a case cannot be read.
+        JournalError: a journal cannot be read or written.
+    """
+    jobs = _jobs(places, journal, doing, before)
+    return await Suite(jobs, SuiteLimits(doing.options.concurrency), listener).run()
+
+
+def _jobs(places: list[tuple[Path, str | None]], journal: Journal, doing: Doing, before: Before) -> Iterator[Job]:
+    def none(case: Case) -> Examiner:
+        raise ExaminerError(f"no examiner was given for {case.name!r}")
+
+    judge = doing.judge
+    cases: dict[tuple[Path, str, str], Case] = {}
+    for folder, only in places:
+        for stored in read_runs(folder, only, before.damage, keep_lines=True):
+            if not stored.ended:
+                before.not_ended.append(stored.id)
+                continue
+            before.order.append(stored.id)
+            if stored.record is not None:
+                before.scores[stored.id] = stored.record.score, score_line(stored.record)
+            if doing.skips(stored.id):
+                continue
+            paper = folder, stored.setting.case, stored.setting.case_hash
+            case = cases.get(paper)
+            if case is None:
+                case = cases[paper] = paper_for(folder, stored.setting, doing.mended, journal)
+            parts = Parts(doing.options, absent_agent(stored), none, "", None, judge, [], judge.prompts)
+            run = Run(case, parts, journal, trial_of(stored), stored.attempt, stored.id)
+            yield Job(run, moved(stored, journal, case, judge))
+
+
+def _find(places: list[tuple[Path, str | None]]) -> list[dict[str, Held]]:
+    """A first look at each journal.
+
+    Raises:
+        JournalError: one is not there, or not the run that is meant.
+        SetupError: there is no run, or the same one twice: the new journal could not tell them apart.
+    """
+    found: list[dict[str, Held]] = []
+    where: dict[str, Path] = {}
+    for folder, only in places:
+        held = survey(folder, only)
+        for run in held:
+            if run in where:
+                raise SetupError(
+                    f"the run {run} is in {where[run]} and in {folder}: judge these journals one by one, each into a "
+                    "journal of its own."
+                )
+            where[run] = folder
+        found.append(held)
+    if not where:
+        raise SetupError(f"there is nothing to judge: {', '.join(str(folder) for folder, _ in places)} holds no run.")
+    return found
+
+
+def _papers(sources: Sources, held: list[dict[str, Held]]) -> list[Case]:
+    """Every case that is judged by.
+
+    Raises:
+        SetupError: one cannot be read, or no run is of the mended one.
+    """
+    mended = sources.mended
+    names = {each.setting.case for runs in held for each in runs.values()}
+    if mended is not None and mended.name not in names:
+        raise SetupError(
+            f"no run there is of a case called {mended.name!r} (that is the name of the case's folder); "
+            f"there are {', '.join(sorted(names))}."
+        )
+    cases: dict[tuple[Path, str, str], Case] = {}
+    for (folder, _), runs in zip(sources.journals, held, strict=True):
+        for each in runs.values():
+            paper = folder, each.setting.case, each.setting.case_hash
+            if each.ended and paper not in cases:
+                cases[paper] = paper_for(folder, each.setting, mended)
+    return list(cases.values())

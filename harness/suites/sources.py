@@ -1,0 +1,88 @@
+"""What `viva judge` and `viva replay --against` were asked to do, kept in the new journal, to go on with it later."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from adapters.errors import SetupError
+from cases import Case
+from harness.options import Options
+from records.codec import decode, encode
+from records.journal import FILE as JOURNAL_FILE
+from records.journal import Journal, raw_lines
+from records.stored import read_runs
+
+FILE = "sources.json"
+Command = Literal["judge", "replay"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Stored conversations, and what is done with them once more."""
+
+    command: Command
+    places: tuple[tuple[str, str | None], ...]
+    """Each journal's folder, absolute, and the one run that is meant or None for all."""
+    options: Options = field(default_factory=Options)
+    mended: Case | None = None
+    """Replaces the stored case of the same name."""
+    sizes: tuple[int, ...] = ()
+    """Bytes of each journal when it began."""
+    folder: str = ""
+    """The working directory in which it began: relative paths and SPECs hold from there."""
+
+    @property
+    def journals(self) -> list[tuple[Path, str | None]]:
+        """The places as paths."""
+        return [(Path(folder), run) for folder, run in self.places]
+
+
+def sources_of(
+    command: Command, places: list[tuple[Path, str | None]], options: Options, mended: Case | None = None
+) -> Sources:
+    """Note what is asked for, and how long the journals are now.
+
+    Raises:
+        JournalError: one is not there, or not the run that is meant.
+    """
+    for folder, run in places:
+        next(iter(raw_lines(folder) if run is None else read_runs(folder, run)), None)
+    sizes = tuple(_size(folder) for folder, _ in places)
+    absolute = tuple((str(folder.absolute()), run) for folder, run in places)
+    return Sources(command, absolute, options, mended, sizes, os.getcwd())
+
+
+def save_sources(sources: Sources, journal: Journal) -> None:
+    """Keep them beside the journal."""
+    journal.keep(FILE, encode(sources))
+
+
+def load_sources(folder: Path, command: Command) -> Sources:
+    """What was begun in a folder.
+
+    Raises:
+        SetupError: nothing was, or by another command, or a journal changed since.
+    """
+    try:
+        sources = decode(Sources, json.loads((folder / FILE).read_bytes()))
+    except FileNotFoundError:
+        raise SetupError(f"{folder} was not made by viva {command}: it has no {FILE}.") from None
+    except (OSError, ValueError) as error:
+        raise SetupError(f"{folder / FILE} cannot be read: {error}") from error
+    if sources.command != command:
+        raise SetupError(f"{folder} was made by viva {sources.command}: viva {sources.command} --resume {folder}")
+    for (place, _), size in zip(sources.journals, sources.sizes, strict=False):
+        if _size(place) != size:
+            raise SetupError(f"the journal in {place} changed since {folder} was begun; begin a new one.")
+    return sources
+
+
+def _size(folder: Path) -> int:
+    with contextlib.suppress(OSError):
+        return (folder / JOURNAL_FILE).stat().st_size
+    return -1

@@ -1,0 +1,207 @@
+"""What `viva judge` and `viva replay --against` promise: they outlive a kill, and mix no journals."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from adapters.errors import SetupError
+from harness.options import Options
+from harness.parts import JudgeParts
+from harness.run import Run
+from harness.suites.judging import Before, Doing, judge_places
+from harness.suites.sources import FILE as SOURCES
+from harness.suites.sources import load_sources
+from records.journal import FILE, Journal, scan
+from records.protocols import Context
+from records.run import Outcome, RunRecord
+from records.stored import read_records, read_runs
+from records.transcript import Round, Transcript, Usage
+from records.verdict import Insight, Verdict
+from tests.harness.real_suites import VIVA, environment, until, viva, write_agent, write_cases
+
+CASES = 12
+
+
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A working folder with a journal `first` of a suite, with questions that any agent can be asked."""
+    folder = tmp_path_factory.mktemp("held")
+    cases, agent = write_cases(folder / "cases", CASES), write_agent(folder)
+    done = viva(
+        "suite", cases, "--agent", agent, "--sandbox", "process", "--out", "first", "--quiet", "--concurrency", 8,
+        cwd=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def killed(folder: Path, out: str, records: int, *command: str) -> int:
+    """Start a command that writes a journal, and kill it once that has so many records; gives how many it has."""
+    file = folder / out / FILE
+    process = subprocess.Popen(
+        [VIVA, *command, "--out", out], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    )
+    until(lambda: file.exists() and file.read_bytes().count(b'"event":"run"') >= records, process)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    return len(list(read_records(folder / out)))
+
+
+def counted(journal: Path, kind: str) -> Counter[str]:
+    return Counter(event.run for event in scan(journal) if event.kind == kind)
+
+
+def test_another_agents_exams_go_on_after_a_kill_and_none_is_held_twice(held: Path) -> None:
+    (held / "slow.py").write_text(
+        "import time\nclass Slow:\n"
+        "    def __init__(self, task_description): pass\n"
+        "    def get_reply_from_agent(self, message):\n        time.sleep(0.05)\n        return message[4:-1]\n"
+    )
+    # A SPEC that holds from the folder in which it was begun only.
+    command = ("replay", "first", "--against", "slow.py:Slow", "--sandbox", "process", "--concurrency", "2")
+    before = killed(held, "against", 3, *command)
+    assert 3 <= before < CASES
+    elsewhere = held / "elsewhere"
+    elsewhere.mkdir()
+    done = viva("replay", "--resume", held / "against", "--json", cwd=elsewhere)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["figures"]["suite"]["runs"] == CASES
+    assert set(counted(held / "against", "run").values()) == {1}
+    asked = {run.setting.case: [each.examiner for each in run.transcript.rounds] for run in read_runs(held / "first")}
+    again = {run.setting.case: [each.examiner for each in run.transcript.rounds] for run in read_runs(held / "against")}
+    assert again == asked
+    assert {record.score for record in read_records(held / "against")} == {1.0}
+
+
+def test_a_judging_goes_on_after_a_kill_and_no_conversation_is_judged_twice(held: Path) -> None:
+    command = ("judge", "first", "--sandbox", "process", "--concurrency", "1", "--quiet")
+    before = killed(held, "judged", 2, *command)
+    done = viva("judge", "--resume", "judged", "--quiet", cwd=held)
+    assert done.returncode == 0, done.stderr
+    assert set(counted(held / "judged", "run").values()) == {1}
+    assert [line.split()[1:] for line in done.stdout.splitlines()] == [["scored", "1/1", "=", "1.00"]] * CASES
+    order = [record.id for record in read_records(held / "first")]
+    assert [line.split()[0] for line in done.stdout.splitlines()] == order
+    assert 2 <= before < CASES
+    for one, other in zip(read_runs(held / "first"), read_runs(held / "judged"), strict=False):
+        assert len(one.transcript.rounds) == len(other.transcript.rounds)
+
+
+def test_what_was_begun_is_gone_on_with_by_its_own_command_as_it_was_begun(held: Path) -> None:
+    done = viva("judge", "first", "--sandbox", "process", "--out", "short", "--quiet", cwd=held)
+    assert done.returncode == 0, done.stderr
+    for command, said in (
+        (("replay", "--resume", "short"), "viva judge --resume short"),
+        (("judge", "--resume", "first"), "first was not made by viva judge"),
+        (("judge", "--resume", "short", "--judge", "model"), "--judge cannot change"),
+        (("judge", "first", "--retry-errors"), "--retry-errors goes with --resume"),
+        (("replay", "first", "--judge", "code"), "--judge goes with --against"),
+    ):
+        done = viva(*command, cwd=held)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    sources = json.loads((held / "short" / SOURCES).read_text())
+    sources["sizes"] = [1]
+    (held / "short" / SOURCES).write_text(json.dumps(sources))
+    with pytest.raises(SetupError, match="changed since"):
+        load_sources(held / "short", "judge")
+
+
+def test_no_journal_is_judged_into_one_that_holds_runs(held: Path) -> None:
+    before = (held / "first" / FILE).read_bytes()
+    done = viva("judge", "first", "--sandbox", "process", "--out", "first", cwd=held)
+    assert (done.returncode, "holds a journal already" in done.stderr) == (2, True)
+    assert (held / "first" / FILE).read_bytes() == before
+
+
+def test_the_same_run_out_of_two_journals_is_not_mixed_into_one(held: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        viva("run", "echo", "--sandbox", "process", "--out", name, "--quiet", cwd=tmp_path)
+    done = viva("judge", "one", "two", "--sandbox", "process", "--out", "both", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "one by one" in done.stderr
+    assert not (tmp_path / "both").exists()
+
+
+def test_a_mended_case_that_no_run_is_of_is_told_and_nothing_is_judged(held: Path) -> None:
+    done = viva("judge", "first", "--case", "echo", "--sandbox", "process", "--out", "mended", cwd=held)
+    assert done.returncode == 2
+    assert "no run there is of a case called 'echo'" in done.stderr
+    assert "count_0" in done.stderr
+    assert not (held / "mended").exists()
+
+
+class Listener:
+    def on_start(self, run: Run) -> None: ...
+
+    def on_round(self, run: Run, round_: Round) -> None: ...
+
+    def on_end(self, run: Run, record: RunRecord) -> None: ...
+
+
+class Faltering:
+    """A judge whose provider is away the first time that it is asked about a run."""
+
+    name = "scoring_points"
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+
+    async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+        self.asked[context.subject] += 1
+        usage = Usage(10, 1, calls=1, cost=0.5)
+        if self.asked[context.subject] == 1:
+            error = Verdict(context.subject, "p", "error", None, "HTTP 503", by="a model", fault="infra")
+            return Insight(self.name, context.subject, "error", None, verdicts=(error,), usage=usage)
+        hit = Verdict(context.subject, "p", "hit", 1.0, by="a model")
+        return Insight(self.name, context.subject, "scored", 1.0, verdicts=(hit,), usage=usage)
+
+
+async def test_a_judging_that_fails_for_a_moment_is_repeated_and_all_of_it_is_paid_for(
+    held: Path, tmp_path: Path
+) -> None:
+    evaluator = Faltering()
+    doing = Doing(Options(concurrency=4), JudgeParts("model", evaluator, None, None, {}, []))
+    with Journal(tmp_path / "again") as journal:
+        end = await judge_places([(held / "first", None)], journal, doing, Before(), Listener())
+    assert end.ended == CASES
+    assert set(evaluator.asked.values()) == {2}
+    for record in read_records(tmp_path / "again"):
+        assert record.outcome is Outcome.SCORED
+        assert record.usage["judge"].cost == 1.0
+        assert record.setting.judge == "model"
+
+
+async def test_a_judge_that_raises_costs_its_own_run_only(held: Path, tmp_path: Path) -> None:
+    class Raising(Faltering):
+        async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+            if context.subject.startswith("count_3-"):
+                raise ZeroDivisionError
+            self.asked[context.subject] += 1
+            return await super().evaluate(transcript, context)
+
+    doing = Doing(Options(concurrency=4), JudgeParts("model", Raising(), None, None, {}, []))
+    with Journal(tmp_path / "again") as journal:
+        await judge_places([(held / "first", None)], journal, doing, Before(), Listener())
+    outcomes = {record.subject: record.outcome for record in read_records(tmp_path / "again")}
+    assert outcomes.pop("count_3") is Outcome.INFRA_ERROR
+    assert set(outcomes.values()) == {Outcome.SCORED}
+    assert len(outcomes) == CASES - 1
+
+
+async def test_a_run_that_was_killed_before_its_record_keeps_its_trial(held: Path, tmp_path: Path) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 1), write_agent(tmp_path)
+    command = ("suite", cases, "--agent", agent, "--trials", 3, "--sandbox", "process", "--out", "three", "--quiet")
+    viva(*command, cwd=tmp_path)
+    file = tmp_path / "three" / FILE
+    lines = [line for line in file.read_bytes().splitlines() if b'"event":"run"' not in line]
+    file.write_bytes(b"\n".join(lines) + b"\n")
+    doing = Doing(Options(), JudgeParts("model", Faltering(), None, None, {}, []))
+    with Journal(tmp_path / "again") as journal:
+        await judge_places([(tmp_path / "three", None)], journal, doing, Before(), Listener())
+    assert sorted(record.trial for record in read_records(tmp_path / "again")) == [1, 2, 3]
