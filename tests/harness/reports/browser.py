@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -61,12 +62,21 @@ class Browser:
                 self._driver.stdout.close()
 
     def go(self, page: Path, fragment: str = "") -> None:
-        """Open a file and wait until it is loaded."""
+        """Open a file anew and wait until it is loaded."""
+        # From one fragment of a page to another nothing is loaded, and `hashchange` comes when it comes.
+        self._call("/url", {"url": "about:blank"})
         self._call("/url", {"url": page.resolve().as_uri() + fragment})
 
     def run(self, script: str) -> Any:
         """What a script returns in the page."""
         return self._call("/execute/sync", {"script": script, "args": []})
+
+    def until(self, condition: str) -> None:
+        """Wait for what comes true in its own time: a link within the page followed, an image decoded."""
+        end = time.monotonic() + 20
+        while not self.run(f"return {condition}"):
+            assert time.monotonic() < end, f"never true in the page: {condition}"
+            time.sleep(0.02)
 
     def type(self, selector: str, text: str) -> None:
         """Type into a field, key by key."""

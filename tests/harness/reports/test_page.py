@@ -152,14 +152,14 @@ def test_quotes_are_marked_where_they_stand_and_verdicts_stand_beside_them(tmp_p
     target = write_page(tmp_path)
     browser.go(target)
     browser.click("#rows tr:nth-child(2) a")
+    browser.until("document.querySelector('#round-2 mark') !== null")
     assert browser.run("return document.querySelector('#round-2 mark').textContent") == "The answer   is\nforty-two"
     assert browser.run("return document.querySelector('#round-2 .margin').innerText").startswith("hit")
     assert browser.run("return document.querySelectorAll('#round-1 mark, #round-1 .margin > div').length") == 0
     browser.click("button.quote")
     assert browser.run("return document.querySelector('#round-2 mark').classList.contains('lit')")
     browser.run("history.back()")
-    browser.run("return new Promise((done) => setTimeout(done, 200))")
-    assert browser.run("return document.getElementById('run').hidden")
+    browser.until("document.getElementById('run').hidden")
 
 
 def test_a_step_that_is_quoted_is_open_and_its_image_is_shown(tmp_path: Path, browser: Browser) -> None:
@@ -172,7 +172,7 @@ def test_a_step_that_is_quoted_is_open_and_its_image_is_shown(tmp_path: Path, br
     browser.go(write_page(tmp_path), "#run-0")
     assert browser.run("return Array.from(document.querySelectorAll('details.step'), (d) => d.open)") == [True, False]
     assert browser.run("return document.querySelector('details.step mark').textContent") == "rains in Rome"
-    assert browser.run("return document.querySelector('details.step img').naturalWidth") == 2
+    browser.until("document.querySelector('details.step img').naturalWidth === 2")
 
 
 def test_runs_that_never_ended_and_attempts_that_broke_off_say_so(tmp_path: Path, browser: Browser) -> None:
@@ -199,8 +199,7 @@ def test_a_page_of_one_run_opens_with_it(tmp_path: Path, browser: Browser) -> No
     browser.go(write_page(tmp_path))
     assert browser.run("return document.querySelector('#run h1').textContent") == "only one"
     browser.click("#run nav a")
-    browser.run("return new Promise((done) => setTimeout(done, 200))")
-    assert browser.run("return document.getElementById('run').hidden && !document.getElementById('overview').hidden")
+    browser.until("document.getElementById('run').hidden && !document.getElementById('overview').hidden")
 
 
 def test_both_colour_schemes_give_text_that_can_be_read(tmp_path: Path, browser: Browser) -> None:
