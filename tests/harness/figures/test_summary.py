@@ -47,6 +47,27 @@ def one(groups: tuple[Group, ...], name: str) -> Group:
     return next(group for group in groups if group.name == name)
 
 
+# Rewards of gpt-4o with tools on tau-bench airline, four trials of each of the tasks 0-24: public trajectories, MIT
+# licence, Sierra 2024. The conversations themselves are read by tests/adapters/test_chat_format.py where they lie beside the repository.
+# fmt: off
+TAU_REWARDS = (
+    "0000", "0100", "0010", "0000", "0000", "0100", "1000", "0010", "0000",
+    "0000", "0000", "1000", "1111", "0110", "0000", "0011", "0001", "0001",
+    "1111", "0000", "1111", "0111", "0000", "0000", "1111",
+)
+# fmt: on
+
+
+def test_pass_hat_k_of_real_rewards_is_the_published_one() -> None:
+    figures = summarize(
+        run(f"task {task}", float(reward), trial=trial)
+        for task, rewards in enumerate(TAU_REWARDS)
+        for trial, reward in enumerate(rewards, 1)
+    )
+    found = {k: round(value, 3) for k, value in figures.suite.pass_hat_k.items()}
+    assert found == {1: 0.31, 2: 0.193, 3: 0.17, 4: 0.16}
+
+
 def test_runs_that_say_nothing_about_the_agent_are_counted_apart_and_never_averaged() -> None:
     figures = summarize(
         [
