@@ -48,7 +48,7 @@ def one(groups: tuple[Group, ...], name: str) -> Group:
 
 
 # Rewards of gpt-4o with tools on tau-bench airline, four trials of each of the tasks 0-24: public trajectories, MIT
-# licence, Sierra 2024. The conversations themselves are read by tests/adapters/test_chat_format.py where they lie beside the repository.
+# licence, Sierra 2024. tests/adapters/test_chat_format.py reads the conversations where they lie beside the repository.
 # fmt: off
 TAU_REWARDS = (
     "0000", "0100", "0010", "0000", "0000", "0100", "1000", "0010", "0000",
