@@ -1,4 +1,4 @@
-"""The two extension points of the product. Anything with these methods will do; nothing need be inherited."""
+"""What an evaluator is, and what a sink is: anything with these methods will do, nothing need be inherited."""
 
 from __future__ import annotations
 
