@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.commands.process import told_plainly
-from harness.figures.compare import Comparison, compare, findings
+from harness.figures.compare import Comparison, compare
 from harness.figures.compare_console import comparison_plain, comparison_report
+from harness.figures.findings import findings
 from harness.figures.sides import Runs, choose_agents
 from harness.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from records.journal import Damage, JournalError

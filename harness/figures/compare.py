@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from harness.figures.cells import Cell, passes
+from harness.figures.clustered import paired_interval
 from harness.figures.sides import Runs
-from harness.figures.statistics import (
-    Interval,
-    detectable_difference,
-    fewest_discordant,
-    mcnemar,
-    paired_interval,
-)
+from harness.figures.statistics import Interval, detectable_difference, mcnemar
 from harness.figures.summary import Group, group_of
-
-FEWEST_CASES = 5
-"""Below this the bootstrap's intervals hold the truth clearly less often than they say (see docs/statistics.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,35 +167,6 @@ def compare(
     )
 
 
-def findings(comparison: Comparison) -> list[str]:
-    """What the comparison shows, and what it cannot show, in plain words."""
-    one, two = comparison.first.label, comparison.second.label
-    count, words = len(comparison.cases), []
-    # Where every score is 0 or 1, the two say the same.
-    rate = () if comparison.rate == comparison.score else (("pass rate", comparison.rate),)
-    for name, found in (("mean score", comparison.score), *rate):
-        ends = f"{found.value:+.3f}, 95 % between {found.interval.low:+.3f} and {found.interval.high:+.3f}"
-        if found.clear:
-            words.append(f"{two}'s {name} is {'higher' if found.value > 0 else 'lower'} than {one}'s: {ends}.")
-            continue
-        told = f"No difference in {name} can be told ({ends})."
-        if 0 < found.detectable < math.inf:
-            told += f" A sample like this usually misses a true difference below {min(found.detectable, 1.0):.2f}."
-        words.append(told)
-    better, worse = len(comparison.better), len(comparison.worse)
-    turned = f"{better} {_cases(better)} turned better, {worse} worse (McNemar, exact: p = {comparison.p_value:.3g})"
-    need = fewest_discordant()
-    if better + worse < need:
-        turned += f"; with fewer than {need} that turned, this test cannot reach p < 0.05"
-    elif comparison.p_value >= 0.05:
-        turned += "; that happens by chance often enough"
-    words.append(f"{turned}.")
-    if count < FEWEST_CASES:
-        least = f"intervals over fewer than {FEWEST_CASES} are not to be trusted"
-        words.append(f"The sample is too small: {count} {_cases(count)}; {least}.")
-    return words
-
-
 def _side(label: str, runs: Runs, agent: str, cells: Sequence[Cell], threshold: float) -> Side:
     return Side(
         label,
@@ -249,9 +211,5 @@ def _notes(first: Runs, second: Runs, agents: tuple[str, str], pairs: Sequence[C
     changed = [pair.case for pair in pairs if pair.changed_paper]
     if changed:
         shown = ", ".join(changed[:5]) + (" and others" if len(changed) > 5 else "")
-        notes.append(f"{len(changed)} {_cases(len(changed))} changed in between: {shown}")
+        notes.append(f"{len(changed)} {'case' if len(changed) == 1 else 'cases'} changed in between: {shown}")
     return tuple(notes)
-
-
-def _cases(count: int) -> str:
-    return "case" if count == 1 else "cases"

@@ -10,7 +10,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.figures.compare import CasePair, Comparison, Difference, Side, findings
+from harness.figures.compare import CasePair, Comparison, Difference, Side
+from harness.figures.findings import findings
 from records.codec import to_plain
 from records.text import one_line
 

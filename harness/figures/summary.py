@@ -11,15 +11,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from harness.figures.cells import Cell, gather, natural
-from harness.figures.statistics import (
-    Interval,
-    clustered_mean_interval,
-    clustered_wilson,
-    mean_interval,
-    pass_at_k,
-    pass_hat_k,
-    wilson,
-)
+from harness.figures.clustered import clustered_mean_interval, clustered_wilson
+from harness.figures.statistics import Interval, mean_interval, pass_at_k, pass_hat_k, wilson
 from records.run import RunRecord
 from records.transcript import NO_USAGE, Usage
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from adapters.errors import SetupError
 from harness.commands.compare import command
-from harness.figures.compare import Comparison, compare, findings
+from harness.figures.compare import Comparison, compare
+from harness.figures.findings import findings
 from harness.figures.sides import Runs, choose_agents
 from records.journal import FILE, Journal, run_id
 from records.run import Outcome, RunRecord, Setting, Timing
@@ -102,6 +103,15 @@ def test_a_sample_too_small_to_tell_says_so_and_what_it_would_miss() -> None:
     assert "No difference in mean score can be told" in words
     assert "usually misses a true difference below" in words
     assert "The sample is too small: 3 cases" in words
+
+
+def test_two_cases_are_too_few_to_say_that_one_side_is_better() -> None:
+    found = two(records("x", numbered(0, 0.01)), records("y", numbered(1, 1)))
+    assert found.score.clear
+    words = " ".join(findings(found))
+    assert "higher" not in words
+    assert "over these cases differs by +0.995" in words
+    assert "The sample is too small: 2 cases" in words
 
 
 def test_the_same_results_on_both_sides_are_no_difference_but_not_a_certain_one() -> None:

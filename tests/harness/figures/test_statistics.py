@@ -14,10 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from harness.figures.clustered import FEW, clustered_mean_interval, clustered_wilson
 from harness.figures.statistics import (
     Interval,
-    clustered_mean_interval,
-    clustered_wilson,
     constant_interval,
     detectable_difference,
     fewest_discordant,
@@ -128,8 +127,8 @@ def test_a_perfect_score_is_not_certain() -> None:
     assert constant_interval(0.5, 1).low < 0.02
 
 
-@pytest.mark.parametrize("count", [5, 12, 40])
-def test_the_bootstrap_agrees_with_scipys_at_the_expanded_level(count: int) -> None:
+@pytest.mark.parametrize("count", [2, 5, 12, 40])
+def test_the_bootstrap_agrees_with_scipys_at_the_expanded_level_joined_with_students_for_few(count: int) -> None:
     rng = random.Random(count)
     sample = [(sum(rng.random() ** 2 for _ in range(n)), n) for n in (rng.randint(1, 5) for _ in range(count))]
     tail = NormalDist().cdf(-math.sqrt(count / (count - 1)) * stats.t.ppf(0.975, count - 1))
@@ -143,10 +142,16 @@ def test_the_bootstrap_agrees_with_scipys_at_the_expanded_level(count: int) -> N
         method="percentile",
         rng=np.random.default_rng(1),
     )
-    ours = clustered_mean_interval(sample)
-    width = expected.confidence_interval.high - expected.confidence_interval.low
-    assert ours.low == pytest.approx(expected.confidence_interval.low, abs=0.08 * width)
-    assert ours.high == pytest.approx(expected.confidence_interval.high, abs=0.08 * width)
+    ours, ends = clustered_mean_interval(sample), expected.confidence_interval
+    low, high = ends.low, ends.high
+    if count < FEW:
+        totals, trials = np.array(sample).T
+        mean = totals.sum() / trials.sum()
+        error = stats.sem(totals - mean * trials) / trials.mean()
+        student = stats.t.interval(0.95, count - 1, mean, error)
+        low, high = max(0.0, min(low, student[0])), min(1.0, max(high, student[1]))
+    assert ours.low == pytest.approx(low, abs=0.08 * (ends.high - ends.low))
+    assert ours.high == pytest.approx(high, abs=0.08 * (ends.high - ends.low))
 
 
 @settings(max_examples=50)
@@ -271,3 +276,16 @@ def test_intervals_hold_the_truth_nearly_as_often_as_they_say_and_counting_trial
     assert kept["bootstrap"] >= 0.9 * 200
     assert kept["wilson"] >= 0.9 * 200
     assert kept["trials as cases"] <= 0.88 * 200
+
+
+@pytest.mark.parametrize("cases", [2, 3, 5])
+def test_over_few_cases_the_interval_holds_the_truth_too(cases: int) -> None:
+    rng = random.Random(cases)
+    kept = 0
+    for _ in range(200):
+        # Graded scores, each case of a difficulty of its own; the mean over all that could be drawn is 1/2.
+        chances = [rng.betavariate(2, 2) for _ in range(cases)]
+        sample = [(sum(min(1.0, max(0.0, rng.gauss(chance, 0.15))) for _ in range(4)), 4) for chance in chances]
+        interval = clustered_mean_interval(sample)
+        kept += interval.low <= 0.5 <= interval.high
+    assert kept >= 0.9 * 200

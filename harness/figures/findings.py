@@ -1,0 +1,46 @@
+"""Says in words what a comparison shows, and what it cannot show."""
+
+from __future__ import annotations
+
+import math
+
+from harness.figures.compare import Comparison
+from harness.figures.statistics import fewest_discordant
+
+FEWEST_CASES = 5
+"""Of fewer, whatever they show, nothing is said about cases like them."""
+
+
+def findings(comparison: Comparison) -> list[str]:
+    """What the comparison shows, and what it cannot show, in plain words."""
+    one, two = comparison.first.label, comparison.second.label
+    count, words = len(comparison.cases), []
+    # Where every score is 0 or 1, the two say the same.
+    rate = () if comparison.rate == comparison.score else (("pass rate", comparison.rate),)
+    for name, found in (("mean score", comparison.score), *rate):
+        ends = f"{found.value:+.3f}, 95 % between {found.interval.low:+.3f} and {found.interval.high:+.3f}"
+        if found.clear and count < FEWEST_CASES:
+            words.append(f"{two}'s {name} over these cases differs by {ends}.")
+            continue
+        if found.clear:
+            words.append(f"{two}'s {name} is {'higher' if found.value > 0 else 'lower'} than {one}'s: {ends}.")
+            continue
+        told = f"No difference in {name} can be told ({ends})."
+        if 0 < found.detectable < math.inf:
+            told += f" A sample like this usually misses a true difference below {min(found.detectable, 1.0):.2f}."
+        words.append(told)
+    better, worse = len(comparison.better), len(comparison.worse)
+    turned = f"{better} {_cases(better)} turned better, {worse} worse (McNemar, exact: p = {comparison.p_value:.3g})"
+    need = fewest_discordant()
+    if better + worse < need:
+        turned += f"; with fewer than {need} that turned, this test cannot reach p < 0.05"
+    elif comparison.p_value >= 0.05:
+        turned += "; that happens by chance often enough"
+    words.append(f"{turned}.")
+    if count < FEWEST_CASES:
+        words.append(f"The sample is too small: {count} {_cases(count)}, which tell little about others.")
+    return words
+
+
+def _cases(count: int) -> str:
+    return "case" if count == 1 else "cases"
