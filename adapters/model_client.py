@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import warnings
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,6 +16,7 @@ from pydantic import BaseModel
 from adapters.errors import ModelAnswerError
 from adapters.prices import price
 from adapters.retry import RetryPolicy, with_retries
+from adapters.silenced import silence
 from records.codec import has_doubled_key
 from records.text import storable
 from records.transcript import NO_USAGE, Usage
@@ -31,12 +31,7 @@ THOUGHTS = (("<think>", "</think>"), ("<thinking>", "</thinking>"))
 
 # AutoGen logs every call with its whole prompt at INFO; it must not surface through an application's root logger.
 logging.getLogger("autogen_core").setLevel(logging.WARNING)
-# A provider that resolves `gpt-x` to a dated name is no news to the user.
-warnings.filterwarnings("ignore", message="Resolved model mismatch", category=UserWarning)
-# AutoGen dumps each structured answer for that log, and pydantic warns of the openai package's generic type.
-warnings.filterwarnings(
-    "ignore", message=r"(?s)Pydantic serializer warnings:.*field_name='parsed'", category=UserWarning
-)
+silence()
 
 
 @dataclass(slots=True)

@@ -8,6 +8,14 @@ from typing import NoReturn
 
 import pytest
 
+from adapters.silenced import filters_for_pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What Viva silences for its users is silent in its tests."""
+    for silenced in filters_for_pytest():
+        config.addinivalue_line("filterwarnings", silenced)
+
 
 def _heed_signals() -> None:
     """Processes started by tests heed the signals that a runner in the background, or `nohup`, has us ignore.

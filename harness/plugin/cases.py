@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from adapters.errors import SetupError
+from adapters.silenced import filters_for_pytest
 from cases import Case, CaseError, load_case
 from harness.outcome import EXIT_DONE, exit_code
 from harness.plugin.text import failure_text, headline
@@ -64,6 +65,8 @@ class CaseItem(pytest.Item):
         self.case = case
         self.trial = trial
         self.extra_keyword_matches.update(case.tags)
+        for silenced in filters_for_pytest():
+            self.add_marker(pytest.mark.filterwarnings(silenced))
         self.same_name: Path | None = None
         """Another case that is called the same."""
         self.record: RunRecord | None = None

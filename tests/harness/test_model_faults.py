@@ -56,8 +56,6 @@ scoring_points:
   - {score_point: "In round 3 the sum should be 21006.", weight: 3}
 """
 
-pytestmark = pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
-
 
 def examiner(request: Request) -> str:
     """Asks for three additions, then says the stop keyword."""

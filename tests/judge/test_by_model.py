@@ -47,8 +47,6 @@ from tests.model_server import verdict as ruling
 QUICK = RetryPolicy(attempts=3, initial_seconds=0.001, longest_seconds=0.002)
 KEY = "test-key-123456"
 
-# pydantic says so of the openai package's generic type; `adapters.models` silences it outside of tests.
-pytestmark = pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 POINT = ScoringPoint("p1", "The sum is 55 in round 2.", 3.0)
 TALK = Transcript(
     (Round(1, "Please add 1.", "The sum is 1."), Round(2, "Please add 54.", "Now the sum is 55, I think.")),

@@ -169,6 +169,16 @@ def test_a_models_verdict_is_shown_with_its_evidence(exam: Exam, monkeypatch: py
     assert "r1: “Hello”" in printed
 
 
+def test_what_viva_has_silenced_fails_no_exam_of_a_user_who_takes_warnings_for_errors(
+    exam: Exam, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdict = ruling("hit", "It answers.", {"round": 1, "quote": "Hello"})
+    exam.desk.case(scoring_points=[point(None, "The agent answers.")])
+    with ModelServer({"gpt-4o": by_role(judge=verdict)}) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        outcomes(exam("--viva-judge-model", "openai:gpt-4o", "--viva-trials", "2"), passed=2)
+
+
 def test_a_mistake_in_a_case_is_told_with_file_and_line(exam: Exam) -> None:
     exam.desk.case("sound")
     file = exam.pytester.path / exam.desk.case("unsound", max_rouns=3) / "case.yaml"
