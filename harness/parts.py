@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,6 +16,7 @@ from adapters.load import Agent, load_agent
 from cases import Case
 from examiner import Examiner, ExaminerError, Limits, ReplayedExaminer, ScriptedExaminer
 from examiner.conversation import DEFAULT_MAX_ROUNDS
+from harness.dependencies import missing_for_agent, provide_dependencies
 from harness.options import Options
 from judge.scoring import JudgeKind, ScoringPointsEvaluator, case_needs_model
 from records.protocols import Evaluator
@@ -117,7 +117,7 @@ async def assemble(options: Options, cases: list[Case]) -> Parts:
     make_examiner, examiner_name, examiner_model, prompts = _examiner(options, cases)
     for case in cases:
         _check_pre_command(case, options)
-        notices.extend(_missing_dependencies(case, agent))
+        notices.extend(missing_for_agent(case, agent))
     judge = await assemble_judge(options, cases, examiner_model)
     return Parts(
         options,
@@ -179,8 +179,9 @@ async def assemble_judge(options: Options, cases: list[Case], examiner_model: Mo
     """Make the parts that judge these cases.
 
     Raises:
-        SetupError: a model is needed and none was given.
+        SetupError: a model is needed and none was given, or what a case depends on cannot be had.
         SandboxUnavailable: the sandbox that was asked for is not there.
+        SandboxError: it failed.
     """
     kind: JudgeKind = options.judge or "code"
     spec = options.judge_model or options.model
@@ -200,6 +201,11 @@ async def assemble_judge(options: Options, cases: list[Case], examiner_model: Mo
     if kind != "model" and any(point.eval_code for case in cases for point in case.scoring_points):
         choice = await choose(options.sandbox, concurrency=min(options.concurrency, options.rooms))
         sandbox = choice.sandbox
+        try:
+            await provide_dependencies(sandbox, cases, min(options.concurrency, options.rooms))
+        except BaseException:
+            await sandbox.close()
+            raise
         if choice.note:
             notices.append(choice.note)
     return JudgeParts(
@@ -238,34 +244,6 @@ def _check_pre_command(case: Case, options: Options) -> None:
             f"the case {case.name!r} wants to run on this machine: {'; '.join(case.pre_command)}. "
             "If you trust it, add --allow-pre-command."
         )
-
-
-def _missing_dependencies(case: Case, agent: Agent) -> list[str]:
-    """The case's dependencies that an agent would not find in the environment that Viva starts it in."""
-    if agent.spec.startswith(("http://", "https://", "example:")) or not case.dependencies:
-        return []
-    from packaging.requirements import Requirement
-
-    missing = []
-    for text in case.dependencies:
-        requirement = Requirement(text)
-        if requirement.marker is not None and not requirement.marker.evaluate():
-            continue
-        version = _version_of(requirement.name, agent)
-        if version is None:
-            missing.append(text)
-        elif requirement.specifier and not requirement.specifier.contains(version, prereleases=True):
-            missing.append(f"{text} (here: {version})")
-    if not missing:
-        return []
-    whose = "Viva's environment" if agent.search_path is None else "the agent's environment"
-    return [f"{case.name} says that the agent needs {', '.join(missing)}, which is not in {whose}"]
-
-
-def _version_of(package: str, agent: Agent) -> str | None:
-    path = sys.path if agent.search_path is None else list(agent.search_path)
-    found = next(iter(metadata.distributions(name=package, path=path)), None)
-    return None if found is None else found.version
 
 
 @cache

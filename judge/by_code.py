@@ -11,7 +11,6 @@ from records.transcript import Transcript
 from records.verdict import Label, Verdict
 from sandbox import (
     CheckResult,
-    DependencyError,
     Ending,
     Limits,
     Room,
@@ -49,8 +48,6 @@ class CodeJudge:
         except WorkspaceTooLarge as error:
             # It speaks of what the agent left: nobody leaves the averages by leaving too much.
             return self._verdict(point, Label.MISS, str(error), flags=("workspace-too-large",))
-        except DependencyError as error:
-            return self._verdict(point, Label.ERROR, str(error), fault="judge")
         except SandboxError as error:
             return self._verdict(point, Label.ERROR, f"the sandbox failed: {error}", fault="infra")
         return read_result(result, point, self._case, self._subject, flags)

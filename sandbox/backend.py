@@ -44,6 +44,9 @@ class ServerSandbox:
         """Bring up a server."""
         raise NotImplementedError
 
+    async def provide(self, dependencies: Sequence[str]) -> None:
+        await self.environment(dependencies)
+
     async def prepare(self, dependencies: Sequence[str] = (), *, run_id: str = "") -> None:
         try:
             await self._expect(await self.environment(dependencies), run_id)

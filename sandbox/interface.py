@@ -137,6 +137,15 @@ class Sandbox(Protocol):
     weaknesses: tuple[str, ...]
     """What this backend does not guarantee, one short sentence each."""
 
+    async def provide(self, dependencies: Sequence[str]) -> None:
+        """Get these PEP 508 requirements, and start nothing. Called before the first exam.
+
+        Raises:
+            DependencyError: a requirement cannot be had.
+            SandboxError: the backend failed.
+        """
+        ...
+
     async def prepare(self, dependencies: Sequence[str] = (), *, run_id: str = "") -> None:
         """Make a room with these PEP 508 requirements quick to open. Called before a conversation starts.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from adapters.load import load_agent
 from cases import Case, load_case
-from harness.parts import _missing_dependencies
+from harness.dependencies import missing_for_agent
 
 CASE = """
 version: 0.1
@@ -23,7 +23,7 @@ scoring_points:
 
 
 def missing(case: Case, spec: str) -> list[str]:
-    return _missing_dependencies(case, load_agent(spec))
+    return missing_for_agent(case, load_agent(spec))
 
 
 def test_dependencies_are_those_of_the_agents_own_environment(tmp_path: Path) -> None:
