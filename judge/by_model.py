@@ -83,8 +83,9 @@ class ModelJudge:
                 unsure = Answer(reason=reason, evidence=[], statement_is="undecided", verdict="unsure")
                 return unsure, [], (*flags, "quote-not-found")
             question = (
-                f"You answered hit, but {fault}. Look again and answer in full: quote the agent exactly, or change the "
-                "verdict if the words do not stand there."
+                f"You answered hit, but {fault}. Look again and answer in full: quote the agent exactly (its last "
+                "words, if the hit rests on something that did not happen), or change the verdict if it rests on words "
+                "that nobody said."
             )
         raise Unusable(fault)
 
@@ -187,8 +188,8 @@ class _Conversation:
 
 def _no_evidence(lost: list[str], found: list[Evidence]) -> str:
     if found:
-        return "it quotes the examiner, and no words of the agent"
+        return "the evidence quotes the examiner, and no words of the agent"
     if not lost:
-        return "it quotes nothing from the transcript"
+        return "the evidence quotes nothing from the transcript"
     shown = "; ".join(repr(quote[:120]) for quote in lost[:3])
     return f"these words do not stand in the transcript: {shown}"

@@ -20,7 +20,7 @@ class CarefulAgent(VirtualUser):
     def get_reply_from_agent(self, message):
         if self.csv_file:
             return self.mean(message)
-        if match := re.search(r"add (-?\d+) to the total sum", message, re.I):
+        if match := re.search(r"add (?:the number )?(-?\d+) to the (?:total )?sum", message, re.I):
             self.total += int(match[1])
             return f"The total sum is now {self.total}."
         if match := re.search(r"say (?:the word )?['\"]?(\w+)['\"]? back", message, re.I):
@@ -34,7 +34,7 @@ class CarefulAgent(VirtualUser):
             return "Why did the examiner cross the road? To ask the same question on the other side."
         if "weather" in message.lower():
             return "It is sunny in New York today."
-        if match := re.search(r"mean of a column in (\w+\.csv)", message, re.I):
+        if match := re.search(r"mean of a column (?:in|of) (?:the file )?'?(\w+\.csv)", message, re.I):
             self.csv_file = match[1]
             return f"Which column of {self.csv_file} do you mean?"
         return "I am sorry, I do not understand that."
