@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness.figures.cells import passes
 from records.run import Outcome, RunRecord
 from records.transcript import StopReason, Transcript
 from records.verdict import Insight, Label
@@ -37,9 +38,11 @@ def outcome_of(transcript: Transcript, insights: Sequence[Insight]) -> tuple[Out
 
 
 def exit_code(records: Sequence[RunRecord], fail_under: float | None) -> int:
-    """0 done, 1 a score below the gate (by its low bound), 3 not all could be scored."""
+    """0 done, 1 an agent's mean score (by its low bound) below the gate, 3 not all could be scored."""
     if not records or not all(record.outcome.counts for record in records):
         return EXIT_NOT_SCORED
-    low = sum(record.low or 0.0 for record in records) / len(records)
-    # A mean of thirds must not fail a gate of 2/3 for the sake of the last bit.
-    return EXIT_BELOW if fail_under is not None and low < fail_under - 1e-9 else EXIT_DONE
+    lows: dict[str, list[float]] = {}
+    for record in records:
+        lows.setdefault(record.agent, []).append(record.low or 0.0)
+    reached = fail_under is None or all(passes(sum(each) / len(each), fail_under) for each in lows.values())
+    return EXIT_DONE if reached else EXIT_BELOW

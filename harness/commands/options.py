@@ -124,7 +124,7 @@ def output_options(function: Callable[P, T]) -> Callable[P, T]:
             "--fail-under",
             type=click.FloatRange(0, 1),
             metavar="SCORE",
-            help="Exit with 1 if the score (its low bound) is below this.",
+            help="Exit with 1 if an agent's score (its low bound) is below this.",
         ),
     )(function)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from harness.figures.cells import passes
 from harness.figures.summary import Figures, summarize
 from harness.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
 from records.journal import JournalError
 from records.stored import read_records, split_reference
 from records.text import one_line
-
-# A mean of thirds must not fail a gate of 2/3 for the sake of the last bit.
-LAST_BIT = 1e-9
 
 
 def read_baseline(reference: str, threshold: float) -> Figures:
@@ -32,21 +30,19 @@ def gate(
 ) -> tuple[int, str]:
     """The exit code of a suite, and why in words (empty for 0).
 
-    Both gates compare the low bound: points that are open count as missed.
+    Both gates compare the low bound (points that are open count as missed), and hold every agent to it: a good one
+    does not make up for another.
 
     Args:
         figures: Of the suite.
-        fail_under: The mean score that it must reach.
+        fail_under: The mean score that each agent must reach.
         baseline: Of an earlier suite.
         max_drop: How far the low bound of the mean score, over the cases that both have, may fall below the baseline's.
     """
     suite = figures.suite
     if not suite.runs:
         return EXIT_NOT_SCORED, "nothing was scored"
-    words = []
-    low = suite.low or 0.0
-    if fail_under is not None and low < fail_under - LAST_BIT:
-        words.append(f"the mean score (low bound) is {low:.4f}, below {fail_under:g}")
+    words = [] if fail_under is None else _below(figures, fail_under)
     if baseline is not None and max_drop is not None:
         words.extend(_dropped(figures, baseline, max_drop))
     if words:
@@ -55,6 +51,16 @@ def gate(
         parts = ", ".join(f"{number} {kind}" for kind, number in suite.excluded.items())
         return EXIT_NOT_SCORED, f"not all could be scored: {parts}"
     return EXIT_DONE, ""
+
+
+def _below(figures: Figures, fail_under: float) -> list[str]:
+    """An agent of which nothing counts is below nothing: it stands apart."""
+    words = []
+    for agent in figures.agents:
+        if agent.low is not None and not passes(agent.low, fail_under):
+            whose = f" of {one_line(agent.name, 80)}" if len(figures.agents) > 1 else ""
+            words.append(f"the mean score{whose} (low bound) is {agent.low:.4f}, below {fail_under:g}")
+    return words
 
 
 def _dropped(figures: Figures, baseline: Figures, max_drop: float) -> list[str]:
@@ -72,7 +78,7 @@ def _dropped(figures: Figures, baseline: Figures, max_drop: float) -> list[str]:
             words.append(f"the baseline has no case {whose}in common with this suite")
             continue
         old, new = (sum(lows[name] for name in both) / len(both) for lows in (old_lows, new_lows))
-        if old - new > max_drop + LAST_BIT:
+        if not passes(new, old - max_drop):
             fell = f"fell from {old:.4f} to {new:.4f}, by more than {max_drop:g}"
             words.append(f"the mean score {whose}over {len(both)} common cases {fell}")
     return words

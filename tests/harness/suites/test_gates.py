@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.figures.summary import summarize
-from harness.outcome import EXIT_BELOW, EXIT_DONE
+from harness.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED, exit_code
 from harness.suites.gates import gate
 from records.run import Outcome, RunRecord
 
@@ -28,3 +28,23 @@ def test_a_new_agent_is_held_against_what_the_baseline_had() -> None:
     before, now = summarize(records({("a", "old"): 1.0})), summarize(records({("a", "other"): 0.5}))
     assert gate(now, None, before, 0.1)[0] == EXIT_BELOW
     assert gate(now, None, before, 0.5)[0] == EXIT_DONE
+
+
+def test_a_good_agent_does_not_make_up_for_one_below_the_floor() -> None:
+    figures = summarize(records({("a", "good"): 1.0, ("b", "good"): 1.0, ("a", "bad"): 0.1, ("b", "bad"): 0.1}))
+    code, words = gate(figures, 0.5, None, None)
+    assert code == EXIT_BELOW
+    assert "of bad (low bound) is 0.1000, below 0.5" in words
+    assert "of good" not in words
+
+
+def test_an_agent_of_which_nothing_counts_is_apart_and_not_below() -> None:
+    broken = RunRecord("x", "a", "broken", Outcome.INFRA_ERROR, None)
+    code, words = gate(summarize([*records({("a", "good"): 1.0}), broken]), 0.5, None, None)
+    assert code == EXIT_NOT_SCORED
+    assert "1 infra_error" in words
+
+
+def test_judged_again_each_agent_is_held_to_the_floor_by_itself() -> None:
+    assert exit_code(records({("a", "good"): 1.0, ("a", "bad"): 0.1}), 0.5) == EXIT_BELOW
+    assert exit_code(records({("a", "good"): 1.0, ("a", "bad"): 0.6, ("b", "bad"): 0.4}), 0.5) == EXIT_DONE
