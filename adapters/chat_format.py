@@ -1,4 +1,4 @@
-"""Reads recorded chat-format conversations with tool calls from JSON Lines or JSON files, and scores known rewards.
+"""Reads recorded chat-format conversations with tool calls from JSON Lines or JSON files.
 
 What a message list means is in `adapters.chat_rounds`; here is what lies around it. tau-bench's wrapper is read as its
 `run.py` writes it (github.com/sierra-research/tau-bench): `traj`, `task_id`, `trial`, `reward`, `info`.
@@ -6,23 +6,18 @@ What a message list means is in `adapters.chat_rounds`; here is what lies around
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from adapters.chat_rounds import MessageError, read_messages
 from adapters.errors import SetupError
-from records.journal import run_id
-from records.run import Outcome, RunRecord, Setting
-from records.transcript import Transcript, Usage
-from records.verdict import Insight, Verdict
+from records.transcript import Transcript
 
 _LISTS = ("traj", "messages")
-RECORDED = "recorded"
 
 
 class RecordingError(SetupError):
@@ -34,6 +29,7 @@ class Conversation:
     """One recorded conversation and what the file says about it."""
 
     transcript: Transcript
+    """Its attribute `recording` holds the other fields of the object around the messages."""
     place: str
     """File and line, or file and element: for messages to people."""
     task_id: str | None = None
@@ -41,10 +37,6 @@ class Conversation:
     """As the recording counts: tau-bench begins with 0."""
     reward: float | None = None
     """None where the recording holds none, or no finite number."""
-    attributes: Mapping[str, Any] = field(default_factory=dict)
-    """The wrapper's other fields."""
-    message_attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What single messages held beyond the transcript: position in the list (from 0, as text) to fields."""
 
 
 def read_conversations(path: Path) -> Iterator[Conversation]:
@@ -70,75 +62,6 @@ def read_conversations(path: Path) -> Iterator[Conversation]:
             raise RecordingError(f"{place}: single messages and whole conversations in one file; need one or the other")
     if single:
         yield _conversation(str(path), single, {})
-
-
-def to_records(conversations: Iterable[Conversation], agent: str = RECORDED) -> Iterator[RunRecord]:
-    """`to_record` of each; those of one task that tell no trial are numbered as they come, from 1.
-
-    Two of the same task, agent and trial would be one run in a journal, and only the later would be read back.
-
-    Raises:
-        RecordingError: a reward is not within 0 and 1, or a trial of a task comes twice.
-    """
-    taken: dict[str, set[int]] = {}
-    for conversation in conversations:
-        trials = taken.setdefault(conversation.task_id or conversation.place, set())
-        trial = conversation.trial
-        if trial is None:
-            trial = next(number for number in itertools.count(len(trials) + 1) if number not in trials)
-        if trial in trials:
-            raise RecordingError(f"{conversation.place}: task {conversation.task_id} has a trial {trial} already")
-        trials.add(trial)
-        yield to_record(replace(conversation, trial=trial), agent)
-
-
-def to_record(conversation: Conversation, agent: str = RECORDED) -> RunRecord:
-    """A run whose score is the recorded reward; without one it is a `judge_error`, which no average takes in.
-
-    Subject is the task's id (the place in the file where there is none), trial as recorded (else 1).
-
-    Args:
-        conversation: Read from a file.
-        agent: Who was recorded.
-
-    Raises:
-        RecordingError: the reward is not within 0 and 1.
-    """
-    subject = conversation.task_id if conversation.task_id is not None else conversation.place
-    trial = conversation.trial if conversation.trial is not None else 1
-    name = run_id(subject, agent, trial)
-    record = RunRecord(
-        name,
-        subject,
-        agent,
-        Outcome.JUDGE_ERROR,
-        None,
-        error="the recording holds no reward",
-        trial=trial,
-        rounds=len(conversation.transcript.rounds),
-        # What it cost was not recorded, which is not the same as nothing.
-        usage={"target": Usage(cost=None)},
-        trace_id=conversation.transcript.trace_id,
-        setting=Setting(case=subject, agent=agent, examiner=RECORDED, judge=RECORDED),
-    )
-    reward = conversation.reward
-    if reward is None:
-        return record
-    if not 0 <= reward <= 1:
-        raise RecordingError(f"{conversation.place}: the reward is {reward:g}; a score lies between 0 and 1")
-    verdict = Verdict(name, "reward", RECORDED, reward, "the reward that the recording holds", by="recording")
-    insight = Insight("reward", name, RECORDED, reward, reward, reward, verdicts=(verdict,))
-    return replace(
-        record,
-        outcome=Outcome.SCORED,
-        score=reward,
-        low=reward,
-        high=reward,
-        points=reward,
-        max_points=1.0,
-        error=None,
-        insights=(insight,),
-    )
 
 
 def _documents(path: Path) -> Iterator[tuple[str, Any]]:
@@ -223,28 +146,28 @@ def _wrapped(place: str, document: Any) -> Conversation:
 
 def _conversation(place: str, messages: list[Any], around: dict[str, Any]) -> Conversation:
     try:
-        transcript, rest = read_messages(messages)
+        transcript = read_messages(messages)
     except MessageError as error:
         raise RecordingError(f"{place}: {error}") from error
-    attributes = dict(around)
-    task, trial, reward = attributes.get("task_id"), attributes.get("trial"), _number(attributes.get("reward"))
+    rest = dict(around)
+    task, trial, reward = rest.get("task_id"), rest.get("trial"), _number(rest.get("reward"))
     if isinstance(task, str | int):
-        del attributes["task_id"]
+        del rest["task_id"]
     if isinstance(trial, int):
-        del attributes["trial"]
+        del rest["trial"]
     if reward is not None:
-        del attributes["reward"]
-    tools = attributes.get("tools")
+        del rest["reward"]
+    tools = rest.get("tools")
     if isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools):
-        transcript = replace(transcript, tools=tuple(attributes.pop("tools")))
+        transcript = replace(transcript, tools=tuple(rest.pop("tools")))
+    if rest:
+        transcript = replace(transcript, attributes={**transcript.attributes, "recording": rest})
     return Conversation(
         transcript,
         place,
         str(task) if isinstance(task, str | int) else None,
         trial if isinstance(trial, int) else None,
         reward,
-        attributes,
-        rest,
     )
 
 

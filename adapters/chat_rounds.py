@@ -6,12 +6,11 @@ The format is the message list of OpenAI's chat completions as tools record it: 
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from adapters.chat_messages import StepDraft, read_call, read_content
 from records.transcript import Round, Step, StepKind, Transcript
 
 _KNOWN = {"role", "content", "tool_calls", "tool_call_id", "function_call"}
@@ -22,26 +21,14 @@ class MessageError(ValueError):
 
 
 @dataclass(slots=True)
-class _StepDraft:
-    kind: StepKind
-    agent: str | None = None
-    thought: str | None = None
-    tool: str | None = None
-    tool_input: Any = None
-    result: str | None = None
-    images: list[str] = field(default_factory=list)
-    attributes: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
 class _RoundDraft:
     examiner: str | None = None
     agent: str | None = None
-    steps: list[_StepDraft] = field(default_factory=list)
+    steps: list[StepDraft] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
 
 
-def read_messages(messages: Sequence[Any]) -> tuple[Transcript, dict[str, Mapping[str, Any]]]:
+def read_messages(messages: Sequence[Any]) -> Transcript:
     """Rounds and steps of one conversation.
 
     A round is one user message, the tool calls that follow it, and the assistant's words. What does not fit that shape
@@ -52,8 +39,8 @@ def read_messages(messages: Sequence[Any]) -> tuple[Transcript, dict[str, Mappin
     `agent`, named by their role.
 
     Returns:
-        The transcript, without participants and stop reason: recordings do not tell. And what the messages held
-        besides: position in the list (from 0, as text) to the fields left over.
+        The transcript, without participants and stop reason: recordings do not tell. Its attribute `messages` holds
+        what the messages said besides: position in the list (from 0, as text) to the fields left over.
 
     Raises:
         MessageError: an element is no message.
@@ -64,23 +51,23 @@ def read_messages(messages: Sequence[Any]) -> tuple[Transcript, dict[str, Mappin
             found = f"its role is {message.get('role')!r}" if isinstance(message, dict) else f"it is {_kind(message)}"
             raise MessageError(f"message {index + 1} is no chat message: {found}; need an object with a text `role`")
         reader.take(index, message)
-    return reader.transcript(), reader.rest
+    return reader.transcript()
 
 
 class _Reader:
     """Takes the messages of one conversation in order."""
 
     def __init__(self) -> None:
-        self.rest: dict[str, Mapping[str, Any]] = {}
+        self._rest: dict[str, Mapping[str, Any]] = {}
         self._rounds: list[_RoundDraft] = []
         self._system: list[str] = []
         # Calls that wait for their result, in the order in which they were made.
-        self._waiting: list[_StepDraft] = []
+        self._waiting: list[StepDraft] = []
         self._strays = 0
 
     def take(self, index: int, message: dict[str, Any]) -> None:
         role = message["role"]
-        text, images, plain = _content(message.get("content"))
+        text, images, plain = read_content(message.get("content"))
         left = {} if plain else {"content": message["content"]}
         if role in ("tool", "function"):
             left |= self._result(message, text, images)
@@ -92,7 +79,7 @@ class _Reader:
                 left |= {key: message[key] for key in ("tool_calls", "tool_call_id", "function_call") if key in message}
                 self._other(role, text, images)
         if left:
-            self.rest[str(index)] = left
+            self._rest[str(index)] = left
 
     def transcript(self) -> Transcript:
         notes = []
@@ -102,7 +89,8 @@ class _Reader:
             notes.append(f"tool results without a call: {self._strays}")
         rounds = tuple(_round(number, draft) for number, draft in enumerate(self._rounds, 1))
         system = "\n\n".join(self._system) if self._system else None
-        return Transcript(rounds, source="chat", system=system, notes=tuple(notes))
+        attributes = {"messages": self._rest} if self._rest else {}
+        return Transcript(rounds, source="chat", system=system, notes=tuple(notes), attributes=attributes)
 
     def _other(self, role: str, text: str | None, images: list[str]) -> None:
         if role == "user":
@@ -110,18 +98,18 @@ class _Reader:
         elif role in ("system", "developer") and not self._rounds:
             self._system.append(text or "")
         else:
-            self._open().steps.append(_StepDraft(StepKind.AGENT, agent=role, result=text, images=images))
+            self._open().steps.append(StepDraft(StepKind.AGENT, agent=role, result=text, images=images))
 
     def _assistant(self, message: dict[str, Any], text: str | None, images: list[str]) -> dict[str, Any]:
         calls, legacy = message.get("tool_calls"), message.get("function_call")
         left = {"tool_call_id": message["tool_call_id"]} if "tool_call_id" in message else {}
         drafts = []
         if isinstance(calls, list):
-            drafts += [_call(call) for call in calls]
+            drafts += [read_call(call) for call in calls]
         elif calls is not None:
             left["tool_calls"] = calls
         if legacy is not None:
-            drafts.append(_call(legacy))
+            drafts.append(read_call(legacy))
         round_ = self._open()
         if not drafts:
             refusal = message.get("refusal")
@@ -138,7 +126,7 @@ class _Reader:
         found = next((step for step in self._waiting if _answers(identity, name, step)), None)
         if found is None:
             self._strays += 1
-            found = _StepDraft(StepKind.TOOL, tool=name if isinstance(name, str) else None)
+            found = StepDraft(StepKind.TOOL, tool=name if isinstance(name, str) else None)
             found.attributes["without_call"] = True
             if identity is not None:
                 found.attributes["tool_call_id"] = identity
@@ -161,78 +149,10 @@ class _Reader:
         return self._rounds[-1]
 
 
-def _answers(identity: Any, name: Any, step: _StepDraft) -> bool:
+def _answers(identity: Any, name: Any, step: StepDraft) -> bool:
     if identity is not None:
         return bool(identity == step.attributes.get("tool_call_id"))
     return "tool_call_id" not in step.attributes and (name is None or name == step.tool)
-
-
-def _call(call: Any) -> _StepDraft:
-    """One tool call; `function` may be nested (OpenAI) or its fields lie beside the id (tau2)."""
-    if not isinstance(call, dict):
-        return _StepDraft(StepKind.TOOL, tool_input=call)
-    function = call.get("function")
-    inner = function if isinstance(function, dict) else call
-    name, given = inner.get("name"), inner.get("arguments")
-    attributes: dict[str, Any] = {}
-    if call.get("id") is not None:
-        attributes["tool_call_id"] = call["id"]
-    rest = {key: value for key, value in call.items() if key not in ("id", "function", "name", "arguments")}
-    if rest.get("type") == "function":
-        del rest["type"]
-    if inner is call:
-        rest |= {"function": function} if "function" in call else {}
-    else:
-        rest |= {key: call[key] for key in ("name", "arguments") if key in call}
-        inside = {key: value for key, value in inner.items() if key not in ("name", "arguments")}
-        rest |= {"function": inside} if inside else {}
-    if name is not None and not isinstance(name, str):
-        rest["tool"] = name
-    if rest:
-        attributes["call"] = rest
-    tool = name if isinstance(name, str) else None
-    return _StepDraft(StepKind.TOOL, tool=tool, tool_input=_arguments(given), attributes=attributes)
-
-
-def _arguments(given: Any) -> Any:
-    """Arguments as an object; as the text they came in where that is no JSON."""
-    if not isinstance(given, str):
-        return given
-    try:
-        return json.loads(given, parse_constant=_finite, parse_float=_finite)
-    except (ValueError, RecursionError):
-        return given
-
-
-def _finite(text: str) -> float:
-    """Python reads `NaN` and 1e999, but could not write them again."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(text)
-    return number
-
-
-def _content(content: Any) -> tuple[str | None, list[str], bool]:
-    """(text, images, whether these two say all of it)."""
-    if content is None or isinstance(content, str):
-        return content, [], True
-    if not isinstance(content, list):
-        return json.dumps(content, ensure_ascii=False), [], False
-    texts, images, plain = [], [], True
-    for element in content:
-        part = {"type": "text", "text": element} if isinstance(element, str) else element
-        kind = part.get("type") if isinstance(part, dict) else None
-        address = part.get("image_url") if kind == "image_url" else None
-        url = address.get("url") if isinstance(address, dict) else address
-        if kind in ("text", "input_text", "output_text") and isinstance(part.get("text"), str):
-            texts.append(part["text"])
-            plain = plain and len(part) == 2
-        elif isinstance(url, str):
-            images.append(url)
-            plain = plain and len(part) == 2 and (not isinstance(address, dict) or len(address) == 1)
-        else:
-            plain = False
-    return "\n".join(texts), images, plain
 
 
 def _round(number: int, draft: _RoundDraft) -> Round:

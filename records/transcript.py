@@ -155,3 +155,5 @@ class Transcript:
     """Whose fault the stop was: `target`, `examiner` or `infra`; None where it was nobody's."""
     usage: Mapping[str, Usage] = field(default_factory=dict)
     """By role."""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    """Whatever else the source said, of the whole or of single messages; its reader says under which keys."""

@@ -7,6 +7,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.chat_format import Conversation, RecordingError, read_conversations, to_record, to_records
+from adapters.chat_format import Conversation, RecordingError, read_conversations
 from adapters.chat_rounds import read_messages
 from adapters.errors import SetupError
+from adapters.recorded_runs import to_record, to_records
 from harness.figures.summary import summarize
 from records.codec import decode, encode
+from records.journal import Journal
 from records.run import Outcome
-from records.transcript import StepKind, Transcript
+from records.stored import read_runs
+from records.transcript import StepKind, StopReason, Transcript
 
 Message = dict[str, Any]
 TAU = Path(__file__).parents[3] / "shared/data/tau_bench_airline_gpt4o/conversations.jsonl"
@@ -43,7 +47,7 @@ def result(identity: str, text: Any, **more: Any) -> Message:
 
 
 def rounds(*messages: Message) -> Transcript:
-    return read_messages(messages)[0]
+    return read_messages(messages)
 
 
 def test_a_user_message_its_tool_calls_and_the_answer_are_one_round() -> None:
@@ -103,10 +107,17 @@ def test_a_second_result_for_one_call_does_not_replace_the_first() -> None:
 def test_arguments_that_are_no_json_stay_as_they_came() -> None:
     steps = rounds(
         agent(
-            None, call("1", "t", '{"a": '), call("2", "t", {"a": 1}), call("3", "t", ""), call("4", "t", '{"a": NaN}')
+            None,
+            call("1", "t", '{"a": '),
+            call("2", "t", {"a": 1}),
+            call("3", "t", ""),
+            call("4", "t", '{"a": NaN}'),
+            call("5", "t", '{"a": 1, "a": 2}'),
+            call("6", "t", "[" * 100_000),
         )
     )
-    assert [step.tool_input for step in steps.rounds[0].steps] == ['{"a": ', {"a": 1}, "", '{"a": NaN}']
+    given = [step.tool_input for step in steps.rounds[0].steps]
+    assert given == ['{"a": ', {"a": 1}, "", '{"a": NaN}', '{"a": 1, "a": 2}', "[" * 100_000]
 
 
 def test_the_older_function_format_is_matched_by_name() -> None:
@@ -138,19 +149,19 @@ def test_unknown_roles_and_late_system_text_become_steps_named_by_their_role() -
 def test_parts_become_text_and_images_and_stay_whole_where_that_is_not_all() -> None:
     image = {"type": "image_url", "image_url": {"url": "file.png"}}
     audio = {"type": "input_audio", "input_audio": {"data": "…"}}
-    transcript, rest = read_messages(
-        [user([{"type": "text", "text": "look"}, image]), agent([{"type": "text", "text": "heard"}, audio])]
+    transcript = rounds(
+        user([{"type": "text", "text": "look"}, image]), agent([{"type": "text", "text": "heard"}, audio])
     )
     assert transcript.rounds[0].examiner == "look"
     assert transcript.rounds[0].images == ("file.png",)
     assert transcript.rounds[0].agent == "heard"
-    assert rest == {"1": {"content": [{"type": "text", "text": "heard"}, audio]}}
+    assert transcript.attributes == {"messages": {"1": {"content": [{"type": "text", "text": "heard"}, audio]}}}
 
 
 def test_a_refusal_is_what_the_agent_said() -> None:
-    transcript, rest = read_messages([user("a"), agent(None, refusal="I will not")])
+    transcript = rounds(user("a"), agent(None, refusal="I will not"))
     assert transcript.rounds[0].agent == "I will not"
-    assert rest == {"1": {"refusal": "I will not"}}
+    assert transcript.attributes == {"messages": {"1": {"refusal": "I will not"}}}
 
 
 # --- files ---
@@ -193,14 +204,29 @@ def test_the_wrapper_is_read_and_what_is_unknown_in_it_kept(tmp_path: Path) -> N
         "trial": 2,
         "reward": 1,
         "info": {"source": "user"},
+        "messages": "two of them",
         "tools": [{"name": "t"}],
         "traj": [user("a"), agent("b", name="Bo")],
     }
     (found,) = read_conversations(write(tmp_path, json.dumps(wrapper)))
     assert (found.task_id, found.trial, found.reward) == ("7", 2, 1.0)
-    assert found.attributes == {"info": {"source": "user"}}
     assert found.transcript.tools == ({"name": "t"},)
-    assert found.message_attributes == {"1": {"name": "Bo"}}
+    assert found.transcript.attributes == {
+        "recording": {"info": {"source": "user"}, "messages": "two of them"},
+        "messages": {"1": {"name": "Bo"}},
+    }
+
+
+def test_what_a_recording_says_besides_its_rounds_is_in_the_journal_too(tmp_path: Path) -> None:
+    wrapper = {"info": {"seed": 7}, "messages": [user("a"), agent("b", name="Bo")], "task_id": "t"}
+    (found,) = read_conversations(write(tmp_path, json.dumps(wrapper)))
+    with Journal(tmp_path / "journal") as journal:
+        for round_ in found.transcript.rounds:
+            journal.append("round", "r", 1, round_)
+        journal.append("transcript", "r", 1, replace(found.transcript, rounds=(), stop=StopReason.FINISHED))
+    (stored,) = read_runs(tmp_path / "journal")
+    assert stored.transcript == replace(found.transcript, stop=StopReason.FINISHED)
+    assert stored.transcript.attributes == {"recording": {"info": {"seed": 7}}, "messages": {"1": {"name": "Bo"}}}
 
 
 @pytest.mark.parametrize(
@@ -287,7 +313,7 @@ def test_a_reward_that_is_no_score_is_refused_with_its_place(reward: float) -> N
 def test_what_is_no_number_is_no_reward_and_is_kept(tmp_path: Path, reward: Any) -> None:
     (found,) = read_conversations(write(tmp_path, json.dumps({"traj": TALK, "reward": reward})))
     assert found.reward is None
-    assert "reward" in found.attributes
+    assert "reward" in found.transcript.attributes["recording"]
 
 
 # --- the recorded truth ---
@@ -318,10 +344,9 @@ def test_the_shared_conversations_give_the_known_pass_hat_k(tau: list[Conversati
 def test_nothing_of_the_shared_conversations_is_lost(tau: list[Conversation]) -> None:
     lines = [json.loads(line) for line in TAU.read_text().splitlines()]
     for each, line in zip(tau, lines, strict=True):
-        assert each.message_attributes == {}
         assert each.transcript.notes == ()
         assert each.transcript.system == line["traj"][0]["content"]
-        assert each.attributes == {"info": line["info"]}
+        assert each.transcript.attributes == {"recording": {"info": line["info"]}}
         assert _said(each.transcript) == _given(line["traj"])
         assert decode(Transcript, json.loads(encode(each.transcript))) == each.transcript
 
@@ -384,8 +409,8 @@ def _given(sent: list[Message]) -> Counter[tuple[str, str]]:
 @settings(max_examples=300)
 @given(st.lists(messages, max_size=20))
 def test_every_message_is_in_the_transcript_exactly_once(sent: list[Message]) -> None:
-    transcript, rest = read_messages(sent)
-    assert rest == {}
+    transcript = read_messages(sent)
+    assert transcript.attributes == {}
     assert _said(transcript) == _given(sent)
     assert [each.number for each in transcript.rounds] == list(range(1, len(transcript.rounds) + 1))
     steps = [step.id for each in transcript.rounds for step in each.steps]
@@ -414,10 +439,10 @@ def _leaves(value: Any) -> Iterator[str]:
 @settings(max_examples=300)
 @given(st.lists(any_message, max_size=8))
 def test_messages_of_any_content_are_read_stored_and_none_of_their_texts_is_lost(sent: list[Message]) -> None:
-    transcript, rest = read_messages(sent)
+    transcript = read_messages(sent)
     stored = json.loads(encode(transcript))
-    assert decode(Transcript, stored).rounds == transcript.rounds
-    everything = json.dumps([stored, rest])
+    assert decode(Transcript, stored) == transcript
+    everything = json.dumps(stored)
     # Content that is no text is kept as JSON text, once more escaped.
     everything += json.dumps(stored).replace("\\\\", "\\").replace('\\"', '"')
     for text in _leaves([{key: value for key, value in message.items() if key != "role"} for message in sent]):
