@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+from adapters import mistakes
 from adapters.calls import in_words
 from adapters.child_place import Place
 from adapters.child_process import ChildEnded, ChildProcess
 from adapters.errors import AgentError, AgentTimeout, SetupError
-from adapters.fit import NO_METHOD, WANTS, DoorAgent
+from adapters.fit import DoorAgent
 from records.codec import decode
 from records.transcript import Reply
 
@@ -194,11 +195,6 @@ async def _look(where: Place) -> dict[str, Any]:
 
 
 def _setup_words(where: Place, facts: dict[str, Any]) -> str:
-    from adapters.load import missing_class
-
-    if "missing" in facts:
-        classes = [str(name) for name in facts["classes"]]
-        return missing_class(str(where), where.place, where.name, classes, where.suffix)
     if "broken" in facts:
         line = f":{facts['line']}" if facts.get("line") else ""
         kind = str(facts["broken"])
@@ -206,11 +202,7 @@ def _setup_words(where: Place, facts: dict[str, Any]) -> str:
         return f"{where.place}{line} cannot be imported: {in_words(kind, facts.get('text'))}.{hint}"
     if "no_module" in facts:
         return f"there is no module {facts['no_module']!r} here or in the agent's environment ({facts['prefix']})."
-    if "no_method" in facts:
-        return NO_METHOD.format(facts["no_method"])
-    if "wants" in facts:
-        return WANTS.format(facts["of"], ", ".join(facts["wants"]), ", ".join(facts["offered"]))
-    return f"{where.name} in {where.place} is not a class, so it cannot make an agent."
+    return mistakes.in_words(facts, where.place, where.name, where.suffix)
 
 
 def _pickled(config: Mapping[str, Any]) -> str:

@@ -12,9 +12,12 @@ from pathlib import Path
 from types import ModuleType
 from urllib.parse import urlsplit
 
+from adapters import mistakes
 from adapters.calls import describe
 from adapters.errors import SetupError
-from adapters.fit import AgentFactory, check_factory
+from adapters.fit import AgentFactory
+from adapters.inside import rules
+from adapters.virtual_user import VirtualUser
 
 FORMS = "package.module:Class, path/to/file.py:Class, either with @/path/to/venv behind it, or http(s)://host/v1#model"
 _IN_CHILD = re.compile(r":[^\W\d]\w*@.")
@@ -51,14 +54,11 @@ def load_agent(spec: str, *, isolate: bool = False, memory_mb: int | None = None
         return _child_agent(spec, memory_mb)
     place, name = _parts(spec)
     module = _from_file(Path(place)) if place.endswith(".py") else _from_module(place)
-    factory = getattr(module, name, None) if name else None
-    if factory is None:
-        raise SetupError(missing_class(spec, place, name, _classes(module)))
-    if not callable(factory):
-        raise SetupError(f"{name} in {place} is not a class, so it cannot make an agent.")
-    check_factory(factory)
-    version = getattr(factory, "version", None) or getattr(module, "__version__", None)
-    return Agent(spec, name, factory, str(version) if isinstance(version, str) else None)
+    try:
+        factory = rules.factory_of(module, name, VirtualUser)
+    except rules.Setup as wrong:
+        raise SetupError(mistakes.in_words(wrong.facts, place, name)) from None
+    return Agent(spec, name, factory, rules.version(module, factory))
 
 
 def _child_agent(spec: str, memory_mb: int | None) -> Agent:
@@ -145,32 +145,6 @@ def _broken(place: object, error: BaseException) -> SetupError:
             break
         trace = trace.tb_next
     return SetupError(f"{where} cannot be imported: {describe(error)}.{hint}")
-
-
-def _classes(module: ModuleType) -> list[str]:
-    return [
-        key
-        for key, value in vars(module).items()
-        if isinstance(value, type) and hasattr(value, "get_reply_from_agent") and key != "VirtualUser"
-    ]
-
-
-def missing_class(spec: str, place: str, name: str, classes: list[str], suffix: str = "") -> str:
-    """What to say when the module at `place` has no `name`, but has these classes of agents.
-
-    Args:
-        spec: As the user gave it.
-        place: The part before the class.
-        name: The class that is not there.
-        classes: Those that are.
-        suffix: The part behind the class.
-    """
-    if not name:
-        first = classes[0] if classes else "Class"
-        return f"{spec!r} does not say which class; write {place}:{first}{suffix}."
-    near = difflib.get_close_matches(name, classes, 1, 0.4) or classes[:1]
-    hint = f" Did you mean {place}:{near[0]}{suffix}?" if near else " It has no class with get_reply_from_agent."
-    return f"{place} has no {name!r}.{hint}"
 
 
 def _nearest_file(path: Path) -> Path | None:

@@ -14,8 +14,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from . import agent as rules
-from . import stand_ins
+from . import rules, stand_ins
+from .agent import load, offered, text
 from .replies import encode, encode_reply
 from .wire import LIMIT, receive, send
 
@@ -45,7 +45,7 @@ class Worker:
         threading.Thread(target=self.listen, name="viva", daemon=True).start()
         request = self.requests.get()
         try:
-            self.module, self.factory = rules.load(request["place"], request["name"])
+            self.module, self.factory = load(request["place"], request["name"])
         except rules.Setup as error:
             self.send(request, setup=error.facts)
             self.serve()
@@ -127,19 +127,19 @@ class Worker:
             raise
         except BaseException as error:
             cancelled = type(error).__name__ == "CancelledError"
-            words = "it cancelled its own task" if cancelled else f"{type(error).__name__}: {rules.text(error)}"
+            words = "it cancelled its own task" if cancelled else f"{type(error).__name__}: {text(error)}"
             raise RuntimeError(words) from error
 
     def make(self, request: dict[str, Any]) -> Any:
-        self.agent = self.factory(**rules.arguments(self.factory, request))
-        rules.check(self.agent)
-        ours = request["workspace"]
-        if ours is not None:
-            import pathlib
-
-            ours = pathlib.Path(ours)
+        given = offered(request)
+        self.agent = self.factory(**rules.arguments(self.factory, given))
+        rules.check_agent(self.agent, stand_ins.VirtualUser)
         self.verbose = rules.takes_verbose(self.agent.get_reply_from_agent)
-        return {"workspace": rules.workspace(self.agent, ours)}
+        return {"workspace": rules.workspace(self.agent, given["workspace"], self.tell)}
+
+    @staticmethod
+    def tell(agent: Any, workspace: Any) -> None:
+        agent.workspace = workspace
 
     def reply(self, request: dict[str, Any]) -> Any:
         keywords = {"verbose": request["verbose"]} if self.verbose else {}
@@ -162,7 +162,7 @@ class Worker:
     def failure(self, request: dict[str, Any], error: BaseException) -> bytes:
         if isinstance(error, rules.Setup):
             return encode({"n": request["n"], "setup": error.facts})
-        name, words = type(error).__name__, rules.text(error)
+        name, words = type(error).__name__, text(error)
         if not isinstance(error, Exception) or isinstance(error, StopIteration):
             name, words = "RuntimeError", f"{name}: {words}"
         return encode({"n": request["n"], "error": name, "text": words})
