@@ -20,6 +20,8 @@ from adapters.inside import rules
 from adapters.virtual_user import VirtualUser
 
 FORMS = "package.module:Class, path/to/file.py:Class, either with @/path/to/venv behind it, or http(s)://host/v1#model"
+RESERVED = {"cmd": "a command", "replay": "a journal"}
+"""Doors that the design names and that are not there yet; not modules, although Python has one called `cmd`."""
 _IN_CHILD = re.compile(r":[^\W\d]\w*@.")
 
 
@@ -50,6 +52,12 @@ def load_agent(spec: str, *, isolate: bool = False, memory_mb: int | None = None
     """
     if spec.startswith(("http://", "https://")):
         return _chat_agent(spec)
+    door = spec.partition(":")[0]
+    if door in RESERVED:
+        raise SetupError(
+            f"{spec!r}: agents behind {RESERVED[door]} are not there yet; it takes {FORMS}. "
+            f"A module of your own called {door} is reached by file: {door}.py:Class."
+        )
     if isolate or _IN_CHILD.search(spec):
         return _child_agent(spec, memory_mb)
     place, name = _parts(spec)

@@ -83,6 +83,10 @@ MISTAKES = {
     "json:NoSuchClass": r"json has no 'NoSuchClass'. It has no class with get_reply_from_agent",
     "just_words": r"not an agent SPEC; it takes package.module:Class",
     ":Agent": r"not an agent SPEC",
+    "cmd:cat": r"agents behind a command are not there yet; it takes package.module:Class",
+    "cmd:python agent.py --chat": r"agents behind a command are not there yet",
+    "replay:runs/a-journal": r"agents behind a journal are not there yet",
+    "replay:Agent@/some/venv": r"reached by file: replay.py:Class",
     ".relative:Agent": r"cannot be imported",
     "http://127.0.0.1:1/v1": r"does not name a model; write http://127.0.0.1:1/v1#MODEL",
     "http://#m": r"names no host",
@@ -97,6 +101,12 @@ def test_a_wrong_spec_says_what_to_do(spec: str, good: Path) -> None:
         load_agent(spec.format(file=good, folder=good.parent))
     assert len(str(caught.value).splitlines()) == 1
     assert "user:pass" not in str(caught.value)
+
+
+def test_a_file_may_be_called_like_a_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "replay.py").write_text(GOOD)
+    monkeypatch.chdir(tmp_path)
+    assert load_agent("replay.py:GoodAgent").name == "GoodAgent"
 
 
 @pytest.mark.parametrize(
