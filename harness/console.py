@@ -10,6 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from harness.setting_words import judge_words, sandbox_words
 from records.run import Outcome, RunRecord
 from records.text import one_line, printable
 from records.transcript import Round, Transcript, Usage
@@ -91,10 +92,12 @@ def _facts(record: RunRecord, journal: Path) -> Table:
     table.add_column(overflow="fold")
 
     def fact(name: str, value: str, style: str = "") -> None:
-        table.add_row(name, Text(value, style=style))
+        # Once more for all: a journal may come from a stranger, who put anything into any field.
+        table.add_row(name, Text(one_line(value, 1000), style=style))
 
     table.add_row("", "")
-    fact("score", score_line(record), "bold")
+    aside = "" if record.outcome.counts or record.score is None else " (in no average)"
+    fact("score", score_line(record) + aside, "bold")
     why = f": {one_line(record.error, 500)}" if record.error else ""
     fact("outcome", f"{record.outcome.value} ({OUTCOMES[record.outcome]}){why}")
     stop = record.stop.value if record.stop else "not ended"
@@ -104,11 +107,12 @@ def _facts(record: RunRecord, journal: Path) -> Table:
         one_line(record.agent, 200)
         + (f" version {one_line(record.agent_version, 40)}" if record.agent_version else ""),
     )
-    judge = setting.judge + (f" ({one_line(setting.judge_model, 60)})" if setting.judge_model else "")
-    fact("examiner, judge", f"{one_line(setting.examiner, 60)}, {judge}")
+    fact("examiner, judge", f"{one_line(setting.examiner, 60)}, {judge_words(setting)}")
     if setting.sandbox:
-        note = "" if setting.sandbox_isolates else " — does NOT isolate: for cases you trust only"
-        fact("sandbox", setting.sandbox + note, "" if setting.sandbox_isolates else "yellow")
+        weak = setting.sandbox_isolates is False
+        fact(
+            "sandbox", sandbox_words(setting) + (": for cases you trust only" if weak else ""), "yellow" if weak else ""
+        )
     fact(
         "time",
         f"{timing.seconds:.1f} s (agent {timing.agent_seconds:.1f}, "

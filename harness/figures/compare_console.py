@@ -55,7 +55,8 @@ def _sides(comparison: Comparison) -> Table:
     table.add_column(overflow="fold")
     for side in (comparison.first, comparison.second):
         table.add_row(side.label, Text(f"{one_line(side.agent, 200)} in {one_line(side.journal, 300)}"))
-    table.add_row("", Text(f"{len(comparison.cases)} cases in both"))
+    count = len(comparison.cases)
+    table.add_row("", Text(f"{count} {'case' if count == 1 else 'cases'} in both"))
     return table
 
 

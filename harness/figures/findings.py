@@ -38,7 +38,7 @@ def findings(comparison: Comparison) -> list[str]:
         turned += "; that happens by chance often enough"
     words.append(f"{turned}.")
     if count < FEWEST_CASES:
-        words.append(f"The sample is too small: {count} {_cases(count)}, which tell little about others.")
+        words.append(f"The sample is too small: {count} {_cases(count)}; nothing is said about others like them.")
     return words
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from adapters.errors import SetupError
 from harness.figures.cells import Cell, gather, natural
+from harness.setting_words import judge_words, sandbox_words
 from records.run import RunRecord
 
 
@@ -35,11 +36,10 @@ class Runs:
         for record in records:
             setting = record.setting
             seen = self.settings.setdefault(record.agent, {})
-            judge = f"{setting.judge} ({setting.judge_model})" if setting.judge_model else setting.judge
             for name, value in (
-                ("judge", judge),
+                ("judge", judge_words(setting)),
                 ("examiner", setting.examiner),
-                ("sandbox", setting.sandbox or ""),
+                ("sandbox", sandbox_words(setting)),
                 ("limit of rounds", str(setting.max_rounds)),
             ):
                 seen.setdefault(name, set()).add(value)

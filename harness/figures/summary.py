@@ -6,14 +6,16 @@ Only runs whose outcome counts are averaged. The others are counted in `excluded
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from harness.figures.cells import Cell, gather, natural
 from harness.figures.clustered import clustered_mean_interval, clustered_wilson
 from harness.figures.statistics import Interval, mean_interval, pass_at_k, pass_hat_k, wilson
+from harness.setting_words import judge_words, sandbox_words
 from records.run import RunRecord
+from records.text import one_line
 from records.transcript import NO_USAGE, Usage
 
 __all__ = ["Figures", "Group", "Interval", "Kind", "group_of", "summarize"]
@@ -90,6 +92,19 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """How some runs were held and judged; in words that are safe to show."""
+
+    examiner: str
+    judge: str
+    sandbox: str
+    """Says so where it does not isolate; empty where no check ran."""
+    viva: str
+    """Version."""
+    runs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
     """All figures of a stream of records; the groups of each kind in natural order of their names."""
 
@@ -101,6 +116,8 @@ class Figures:
     tags: tuple[Group, ...] = ()
     cells: tuple[Group, ...] = ()
     """One for each case and agent, by case, then agent."""
+    held: tuple[Held, ...] = ()
+    """How all runs were held, what most were first."""
 
 
 def summarize(records: Iterable[RunRecord], threshold: float = 1.0) -> Figures:
@@ -110,7 +127,8 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0) -> Figures:
         records: Any number, in any order; the newest attempt of each run only, as `records.stored.read_records` gives.
         threshold: A run passes when its low bound reaches this.
     """
-    ordered = gather(records)
+    held: Counter[Held] = Counter()
+    ordered = gather(_watched(records, held))
 
     def groups(kind: Kind, names: Mapping[str, Sequence[Cell]]) -> tuple[Group, ...]:
         return tuple(group_of(kind, name, names[name], threshold) for name in sorted(names, key=natural))
@@ -130,7 +148,19 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0) -> Figures:
         groups("case", by_case),
         groups("tag", by_tag),
         tuple(group_of("cell", f"{cell.case} · {cell.agent}", [cell], threshold) for cell in ordered),
+        tuple(replace(each, runs=runs) for each, runs in held.most_common()),
     )
+
+
+def _watched(records: Iterable[RunRecord], held: Counter[Held]) -> Iterator[RunRecord]:
+    for record in records:
+        setting = record.setting
+        held[
+            Held(
+                one_line(setting.examiner, 80), judge_words(setting), sandbox_words(setting), one_line(setting.viva, 20)
+            )
+        ] += 1
+        yield record
 
 
 def group_of(kind: Kind, name: str, cells: Sequence[Cell], threshold: float) -> Group:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.console import OUTCOMES, score_line
+from harness.setting_words import judge_words, sandbox_words
 from records.run import RunRecord
 from records.text import one_line, printable
 from records.transcript import Round
@@ -42,17 +43,11 @@ def _lines(record: RunRecord, last: Round | None, folder: Path) -> Iterator[str]
             if words is not None:
                 yield f"      {who}: {one_line(words, SHOWN)}"
     setting = record.setting
-    sandbox = f", sandbox {setting.sandbox}" if setting.sandbox else ""
-    weak = "" if setting.sandbox_isolates in (True, None) else " (does NOT isolate)"
+    sandbox = f", sandbox {sandbox_words(setting)}" if setting.sandbox else ""
     yield f"  agent {one_line(record.agent, 300)}"
-    yield f"  examiner {one_line(setting.examiner, 80)}, judge {_judge(record)}{sandbox}{weak}"
+    yield f"  examiner {one_line(setting.examiner, 80)}, judge {judge_words(setting)}{sandbox}"
     if record.rounds:
         yield f"  the whole conversation: viva replay {printable(shlex.quote(f'{folder}#{record.id}'))}"
-
-
-def _judge(record: RunRecord) -> str:
-    model = record.setting.judge_model
-    return record.setting.judge + (f" ({one_line(model, 80)})" if model else "")
 
 
 def _verdict(verdict: Verdict) -> Iterator[str]:

@@ -26,6 +26,8 @@ def write(journals: Journals, out: TextIO) -> None:
     unfinished = journals.unfinished()
     if len(first) == 1 and not unfinished:
         console.print(run_report(first[0].record, first[0].folder))
+    elif not first:
+        console.print(Text(f"{one_line(str(folder), 500)} holds no run that ended"), soft_wrap=True)
     else:
         console.print(suite_report(journals.figures(), folder))
     for other, _ in journals.places[1:]:

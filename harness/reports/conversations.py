@@ -11,6 +11,7 @@ from harness.console import usage_lines
 from harness.reports.images import Images
 from harness.reports.quotes import Segment, segments
 from harness.reports.verdict_views import insight_view, quotes_of, verdict_view
+from harness.setting_words import judge_words, sandbox_words
 from judge.view import to_text
 from records.codec import to_plain
 from records.stored import StoredRun
@@ -197,10 +198,9 @@ def _facts(stored: StoredRun) -> Iterator[tuple[str, str]]:
     setting, record = stored.setting, stored.record
     yield "agent", one_line(setting.agent, 200)
     yield "examiner", one_line(setting.examiner, 80)
-    judge = setting.judge + (f" ({one_line(setting.judge_model, 60)})" if setting.judge_model else "")
-    yield "judge", judge
+    yield "judge", judge_words(setting)
     if setting.sandbox:
-        yield "sandbox", setting.sandbox + ("" if setting.sandbox_isolates else " (does NOT isolate)")
+        yield "sandbox", sandbox_words(setting)
     if record is not None:
         timing = record.timing
         yield "time", f"{timing.seconds:.1f} s (agent {timing.agent_seconds:.1f}, judge {timing.judge_seconds:.1f})"

@@ -76,10 +76,12 @@ def write(journals: Journals, out: TextIO) -> None:
 
 
 def _write_suite(out: TextIO, agent: str, suite: _Suite, group: Group | None, threshold: float) -> None:
-    stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(suite.started or 0))
+    stamp = ""
+    if suite.started is not None:
+        stamp = f' timestamp="{time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(suite.started))}"'
     out.write(
         f'<testsuite name={_attribute(agent, 300)} tests="{suite.tests}" failures="{suite.failures}" '
-        f'errors="{suite.errors}" skipped="0" time="{suite.seconds:.3f}" timestamp="{stamp}">\n<properties>\n'
+        f'errors="{suite.errors}" skipped="0" time="{suite.seconds:.3f}"{stamp}>\n<properties>\n'
     )
     for name, value in _properties(group, threshold):
         out.write(f"<property name={_attribute(name)} value={_attribute(value)}/>\n")

@@ -21,6 +21,7 @@ TABLES_LIMIT = 30_000
 """Bytes of that for the tables."""
 MOST_AGENTS = 8
 """Columns of the matrix; more are not readable."""
+MOST_HELD = 4
 MOST_VERDICTS = 8
 
 # The characters that mean something to Markdown, to HTML, or to GitHub's autolinks. The underscore does within words
@@ -52,8 +53,10 @@ def write(journals: Journals, out: TextIO) -> None:
     labels = short_names([group.name for group in figures.agents])
     page = _Page()
     page.always(_headline(figures, len(journals.unfinished()), journals))
-    page.table("agents", _agents(figures, labels), TABLES_LIMIT // 3)
-    page.table("cases", _cases(figures, labels), TABLES_LIMIT)
+    if figures.agents:
+        page.table("agents", _agents(figures, labels), TABLES_LIMIT // 3)
+        page.table("cases", _cases(figures, labels), TABLES_LIMIT)
+        page.always(_held(figures, labels))
     failed = 0
     for entry in journals.entries():
         if standing(entry.record, journals.threshold) is Standing.PASSED:
@@ -103,20 +106,36 @@ def _headline(figures: Figures, unfinished: int, journals: Journals) -> str:
     if unfinished:
         apart.append(f"{unfinished} unfinished")
     if not suite.runs:
-        words = "## Nothing was scored\n\n"
+        words = "## Nothing was scored\n\n" + ("" if apart else "There is no run that ended.")
     else:
         words = f"## Score {number(suite.mean)}, 95 % {interval(suite.mean_interval)}\n\n"
         words += f"**{suite.passes} of {suite.runs} runs passed** at a threshold of {figures.threshold:g}"
         words += f" ({percent(suite.pass_rate)}, 95 %: {percents(suite.pass_rate_interval).strip('()')})."
     if apart:
-        words += f" Apart, in no average: {', '.join(apart)}."
+        words += f"{' ' if suite.runs else ''}Apart, in no average: {', '.join(apart)}."
     facts = [f"{suite.tokens:,} tokens", f"cost {dollars(suite.cost)}", f"{suite.seconds:,.0f} s over all runs"]
     if suite.flaky_cases:
-        facts.insert(0, f"{suite.flaky_cases} flaky cases")
+        facts.insert(0, f"{suite.flaky_cases} flaky {'case' if suite.flaky_cases == 1 else 'cases'}")
     torn = journals.damage.torn + journals.damage.unknown
     if torn:
         facts.append(f"{torn} unreadable lines of the journal skipped")
     return f"{words}\n\n{', '.join(facts)}.\n\n"
+
+
+def _held(figures: Figures, labels: dict[str, str]) -> str:
+    """Who is meant by each name, and how the exams were held: a weaker sandbox must not go unsaid."""
+    words = [
+        f"<code>{inert(labels[agent.name])}</code> is <code>{inert(agent.name, 200)}</code>"
+        for agent in figures.agents[:MOST_AGENTS]
+        if labels[agent.name] != agent.name
+    ]
+    for held in figures.held[:MOST_HELD]:
+        sandbox = f", sandbox {inert(held.sandbox)}" if held.sandbox else ""
+        runs = f" ({held.runs} runs)" if len(figures.held) > 1 else ""
+        words.append(
+            f"Examiner {inert(held.examiner) or 'not told'}, judge {inert(held.judge) or 'not told'}{sandbox}{runs}"
+        )
+    return "".join(f"{line}. " for line in words) + "\n\n" if words else ""
 
 
 def _agents(figures: Figures, labels: dict[str, str]) -> Iterator[str]:

@@ -73,7 +73,7 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
                 plot for draw in (plots.score_against_cost, plots.over_trials) if (plot := draw(rows.figures, labels))
             ],
             most=MOST_GROUPS,
-            settings=rows.settings.most_common(12),
+            held=rows.figures.held[:12],
             rows=rows.rows,
             rows_shown=ROWS_SHOWN,
             blocks=_blocks(journals, rows, blocks),

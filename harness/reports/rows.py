@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -10,7 +9,7 @@ from harness.console import score_line
 from harness.figures.summary import Figures, summarize
 from harness.reports.facts import Standing, cost_of, standing, tokens_of, why
 from harness.reports.journals import Journals
-from records.run import RunRecord, Setting
+from records.run import RunRecord
 from records.text import one_line
 
 
@@ -45,8 +44,6 @@ class Rows:
     figures: Figures
     places: dict[tuple[str, str], int] = field(default_factory=dict)
     """(journal, run id) to row number."""
-    settings: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    """(examiner, judge, sandbox, version) to runs."""
 
 
 def gather(journals: Journals) -> Rows:
@@ -57,13 +54,11 @@ def gather(journals: Journals) -> Rows:
     """
     rows: list[Row] = []
     places: dict[tuple[str, str], int] = {}
-    settings: Counter[tuple[str, ...]] = Counter()
 
     def passing() -> Iterator[RunRecord]:
         for entry in journals.entries():
             places[(str(entry.folder), entry.record.id)] = len(rows)
             rows.append(_row(len(rows), entry.record, journals.threshold))
-            settings[_setting(entry.record.setting)] += 1
             yield entry.record
 
     figures = summarize(passing(), journals.threshold)
@@ -72,7 +67,7 @@ def gather(journals: Journals) -> Rows:
         rows.append(
             Row(len(rows), one_line(run.case or run.id, 200), run.agent, Standing.UNFINISHED, "unfinished", why=run.id)
         )
-    return Rows(rows, figures, places, settings)
+    return Rows(rows, figures, places)
 
 
 def _row(number: int, record: RunRecord, threshold: float) -> Row:
@@ -93,11 +88,3 @@ def _row(number: int, record: RunRecord, threshold: float) -> Row:
         record.timing.seconds,
         why(record),
     )
-
-
-def _setting(setting: Setting) -> tuple[str, ...]:
-    judge = setting.judge + (f" ({one_line(setting.judge_model, 60)})" if setting.judge_model else "")
-    sandbox = setting.sandbox or "none"
-    if setting.sandbox and not setting.sandbox_isolates:
-        sandbox += " (does NOT isolate)"
-    return one_line(setting.examiner, 80) or "not told", judge or "not told", sandbox, one_line(setting.viva, 20)

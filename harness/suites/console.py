@@ -12,10 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.figures.summary import Figures, Group, Interval
+from harness.setting_words import UNSAFE
 from records.codec import to_plain
 from records.text import one_line
 
 MOST_ROWS = 60
+MOST_HELD = 6
 MATRIX_AGENTS = 6
 """More agents than this do not fit beside each other."""
 
@@ -80,16 +82,17 @@ def figures_plain(figures: Figures) -> Any:
 def _table(kind: str, groups: Sequence[Group], labels: Mapping[str, str]) -> Table:
     """One row a group: what fits 80 columns; everything is in `viva report`."""
     k = min((max(group.pass_hat_k, default=1) for group in groups), default=1)
-    apart = [_apart(group) for group in groups]
+    notes = [_notes(group) for group in groups]
     table = Table(show_edge=False, pad_edge=False, header_style="bold")
-    table.add_column(kind, overflow="fold", min_width=16)
+    table.add_column(kind, overflow="fold", min_width=12)
     for name in ("runs", "mean (95 %)", "pass (95 %)"):
         table.add_column(name, justify="right", no_wrap=True)
     if k > 1:
         table.add_column(f"pass^{k}", justify="right", no_wrap=True)
-    if any(apart):
-        table.add_column("apart", overflow="fold")
-    for group, note in list(zip(groups, apart, strict=True))[:MOST_ROWS]:
+    if any(notes):
+        # One note a line, none of them wrapped: rich loses characters where it wraps the last column of such a table.
+        table.add_column("notes", no_wrap=True)
+    for group, note in list(zip(groups, notes, strict=True))[:MOST_ROWS]:
         row = [
             Text(labels.get(group.name) or one_line(group.name or "all", 60)),
             Text(str(group.runs)),
@@ -98,19 +101,19 @@ def _table(kind: str, groups: Sequence[Group], labels: Mapping[str, str]) -> Tab
         ]
         if k > 1:
             row.append(Text(number(group.pass_hat_k.get(k))))
-        table.add_row(*row, *([Text(note, style="yellow")] if any(apart) else []))
+        table.add_row(*row, *([Text(note, style="yellow")] if any(notes) else []))
     if len(groups) > MOST_ROWS:
         table.add_row(Text(f"… {len(groups) - MOST_ROWS} more: viva report", style="dim"))
     return table
 
 
-def _apart(group: Group) -> str:
+def _notes(group: Group) -> str:
     parts = [f"{count} {kind}" for kind, count in group.excluded.items()]
     if group.target_errors:
-        parts.append(f"{group.target_errors} agent failures (counted)")
+        parts.append(f"{group.target_errors} failed")
     if group.flaky:
-        parts.append("flaky" if group.kind == "cell" else f"{group.flaky_cases} flaky")
-    return ", ".join(parts)
+        parts.append(f"{group.flaky_cases} flaky")
+    return "\n".join(parts)
 
 
 def _facts(figures: Figures, journal: Path, labels: Mapping[str, str]) -> Table:
@@ -123,13 +126,40 @@ def _facts(figures: Figures, journal: Path, labels: Mapping[str, str]) -> Table:
     for spec, label in labels.items():
         table.add_row("agent", Text(f"{label} = {one_line(spec, 200)}"))
     table.add_row("passes", Text(f"a run passes from a score of {figures.threshold:g} (its low bound)"))
+    if suite.excluded:
+        table.add_row(
+            "apart", Text(f"{', '.join(suite.excluded)}: not the agent's fault, in no average", style="yellow")
+        )
+    if suite.target_errors:
+        table.add_row("failed", Text("runs in which the agent broke off: judged as they stand, and counted"))
     if suite.tokens:
         table.add_row("tokens", Text(f"{suite.tokens:,}, {cost}"))
+    if words := _uneven(figures, labels):
+        table.add_row("trials", Text(words, style="yellow"))
+    for held in figures.held[:MOST_HELD]:
+        where = f", sandbox {held.sandbox}" if held.sandbox else ""
+        number = f" ({held.runs} runs)" if len(figures.held) > 1 else ""
+        words = f"examiner {held.examiner or 'not told'}, judge {held.judge or 'not told'}{where}{number}"
+        table.add_row("held", Text(words, style="yellow" if UNSAFE in held.sandbox else ""))
     stops = ", ".join(f"{count} {stop}" for stop, count in sorted(suite.stops.items()))
     table.add_row("stops", Text(stops))
     table.add_row("time", Text(f"{suite.seconds:.1f} s over all runs, {suite.seconds_mean or 0:.2f} s each"))
     table.add_row("journal", Text(str(journal)))
     return table
+
+
+def _uneven(figures: Figures, labels: Mapping[str, str]) -> str:
+    """Why pass^k ends early, where it does: it goes as far as the cell with the fewest runs that count."""
+    cells = [cell for cell in figures.cells if cell.runs]
+    fewest, most = min(cells, key=_runs, default=None), max(cells, key=_runs, default=None)
+    if fewest is None or most is None or fewest.runs == most.runs:
+        return ""
+    name = f"{one_line(fewest.case or '', 60)} by {labels.get(fewest.agent or '', '')}"
+    return f"up to {most.runs} of a case count, but {fewest.runs} of {name}: pass^k ends there"
+
+
+def _runs(group: Group) -> int:
+    return group.runs
 
 
 def number(value: float | None) -> str:

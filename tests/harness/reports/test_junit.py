@@ -92,6 +92,13 @@ def test_what_is_not_the_agents_fault_is_an_error_and_so_is_a_run_that_never_end
     assert "the agent hung" in (failure.get("message") or "")
 
 
+def test_a_time_that_is_not_known_is_left_out(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        write_run(journal, ended=False)
+    (suite,) = parse(report("junit", tmp_path))
+    assert "timestamp" not in suite.attrib
+
+
 def test_whatever_was_said_the_document_stays_valid_and_nothing_is_added_to_it(hostile: Path) -> None:
     text = report("junit", hostile)
     root = parse(text)

@@ -1,0 +1,22 @@
+"""Who judged a run and where its checks ran, in the same words wherever a run is shown."""
+
+from __future__ import annotations
+
+from records.run import Setting
+from records.text import one_line
+
+UNSAFE = "does NOT isolate"
+
+
+def judge_words(setting: Setting) -> str:
+    """The kind of judge, with the model's name where there is one."""
+    model = f" ({one_line(setting.judge_model, 60)})" if setting.judge_model else ""
+    return one_line(setting.judge, 20) + model
+
+
+def sandbox_words(setting: Setting) -> str:
+    """The sandbox, and whether it is one; empty where no check ran."""
+    if not setting.sandbox:
+        return ""
+    weak = "" if setting.sandbox_isolates in (True, None) else f" ({UNSAFE})"
+    return one_line(setting.sandbox, 30) + weak
