@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from adapters.errors import AgentError, SetupError
-from adapters.virtual_user import VirtualUser
+from adapters.virtual_user import VirtualUser, offer_workspace
+from adapters.workspace import make_folder
 from records.codec import decode, to_plain
 from records.text import storable
 from records.transcript import NO_USAGE, Reply, Step, Usage
@@ -73,6 +74,11 @@ def check_agent(agent: Any) -> None:
 
 
 def arguments_for(factory: AgentFactory, arguments: AgentArguments) -> dict[str, Any]:
+    """What a factory is called with: of all that an adapter may have, what it names.
+
+    Raises:
+        SetupError: it wants something else as well, or the workspace that it wants cannot be made.
+    """
     offered: dict[str, Any] = {
         "task_description": arguments.task_description,
         "app_dir": arguments.app_dir,
@@ -91,17 +97,24 @@ def arguments_for(factory: AgentFactory, arguments: AgentArguments) -> dict[str,
     if unknown := [name for name in wanted if name not in offered or name not in named]:
         name = getattr(factory, "__name__", factory)
         raise SetupError(WANTS.format(name, ", ".join(unknown), ", ".join(offered)))
+    if "workspace" in named and arguments.workspace is not None:
+        make_folder(arguments.workspace)
     return {name: value for name, value in offered.items() if name in named}
 
 
 def workspace_of(agent: Any, ours: Path | None) -> Path | None:
-    """The adapter's own folder, or else ours, which it is then told."""
+    """The adapter's own folder, or else ours, which it is then told; it may not have been made yet.
+
+    Raises:
+        SetupError: ours cannot be made.
+    """
     folder = getattr(agent, "workspace", None)
     if folder is not None:
         return Path(folder)
     if ours is not None:
         with contextlib.suppress(AttributeError):  # an object with fixed attributes has no use for it
-            agent.workspace = ours
+            if not offer_workspace(agent, ours):
+                agent.workspace = make_folder(ours)
     return ours
 
 

@@ -54,6 +54,7 @@ class AgentSession:
         Raises:
             AgentTimeout: no reply within `seconds`.
             AgentError: it raised, or returned something that is not a reply.
+            SetupError: it wanted its workspace, which could not be made; no fault of the agent's.
         """
         until = time.monotonic() + seconds
         try:
@@ -68,6 +69,9 @@ class AgentSession:
                     answer = await self._await(answer, until - time.monotonic())
         except TimeoutLeft:
             raise AgentTimeout(f"no reply within {seconds:g} s") from None
+        except SetupError:
+            self._busy = False
+            raise
         except Exception as error:
             self._busy = False
             raise AgentError(describe(error)) from error

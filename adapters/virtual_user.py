@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from typing import Any
 
+from adapters.workspace import make_folder
 from records.transcript import Reply
 
 
@@ -17,9 +18,9 @@ class VirtualUser:
     Viva's event loop, where none of its code may block: nobody could cut it off, and its siblings would wait.
     """
 
-    workspace: Path | None = None
-    """The folder with the agent's files. Viva sets it to the run's own fresh folder once the object is constructed,
-    unless the adapter has set it by then. An `__init__` with a `workspace` parameter is given that folder already."""
+    # On the class, for subclasses that do not call `super().__init__`; named so that none has its own by these names.
+    _viva_folder: Path | None = None
+    _viva_offer: Path | None = None
 
     def __init__(
         self,
@@ -36,6 +37,25 @@ class VirtualUser:
         self.app_dir = app_dir
         self.config_var = config_var
 
+    @property
+    def workspace(self) -> Path | None:
+        """The folder with the agent's files: the run's own fresh folder from the moment the object is constructed,
+        unless the adapter has set another by then. An `__init__` with a `workspace` parameter is given it already.
+
+        The run's own is made when it is first read: many agents never do, and a folder that nobody uses costs a run
+        as much as four rounds, and the disk milliseconds.
+
+        Raises:
+            SetupError: it cannot be made.
+        """
+        if self._viva_folder is None and self._viva_offer is not None:
+            self._viva_folder = make_folder(self._viva_offer)
+        return self._viva_folder
+
+    @workspace.setter
+    def workspace(self, folder: Path | None) -> None:
+        self._viva_folder = folder
+
     def get_reply_from_agent(self, message: str) -> str | Reply | Awaitable[str | Reply]:
         """Hand one message to the agent and return its reply. A `verbose` parameter is tolerated.
 
@@ -47,3 +67,11 @@ class VirtualUser:
     def close(self) -> Awaitable[None] | None:
         """Release what the agent holds. Called once, whatever happened before."""
         return None
+
+
+def offer_workspace(agent: object, folder: Path) -> bool:
+    """Say where an agent's workspace is, to be made once it is read. False if its class is not one that can do so."""
+    if not isinstance(agent, VirtualUser) or type(agent).workspace is not VirtualUser.workspace:
+        return False
+    agent._viva_offer = folder
+    return True

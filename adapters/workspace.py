@@ -1,7 +1,8 @@
-"""The folder an agent works in: made fresh for each run, with the case's data files in it."""
+"""The folder an agent works in: each run's own, made when somebody wants it, with the case's data files in it."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -9,23 +10,31 @@ from adapters.errors import SetupError
 from cases import Case
 
 
-def new_folder(path: Path) -> Path:
-    """Make the run's own workspace; what an earlier attempt left there is moved aside, not mixed in.
+def clear_place(path: Path) -> Path:
+    """See that nothing lies where a run's workspace will be: what an earlier attempt left there is moved aside.
+
+    Raises:
+        SetupError: it cannot be moved.
+    """
+    if os.path.lexists(path):
+        number = 1
+        while (aside := path.with_name(f"{path.name}.{number}")).exists():
+            number += 1
+        try:
+            path.rename(aside)
+        except OSError as error:
+            raise SetupError(f"cannot move {path} aside: {error.strerror}. Choose another --out.") from error
+    return path
+
+
+def make_folder(path: Path) -> Path:
+    """Make a run's workspace, if it has not been made yet.
 
     Raises:
         SetupError: the folder cannot be made.
     """
     try:
-        try:
-            path.mkdir()
-        except FileNotFoundError:
-            path.mkdir(parents=True)
-        except FileExistsError:
-            number = 1
-            while (aside := path.with_name(f"{path.name}.{number}")).exists():
-                number += 1
-            path.rename(aside)
-            path.mkdir()
+        path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SetupError(f"cannot make the workspace {path}: {error.strerror}. Choose another --out.") from error
     return path

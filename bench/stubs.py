@@ -8,14 +8,14 @@ from typing import Any
 from autogen_core import CancellationToken
 from autogen_core.models import ChatCompletionClient, CreateResult, ModelInfo, RequestUsage
 
+from adapters.virtual_user import VirtualUser
+
 TEXT = ("I would like to change my booking please. " * 100)[:120]
 """120 characters, the message length that the peers are measured with."""
 
 
-class AsyncAgent:
+class AsyncAgent(VirtualUser):
     """Answers at once, on the event loop."""
-
-    workspace = None
 
     def __init__(self, task_description: str) -> None:
         pass
@@ -27,10 +27,8 @@ class AsyncAgent:
         pass
 
 
-class SyncAgent:
+class SyncAgent(VirtualUser):
     """Answers at once, on a thread of its own."""
-
-    workspace = None
 
     def __init__(self, task_description: str) -> None:
         pass

@@ -15,7 +15,7 @@ import tenacity
 
 from adapters.errors import AgentError, AgentTimeout, SetupError
 from adapters.session import AgentArguments, open_session
-from adapters.workspace import copy_data_files, new_folder
+from adapters.workspace import clear_place, copy_data_files
 from cases import Case
 from examiner import converse
 from examiner.conversation import KICK_OFF
@@ -70,7 +70,7 @@ async def examine(run: Run, on_round: RoundListener | None = None) -> RunRecord:
     case, parts, journal = run.case, run.parts, run.journal
     started, began = time.time(), time.monotonic()
     place = f"workspaces/{run.id}"
-    workspace = new_folder(Path(os.path.abspath(journal.folder), place))
+    workspace = clear_place(Path(os.path.abspath(journal.folder), place))
     setting = setting_for(case, parts, place)
     if not journal.holds(paper := f"cases/{case.hash}.json"):
         journal.keep(paper, encode(case))
@@ -90,8 +90,9 @@ async def examine(run: Run, on_round: RoundListener | None = None) -> RunRecord:
         run.append("setting", setting)
     run.append("transcript", replace(transcript, rounds=()))
     record = await conclude(run, setting, transcript, agent_folder, Timing(started, time.monotonic() - began))
-    # On a thread: removing a folder can take a third of a millisecond, as long as ten rounds.
-    asyncio.get_running_loop().run_in_executor(None, _remove_if_empty, workspace)
+    if workspace.is_dir():
+        # On a thread: removing a folder can take the disk two milliseconds, as long as fifty rounds.
+        asyncio.get_running_loop().run_in_executor(None, _remove_if_empty, workspace)
     return record
 
 

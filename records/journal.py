@@ -13,9 +13,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from records.codec import encode, loads
+from records.codec import encode, loads, prepare
+from records.run import RunRecord, Setting
 from records.spill import cut_texts, spilled_files
 from records.text import slug
+from records.transcript import Round, Transcript
+from records.verdict import Insight
 
 FORMAT = 1
 FILE = "journal.jsonl"
@@ -91,6 +94,8 @@ class Journal:
                 f"cannot write a journal in {folder}: {reason}. Choose another folder with --out."
             ) from error
         self._heads: dict[tuple[str, str, int], bytes] = {}
+        # Not between the rounds of many conversations, all of which would stand still meanwhile.
+        prepare(Setting, Round, Transcript, Insight, RunRecord)
 
     def append(self, kind: str, run: str, attempt: int, value: object) -> None:
         """Append one event.

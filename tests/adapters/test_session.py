@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 import textwrap
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,12 @@ from records.codec import to_plain
 from records.transcript import StepKind, Usage
 
 ARGUMENTS = AgentArguments("the task", "the/app", {"llm.model": "m"}, Path("ours"), True)
+
+
+@pytest.fixture(autouse=True)
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where `ours` is made."""
+    monkeypatch.chdir(tmp_path)
 
 
 async def opened(factory: Any, arguments: AgentArguments = ARGUMENTS, seconds: float = 10.0) -> AgentSession:
@@ -159,6 +167,63 @@ async def test_the_workspace_is_ours_unless_the_adapter_sets_its_own_while_const
     assert given.agent.at_birth == given.workspace == given.agent.workspace == Path("ours")
     for session in (plain, own, given):
         await session.close()
+
+
+async def test_whoever_reads_its_workspace_finds_a_folder_however_its_class_is_written() -> None:
+    class Lists(VirtualUser):
+        def get_reply_from_agent(self, message):
+            return str(os.listdir(self.workspace))
+
+    class WithoutSuper(Lists):
+        def __init__(self, task_description):
+            pass
+
+    class OfItsOwnMind(Lists):
+        workspace = None
+
+    class Duck:
+        def get_reply_from_agent(self, message):
+            return str(os.listdir(self.workspace))
+
+    class WantsIt(Duck):
+        def __init__(self, workspace):
+            assert workspace.is_dir()
+            self.workspace = None
+
+    @dataclass
+    class Fields(Lists):
+        task_description: str
+        workspace: Path | None = None
+
+    for factory in (Lists, WithoutSuper, OfItsOwnMind, Duck, WantsIt, Fields):
+        assert (await reply_of(factory)).text == "[]", factory
+        Path("ours").rmdir()
+
+
+async def test_no_folder_is_made_for_an_agent_that_never_reads_its_workspace() -> None:
+    session = await opened(Async)
+    await session.reply("Hello", 10.0)
+    assert (session.workspace, Path("ours").exists()) == (Path("ours"), False)
+    assert session.agent.workspace == Path("ours")
+    assert Path("ours").is_dir()
+    await session.close()
+
+
+@pytest.mark.parametrize("plain", [True, False])
+async def test_a_workspace_that_cannot_be_made_is_not_the_agents_failure(plain: bool) -> None:
+    class Writes(VirtualUser):
+        def get_reply_from_agent(self, message):
+            (self.workspace / "a.txt").touch()
+
+    class WritesAsync(VirtualUser):
+        async def get_reply_from_agent(self, message):
+            (self.workspace / "a.txt").touch()
+
+    session = await opened(Writes if plain else WritesAsync)
+    Path("ours").touch()
+    with pytest.raises(SetupError, match="cannot make the workspace ours"):
+        await session.reply("Hello", 10.0)
+    await session.close()
 
 
 async def test_a_workspace_that_is_no_path_is_the_agents_error() -> None:

@@ -60,6 +60,24 @@ def test_the_agents_files_stay_in_a_workspace_beside_the_journal(desk: Desk) -> 
     assert (workspace / "a.txt").read_text() == (workspace / "b.txt").read_text()
 
 
+def test_an_agent_that_leaves_nothing_leaves_no_folder_and_is_not_judged_by_an_earlier_attempts_files(
+    desk: Desk,
+) -> None:
+    case = desk.case(scoring_points=[point("assert open('answer.txt').read() == '42'")])
+    writes = """
+        def get_reply_from_agent(self, message):
+            if not (Path(__file__).parent / "silent").exists():
+                (self.workspace / "answer.txt").write_text("42")
+            return "Done."
+        """
+    first = desk.run(case, "--agent", desk.agent(writes))
+    (desk.folder / "silent").touch()
+    second = desk.run(case, "--agent", "agent.py:Agent")
+    assert (first["score"], second["score"], second["attempt"]) == (1.0, 0.0, 2)
+    workspace = Path(second["setting"]["workspace"]).name
+    assert [folder.name for folder in (desk.folder / "journal" / "workspaces").iterdir()] == [f"{workspace}.1"]
+
+
 def test_data_files_come_after_construction_and_before_the_first_message(desk: Desk) -> None:
     case = desk.case(data={"numbers.csv": "1\n"}, data_files=["numbers.csv"])
     agent = desk.agent(

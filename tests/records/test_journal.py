@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from records import Round, Step
+from records import Insight, Outcome, Round, RunRecord, Setting, Step, Transcript, codec
 from records.codec import decode, to_plain
 from records.journal import FILE, FORMAT, LINE_LIMIT, Damage, Journal, JournalError, raw_lines, scan
 from records.spill import TEXT_LIMIT, restore_texts
@@ -207,6 +207,18 @@ def test_a_long_journal_is_read_in_constant_memory(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert scanned < 300_000
     assert gathered < 1_000_000
+
+
+def test_what_writing_takes_is_built_when_the_journal_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(codec, "_ADAPTERS", {})
+    record = RunRecord("run", "case", "agent", Outcome.SCORED, 1.0)
+    with Journal(tmp_path) as journal:
+        monkeypatch.delattr(codec, "TypeAdapter")
+        for value in (Setting(), Round(1), Transcript(), Insight("judge", "run", "hit", 1.0), record):
+            journal.append("event", "run", 1, value)
+    assert len(list(scan(tmp_path))) == 5
 
 
 def test_line_numbers_and_offsets_are_those_of_the_file(tmp_path: Path) -> None:
