@@ -7,8 +7,8 @@ import warnings
 SILENCED = (
     # AutoGen: a provider that resolves `gpt-x` to a dated name is no news to the user.
     "Resolved model mismatch",
-    # AutoGen dumps each structured answer for its log, and pydantic warns of the openai package's generic type.
-    r"(?s)Pydantic serializer warnings.*field_name='parsed'",
+    # AutoGen dumps each answer for its log, and pydantic warns of the openai package's generic type and of odd bodies.
+    "Pydantic serializer warnings",
 )
 """Patterns of texts of UserWarnings; without colons, which part the fields of pytest's filters."""
 

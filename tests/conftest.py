@@ -4,17 +4,46 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import NoReturn
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
+from adapters.retry import RetryPolicy
 from adapters.silenced import filters_for_pytest
+
+if TYPE_CHECKING:
+    from adapters.models import Model
+
+KEY = "test-key-123456"
+QUICK = RetryPolicy(attempts=3, initial_seconds=0.001, longest_seconds=0.002, longest_retry_after=120)
+
+ModelAt = Callable[..., "Model"]
+"""`model_at(url, spec="openai:m")`."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """What Viva silences for its users is silent in its tests."""
     for silenced in filters_for_pytest():
         config.addinivalue_line("filterwarnings", silenced)
+
+
+@pytest.fixture
+async def model_at(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ModelAt]:
+    """Makes clients of the server at an address, quick to try again and with `KEY`; closes them in the end."""
+    from adapters.models import make_model  # loads AutoGen, which most tests do without
+
+    made: list[Model] = []
+
+    def make(url: str, spec: str = "openai:m") -> Model:
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        made.append(make_model(spec, policy=QUICK))
+        return made[-1]
+
+    yield make
+    for model in made:
+        await model.close()
 
 
 def _heed_signals() -> None:

@@ -8,11 +8,7 @@ import pytest
 import tenacity
 
 from adapters import retry
-from adapters.retry import RetryPolicy
-
-KEY = "test-key-123456"
-
-QUICK = RetryPolicy(attempts=3, initial_seconds=0.001, longest_seconds=0.002, longest_retry_after=120)
+from tests.conftest import KEY
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from adapters.chat import ChatAgent
 from adapters.errors import AgentError, AgentTimeout
 from adapters.load import load_agent
 from adapters.session import AgentArguments, AgentSession, open_session
-from tests.adapters.conftest import KEY, QUICK
+from tests.conftest import KEY, QUICK
 from tests.model_server import (
     Answer,
     BadRequest,

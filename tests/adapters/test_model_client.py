@@ -3,38 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import pytest
 from autogen_core.models import AssistantMessage, UserMessage
 
 from adapters.errors import ModelAnswerError, ModelError
 from adapters.model_client import LONGEST_ANSWER
-from adapters.models import Model, make_model
-from tests.adapters.conftest import QUICK
+from tests.conftest import ModelAt
 from tests.model_server import Answer, Garbage, ModelServer
 
-# They say what the odd bodies below are made of; `adapters.model_client` silences what it can.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:Pydantic serializer warnings"),
-    pytest.mark.filterwarnings("ignore:Resolved model mismatch"),
-]
 ASK = [UserMessage(content="Say something.", source="user")]
-Make = Callable[[str], Model]
 
 
-@pytest.fixture
-def make(key: str, monkeypatch: pytest.MonkeyPatch) -> Make:
-    def model_at(url: str) -> Model:
-        monkeypatch.setenv("OPENAI_BASE_URL", url)
-        return make_model("openai:m", policy=QUICK)
-
-    return model_at
-
-
-async def said(text: str, make: Make) -> str:
+async def said(text: str, model_at: ModelAt) -> str:
     with ModelServer({"m": text}) as server:
-        content = (await make(server.url).create(ASK)).content
+        content = (await model_at(server.url).create(ASK)).content
     assert isinstance(content, str)
     return content
 
@@ -54,20 +37,20 @@ async def said(text: str, make: Make) -> str:
     ],
 )
 async def test_reasoning_that_a_server_leaves_in_front_is_no_part_of_the_answer(
-    text: str, answer: str, make: Make
+    text: str, answer: str, model_at: ModelAt
 ) -> None:
-    assert await said(text, make) == answer
+    assert await said(text, model_at) == answer
 
 
-async def test_reasoning_without_an_end_is_no_answer(make: Make) -> None:
+async def test_reasoning_without_an_end_is_no_answer(model_at: ModelAt) -> None:
     with pytest.raises(ModelAnswerError, match="a line of thought without an end"):
-        await said("<think>So, the next is 2. Please add 2.", make)
+        await said("<think>So, the next is 2. Please add 2.", model_at)
 
 
-async def test_a_flood_is_no_answer(make: Make) -> None:
-    assert len(await said("x" * LONGEST_ANSWER, make)) == LONGEST_ANSWER
+async def test_a_flood_is_no_answer(model_at: ModelAt) -> None:
+    assert len(await said("x" * LONGEST_ANSWER, model_at)) == LONGEST_ANSWER
     with pytest.raises(ModelAnswerError, match="10,000,000 characters long"):
-        await said("x" * 10_000_000, make)
+        await said("x" * 10_000_000, model_at)
 
 
 def body(content: object) -> str:
@@ -90,28 +73,28 @@ def body(content: object) -> str:
     ],
     ids=lambda text: text[:60],
 )
-async def test_an_odd_body_ends_in_words_and_in_no_other_error(text: str, make: Make) -> None:
+async def test_an_odd_body_ends_in_words_and_in_no_other_error(text: str, model_at: ModelAt) -> None:
     with ModelServer({"m": Garbage(text=text)}) as server, pytest.raises((ModelError, ModelAnswerError)) as caught:
-        await make(server.url).create(ASK)
+        await model_at(server.url).create(ASK)
     assert 0 < len(str(caught.value)) < 500
 
 
-async def test_half_a_character_is_written_out_so_that_it_can_be_sent_again(make: Make) -> None:
+async def test_half_a_character_is_written_out_so_that_it_can_be_sent_again(model_at: ModelAt) -> None:
     with ModelServer({"m": Garbage(text=body("a\ud800b"))}) as server:
-        model = make(server.url)
+        model = model_at(server.url)
         content = (await model.create(ASK)).content
         assert content == "a\\ud800b"
         await model.create([*ASK, AssistantMessage(content=str(content), source="m")])
 
 
-async def test_an_event_stream_that_nobody_asked_for_is_named(make: Make) -> None:
+async def test_an_event_stream_that_nobody_asked_for_is_named(model_at: ModelAt) -> None:
     with (
         ModelServer({"m": Garbage(text="data: {}\n\n", content_type="text/event-stream")}) as server,
         pytest.raises(ModelError, match="not the protocol's"),
     ):
-        await make(server.url).create(ASK)
+        await model_at(server.url).create(ASK)
 
 
-async def test_a_refusal_is_an_answer_without_words(make: Make) -> None:
+async def test_a_refusal_is_an_answer_without_words(model_at: ModelAt) -> None:
     with ModelServer({"m": Answer(None, refusal="I will not.")}) as server:
-        assert not (await make(server.url).create(ASK)).content
+        assert not (await model_at(server.url).create(ASK)).content

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -14,9 +13,9 @@ from autogen_core.models import UserMessage
 from pydantic import BaseModel
 
 from adapters.errors import ModelAnswerError, ModelError, SetupError
-from adapters.models import Model, make_model
+from adapters.models import make_model
 from adapters.retry import RetryPolicy, retry_after
-from tests.adapters.conftest import KEY, QUICK
+from tests.conftest import KEY, QUICK, ModelAt
 from tests.model_server import (
     Answer,
     BadRequest,
@@ -40,18 +39,6 @@ ASK = [UserMessage(content="Say something.", source="user")]
 
 class Ruling(BaseModel):
     verdict: str
-
-
-Make = Callable[[str], Model]
-
-
-@pytest.fixture
-def make(key: str, monkeypatch: pytest.MonkeyPatch) -> Make:
-    def model_at(url: str) -> Model:
-        monkeypatch.setenv("OPENAI_BASE_URL", url)
-        return make_model("openai:m", policy=QUICK)
-
-    return model_at
 
 
 TRANSIENT: list[Fault] = [
@@ -81,9 +68,9 @@ FINAL: list[Fault] = [
 
 
 @pytest.mark.parametrize("fault", TRANSIENT, ids=repr)
-async def test_what_may_pass_is_tried_again_and_counted(fault: Fault, make: Make, waits: list[float]) -> None:
+async def test_what_may_pass_is_tried_again_and_counted(fault: Fault, model_at: ModelAt, waits: list[float]) -> None:
     with ModelServer({"m": sequence(fault, fault, then="At last.")}) as server:
-        model = make(server.url)
+        model = model_at(server.url)
         assert (await model.create(ASK)).content == "At last."
     assert len(server.requests) == 3
     assert len(waits) == 2
@@ -91,9 +78,11 @@ async def test_what_may_pass_is_tried_again_and_counted(fault: Fault, make: Make
 
 
 @pytest.mark.parametrize("fault", TRANSIENT, ids=repr)
-async def test_what_does_not_pass_fails_after_the_last_attempt(fault: Fault, make: Make, waits: list[float]) -> None:
+async def test_what_does_not_pass_fails_after_the_last_attempt(
+    fault: Fault, model_at: ModelAt, waits: list[float]
+) -> None:
     with ModelServer({"m": fault}) as server:
-        model = make(server.url)
+        model = model_at(server.url)
         with pytest.raises(ModelError) as caught:
             await model.create(ASK)
     assert len(server.requests) == QUICK.attempts
@@ -104,9 +93,9 @@ async def test_what_does_not_pass_fails_after_the_last_attempt(fault: Fault, mak
 
 
 @pytest.mark.parametrize("fault", FINAL, ids=repr)
-async def test_what_cannot_pass_is_not_tried_again(fault: Fault, make: Make, waits: list[float]) -> None:
+async def test_what_cannot_pass_is_not_tried_again(fault: Fault, model_at: ModelAt, waits: list[float]) -> None:
     with ModelServer({"m": fault}) as server:
-        model = make(server.url)
+        model = model_at(server.url)
         with pytest.raises(ModelError):
             await model.create(ASK)
     assert len(server.requests) == 1
@@ -114,42 +103,44 @@ async def test_what_cannot_pass_is_not_tried_again(fault: Fault, make: Make, wai
 
 
 async def test_a_stall_ends_at_the_call_limit_and_is_tried_again(
-    make: Make, waits: list[float], monkeypatch: pytest.MonkeyPatch
+    model_at: ModelAt, waits: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VIVA_MODEL_SECONDS", "1")
     with ModelServer({"m": sequence(Stall(30), then="At last.")}) as server:
-        assert (await make(server.url).create(ASK)).content == "At last."
+        assert (await model_at(server.url).create(ASK)).content == "At last."
     monkeypatch.setenv("VIVA_MODEL_SECONDS", "0.2")
     with ModelServer({"m": Stall(30)}) as server, pytest.raises(ModelError, match="did not answer in time"):
-        await make(server.url).create(ASK)
+        await model_at(server.url).create(ASK)
 
 
-async def test_a_provider_that_is_not_there_is_told_with_its_reason(make: Make, waits: list[float]) -> None:
+async def test_a_provider_that_is_not_there_is_told_with_its_reason(model_at: ModelAt, waits: list[float]) -> None:
     with pytest.raises(ModelError, match="cannot be reached"):
-        await make("http://127.0.0.1:9/v1").create(ASK)
+        await model_at("http://127.0.0.1:9/v1").create(ASK)
     assert len(waits) == 2
 
 
 # Waiting
 
 
-async def test_retry_after_in_seconds_is_obeyed_beyond_our_own_longest_wait(make: Make, waits: list[float]) -> None:
+async def test_retry_after_in_seconds_is_obeyed_beyond_our_own_longest_wait(
+    model_at: ModelAt, waits: list[float]
+) -> None:
     with ModelServer({"m": sequence(RateLimited(7), RateLimited(1.5), then="ok")}) as server:
-        await make(server.url).create(ASK)
+        await model_at(server.url).create(ASK)
     assert waits == [7, 1.5]
 
 
-async def test_retry_after_as_a_date_is_obeyed(make: Make, waits: list[float]) -> None:
+async def test_retry_after_as_a_date_is_obeyed(model_at: ModelAt, waits: list[float]) -> None:
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
     with ModelServer({"m": sequence(RateLimited(date), then="ok")}) as server:
-        await make(server.url).create(ASK)
+        await model_at(server.url).create(ASK)
     assert 60 < waits[0] <= 90
 
 
 @pytest.mark.parametrize("value", ["soon", "", "Wed, 99 Foo 2026"])
-async def test_an_unreadable_retry_after_leaves_our_own_wait(value: str, make: Make, waits: list[float]) -> None:
+async def test_an_unreadable_retry_after_leaves_our_own_wait(value: str, model_at: ModelAt, waits: list[float]) -> None:
     with ModelServer({"m": sequence(RateLimited(value), then="ok")}) as server:
-        await make(server.url).create(ASK)
+        await model_at(server.url).create(ASK)
     assert 0 <= waits[0] <= QUICK.longest_seconds
 
 
@@ -164,10 +155,10 @@ def test_a_retry_after_in_the_past_is_no_wait(value: str) -> None:
     assert retry_after(Limited()) == 0
 
 
-async def test_our_own_waits_grow_and_stay_below_the_longest(make: Make, waits: list[float]) -> None:
+async def test_our_own_waits_grow_and_stay_below_the_longest(model_at: ModelAt, waits: list[float]) -> None:
     policy = RetryPolicy(attempts=8, initial_seconds=1, longest_seconds=10)
     with ModelServer({"m": ServerError()}) as server:
-        model = make(server.url)
+        model = model_at(server.url)
         model.policy = policy
         with pytest.raises(ModelError):
             await model.create(ASK)
@@ -205,9 +196,11 @@ def test_a_call_limit_that_is_no_time_is_told(value: str, key: str, monkeypatch:
         (Answer("", finish_reason="content_filter"), "content filter"),
     ],
 )
-async def test_an_answer_that_is_none_is_not_handed_on(play: Play, words: str, make: Make, waits: list[float]) -> None:
+async def test_an_answer_that_is_none_is_not_handed_on(
+    play: Play, words: str, model_at: ModelAt, waits: list[float]
+) -> None:
     with ModelServer({"m": play}) as server:
-        model = make(server.url)
+        model = model_at(server.url)
         with pytest.raises(ModelAnswerError, match=words):
             await model.create(ASK)
     assert len(server.requests) == 1
@@ -219,18 +212,20 @@ async def test_an_answer_that_is_none_is_not_handed_on(play: Play, words: str, m
     [WrongSchema(), Garbage("content"), Answer('{"verdict": "h', finish_reason="length")],
     ids=repr,
 )
-async def test_a_structured_answer_out_of_form_is_an_answer_error(play: Play, make: Make, waits: list[float]) -> None:
+async def test_a_structured_answer_out_of_form_is_an_answer_error(
+    play: Play, model_at: ModelAt, waits: list[float]
+) -> None:
     with ModelServer({"m": play}) as server, pytest.raises(ModelAnswerError):
-        await make(server.url).create(ASK, json_output=Ruling)
+        await model_at(server.url).create(ASK, json_output=Ruling)
     assert len(server.requests) == 1
 
 
 # Counting and prices
 
 
-async def test_tokens_are_counted_for_each_run_apart(make: Make) -> None:
+async def test_tokens_are_counted_for_each_run_apart(model_at: ModelAt) -> None:
     with ModelServer({"m": Answer("ok", usage=(100, 7))}) as server:
-        model = make(server.url)
+        model = model_at(server.url)
         one, two = model.for_run(), model.for_run()
         await one.create(ASK)
         await one.create(ASK)
@@ -245,11 +240,10 @@ async def test_tokens_are_counted_for_each_run_apart(make: Make) -> None:
     [("gpt-4o", (1000, 1000), True), ("m", (1000, 1000), False), ("gpt-4o", None, False)],
 )
 async def test_an_unknown_price_is_none_and_never_zero(
-    name: str, usage: tuple[int, int] | None, known: bool, key: str, monkeypatch: pytest.MonkeyPatch
+    name: str, usage: tuple[int, int] | None, known: bool, model_at: ModelAt
 ) -> None:
     with ModelServer({name: Answer("ok", usage=usage)}) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        model = make_model(f"openai:{name}", policy=QUICK)
+        model = model_at(server.url, f"openai:{name}")
         await model.create(ASK)
     cost = model.usage.cost
     assert (cost is not None and cost > 0) if known else cost is None
@@ -271,13 +265,13 @@ def test_a_model_in_no_known_form_is_told(spec: str, key: str) -> None:
         make_model(spec)
 
 
-async def test_a_wrong_key_is_said_to_be_wrong_and_not_printed(make: Make) -> None:
+async def test_a_wrong_key_is_said_to_be_wrong_and_not_printed(model_at: ModelAt) -> None:
     for play, words in (
         (BadRequest(f"Incorrect API key provided: {KEY}"), r"Incorrect API key provided: \[OPENAI_API_KEY\]"),
         (Unauthorized(), r"refused the key \(401\)\. Set the right one in the environment"),
     ):
         with ModelServer({"m": play}) as server, pytest.raises(ModelError, match=words):
-            await make(server.url).create(ASK)
+            await model_at(server.url).create(ASK)
 
 
 COMPONENT = {
@@ -298,25 +292,25 @@ COMPONENT = {
 
 @pytest.mark.parametrize("suffix", ["json", "yaml", "yml"])
 async def test_a_component_file_makes_a_client_with_our_retries_alone(
-    suffix: str, tmp_path: Path, waits: list[float]
+    suffix: str, tmp_path: Path, model_at: ModelAt, waits: list[float]
 ) -> None:
     with ModelServer({"m": sequence(ServerError(), then="ok")}) as server:
         data = {**COMPONENT, "config": {**COMPONENT["config"], "base_url": server.url, "max_retries": 5}}  # type: ignore[dict-item]
         file = tmp_path / f"model.{suffix}"
         file.write_text(json.dumps(data) if suffix == "json" else yaml.safe_dump(data))
-        model = make_model(str(file), policy=QUICK)
+        model = model_at(server.url, str(file))
         await model.create(ASK)
     assert model.name == "m"
     assert (len(server.requests), len(waits), model.usage.retries) == (2, 1, 1)
     assert server.requests[0].headers["authorization"] == "Bearer key-in-a-file-42"
 
 
-async def test_a_key_in_a_component_file_is_in_no_error(tmp_path: Path, waits: list[float]) -> None:
+async def test_a_key_in_a_component_file_is_in_no_error(tmp_path: Path, model_at: ModelAt, waits: list[float]) -> None:
     with ModelServer({"m": BadRequest("bad key key-in-a-file-42")}) as server:
         file = tmp_path / "model.json"
         file.write_text(json.dumps({**COMPONENT, "config": {**COMPONENT["config"], "base_url": server.url}}))  # type: ignore[dict-item]
         with pytest.raises(ModelError, match=r"bad key \[secret\]"):
-            await make_model(str(file), policy=QUICK).create(ASK)
+            await model_at(server.url, str(file)).create(ASK)
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from adapters.errors import ModelError
-from adapters.models import make_model
-from adapters.retry import RetryPolicy
 from cases import find_case, load_case
 from examiner import ExaminerError, Limits, converse
 from examiner.conversation import KICK_OFF
 from examiner.model import ModelExaminer, render_prompt
 from examiner.stop import STOP_KEYWORD
 from records.transcript import Reply, StopReason, Transcript
+from tests.conftest import KEY, ModelAt
 from tests.model_server import (
     Answer,
     BadRequest,
@@ -33,9 +32,6 @@ from tests.model_server import (
     system_text,
 )
 
-QUICK = RetryPolicy(attempts=3, initial_seconds=0.001, longest_seconds=0.002)
-KEY = "test-key-123456"
-
 
 class Echoes:
     def __init__(self, answer: str | None = None) -> None:
@@ -47,22 +43,17 @@ class Echoes:
         return Reply(self.answer if self.answer is not None else f"I heard: {message}")
 
 
-async def examined(
-    play: Play, monkeypatch: pytest.MonkeyPatch, agent: Echoes, max_rounds: int = 5
-) -> tuple[Transcript, ModelServer]:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+async def examined(play: Play, model_at: ModelAt, agent: Echoes, max_rounds: int = 5) -> tuple[Transcript, ModelServer]:
     with ModelServer({"m": play}) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        model = make_model("openai:m", policy=QUICK)
+        model = model_at(server.url)
         transcript = await converse(ModelExaminer(model, "Ask for the colour."), agent, Limits(max_rounds))
-        await model.close()
     return transcript, server
 
 
-async def test_it_leads_the_conversation_and_hears_every_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_it_leads_the_conversation_and_hears_every_reply(model_at: ModelAt) -> None:
     agent = Echoes()
     play = sequence("Which colour?", "And the shade?", "```\nEXAM_FINISHED\n```", then=BadRequest())
-    transcript, server = await examined(play, monkeypatch, agent)
+    transcript, server = await examined(play, model_at, agent)
     assert (transcript.stop, agent.heard) == (StopReason.FINISHED, ["Which colour?", "And the shade?"])
     last = server.requests[-1].body
     assert said_by("assistant", last) == ["Which colour?", "And the shade?"]
@@ -71,13 +62,13 @@ async def test_it_leads_the_conversation_and_hears_every_reply(monkeypatch: pyte
     assert transcript.rounds[0].examiner_usage.calls == 1
 
 
-async def test_its_prompt_holds_the_task_and_nothing_of_the_scoring_points(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_its_prompt_holds_the_task_and_nothing_of_the_scoring_points(model_at: ModelAt) -> None:
     case = load_case(find_case("mean_of_a_column"))
     prompt = render_prompt(case.task_description)
     assert case.task_description.strip() in prompt
     assert STOP_KEYWORD in prompt
     assert not any(point.score_point in prompt or (point.eval_code or "\0") in prompt for point in case.scoring_points)
-    _, server = await examined("EXAM_FINISHED", monkeypatch, Echoes())
+    _, server = await examined("EXAM_FINISHED", model_at, Echoes())
     assert system_text(server.requests[0].body) == render_prompt("Ask for the colour.")
 
 
@@ -89,33 +80,33 @@ async def test_a_task_with_template_signs_is_given_as_it_stands() -> None:
     "both", ["Add 3, please. EXAM_FINISHED", "EXAM_FINISHED\nThank you.", "Say EXAM_FINISHED, ok?"]
 )
 async def test_a_message_that_also_ends_the_exam_is_not_sent_and_the_examiner_says_which_it_meant(
-    both: str, monkeypatch: pytest.MonkeyPatch
+    both: str, model_at: ModelAt
 ) -> None:
     """Taken for the end it may cost the agent its last question, taken for a question it may add one to the exam."""
     agent = Echoes()
     play = sequence("Add 1.", both, "Add 3, please.", both, "EXAM_FINISHED", then=BadRequest())
-    transcript, server = await examined(play, monkeypatch, agent)
+    transcript, server = await examined(play, model_at, agent)
     assert (transcript.stop, agent.heard) == (StopReason.FINISHED, ["Add 1.", "Add 3, please."])
     assert "not from the agent" in said_by("user", server.requests[2].body)[-1]
     assert (transcript.usage["examiner"].calls, transcript.rounds[1].examiner_usage.calls) == (5, 2)
 
 
 async def test_an_examiner_that_ends_the_exam_in_many_words_twice_has_ended_it(
-    monkeypatch: pytest.MonkeyPatch,
+    model_at: ModelAt,
 ) -> None:
     agent = Echoes()
     transcript, server = await examined(
-        sequence("Add 1.", then="Thank you, that was all. EXAM_FINISHED"), monkeypatch, agent
+        sequence("Add 1.", then="Thank you, that was all. EXAM_FINISHED"), model_at, agent
     )
     assert (transcript.stop, agent.heard, len(server.requests)) == (StopReason.FINISHED, ["Add 1."], 3)
 
 
-async def test_reasoning_of_the_examiners_model_reaches_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_reasoning_of_the_examiners_model_reaches_nobody(model_at: ModelAt) -> None:
     agent = Echoes()
     play = sequence(
         "<think>Not EXAM_FINISHED. It should say 1.</think>\nAdd 1.", then="<think>Done</think>EXAM_FINISHED"
     )
-    transcript, server = await examined(play, monkeypatch, agent)
+    transcript, server = await examined(play, model_at, agent)
     assert (transcript.stop, agent.heard) == (StopReason.FINISHED, ["Add 1."])
     assert "It should say" not in str(server.requests[-1].body)
 
@@ -145,10 +136,10 @@ ENDS = [
 
 @pytest.mark.parametrize(("play", "fault", "words"), ENDS, ids=lambda value: repr(value)[:60])
 async def test_what_is_no_message_ends_the_exam_without_blame_for_the_agent(
-    play: Play, fault: str, words: str, monkeypatch: pytest.MonkeyPatch
+    play: Play, fault: str, words: str, model_at: ModelAt
 ) -> None:
     agent = Echoes()
-    transcript, _ = await examined(play, monkeypatch, agent)
+    transcript, _ = await examined(play, model_at, agent)
     assert (transcript.stop, transcript.fault) == (StopReason.EXAMINER_ERROR, fault)
     assert words in (transcript.stop_detail or "")
     assert KEY not in (transcript.stop_detail or "")
@@ -156,16 +147,16 @@ async def test_what_is_no_message_ends_the_exam_without_blame_for_the_agent(
 
 
 @pytest.mark.parametrize("fault", [RateLimited(), ServerError(), CutConnection(), TruncatedJson(), Garbage()], ids=repr)
-async def test_a_fault_that_passes_is_not_noticed_by_the_agent(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_fault_that_passes_is_not_noticed_by_the_agent(fault: Fault, model_at: ModelAt) -> None:
     agent = Echoes()
-    transcript, _ = await examined(sequence(fault, "Which colour?", fault, then="EXAM_FINISHED"), monkeypatch, agent)
+    transcript, _ = await examined(sequence(fault, "Which colour?", fault, then="EXAM_FINISHED"), model_at, agent)
     assert (transcript.stop, agent.heard) == (StopReason.FINISHED, ["Which colour?"])
     assert transcript.usage["examiner"].retries == 2
 
 
-async def test_a_flood_is_shown_to_the_examiner_in_part_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_flood_is_shown_to_the_examiner_in_part_and_says_so(model_at: ModelAt) -> None:
     transcript, server = await examined(
-        sequence("Which colour?", then="EXAM_FINISHED"), monkeypatch, Echoes("x" * 5_000_000)
+        sequence("Which colour?", then="EXAM_FINISHED"), model_at, Echoes("x" * 5_000_000)
     )
     heard = said_by("user", server.requests[-1].body)[-1]
     assert len(heard) < 25_000
@@ -173,13 +164,13 @@ async def test_a_flood_is_shown_to_the_examiner_in_part_and_says_so(monkeypatch:
     assert len(transcript.rounds[0].agent or "") == 5_000_000
 
 
-async def test_an_empty_reply_is_named_to_the_examiner(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, server = await examined(sequence("Which colour?", then="EXAM_FINISHED"), monkeypatch, Echoes(" "))
+async def test_an_empty_reply_is_named_to_the_examiner(model_at: ModelAt) -> None:
+    _, server = await examined(sequence("Which colour?", then="EXAM_FINISHED"), model_at, Echoes(" "))
     assert said_by("user", server.requests[-1].body)[-1] == "(The agent replied with an empty message.)"
 
 
-async def test_the_rounds_before_a_failure_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    transcript, _ = await examined(sequence("Which colour?", then=ServerError()), monkeypatch, Echoes())
+async def test_the_rounds_before_a_failure_are_kept(model_at: ModelAt) -> None:
+    transcript, _ = await examined(sequence("Which colour?", then=ServerError()), model_at, Echoes())
     assert [round_.examiner for round_ in transcript.rounds] == ["Which colour?"]
 
 

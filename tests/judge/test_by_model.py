@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.models import Model, make_model
-from adapters.retry import RetryPolicy
 from cases import Case, ScoringPoint
 from judge import ScoringPointsEvaluator
 from judge.answer import Unusable, parse_answer, squeeze
 from records.protocols import Context
 from records.transcript import Round, Step, Transcript
 from records.verdict import Insight, Verdict
+from tests.conftest import KEY, ModelAt
 from tests.model_server import (
     Answer as Said,
 )
@@ -44,9 +42,6 @@ from tests.model_server import (
 )
 from tests.model_server import verdict as ruling
 
-QUICK = RetryPolicy(attempts=3, initial_seconds=0.001, longest_seconds=0.002)
-KEY = "test-key-123456"
-
 POINT = ScoringPoint("p1", "The sum is 55 in round 2.", 3.0)
 TALK = Transcript(
     (Round(1, "Please add 1.", "The sum is 1."), Round(2, "Please add 54.", "Now the sum is 55, I think.")),
@@ -66,19 +61,6 @@ def answer(
 HIT, MISS = answer(), answer("miss", None, reason="It never says so.")
 
 
-@pytest.fixture
-def model_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Model]:
-    def make(url: str) -> Model:
-        monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        monkeypatch.setenv("OPENAI_BASE_URL", url)
-        return make_model("openai:m", policy=QUICK)
-
-    return make
-
-
-ModelAt = Callable[[str], Model]
-
-
 async def insight_of(
     play: Play, model_at: ModelAt, *points: ScoringPoint, talk: Transcript = TALK
 ) -> tuple[Insight, ModelServer]:
@@ -86,7 +68,6 @@ async def insight_of(
         model = model_at(server.url)
         evaluator = ScoringPointsEvaluator("model", None, model)
         insight = await evaluator.evaluate(talk, Context("run", case(*(points or (POINT,)))))
-        await model.close()
     return insight, server
 
 
@@ -263,7 +244,6 @@ async def test_a_provider_that_ignores_its_schema_is_asked_in_words_once_that_is
         for _ in range(2):
             insight = await ScoringPointsEvaluator("model", None, model).evaluate(TALK, Context("run", case(POINT)))
             assert [one.label for one in insight.verdicts] == ["hit"]
-        await model.close()
     with_schema = ["response_format" in seen.body for seen in server.requests]
     assert with_schema == ([True, True] if fits else [True, False, False])
     if not fits:
@@ -278,7 +258,6 @@ async def test_that_a_provider_takes_no_schema_is_learnt_once_for_all_runs(model
         model = model_at(server.url)
         for _ in range(3):
             await ScoringPointsEvaluator("model", None, model).evaluate(TALK, Context("run", case(POINT)))
-        await model.close()
     assert len([seen for seen in server.requests if "response_format" in seen.body]) == 1
 
 
@@ -290,7 +269,6 @@ async def test_a_question_that_a_provider_refuses_does_not_cost_the_others_their
         model = model_at(server.url)
         points = case(*(ScoringPoint(f"p{number}", f"Statement {number}.", 1.0) for number in range(2)))
         insight = await ScoringPointsEvaluator("model", None, model).evaluate(TALK, Context("run", points))
-        await model.close()
     assert [one.label for one in insight.verdicts] == ["error", "hit"]
     assert model.traits.structured
 
