@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,16 +17,13 @@ from hypothesis import strategies as st
 from adapters.chat_format import Conversation, RecordingError, read_conversations
 from adapters.chat_rounds import read_messages
 from adapters.errors import SetupError
-from adapters.recorded_runs import to_record, to_records
-from harness.figures.summary import summarize
 from records.codec import decode, encode
 from records.journal import Journal
-from records.run import Outcome
 from records.stored import read_runs
 from records.transcript import StepKind, StopReason, Transcript
+from tests.recordings import TAU, tau_conversations
 
 Message = dict[str, Any]
-TAU = Path(__file__).parents[3] / "shared/data/tau_bench_airline_gpt4o/conversations.jsonl"
 
 
 def user(text: Any) -> Message:
@@ -274,41 +270,6 @@ def test_lines_are_read_as_they_are_asked_for(tmp_path: Path) -> None:
         next(reader)
 
 
-# --- scores ---
-
-
-def recorded(**around: Any) -> Conversation:
-    return Conversation(rounds(*TALK), "talk.jsonl, line 4", **around)
-
-
-def test_a_known_reward_is_a_scored_run() -> None:
-    record = to_record(recorded(task_id="7", trial=2, reward=0.5), "gpt")
-    assert (record.subject, record.agent, record.trial, record.outcome) == ("7", "gpt", 2, Outcome.SCORED)
-    assert (record.score, record.low, record.high, record.rounds) == (0.5, 0.5, 0.5, 1)
-    assert record.insights[0].verdicts[0].by == "recording"
-
-
-def test_without_a_reward_nothing_is_scored_and_never_a_pass_by_default() -> None:
-    record = to_record(recorded())
-    assert (record.subject, record.outcome, record.score) == ("talk.jsonl, line 4", Outcome.JUDGE_ERROR, None)
-    assert summarize([record]).suite.runs == 0
-
-
-def test_recordings_of_one_task_never_become_one_run() -> None:
-    several = [recorded(task_id="7", trial=trial) for trial in (2, None, None, 0)]
-    records = list(to_records(several))
-    assert [record.trial for record in records] == [2, 3, 4, 0]
-    assert len({record.id for record in records}) == 4
-    with pytest.raises(RecordingError, match="line 4: task 7 has a trial 2 already"):
-        list(to_records([*several, several[0]]))
-
-
-@pytest.mark.parametrize("reward", [-0.1, 1.5])
-def test_a_reward_that_is_no_score_is_refused_with_its_place(reward: float) -> None:
-    with pytest.raises(RecordingError, match="line 4: the reward is"):
-        to_record(recorded(reward=reward))
-
-
 @pytest.mark.parametrize("reward", ["1", None, float("nan"), float("inf"), 10**400])
 def test_what_is_no_number_is_no_reward_and_is_kept(tmp_path: Path, reward: Any) -> None:
     (found,) = read_conversations(write(tmp_path, json.dumps({"traj": TALK, "reward": reward})))
@@ -321,24 +282,7 @@ def test_what_is_no_number_is_no_reward_and_is_kept(tmp_path: Path, reward: Any)
 
 @pytest.fixture(scope="module")
 def tau() -> list[Conversation]:
-    if not TAU.is_file():
-        reason = f"{TAU} is not there: the shared recordings lie beside the repository"
-        if "data" in os.environ.get("VIVA_REQUIRE", "").split(","):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return list(read_conversations(TAU))
-
-
-def test_the_shared_conversations_give_the_known_pass_hat_k(tau: list[Conversation]) -> None:
-    figures = summarize(to_records(tau, "gpt-4o"))
-    assert (figures.suite.runs, figures.suite.cases) == (100, 25)
-    assert all(cell.runs == 4 for cell in figures.cells)
-    assert {k: round(value, 3) for k, value in figures.suite.pass_hat_k.items()} == {
-        1: 0.31,
-        2: 0.193,
-        3: 0.17,
-        4: 0.16,
-    }
+    return tau_conversations()
 
 
 def test_nothing_of_the_shared_conversations_is_lost(tau: list[Conversation]) -> None:
