@@ -25,3 +25,7 @@ class ModelAnswerError(Exception):
 
 class SchemaError(ModelAnswerError):
     """The answer does not fit the schema that it was asked for: a provider that takes one may still ignore it."""
+
+
+class ProtocolError(Exception):
+    """A response came, and it is not the chat protocol: an error page, a stream that nobody asked for. May pass."""

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import tenacity
 
-from adapters.errors import ModelAnswerError, ModelError, SchemaError, SetupError
+from adapters.errors import ModelAnswerError, ModelError, ProtocolError, SchemaError, SetupError
 from adapters.redact import redact
 
 T = TypeVar("T")
@@ -122,7 +122,7 @@ def is_transient(error: BaseException, policy: RetryPolicy) -> bool:
             return False
         asked = retry_after(error)
         return (status in (408, 409, 429) or status >= 500) and (asked is None or asked <= policy.longest_retry_after)
-    if isinstance(error, ConnectionError | TimeoutError | json.JSONDecodeError | AttributeError):
+    if isinstance(error, ProtocolError | ConnectionError | TimeoutError | json.JSONDecodeError | AttributeError):
         return True
     name = type(error).__name__
     return name in ("APIConnectionError", "APITimeoutError", "TransportError", "RemoteProtocolError", "ReadError") or (
@@ -185,6 +185,8 @@ def explain(error: BaseException) -> str:
     if name == "APIConnectionError":
         cause = error.__cause__
         return f"the provider cannot be reached ({redact(str(cause or error) or type(cause or error).__name__)[:200]})"
-    if status is None and isinstance(error, json.JSONDecodeError | AttributeError | TypeError):
-        return f"the provider's response is not the protocol's ({name}: {text})"
+    if status is None and isinstance(error, ProtocolError):
+        return f"the response is not the protocol's: {text}"
+    if status is None and isinstance(error, ValueError | AttributeError | TypeError | LookupError | RecursionError):
+        return f"the provider's response is not the protocol's ({name}: {text}); most addresses end in /v1"
     return f"{name}: {text}"
