@@ -1,16 +1,15 @@
-"""What an adapter must look like, and what it is given: one method to speak to it, and arguments by name."""
+"""The rules of `adapters/inside/rules.py` in Viva's own process: what an adapter is given, and what it gives back."""
 
 from __future__ import annotations
 
-import contextlib
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from adapters import mistakes
 from adapters.errors import AgentError, SetupError
+from adapters.inside import rules
 from adapters.virtual_user import VirtualUser, offer_workspace
 from adapters.workspace import make_folder
 from records.codec import decode, to_plain
@@ -18,9 +17,6 @@ from records.text import storable
 from records.transcript import NO_USAGE, Reply, Step, Usage
 
 T = TypeVar("T")
-
-NO_METHOD = "{} has no get_reply_from_agent(message) method, so it cannot be examined. See docs/write-an-adapter.md."
-WANTS = "{} wants {} when it is constructed; an adapter is given {}, by name. See docs/write-an-adapter.md."
 
 AgentFactory = Callable[..., Any]
 """What a SPEC loads to: a VirtualUser class, or anything that makes an object with its methods."""
@@ -52,13 +48,12 @@ class DoorAgent:
 
 
 def check_factory(factory: Any) -> None:
-    """See that a class has the one method that it needs, of its own. What a function makes is seen once it is made.
+    """See that a class can be spoken to; what a function makes is seen once it is made.
 
     Raises:
-        SetupError: it has not.
+        SetupError: it cannot.
     """
-    if isinstance(factory, type) or not callable(factory):
-        check_agent(factory)
+    _keep(rules.check_factory, factory, VirtualUser)
 
 
 def check_agent(agent: Any) -> None:
@@ -67,10 +62,7 @@ def check_agent(agent: Any) -> None:
     Raises:
         SetupError: it cannot be spoken to.
     """
-    method = getattr(agent, "get_reply_from_agent", None)
-    if not callable(method) or getattr(method, "__func__", method) is VirtualUser.get_reply_from_agent:
-        name = agent.__name__ if isinstance(agent, type) else type(agent).__name__
-        raise SetupError(NO_METHOD.format(name))
+    _keep(rules.check_agent, agent, VirtualUser)
 
 
 def arguments_for(factory: AgentFactory, arguments: AgentArguments) -> dict[str, Any]:
@@ -79,27 +71,10 @@ def arguments_for(factory: AgentFactory, arguments: AgentArguments) -> dict[str,
     Raises:
         SetupError: it wants something else as well, or the workspace that it wants cannot be made.
     """
-    offered: dict[str, Any] = {
-        "task_description": arguments.task_description,
-        "app_dir": arguments.app_dir,
-        "config_var": arguments.config_var,
-        "workspace": arguments.workspace,
-    }
-    try:
-        parameters = _parameters(factory)
-    except (TypeError, ValueError):
-        return {"task_description": arguments.task_description}
-    named = {item.name for item in parameters if item.kind in (item.POSITIONAL_OR_KEYWORD, item.KEYWORD_ONLY)}
-    if any(item.kind is item.VAR_KEYWORD for item in parameters):
-        named |= offered.keys() - {"workspace"}
-    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    wanted = [item.name for item in parameters if item.default is item.empty and item.kind not in variable]
-    if unknown := [name for name in wanted if name not in offered or name not in named]:
-        name = getattr(factory, "__name__", factory)
-        raise SetupError(WANTS.format(name, ", ".join(unknown), ", ".join(offered)))
-    if "workspace" in named and arguments.workspace is not None:
-        make_folder(arguments.workspace)
-    return {name: value for name, value in offered.items() if name in named}
+    given = _keep(rules.arguments, factory, {name: getattr(arguments, name) for name in rules.OFFERED})
+    if given.get("workspace") is not None:
+        make_folder(given["workspace"])
+    return given
 
 
 def workspace_of(agent: Any, ours: Path | None) -> Path | None:
@@ -108,28 +83,20 @@ def workspace_of(agent: Any, ours: Path | None) -> Path | None:
     Raises:
         SetupError: ours cannot be made.
     """
-    folder = getattr(agent, "workspace", None)
-    if folder is not None:
-        return Path(folder)
-    if ours is not None:
-        with contextlib.suppress(AttributeError):  # an object with fixed attributes has no use for it
-            if not offer_workspace(agent, ours):
-                agent.workspace = make_folder(ours)
-    return ours
+    folder = rules.workspace(agent, ours, _tell)
+    return None if folder is None else Path(folder)
 
 
-def takes_verbose(method: Callable[..., Any]) -> bool:
+def _tell(agent: Any, workspace: Path) -> None:
+    if not offer_workspace(agent, workspace):
+        agent.workspace = make_folder(workspace)
+
+
+def _keep(rule: Callable[..., T], *arguments: Any) -> T:
     try:
-        function = getattr(method, "__func__", method)
-        return any(parameter.name == "verbose" for parameter in _parameters(function))
-    except (TypeError, ValueError):
-        return False
-
-
-@lru_cache(maxsize=256)
-def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
-    """Kept, because looking at a signature takes as long as two rounds and every run asks for the same two."""
-    return tuple(inspect.signature(function).parameters.values())
+        return rule(*arguments)
+    except rules.Setup as wrong:
+        raise SetupError(mistakes.in_words(wrong.facts)) from None
 
 
 def as_reply(answer: object) -> Reply:

@@ -20,9 +20,9 @@ from adapters.fit import (
     as_reply,
     check_agent,
     check_factory,
-    takes_verbose,
     workspace_of,
 )
+from adapters.inside.rules import takes_verbose
 from adapters.threads import AgentThread
 from adapters.virtual_user import VirtualUser
 from records.transcript import Reply
