@@ -55,7 +55,8 @@ def _version(ctx: click.Context, param: click.Parameter, value: Any) -> None:
 def viva() -> None:
     """Examine AI agents the way an oral exam does: an Examiner talks, a Judge scores what was said and done.
 
-    Exit codes: 0 done, 1 below --fail-under, 2 a mistake to mend (case, option, key), 3 not all could be scored.
+    Exit codes: 0 done, 1 below --fail-under or fallen by more than --max-drop, 2 a mistake to mend (case, option, key),
+    3 not all could be scored, 130 stopped (Ctrl-C or SIGTERM).
     """
 
 

@@ -55,15 +55,16 @@ MAY_BE_SAID_ANEW = frozenset({
 @click.option(
     "--name", "names", multiple=True, metavar="PATTERN", help="Only cases whose name matches (shell pattern)."
 )
-@click.option("--tag", "tags", multiple=True, help="Only cases with this tag.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag.")
 @judge_options
 @exam_options
 @click.option(
-    "--rooms",
+    "--sandboxes",
+    "rooms",
     type=click.IntRange(1),
     default=max(2, os.cpu_count() or 2),
     show_default=True,
-    help="Sandbox rooms at once.",
+    help="Sandboxes at once, in which checks run.",
 )
 @click.option(
     "--model-calls", type=click.IntRange(1), default=64, show_default=True, help="Calls at once to one provider."
@@ -78,7 +79,7 @@ MAY_BE_SAID_ANEW = frozenset({
 @click.option(
     "--max-cost", type=click.FloatRange(0, min_open=True), metavar="DOLLARS", help="Begin no run beyond this."
 )
-@click.option("--max-tokens", type=click.IntRange(1), help="Begin no run beyond this.")
+@click.option("--max-tokens", type=click.IntRange(1), metavar="TOKENS", help="Begin no run beyond this.")
 @click.option(
     "--max-time", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Stop after this; --resume goes on."
 )
@@ -117,6 +118,10 @@ def command(paths: tuple[str, ...], agents: tuple[str, ...], **said: Any) -> Non
         fail(f"viva: stopped. What is done is kept: viva suite --resume {request.folder}", STOPPED)
     figures = summarize(read_records(result.folder), said["threshold"])
     _report(result, figures, said)
+    if result.end.left_out:
+        number = "1 run was" if result.end.left_out == 1 else f"{result.end.left_out} runs were"
+        words = f"{number} left out: {result.end.reason}. viva suite --resume {result.folder}"
+        console.print(Text(one_line(words, 500), style="yellow"), soft_wrap=True)
     raise SystemExit(_exit_code(result, figures, baseline, said))
 
 
@@ -167,9 +172,6 @@ def _report(result: Result, figures: Figures, said: dict[str, Any]) -> None:
         click.echo(f"{figures.suite.runs} runs, mean score {'none' if mean is None else f'{mean:.4f}'}")
         return
     Console().print(suite_report(figures, result.folder))
-    if result.end.left_out:
-        words = f"{result.end.left_out} runs were left out: {result.end.reason}. viva suite --resume {result.folder}"
-        Console().print(Text(one_line(words, 500), style="yellow"), soft_wrap=True)
 
 
 def _exit_code(result: Result, figures: Figures, baseline: Figures | None, said: dict[str, Any]) -> int:

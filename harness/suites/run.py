@@ -10,6 +10,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from adapters.errors import SetupError
+from adapters.prices import price
 from cases import Case
 from harness.one_writer import only_writer
 from harness.parts import Parts
@@ -77,6 +79,8 @@ async def run_suite(request: Request, console: Console, *, show: bool = True) ->
     # First the parts: a mistake in them must not leave a journal behind that can neither be resumed nor begun.
     parts = await assemble_suite(request.plan, cases)
     try:
+        if request.max_cost is not None:
+            refuse_unknown_prices(parts)
         with only_writer(request.folder), Journal(request.folder) as journal:
             if not request.resumed:
                 hashes = tuple((case.name, case.hash) for case in cases)
@@ -84,6 +88,23 @@ async def run_suite(request: Request, console: Console, *, show: bool = True) ->
             return await _run(request, cases, parts, journal, console, show=show)
     finally:
         await parts[0].close()
+
+
+def refuse_unknown_prices(parts: list[Parts]) -> None:
+    """See that a budget in dollars can be kept, as far as that is known beforehand.
+
+    Raises:
+        SetupError: the price of a model is not known.
+    """
+    first = parts[0]
+    models = [model.name for model in (first.examiner_model, first.judge.model) if model is not None]
+    specs = (each.agent.spec for each in parts)
+    models += [spec.partition("#")[2] for spec in specs if spec.startswith(("http://", "https://"))]
+    unknown = [repr(name) for name in dict.fromkeys(models) if price(name, 1, 1) is None]
+    if unknown:
+        raise SetupError(
+            f"--max-cost cannot be kept: the price of {', '.join(unknown)} is not known. --max-tokens can."
+        )
 
 
 async def _run(

@@ -155,5 +155,17 @@ def test_help_of_every_command_can_be_had(desk: Desk) -> None:
         assert "Usage: viva" in desk.viva(command, "--help", expect=0).stdout
 
 
+def test_the_help_tells_every_exit_code_and_what_leads_to_it(desk: Desk) -> None:
+    shown = " ".join(desk.viva("--help", expect=0).stdout.split())
+    for words in (
+        "0 done",
+        "1 below --fail-under or fallen by more than --max-drop",
+        "2 a mistake",
+        "3 not",
+        "130 stopped",
+    ):
+        assert words in shown
+
+
 def _files(folder: Path) -> set[Path]:
     return {path for path in folder.rglob("*") if "__pycache__" not in path.parts}

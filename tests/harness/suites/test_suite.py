@@ -221,12 +221,34 @@ def test_a_budget_of_tokens_or_money_begins_no_run_beyond_it_and_says_what_was_l
         [
             ("gpt-4o-mini", ("--max-tokens", "1"), "--max-tokens of 1 is used up"),
             ("gpt-4o-mini", ("--max-cost", "0.0000001"), "is used up"),
-            ("nobody-knows", ("--max-cost", "100"), "the price of a model is not known"),
         ]
     ):
         told = held_with_a_model(tmp_path / str(number), model, *budget, monkeypatch=monkeypatch)
         assert (told["ended"], told["left_out"]) == (1, 7)
         assert words in told["reason"]
+
+
+@pytest.mark.parametrize(
+    "option", [("--model", "openai:nobody-knows"), ("--agent", "http://127.0.0.1:9/v1#nobody-knows")]
+)
+def test_a_budget_in_dollars_is_refused_before_the_first_exam_where_a_price_is_not_known(
+    tmp_path: Path, option: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    cases = write_cases(tmp_path / "cases", 1)
+    arguments = ["suite", str(cases), "--sandbox", "process", "--out", str(tmp_path / "j"), "--quiet", *option]
+    done = CliRunner().invoke(command_line, [*arguments, "--max-cost", "5"])
+    assert done.exit_code == 2, done.stderr
+    assert "the price of 'nobody-knows' is not known" in done.stderr
+    assert not (tmp_path / "j").exists()
+
+
+def test_why_runs_were_left_out_is_said_to_the_quiet_too(tmp_path: Path) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 1), write_agent(tmp_path, free=0)
+    arguments = ["--agent", agent, "--sandbox", "process", "--out", "j", "--quiet", "--max-time", 0.5]
+    done = viva("suite", cases, *arguments, cwd=tmp_path)
+    assert done.returncode == 3
+    assert "1 run was left out: --max-time of 0.5 s is over" in done.stderr
 
 
 def test_commands_before_the_exams_hold_up_neither_each_other_nor_the_end(tmp_path: Path) -> None:
