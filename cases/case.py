@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,11 +32,13 @@ class ScriptLine:
     if_agent_says: str | None = None
     """A regular expression, case ignored; the line is skipped unless the agent's last reply matches it."""
 
-    def messages(self) -> list[str]:
-        """The messages this line stands for."""
+    def messages(self) -> Iterator[str]:
+        """The messages this line stands for, made one by one: a long one said 100,000 times would fill the memory."""
         if self.first is None or self.last is None:
-            return [self.say]
-        return [self.say.replace(f"{{{self.counter}}}", str(number)) for number in range(self.first, self.last + 1)]
+            yield self.say
+            return
+        for number in range(self.first, self.last + 1):
+            yield self.say.replace(f"{{{self.counter}}}", str(number))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,9 @@ def data_file_fault(file: Path, name: str) -> str | None:
     if place == os.path.realpath(file):
         return "is the case file itself: the agent would see its own scoring points"
     if there:
-        return None
+        return None if os.path.isfile(place) or os.path.isdir(place) else "is neither a file nor a folder"
+    if os.path.islink(os.path.join(home, name)):
+        return "is a link that leads nowhere"
     near = difflib.get_close_matches(name, _names(home, os.path.dirname(name)) + _names(home, ""), 1, 0.5)
     return "is not in the case folder" + (f"; did you mean {near[0]!r}?" if near else "")
 

@@ -193,7 +193,7 @@ class Reader:
         statement, weight, code = item.get("score_point"), item.get("weight"), item.get("eval_code")
         if not isinstance(statement, str) or not statement.strip():
             wrong = "is missing" if statement is None else f"must be text, not {describe(statement)}; put it in quotes"
-            self._wrong(f"score_point {wrong}", *path, "score_point")
+            self._wrong(f"score_point {'is empty' if isinstance(statement, str) else wrong}", *path, "score_point")
             statement = ""
         if not self._number(weight):
             wrong = "is missing" if "weight" not in item else f"must be a number above 0, not {describe(weight)}"
@@ -213,7 +213,7 @@ class Reader:
                 tree = ast.parse(code, "eval_code")
                 compile(tree, "eval_code", "exec", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            detail = error.msg if isinstance(error, SyntaxError) else str(error)
+            detail = error.msg if isinstance(error, SyntaxError) else str(error) or "it is nested too deeply"
             where = f" (its line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
             hint = "; a check passes when it ends without an exception, so use assert" if "'return'" in detail else ""
             self._wrong(f"eval_code does not compile: {detail}{where}{hint}", *path)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cases.errors import CaseError
+from cases.yaml_lines import MAX_BYTES
 
 BUNDLED = Path(__file__).parent
 SUFFIXES = (".yaml", ".yml")
@@ -63,7 +64,9 @@ def case_files(folder: Path) -> list[Path]:
 def looks_like_a_case(file: Path) -> bool:
     """Whether a YAML file found on the way has a key that only cases have; those of models or CI are passed over."""
     try:
-        return re.search(rb"^(task_description|scoring_points)\s*:", file.read_bytes(), re.MULTILINE) is not None
+        with file.open("rb") as stream:
+            start = stream.read(MAX_BYTES)
+        return re.search(rb"^(task_description|scoring_points)\s*:", start, re.MULTILINE) is not None
     except OSError:
         return True  # so that its loader tells why it cannot be read
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ MAX_BYTES = 2 * 1024 * 1024
 MAX_DEPTH = 40
 # Python neither prints nor reads decimal numbers of more than 4,300 digits; hexadecimal ones grow by a fifth.
 MAX_DIGITS = 1000
+MAX_WORDS = 300
+"""Characters of what YAML says of a fault: it quotes names, and they may be as long as the file."""
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(slots=True)
@@ -81,6 +85,11 @@ def _walk(node: yaml.Node, path: tuple[str | int, ...], lines: Lines, file: Path
         raise CaseError(file, [Mistake(f"is nested deeper than {MAX_DEPTH} levels", node.start_mark.line + 1)])
     if isinstance(node, yaml.ScalarNode) and node.tag.endswith(":int") and len(node.value) > MAX_DIGITS:
         raise CaseError(file, [Mistake(f"holds a number of more than {MAX_DIGITS:,} digits", node.start_mark.line + 1)])
+    if isinstance(node, yaml.ScalarNode) and (half := _HALF.search(node.value)):
+        words = (
+            f"holds half a character, U+{ord(half.group()):04X}, which can be neither stored nor sent; write it whole"
+        )
+        raise CaseError(file, [Mistake(words, node.start_mark.line + 1)])
     if isinstance(node, yaml.MappingNode):
         keys: set[tuple[str, str]] = set()
         for key, value in node.value:
@@ -106,4 +115,6 @@ def _syntax(error: yaml.YAMLError, text: str) -> Mistake:
     words = f"is not valid YAML: {problem}" + (f" ({context})" if context else "")
     if "mapping values are not allowed" in words:
         words += "; put text that holds ': ' in quotes, or mend the indentation"
+    if len(words) > MAX_WORDS:
+        words = words[: MAX_WORDS - 1] + "…"
     return Mistake(words, mark.line + 1 if mark else None)

@@ -82,17 +82,15 @@ def test_a_missing_file_is_said_with_the_nearest_name(folder: Path, name: str, n
     assert fault(folder, name) == f"data file {name!r} is not in the case folder; did you mean {near!r}?"
 
 
-@pytest.mark.parametrize("name", ["qqqq", "no/such/folder.csv", "x" * 5000, "table.csv/below", "dangling", "loop"])
+@pytest.mark.parametrize("name", ["qqqq", "no/such/folder.csv", "x" * 5000, "table.csv/below"])
 def test_a_file_that_cannot_be_there_is_missing(folder: Path, name: str) -> None:
-    (folder / "dangling").symlink_to("gone")
-    (folder / "loop").symlink_to("loop")
     message = fault(folder, name)
     assert "is not in the case folder" in message or "lies outside" in message
     assert len(message) < 200
 
 
 def test_names_that_no_file_can_have_are_refused(folder: Path) -> None:
-    (folder / "case.yaml").write_text(POINT + 'data_files: ["a\\0b", "\\ud800"]\n')
+    (folder / "case.yaml").write_text(POINT + 'data_files: ["a\\0b", "\\0"]\n')
     with pytest.raises(CaseError) as caught:
         load_case(folder)
     assert [mistake.message.endswith("is not a possible file name") for mistake in caught.value.mistakes] == [True] * 2
@@ -102,6 +100,15 @@ def test_the_case_file_itself_is_not_given_to_the_agent(folder: Path) -> None:
     (folder / "copy.txt").symlink_to("case.yaml")
     for name in ("case.yaml", "copy.txt"):
         assert "the agent would see its own scoring points" in fault(folder, name)
+
+
+def test_a_link_that_leads_nowhere_and_what_is_no_file_are_told(folder: Path) -> None:
+    (folder / "dead").symlink_to("nowhere.csv")
+    (folder / "round").symlink_to("round")
+    os.mkfifo(folder / "pipe")
+    assert fault(folder, "dead") == "data file 'dead' is a link that leads nowhere"
+    assert fault(folder, "round") == "data file 'round' is a link that leads nowhere"
+    assert fault(folder, "pipe") == "data file 'pipe' is neither a file nor a folder"
 
 
 def test_two_files_that_would_land_on_one_name_are_refused(folder: Path) -> None:

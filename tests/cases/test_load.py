@@ -179,14 +179,15 @@ def test_eval_code_in_return_style_is_told_to_assert(folder: Folder) -> None:
     [
         ("assert (", "was never closed"),
         ('"\\0"', "null bytes"),
-        ('"\\ud800"', "does not compile"),
+        ('"\\ud800"', "half a character, U+D800"),
         ("5", "must be Python code, not 5"),
         ("true", "must be Python code, not True"),
         ("[assert x]", "must be Python code, not ["),
         ('"  "', "must be Python code, not '  '"),
         ('"# later"', "checks nothing"),
         ('"' + "(" * 3000 + '"', "too many nested parentheses"),
-        ('"' + "-" * 40_000 + '1"', "does not compile"),
+        ('"' + "-" * 40_000 + '1"', "does not compile: it is nested too deeply"),
+        ('"if x:\\n\\tassert x\\n        assert x"', "inconsistent use of tabs and spaces"),
         ('"await x"', "'await' outside function"),
     ],
 )

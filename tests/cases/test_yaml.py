@@ -134,6 +134,24 @@ def test_deep_nesting_is_a_mistake_not_a_crash(tmp_path: Path, opening: str, tim
     assert "nested deeper than 40 levels" in message or "is not valid YAML" in message
 
 
+@pytest.mark.parametrize(
+    "line",
+    ['tags: ["\\uD800"]', 'script: ["a\\udfffb"]', '"\\ud83d\\ude00": 1', 'config_var: {a: ["\\ud800"]}'],
+)
+def test_half_a_character_is_a_mistake_in_its_line_wherever_it_stands(tmp_path: Path, line: str) -> None:
+    """It could be neither stored nor sent: the fault would show in the middle of an exam."""
+    (tmp_path / "case.yaml").write_text(f"{SOUND}{line}\n")
+    with pytest.raises(CaseError, match=rf"case\.yaml:{SOUND.count(chr(10)) + 1}: holds half a character, U\+D[8F]"):
+        load_case(tmp_path)
+
+
+def test_a_fault_that_is_as_long_as_the_file_is_told_in_short(tmp_path: Path) -> None:
+    (tmp_path / "case.yaml").write_text("a: !" + "x" * 1_000_000 + " 1")
+    with pytest.raises(CaseError) as caught:
+        load_case(tmp_path)
+    assert len(str(caught.value)) < 1000
+
+
 def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
     file = tmp_path / "case.yaml"
     with file.open("wb") as stream:
