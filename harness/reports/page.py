@@ -20,6 +20,7 @@ from harness.reports.conversations import Blocks
 from harness.reports.facts import Standing, dollars
 from harness.reports.journals import Journals
 from harness.reports.rows import Row, Rows, gather
+from harness.setting_words import UNSAFE
 from harness.suites.console import interval, number, percent, percents, short_names
 from records.text import one_line
 
@@ -74,6 +75,8 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
             ],
             most=MOST_GROUPS,
             held=rows.figures.held[:12],
+            unsafe=sorted({each.sandbox for each in rows.figures.held if UNSAFE in each.sandbox}),
+            specs=[(labels[agent], one_line(agent, 300)) for agent in agents[:MOST_GROUPS] if labels[agent] != agent],
             rows=rows.rows,
             rows_shown=ROWS_SHOWN,
             blocks=_blocks(journals, rows, blocks),

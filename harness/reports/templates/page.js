@@ -12,6 +12,8 @@
   let matching = rows.slice();
   let limit = STEP;
   let scroll = 0;
+  let last = null;
+  const title = document.title;
 
   const el = (tag, attributes, ...children) => {
     const node = document.createElement(tag);
@@ -231,6 +233,8 @@
     const row = rows[number];
     const data = read(number);
     if (!overview.hidden) scroll = window.scrollY;
+    last = row;
+    document.title = caseOf(row) + " · " + title;
     view.replaceChildren(...headOf(row));
     if (data === null) {
       view.append(el("p", { class: "note" }, "This conversation is not on the page, to keep its size within bounds. viva replay shows it."));
@@ -262,7 +266,10 @@
       overview.hidden = false;
       view.hidden = true;
       view.replaceChildren();
+      document.title = title;
       window.scrollTo(0, scroll);
+      // Whoever goes by the keyboard comes back to where they were.
+      if (last && location.hash === "") last.querySelector("a").focus({ preventScroll: true });
     }
   };
   window.addEventListener("hashchange", route);

@@ -88,10 +88,11 @@ class Browser:
         found = self._call("/element", {"using": "css selector", "value": selector})
         self._call(f"/element/{next(iter(found.values()))}/click", {})
 
-    def scheme(self, name: str) -> None:
-        """Have the page take the reader to prefer `light` or `dark`."""
-        media = [{"name": "prefers-color-scheme", "value": name}]
-        self._call("/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": media}})
+    def scheme(self, name: str, media: str = "") -> None:
+        """Have the page take the reader to prefer `light` or `dark`, on a screen or in `print`."""
+        features = [{"name": "prefers-color-scheme", "value": name}]
+        emulated = {"media": media, "features": features}
+        self._call("/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": emulated})
 
     def width(self, pixels: int) -> None:
         """Make the page so wide."""

@@ -76,11 +76,12 @@ def write_run(
     seconds: float = 2.0,
     cost: float | None = 0.01,
     ended: bool = True,
+    isolates: bool = True,
 ) -> str:
     """Write the events of one run as an exam writes them; gives its id."""
     run = run_id(case, agent, trial)
     setting = Setting(
-        "0.1.0", case, agent=agent, examiner="script", judge="code", sandbox="docker", sandbox_isolates=True
+        "0.1.0", case, agent=agent, examiner="script", judge="code", sandbox="docker", sandbox_isolates=isolates
     )
     journal.append("setting", run, 1, setting)
     for number, words in enumerate(said, 1):

@@ -211,6 +211,101 @@ def test_both_colour_schemes_give_text_that_can_be_read(tmp_path: Path, browser:
         assert (paper > 600 and ink < 150) if scheme == "light" else (paper < 150 and ink > 600)
 
 
+# WCAG 2.2, 1.4.3 and 1.4.11: https://www.w3.org/TR/WCAG22/#contrast-minimum
+PALE = """
+const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+const rgba = (colour) => {
+  canvas.clearRect(0, 0, 1, 1);
+  canvas.fillStyle = colour;
+  canvas.fillRect(0, 0, 1, 1);
+  const found = canvas.getImageData(0, 0, 1, 1).data;
+  return [found[0], found[1], found[2], found[3] / 255];
+};
+const light = (colour) => {
+  const [r, g, b] = colour.map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const behind = (node) => {
+  const layers = [];
+  for (; node; node = node.parentElement) layers.unshift(rgba(getComputedStyle(node).backgroundColor));
+  return layers.reduce((base, [r, g, b, a]) => [r, g, b].map((v, i) => v * a + base[i] * (1 - a)), [255, 255, 255]);
+};
+const contrast = (one, other) => {
+  const [a, b] = [light(one.slice(0, 3)), light(other.slice(0, 3))];
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+};
+const pale = [];
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+let texts = 0;
+while (walker.nextNode()) {
+  const node = walker.currentNode.parentElement;
+  const svg = node.ownerSVGElement;
+  if (!walker.currentNode.textContent.trim() || node.closest("script, option") || !(svg || node.offsetParent)) continue;
+  texts += 1;
+  const style = getComputedStyle(node);
+  if (contrast(rgba(svg ? style.fill : style.color), behind(svg ? svg.parentElement : node)) < 4.5) {
+    pale.push(node.tagName + " " + walker.currentNode.textContent.trim().slice(0, 40));
+  }
+}
+for (const node of document.querySelectorAll("input, select, button:not(.quote)")) {
+  if (node.offsetParent && contrast(rgba(getComputedStyle(node).borderTopColor), behind(node.parentElement)) < 3) {
+    pale.push("edge of " + node.tagName);
+  }
+}
+return [texts, Array.from(new Set(pale))];
+"""
+
+
+def test_every_text_and_every_controls_edge_stands_out_in_both_colour_schemes(tmp_path: Path, browser: Browser) -> None:
+    journal = write_suite(tmp_path / "journal", 60, agents=2, trials=4)
+    target = write_page(journal)
+    for scheme in ("light", "dark"):
+        browser.scheme(scheme)
+        for fragment in ("", "#run-3"):
+            browser.go(target, fragment)
+            texts, pale = browser.run(PALE)
+            assert texts > 30
+            assert pale == [], (scheme, fragment)
+
+
+def test_printed_it_is_dark_on_light_whatever_the_reader_prefers(tmp_path: Path, browser: Browser) -> None:
+    browser.go(write_page(write_suite(tmp_path / "journal", 3, agents=2)))
+    browser.scheme("dark", media="print")
+    try:
+        ink = browser.run("return getComputedStyle(document.body).color.match(/[0-9.]+/g).slice(0, 3).map(Number)")
+        assert sum(ink) < 150
+        assert browser.run("return getComputedStyle(document.querySelector('.filters label')).display") == "none"
+        assert browser.run("return document.getElementById('count').offsetParent !== null")
+    finally:
+        browser.scheme("light")
+
+
+def test_whoever_goes_by_the_keyboard_comes_back_to_the_run_that_was_open(tmp_path: Path, browser: Browser) -> None:
+    browser.go(write_page(write_suite(tmp_path / "journal", 3, agents=2)))
+    title = browser.run("return document.title")
+    browser.run("document.querySelector('#rows tr:nth-child(2) a').focus()")
+    browser.type("#rows tr:nth-child(2) a", "\ue007")  # Enter
+    assert browser.run("return document.activeElement.tagName") == "H1"
+    assert browser.run("return document.title").endswith(title)
+    assert browser.run("return document.title") != title
+    browser.type("#run h1", "\ue00c")  # Escape
+    browser.run("return new Promise((done) => setTimeout(done, 200))")
+    assert browser.run("return document.activeElement.getAttribute('href')") == "#run-1"
+    assert browser.run("return document.title") == title
+    outline = "return getComputedStyle(document.activeElement).outlineStyle"
+    assert browser.run(outline) == "solid"
+
+
+def test_a_sandbox_that_does_not_isolate_and_every_agents_spec_are_named(tmp_path: Path, browser: Browser) -> None:
+    with Journal(tmp_path) as journal:
+        write_run(journal, "one", "folder/agents.py:Agent", isolates=False)
+        write_run(journal, "one", "other/agents.py:Agent", isolates=False)
+    browser.go(write_page(tmp_path))
+    text = browser.run("return document.body.innerText")
+    assert "docker (does NOT isolate)" in browser.run("return document.querySelector('.top').innerText")
+    assert "Agent is folder/agents.py:Agent; Agent 2 is other/agents.py:Agent." in text
+
+
 def test_the_page_fits_a_phone(tmp_path: Path, browser: Browser) -> None:
     target = write_page(write_suite(tmp_path / "journal", 6, agents=3, trials=4))
     browser.width(390)
