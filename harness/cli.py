@@ -35,6 +35,21 @@ class LazyGroup(click.Group):
         command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does; for a name that is not there, the nearest one is offered."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            # Loaded for a mistake only.
+            from difflib import get_close_matches
+
+            from records.text import one_line
+
+            near = get_close_matches(args[0], COMMANDS, 1)
+            meant = f" Did you mean {near[0]!r}?" if near else f" There are {', '.join(COMMANDS)}."
+            ctx.fail(f"No such command {one_line(args[0], 60)!r}.{meant}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the subcommands from the table above, without importing them."""
         with formatter.section("Commands"):

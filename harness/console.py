@@ -13,7 +13,7 @@ from rich.text import Text
 from harness.setting_words import judge_words, sandbox_words
 from records.run import Outcome, RunRecord
 from records.text import one_line, printable
-from records.transcript import Round, Transcript, Usage
+from records.transcript import Round, Step, Transcript, Usage
 from records.verdict import Evidence, Insight, Label, Verdict
 
 STYLES = {Label.HIT: "green", Label.MISS: "red", Label.UNSURE: "yellow", Label.ERROR: "magenta"}
@@ -142,11 +142,20 @@ def print_round(console: Console, round_: Round) -> None:
     """One round of a conversation as it was said."""
     _turn(console, f"{round_.number:>3} examiner", round_.examiner, "cyan")
     for step in round_.steps:
-        said = step.thought or step.result or ""
-        given = one_line(str(step.tool_input), 200) if step.tool_input else ""
-        words = f"{one_line(step.tool or step.kind.value, 60)}({given}) {one_line(said, 300)}"
-        _turn(console, "    step", words, "dim")
+        _turn(console, "    step", _step(step), "red" if step.error else "dim")
     _turn(console, "    agent", round_.agent, "red" if round_.error else "green")
+    for image in round_.images:
+        _turn(console, "    picture", one_line(image, 200), "dim")
+
+
+def _step(step: Step) -> str:
+    given = one_line(str(step.tool_input), 200) if step.tool_input else ""
+    parts = [f"{one_line(step.tool, 60)}({given})" if step.tool else one_line(step.kind.value, 60)]
+    parts += [one_line(words, 300) for words in (step.thought, step.result) if words]
+    if step.error:
+        parts.append(f"failed: {one_line(step.error, 300)}")
+    parts += [f"[{one_line(image, 200)}]" for image in step.images]
+    return " ".join(parts)
 
 
 def print_transcript(console: Console, transcript: Transcript) -> None:

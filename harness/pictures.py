@@ -12,6 +12,8 @@ from records.journal import Journal
 from records.transcript import Round
 
 MOST_BYTES = 20 * 1024 * 1024
+MOST_TEXT = MOST_BYTES * 7 // 5
+"""Of the same in base64, with line breaks."""
 _KINDS = ((b"\x89PNG\r\n\x1a\n", "png"), (b"\xff\xd8\xff", "jpeg"), (b"GIF87a", "gif"), (b"GIF89a", "gif"))
 
 
@@ -56,7 +58,8 @@ def _content(image: str, workspace: Path | None) -> bytes:
     if image.startswith("data:image/"):
         _, _, data = image.partition(";base64,")
         try:
-            return base64.b64decode(data, validate=True) if len(data) <= MOST_BYTES * 4 // 3 else b""
+            # Some encoders break it into lines, which `validate` would refuse.
+            return base64.b64decode("".join(data.split()), validate=True) if len(data) <= MOST_TEXT else b""
         except (binascii.Error, ValueError):
             return b""
     try:

@@ -25,11 +25,12 @@ class RunProgress:
         self._max_rounds = max_rounds
         self._began = self._last = time.monotonic()
         self._show = show
+        self._words = "starting"
         self._status: Status | None = None
 
     def __enter__(self) -> RunProgress:
         if self._show and self._console.is_terminal:
-            self._status = self._console.status(self._text("starting"))
+            self._status = self._console.status(self)
             self._status.__enter__()
         return self
 
@@ -41,12 +42,14 @@ class RunProgress:
 
     def on_round(self, round_: Round) -> None:
         """One more round is in the journal."""
-        words = f"round {round_.number} of at most {self._max_rounds}"
-        if self._status is not None:
-            self._status.update(self._text(words))
-        elif self._show and time.monotonic() - self._last >= QUIET_SECONDS:
+        self._words = f"round {round_.number} of at most {self._max_rounds}"
+        if self._show and self._status is None and time.monotonic() - self._last >= QUIET_SECONDS:
             self._last = time.monotonic()
-            self._console.print(self._text(words))
+            self._console.print(self._text())
 
-    def _text(self, words: str) -> Text:
-        return Text(f"{self._subject}: {words}, {time.monotonic() - self._began:.0f} s")
+    def __rich__(self) -> Text:
+        """What the spinner shows, made anew each time: the seconds go on while an agent thinks, or a judge."""
+        return self._text()
+
+    def _text(self) -> Text:
+        return Text(f"{self._subject}: {self._words}, {time.monotonic() - self._began:.0f} s")

@@ -51,7 +51,12 @@ def check(paths: tuple[str, ...], as_json: bool) -> None:
     good: list[Case] = []
     bad: list[CaseError] = []
     for path in paths:
-        for folder in find_cases(Path(path)) if Path(path).exists() else [find_case(path)]:
+        try:
+            folders = find_cases(Path(path)) if Path(path).exists() else [find_case(path)]
+        except CaseError as error:
+            bad.append(error)
+            continue
+        for folder in folders:
             try:
                 good.append(load_case(folder))
             except CaseError as error:

@@ -110,7 +110,8 @@ MISTAKES = {
     "judge of an unknown run": Mistake("judge journal#nobody", ("no run 'nobody'", "It has: echo-"), _run),
     "judge of a journal that lost its case": Mistake("judge journal", ("the case 'echo' cannot be read",), _caseless),
     "unknown option": Mistake("run echo --agnet x", ("--agent",)),
-    "unknown command": Mistake("rum echo", ("rum",)),
+    "unknown command": Mistake("rum echo", ("'rum'", "Did you mean 'run'?")),
+    "command like no other": Mistake("frobnicate", ("There are run, suite, replay",)),
     "fail-under beyond 1": Mistake("run echo --fail-under 80", ("--fail-under",)),
     "no rounds": Mistake("run echo --max-rounds 0", ("--max-rounds",)),
 }
@@ -169,3 +170,9 @@ def test_the_help_tells_every_exit_code_and_what_leads_to_it(desk: Desk) -> None
 
 def _files(folder: Path) -> set[Path]:
     return {path for path in folder.rglob("*") if "__pycache__" not in path.parts}
+
+
+def test_every_case_is_checked_though_one_of_them_is_not_there(desk: Desk) -> None:
+    done = desk.viva("cases", "check", "nowhere", "echo", expect=2)
+    assert "nowhere: there is no such case" in done.stderr
+    assert "sound, 2 scoring points" in done.stdout

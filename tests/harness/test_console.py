@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from harness.console import print_transcript, run_report, score_line
+from harness.progress import RunProgress
 from records.codec import decode, encode
 from records.run import Outcome, RunRecord, Setting
-from records.transcript import Round, Step, StopReason, Transcript, Usage
+from records.transcript import Round, Step, StepKind, StopReason, Transcript, Usage
 from records.verdict import Evidence, Insight, Verdict
 
 from .conftest import VIVA, Desk, clean_environment, point
@@ -145,6 +146,41 @@ def test_markup_is_shown_as_it_was_said() -> None:
     print_transcript(out, conversation_saying(HOSTILE["markup"]))
     out.print(run_report(record_saying(HOSTILE["markup"]), Path("runs/x")))
     assert shown(out).count("[red]pass[/red] [link=http://evil.example]x[/link]") >= 8
+
+
+def test_what_a_step_did_how_it_failed_and_its_pictures_are_told() -> None:
+    steps = (
+        Step("s1", StepKind.THINK, thought="Look it up."),
+        Step("s2", tool="search", tool_input={"q": "rain"}, error="the service is away", images=("images/a.png",)),
+    )
+    out = console(200)
+    print_transcript(out, Transcript((Round(1, "Ask.", "Told.", steps, ("images/b.png",)),), stop=StopReason.FINISHED))
+    text = shown(out)
+    assert "step      think Look it up." in text
+    assert "step      search({'q': 'rain'}) failed: the service is away [images/a.png]" in text
+    assert "picture   images/b.png" in text
+
+
+def test_a_score_that_is_in_no_average_says_so() -> None:
+    out = console(120)
+    out.print(run_report(RunRecord("r", "s", "a", Outcome.JUDGE_ERROR, 0.4, 0.4, 0.6, 6, 15), Path("runs/x")))
+    assert "6/15 = 0.40 (between 0.40 and 0.60, some points are open) (in no average)" in shown(out)
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTILE if name != "long"])
+def test_no_field_of_a_strangers_journal_drives_the_terminal(name: str) -> None:
+    text = HOSTILE[name]
+    setting = Setting(text, text, text, text, text, text, text, text, text, text, sandbox_isolates=False)
+    out = console()
+    out.print(run_report(RunRecord("r", "s", "a", Outcome.SCORED, 1.0, setting=setting), Path(f"runs/{text[:50]}")))
+    assert not FORBIDDEN.findall(shown(out))
+
+
+def test_the_seconds_go_on_while_an_agent_thinks() -> None:
+    with RunProgress(console(), "exam", 5) as progress:
+        progress.on_round(Round(2, "a", "b"))
+        progress._began -= 100
+        assert progress.__rich__().plain == "exam: round 2 of at most 5, 100 s"
 
 
 def test_the_score_line_shows_bounds_only_where_points_are_open() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,8 +32,9 @@ def test_a_picture_in_the_workspace_is_kept_by_its_content(tmp_path: Path, journ
     assert len(list((journal.folder / "images").iterdir())) == 1
 
 
-def test_a_picture_as_a_data_address_is_kept_as_a_file(journal: Journal) -> None:
-    address = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
+@pytest.mark.parametrize("encoder", [base64.b64encode, base64.encodebytes])
+def test_a_picture_as_a_data_address_is_kept_as_a_file(journal: Journal, encoder: Callable[[bytes], bytes]) -> None:
+    address = f"data:image/png;base64,{encoder(PNG).decode()}"
     (kept,) = keep_pictures(Round(1, images=(address,)), journal, None).images
     assert (journal.folder / kept).read_bytes() == PNG
 
