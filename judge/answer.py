@@ -135,7 +135,7 @@ def check_consistent(answer: Answer) -> None:
         Unusable: it does not, or something does.
     """
     reason = answer.reason.strip()
-    if not reason:
+    if not any(character.isalnum() for character in reason):
         raise Unusable("it gives no reason")
     if answer.statement_is != _MEANS[answer.verdict]:
         raise Unusable(f"it says that the statement is {answer.statement_is}, and its verdict is {answer.verdict}")
