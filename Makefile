@@ -11,6 +11,26 @@ TESTS ?=
 
 export PYTHONUTF8 := 1
 
+# A mistyped name (CSE=echo) would silently run the default, so each target takes what it knows, and refuses the rest.
+# The environment is free to hold anything; a make that another one started has its variables, too, so it does not ask.
+TAKES_eval := CASE AGENT MODEL JUDGE SANDBOX ARGS
+TAKES_replay := JOURNAL ARGS
+TAKES_test := TESTS ARGS
+TAKES_check := $(TAKES_test)
+TAKES_soak := $(TAKES_test)
+TAKES_bench := ARGS
+TAKEN := PYTHON VENV PIP_FLAGS SHELL MAKEFLAGS
+
+ASKED := $(filter eval replay test check soak bench,$(MAKECMDGOALS))
+KNOWN := $(sort $(foreach goal,$(ASKED),$(TAKES_$(goal))))
+GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
+UNKNOWN := $(filter-out $(KNOWN) $(TAKEN),$(GIVEN))
+ifeq ($(MAKELEVEL),0)
+ifneq ($(and $(ASKED),$(UNKNOWN)),)
+$(error nothing here is called $(UNKNOWN); make $(ASKED) takes $(KNOWN), and PYTHON)
+endif
+endif
+
 .DEFAULT_GOAL := help
 .PHONY: help eval replay test lint check format bench soak clean
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import platform
-import sys
+from difflib import get_close_matches
 
 from bench.table import show
 
@@ -17,16 +18,28 @@ BENCHES = {
 }
 
 
-def main(names: list[str]) -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Run the benchmarks named, or all."""
-    names = [name for name in names if not name.startswith("-")]
-    unknown = [name for name in names if name not in BENCHES]
-    if unknown:
-        sys.exit(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHES)}")
+    listed = "\n".join(f"  {name:<12} {what}" for name, what in BENCHES.items())
+    parser = argparse.ArgumentParser(
+        "python -m bench",
+        description=__doc__,
+        epilog=f"benchmarks:\n{listed}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which ones (default: all)")
+    parser.add_argument("--write", action="store_true", help="with suite: write its figures and plot into docs/, too")
+    said = parser.parse_args(arguments)
+    names: list[str] = said.names
+    for name in names:
+        if name not in BENCHES:
+            near = get_close_matches(name, BENCHES, 1)
+            meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(BENCHES)}"
+            parser.error(f"there is no benchmark {name!r}; {meant}")
     print(f"python {platform.python_version()} on {platform.machine()}")
     for name in names or BENCHES:
         show(BENCHES[name], importlib.import_module(f"bench.{name}").figures())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
