@@ -34,7 +34,7 @@ def look_up(
     """Find quotes.
 
     A quote counts as found where the same words stand, whatever the white space and the kind of quotation marks; an
-    ellipsis stands for anything between, and a number does not stand in a longer one. It is looked for in the named
+    ellipsis stands for anything between, and no word or number stands in a longer one. It is looked for in the named
     round first, then everywhere: a right quote with a wrong round number is corrected, not thrown away.
 
     Args:
@@ -87,15 +87,27 @@ def _has(text: str, parts: Sequence[str]) -> bool:
 
 
 def _end_of(part: str, text: str, start: int) -> int:
-    """Where `part` ends in `text`, or -1. "55" is not found in "1,550" or "-55": a number must stand there whole."""
+    """Where `part` ends in `text`, or -1: "55" is not found in "1,550" or "-55", nor "hit" in "white"."""
     while (start := text.find(part, start)) >= 0:
         end = start + len(part)
-        head = text[max(0, start - 2) : start] if part[0].isdigit() else ""
-        tail = text[end : end + 2] if part[-1].isdigit() else ""
-        if not (_NUMBER_BEFORE.search(head) or _NUMBER_AFTER.match(tail)):
+        if not (_one(text[max(0, start - 2) : start], part[:1]) or _one(part[-1:], text[end : end + 2])):
             return end
         start += 1
     return -1
+
+
+def _one(left: str, right: str) -> bool:
+    """Whether a word or a number goes on from the end of `left` to the beginning of `right`."""
+    if right[:1].isdigit() and _NUMBER_BEFORE.search(left):
+        return True
+    if left[-1:].isdigit() and _NUMBER_AFTER.match(right):
+        return True
+    return _lettered(left[-1:]) and _lettered(right[:1])
+
+
+def _lettered(character: str) -> bool:
+    # Latin, Greek and Cyrillic part their words by blanks; Chinese, say, does not.
+    return character.isalpha() and character < "\u0590"
 
 
 def _fold(text: str) -> str:

@@ -44,6 +44,7 @@ FOUND = [
     (1, "Please add 1.", "r1"),
 ]
 LOST = ["The sum is 2.", "", " ", "…", "...", '""', "!?", "the sum is 1", "55", "1,55", "550", "New York … sunny", "r1"]
+LOST += ["e", "he sum is 1", "The su", "oda", "Paris … deg"]
 
 
 @pytest.mark.parametrize(("number", "quote", "where"), FOUND)
