@@ -119,6 +119,8 @@ def merge(point: ScoringPoint, subject: str, code: Verdict | None, model: Verdic
     flags = code.flags
     if model.label == Label.ERROR:
         flags = (*flags, "model-gave-no-verdict")  # a judge that broke disagrees with nobody
+    elif model.label == Label.UNSURE:
+        flags = (*flags, "model-unsure")  # it may not see what the check sees: the agent's files, for one
     elif code.label != model.label:
         flags = (*flags, "judges-disagree")
     reason = (

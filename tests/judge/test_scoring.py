@@ -33,7 +33,9 @@ def test_code_counts_where_both_judge_and_nothing_judged_is_an_error(code: str |
     assert one.criterion == "p"
     if code and model:
         assert one.votes == {"code": code, "m": model}
-        assert ("judges-disagree" in one.flags) == ("error" not in (code, model) and code != model)
+        decided = "error" not in (code, model) and model != "unsure"
+        assert ("judges-disagree" in one.flags) == (decided and code != model)
+        assert ("model-unsure" in one.flags) == (model == "unsure" and code != "error")
         assert ("model-gave-no-verdict" in one.flags) == (model == "error" and code != "error")
     if not code and not model:
         assert (one.fault, one.weight, one.statement) == ("judge", 2.0, "It works.")
