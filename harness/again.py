@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +22,10 @@ from records.transcript import StopReason
 
 MOST_TRIALS = 1000
 """That are tried to find out which one an id stands for."""
+
+
+# It becomes part of a path, and a journal may come from a stranger.
+_HASH = re.compile(r"[0-9a-f]{1,128}")
 
 
 @dataclass(slots=True)
@@ -83,6 +88,8 @@ def stored_case(folder: Path, setting: Setting, journal: Journal | None = None) 
         SetupError: the journal does not hold it.
     """
     name = f"cases/{setting.case_hash}.json"
+    if not _HASH.fullmatch(setting.case_hash):
+        raise SetupError(f"a run in {folder} names no case: {setting.case_hash[:80]!r}")
     try:
         content = (folder / name).read_bytes()
         case = decode(Case, json.loads(content))

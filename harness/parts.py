@@ -115,9 +115,7 @@ async def assemble(options: Options, cases: list[Case]) -> Parts:
         notices.append("no --agent given: examining the bundled careful agent")
     agent = agent_for(options.agent, options)
     make_examiner, examiner_name, examiner_model, prompts = _examiner(options, cases)
-    for case in cases:
-        _check_pre_command(case, options)
-        notices.extend(missing_for_agent(case, agent))
+    notices += _check_cases(cases, agent, options)
     judge = await assemble_judge(options, cases, examiner_model)
     return Parts(
         options,
@@ -143,8 +141,9 @@ async def assemble_with(options: Options, cases: list[Case], examiner: str) -> P
         raise ExaminerError(f"no examiner was given for {case.name!r}")
 
     agent = agent_for(options.agent, options)
+    notices = _check_cases(cases, agent, options)
     judge = await assemble_judge(options, cases)
-    return Parts(options, agent, none, examiner, None, judge, judge.notices, judge.prompts)
+    return Parts(options, agent, none, examiner, None, judge, [*notices, *judge.notices], judge.prompts)
 
 
 def _examiner(options: Options, cases: list[Case]) -> tuple[ExaminerFactory, str, Model | None, dict[str, str]]:
@@ -238,12 +237,15 @@ def stored_run(reference: str) -> StoredRun:
     return first
 
 
-def _check_pre_command(case: Case, options: Options) -> None:
-    if case.pre_command and not options.allow_pre_command:
-        raise SetupError(
-            f"the case {case.name!r} wants to run on this machine: {'; '.join(case.pre_command)}. "
-            "If you trust it, add --allow-pre-command."
-        )
+def _check_cases(cases: list[Case], agent: Agent, options: Options) -> list[str]:
+    """See that no case runs anything on this machine without leave; gives what the user should know of the others."""
+    for case in cases:
+        if case.pre_command and not options.allow_pre_command:
+            raise SetupError(
+                f"the case {case.name!r} wants to run on this machine: {'; '.join(case.pre_command)}. "
+                "If you trust it, add --allow-pre-command."
+            )
+    return [notice for case in cases for notice in missing_for_agent(case, agent)]
 
 
 @cache

@@ -22,7 +22,7 @@ from harness.commands.options import (
 from harness.commands.places import derived_name, new_journal_folder, newest_journal, refuse_journal
 from harness.commands.process import STOPPED, fail, run_async, told_plainly
 from harness.console import run_report, score_line
-from harness.outcome import exit_code
+from harness.outcome import EXIT_DONE, EXIT_NOT_SCORED, exit_code
 from harness.suites.judging import Before, judge_sources
 from harness.suites.sources import Sources, sources_of
 from records.codec import to_plain
@@ -76,7 +76,8 @@ def command(
         click.echo(json.dumps({"journal": str(folder), "runs": [to_plain(record, full=True) for record in records]}))
     else:
         _report(records, before, folder, quiet=quiet)
-    raise SystemExit(exit_code(records, fail_under))
+    code = exit_code(records, fail_under)
+    raise SystemExit(EXIT_NOT_SCORED if before.not_ended and code == EXIT_DONE else code)
 
 
 def _new(journals: tuple[str, ...], mended: str | None, out: Path | None, said: dict[str, Any]) -> tuple[Path, Sources]:

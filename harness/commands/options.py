@@ -33,6 +33,9 @@ reply_timeout_option = click.option(
 isolate_option = click.option(
     "--isolate", is_flag=True, help="Run an agent from a module or file in a process of its own."
 )
+allow_pre_command_option = click.option(
+    "--allow-pre-command", is_flag=True, help="Let a case run its pre_command on this machine."
+)
 agent_memory_option = click.option(
     "--agent-memory",
     type=click.IntRange(32),
@@ -69,7 +72,7 @@ def exam_options(function: Callable[P, T]) -> Callable[P, T]:
             "--timeout", type=SECONDS, metavar="SECONDS", help="Longest conversation. [default: the case's, else none]"
         ),
         click.option("--app-dir", metavar="FOLDER", help="Replaces the case's app_dir."),
-        click.option("--allow-pre-command", is_flag=True, help="Let a case run its pre_command on this machine."),
+        allow_pre_command_option,
         isolate_option,
         agent_memory_option,
     )(function)

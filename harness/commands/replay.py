@@ -15,6 +15,7 @@ from rich.text import Text
 from adapters.errors import SetupError
 from harness.commands.options import (
     agent_memory_option,
+    allow_pre_command_option,
     concurrency_option,
     given_options,
     isolate_option,
@@ -56,6 +57,7 @@ PRINTING = frozenset({"journal", "pace", "speed", "as_json"})
 @reply_timeout_option
 @isolate_option
 @agent_memory_option
+@allow_pre_command_option
 @judge_options
 @out_option
 @told_plainly

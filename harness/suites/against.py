@@ -98,6 +98,7 @@ def _questions(folder: Path, only: str | None) -> dict[str, _Questions]:
         case = cases.get(paper)
         if case is None:
             case = cases[paper] = stored_case(folder, stored.setting)
+            _check_data_files(case)
         trial = trial_of(stored)
         while (case.name, trial) in seen:
             trial += 1
@@ -107,6 +108,21 @@ def _questions(folder: Path, only: str | None) -> dict[str, _Questions]:
     if not found:
         raise SetupError(f"{folder} holds no conversation to ask again.")
     return found
+
+
+def _check_data_files(case: Case) -> None:
+    """See that the agent gets what it got then; a stranger's journal must not hand it anything else.
+
+    Raises:
+        SetupError: a data file is not there, or not within the case's folder.
+    """
+    home = case.folder.resolve()
+    for name in case.data_files:
+        file = (home / name).resolve()
+        if not file.is_relative_to(home):
+            raise SetupError(f"the stored case {case.name!r} wants a file from outside its folder: {name}")
+        if not file.exists():
+            raise SetupError(f"the data file {name} of the case {case.name!r} is not in {home} any more.")
 
 
 def _jobs(runs: Iterator[StoredRun], doing: Mapping[str, tuple[Run, str, int]], journal: Journal) -> Iterator[Job]:

@@ -134,7 +134,9 @@ def _jobs(places: list[tuple[Path, str | None]], journal: Journal, doing: Doing,
                 case = cases[paper] = paper_for(folder, stored.setting, doing.mended, journal)
             parts = Parts(doing.options, absent_agent(stored), none, "", None, judge, [], judge.prompts)
             run = Run(case, parts, journal, trial_of(stored), stored.attempt, stored.id)
-            yield Job(run, moved(stored, journal, case, judge))
+            state = doing.states.get(stored.id)
+            copied = state is not None and state.ended
+            yield Job(run, moved(replace(stored, lines=b"") if copied else stored, journal, case, judge))
 
 
 def _find(places: list[tuple[Path, str | None]]) -> list[dict[str, Held]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 from collections import Counter
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from adapters.errors import SetupError
+from harness.again import stored_case
 from harness.options import Options
 from harness.parts import JudgeParts
 from harness.run import Run
@@ -19,7 +21,7 @@ from harness.suites.sources import FILE as SOURCES
 from harness.suites.sources import load_sources
 from records.journal import FILE, Journal, scan
 from records.protocols import Context
-from records.run import Outcome, RunRecord
+from records.run import Outcome, RunRecord, Setting
 from records.stored import read_records, read_runs
 from records.transcript import Round, Transcript, Usage
 from records.verdict import Insight, Verdict
@@ -134,6 +136,60 @@ def test_a_mended_case_that_no_run_is_of_is_told_and_nothing_is_judged(held: Pat
     assert "no run there is of a case called 'echo'" in done.stderr
     assert "count_0" in done.stderr
     assert not (held / "mended").exists()
+
+
+def test_a_strangers_journal_runs_nothing_here_and_hands_over_no_file_of_ours(tmp_path: Path) -> None:
+    viva("run", "echo", "--sandbox", "process", "--out", "strange", "--quiet", cwd=tmp_path)
+    (paper,) = (tmp_path / "strange" / "cases").iterdir()
+    honest = json.loads(paper.read_text())
+    (tmp_path / "secret").write_text("x")
+    command = ("replay", "strange", "--against", "example:careful", "--sandbox", "process", "--out", "again")
+    for change, said in (
+        ({"pre_command": ["touch hurt"]}, "add --allow-pre-command"),
+        ({"data_files": [str(tmp_path / "secret")]}, "from outside its folder"),
+        ({"data_files": ["gone.csv"]}, "is not in"),
+    ):
+        paper.write_text(json.dumps({**honest, **change}))
+        done = viva(*command, cwd=tmp_path)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / "hurt").exists()
+    assert not (tmp_path / "again").exists()
+    paper.write_text(json.dumps({**honest, "pre_command": ["touch hurt"]}))
+    assert viva(*command, "--allow-pre-command", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "hurt").exists()
+
+
+def test_a_case_is_looked_up_in_the_journal_alone(tmp_path: Path) -> None:
+    (tmp_path / "evil.json").write_text("{}")
+    with pytest.raises(SetupError, match="names no case"):
+        stored_case(tmp_path / "strange" / "deeper", Setting(case="x", case_hash="../../evil"))
+
+
+def test_a_conversation_that_never_ended_is_not_passed_over_in_silence(held: Path, tmp_path: Path) -> None:
+    first = next(iter(read_records(held / "first"))).id.encode()
+    lines = (held / "first" / FILE).read_bytes().splitlines()
+    ended = [
+        line for line in lines if first in line[:120] and re.match(rb'.{0,20}"event":"(transcript|insight|run)"', line)
+    ]
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut" / "cases").symlink_to(held / "first" / "cases")
+    (tmp_path / "cut" / FILE).write_bytes(b"\n".join(line for line in lines if line not in ended) + b"\n")
+    done = viva("judge", "cut", "--sandbox", "process", "--out", "judged", "--quiet", cwd=tmp_path)
+    assert "the conversation did not end" in done.stdout
+    assert done.returncode == 3
+    assert len(list(read_records(tmp_path / "judged"))) == CASES - 1
+
+
+def test_what_could_not_be_judged_is_judged_again_on_request_and_copied_once(held: Path) -> None:
+    command = ("judge", "first", "--sandbox", "process", "--out", "repeated", "--quiet")
+    assert viva(*command, cwd=held).returncode == 0
+    file = held / "repeated" / FILE
+    file.write_bytes(file.read_bytes().replace(b'"outcome":"scored"', b'"outcome":"infra_error"'))
+    rounds = file.read_bytes().count(b'"event":"round"')
+    assert viva("judge", "--resume", "repeated", "--quiet", cwd=held).returncode == 3
+    assert viva("judge", "--resume", "repeated", "--retry-errors", "--quiet", cwd=held).returncode == 0
+    assert file.read_bytes().count(b'"event":"round"') == rounds
+    assert {record.outcome for record in read_records(held / "repeated")} == {Outcome.SCORED}
 
 
 class Listener:
