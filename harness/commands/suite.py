@@ -168,8 +168,10 @@ def _report(result: Result, figures: Figures, said: dict[str, Any]) -> None:
         click.echo(json.dumps({"journal": str(result.folder), **facts, "figures": figures_plain(figures)}))
         return
     if said["quiet"]:
-        mean = figures.suite.mean
-        click.echo(f"{figures.suite.runs} runs, mean score {'none' if mean is None else f'{mean:.4f}'}")
+        several = len(figures.agents) > 1
+        for group in figures.agents if several else (figures.suite,):
+            mean = "none" if group.mean is None else f"{group.mean:.4f}"
+            click.echo(f"{f'{one_line(group.name, 200)}: ' if several else ''}{group.runs} runs, mean score {mean}")
         return
     Console().print(suite_report(figures, result.folder))
 

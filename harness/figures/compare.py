@@ -8,9 +8,9 @@ from statistics import fmean
 
 from harness.figures.cells import Cell, passes
 from harness.figures.clustered import paired_interval
+from harness.figures.groups import Group, group_of
 from harness.figures.sides import Runs
 from harness.figures.statistics import Interval, detectable_difference, mcnemar
-from harness.figures.summary import Group, group_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 
 from harness.figures.compare import Comparison
+from harness.figures.groups import FEWEST_CASES
 from harness.figures.statistics import fewest_discordant
-
-FEWEST_CASES = 5
-"""Of fewer, whatever they show, nothing is said about cases like them."""
 
 
 def findings(comparison: Comparison) -> list[str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from itertools import islice
+from pathlib import Path
 from typing import TextIO
 
 from rich.console import Console
 from rich.text import Text
 
 from harness.console import run_report
+from harness.figures.summary import Figures
 from harness.reports.journals import Journals
 from harness.suites.console import suite_report
 from records.text import one_line
@@ -29,7 +31,8 @@ def write(journals: Journals, out: TextIO) -> None:
     elif not first:
         console.print(Text(f"{one_line(str(folder), 500)} holds no run that ended"), soft_wrap=True)
     else:
-        console.print(suite_report(journals.figures(), folder))
+        figures = journals.figures()
+        console.print(suite_report(figures, folder, _places(journals, figures)))
     for other, _ in journals.places[1:]:
         console.print(Text(f"joined with {one_line(str(other), 500)}"), soft_wrap=True)
     if unfinished:
@@ -37,3 +40,15 @@ def write(journals: Journals, out: TextIO) -> None:
     if journals.damage.torn or journals.damage.unknown:
         count = journals.damage.torn + journals.damage.unknown
         console.print(Text(f"{count} unreadable lines of the journal were skipped", style="yellow"))
+
+
+def _places(journals: Journals, figures: Figures) -> dict[str, Path]:
+    """Of runs that are named as examples: in which of several journals they are."""
+    if len(journals.places) == 1:
+        return {}
+    named = {trouble.run for trouble in figures.troubles}
+    found: dict[str, Path] = {}
+    for entry in journals.entries():
+        if entry.record.id in named and entry.record.error:
+            found.setdefault(entry.record.id, entry.folder)
+    return found

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
 from harness.console import OUTCOMES, score_line
-from harness.figures.summary import Group
+from harness.figures.groups import Group
 from harness.reports.facts import Standing, cost_of, missed, quote_line, standing, tokens_of
 from harness.reports.journals import Entry, Journals, Unfinished
 from records.run import Outcome, RunRecord
@@ -53,12 +54,12 @@ def write(journals: Journals, out: TextIO) -> None:
     Raises:
         JournalError: a journal cannot be read.
     """
-    suites: dict[str, _Suite] = {}
+    suites: defaultdict[str, _Suite] = defaultdict(_Suite)
     try:
         for entry in journals.entries():
-            _add_run(suites.setdefault(entry.record.agent, _Suite()), entry, journals.threshold)
+            _add_run(suites[entry.record.agent], entry, journals.threshold)
         for run in journals.unfinished():
-            _add_unfinished(suites.setdefault(run.agent, _Suite()), run)
+            _add_unfinished(suites[run.agent], run)
         groups = {group.name: group for group in journals.figures().agents}
         out.write('<?xml version="1.0" encoding="UTF-8"?>\n')
         totals = suites.values()

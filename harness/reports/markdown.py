@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from harness.figures.cells import score_of
-from harness.figures.summary import Figures, Group
+from harness.figures.groups import FEWEST_CASES, Group
+from harness.figures.summary import Figures
 from harness.reports.facts import Standing, dollars, missed, standing
 from harness.reports.journals import Entry, Journals
 from harness.suites.console import interval, number, percent, percents, short_names
@@ -107,10 +108,19 @@ def _headline(figures: Figures, unfinished: int, journals: Journals) -> str:
         apart.append(f"{unfinished} unfinished")
     if not suite.runs:
         words = "## Nothing was scored\n\n" + ("" if apart else "There is no run that ended.")
+    elif len(figures.agents) > 1:
+        # No score of all together: agents are no sample of anything.
+        cases = "1 case" if suite.cases == 1 else f"{suite.cases} cases"
+        words = f"## {len(figures.agents)} agents, {cases}\n\n"
+        words += f"**{suite.passes} of {suite.runs} runs passed** at a threshold of {figures.threshold:g}."
     else:
-        words = f"## Score {number(suite.mean)}, 95 % {interval(suite.mean_interval)}\n\n"
+        ends = "" if suite.too_few else f", 95 % {interval(suite.mean_interval)}"
+        rate = "" if suite.too_few else f", 95 %: {percents(suite.pass_rate_interval).strip('()')}"
+        words = f"## Score {number(suite.mean)}{ends}\n\n"
         words += f"**{suite.passes} of {suite.runs} runs passed** at a threshold of {figures.threshold:g}"
-        words += f" ({percent(suite.pass_rate)}, 95 %: {percents(suite.pass_rate_interval).strip('()')})."
+        words += f" ({percent(suite.pass_rate)}{rate})."
+    if any(agent.too_few for agent in figures.agents):
+        words += f" Fewer than {FEWEST_CASES} cases are too few for an interval."
     if apart:
         words += f"{' ' if suite.runs else ''}Apart, in no average: {', '.join(apart)}."
     facts = [f"{suite.tokens:,} tokens", f"cost {dollars(suite.cost)}", f"{suite.seconds:,.0f} s over all runs"]
@@ -147,9 +157,9 @@ def _agents(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
             f"<code>{inert(labels[group.name])}</code>",
             str(group.runs),
             number(group.mean),
-            interval(group.mean_interval),
+            "too few" if group.too_few else interval(group.mean_interval),
             percent(group.pass_rate),
-            percents(group.pass_rate_interval),
+            "too few" if group.too_few else percents(group.pass_rate_interval),
             dollars(group.cost_mean) if group.cost_mean != 0 else "-",
             apart or "-",
         )

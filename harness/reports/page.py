@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from harness.figures.summary import Group
+from harness.figures.groups import Group
 from harness.reports import plots
 from harness.reports.conversations import Blocks
 from harness.reports.facts import Standing, dollars

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from harness.figures.groups import Group
 from harness.figures.statistics import Interval
-from harness.figures.summary import Figures, Group
+from harness.figures.summary import Figures
 from harness.reports.facts import Standing
 
 SERIES = 8
@@ -81,7 +82,7 @@ def score_against_cost(figures: Figures, labels: Mapping[str, str]) -> Plot | No
         parts.append(_element("circle", f"s{_colour(agents, group.agent)} faint", cx=x, cy=y, r=3))
     for group in totals:
         x, colour = _x((measure(group) or 0.0) / top), _colour(agents, group.name)
-        if group.mean_interval is not None:
+        if group.mean_interval is not None and not group.too_few:
             ends = {"y1": _y(group.mean_interval.low), "y2": _y(group.mean_interval.high)}
             parts.append(_element("line", f"s{colour} thick", x1=x, x2=x, **ends))
         parts.append(_element("circle", f"s{colour} ringed", cx=x, cy=_y(group.mean or 0.0), r=6))

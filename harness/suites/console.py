@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +12,28 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.figures.summary import Figures, Group, Interval
+from harness.figures.groups import FEWEST_CASES, Group
+from harness.figures.statistics import Interval
+from harness.figures.summary import Figures
 from harness.setting_words import UNSAFE
 from records.codec import to_plain
-from records.text import one_line
+from records.text import one_line, printable
 
 MOST_ROWS = 60
 MOST_HELD = 6
+MOST_TROUBLES = 5
 MATRIX_AGENTS = 6
 """More agents than this do not fit beside each other."""
 
 
-def suite_report(figures: Figures, journal: Path) -> RenderableType:
-    """Agents, cases and the whole, with intervals; what could not be scored stands apart."""
+def suite_report(figures: Figures, journal: Path, places: Mapping[str, Path] | None = None) -> RenderableType:
+    """Agents, cases and the whole, with intervals; what could not be scored stands apart, and why.
+
+    Args:
+        figures: What to show. Several agents are shown beside each other, never as one.
+        journal: Where the runs are.
+        places: Run id to its journal, for runs that are in another.
+    """
     labels = short_names([group.name for group in figures.agents])
     parts: list[RenderableType] = []
     if len(figures.agents) > 1:
@@ -33,10 +43,25 @@ def suite_report(figures: Figures, journal: Path) -> RenderableType:
     else:
         parts.append(_table("case", figures.cases, {}))
     if figures.tags:
-        parts.append(_table("tag", figures.tags, {}))
-    parts.append(_table("suite", (figures.suite,), {}))
+        parts.append(_table("tag", figures.tags, labels))
+    if len(figures.agents) == 1:
+        parts.append(_table("suite", (figures.suite,), {}))
     parts.append(_facts(figures, journal, labels))
+    parts.extend(trouble_lines(figures, journal, places or {}))
     return Stack(*parts)
+
+
+def trouble_lines(figures: Figures, journal: Path, places: Mapping[str, Path]) -> Iterator[Text]:
+    """Why runs failed, in their own words, and the command that shows one of them."""
+    for trouble in figures.troubles[:MOST_TROUBLES]:
+        number = "1 run" if trouble.runs == 1 else f"{trouble.runs} runs"
+        yield Text()
+        yield Text(f"{number}, {trouble.outcome.value}: {trouble.words}", style="yellow", overflow="fold")
+        run = printable(shlex.quote(f"{places.get(trouble.run, journal)}#{trouble.run}"))
+        # Not wrapped: it is there to be copied.
+        yield Text(f"  viva replay {run}", style="dim", no_wrap=True, overflow="ignore")
+    if len(figures.troubles) > MOST_TROUBLES:
+        yield Text(f"… {len(figures.troubles) - MOST_TROUBLES} more kinds of errors: viva report", style="dim")
 
 
 def short_names(specs: Sequence[str]) -> dict[str, str]:
@@ -94,10 +119,10 @@ def _table(kind: str, groups: Sequence[Group], labels: Mapping[str, str]) -> Tab
         table.add_column("notes", no_wrap=True)
     for group, note in list(zip(groups, notes, strict=True))[:MOST_ROWS]:
         row = [
-            Text(labels.get(group.name) or one_line(group.name or "all", 60)),
+            Text(_name(group, labels)),
             Text(str(group.runs)),
-            Text(f"{number(group.mean)} {interval(group.mean_interval)}"),
-            Text(f"{percent(group.pass_rate)} {percents(group.pass_rate_interval)}"),
+            Text(f"{number(group.mean)} {'too few' if group.too_few else interval(group.mean_interval)}"),
+            Text(f"{percent(group.pass_rate)} {'' if group.too_few else percents(group.pass_rate_interval)}".strip()),
         ]
         if k > 1:
             row.append(Text(number(group.pass_hat_k.get(k))))
@@ -105,6 +130,12 @@ def _table(kind: str, groups: Sequence[Group], labels: Mapping[str, str]) -> Tab
     if len(groups) > MOST_ROWS:
         table.add_row(Text(f"… {len(groups) - MOST_ROWS} more: viva report", style="dim"))
     return table
+
+
+def _name(group: Group, labels: Mapping[str, str]) -> str:
+    if group.kind == "tag" and len(labels) > 1:
+        return f"{one_line(group.name, 60)} {labels[group.agent or '']}"
+    return labels.get(group.name) or one_line(group.name or "all", 60)
 
 
 def _notes(group: Group) -> str:
@@ -132,13 +163,15 @@ def _facts(figures: Figures, journal: Path, labels: Mapping[str, str]) -> Table:
         )
     if suite.target_errors:
         table.add_row("failed", Text("runs in which the agent broke off: judged as they stand, and counted"))
+    if any(group.too_few for group in (*figures.agents, *figures.tags)):
+        table.add_row("too few", Text(f"of fewer than {FEWEST_CASES} cases no interval is to be trusted"))
     if suite.tokens:
         table.add_row("tokens", Text(f"{suite.tokens:,}, {cost}"))
     if words := _uneven(figures, labels):
         table.add_row("trials", Text(words, style="yellow"))
     for held in figures.held[:MOST_HELD]:
         where = f", sandbox {held.sandbox}" if held.sandbox else ""
-        number = f" ({held.runs} runs)" if len(figures.held) > 1 else ""
+        number = f" ({held.runs} {'run' if held.runs == 1 else 'runs'})" if len(figures.held) > 1 else ""
         words = f"examiner {held.examiner or 'not told'}, judge {held.judge or 'not told'}{where}{number}"
         table.add_row("held", Text(words, style="yellow" if UNSAFE in held.sandbox else ""))
     stops = ", ".join(f"{count} {stop}" for stop, count in sorted(suite.stops.items()))

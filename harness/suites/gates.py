@@ -41,16 +41,23 @@ def gate(
     """
     suite = figures.suite
     if not suite.runs:
-        return EXIT_NOT_SCORED, "nothing was scored"
+        return EXIT_NOT_SCORED, f"nothing was scored: {_apart(figures) or 'there was no run'}"
     words = [] if fail_under is None else _below(figures, fail_under)
     if baseline is not None and max_drop is not None:
         words.extend(_dropped(figures, baseline, max_drop))
     if words:
         return EXIT_BELOW, "; ".join(words)
     if suite.excluded:
-        parts = ", ".join(f"{number} {kind}" for kind, number in suite.excluded.items())
-        return EXIT_NOT_SCORED, f"not all could be scored: {parts}"
+        return EXIT_NOT_SCORED, f"not all could be scored: {_apart(figures)}"
     return EXIT_DONE, ""
+
+
+def _apart(figures: Figures) -> str:
+    """How many runs are in no average, by outcome, and the commonest reason of each."""
+    why: dict[str, str] = {}
+    for trouble in figures.troubles:
+        why.setdefault(trouble.outcome.value, f" ({one_line(trouble.words, 200)})")
+    return ", ".join(f"{number} {kind}{why.get(kind, '')}" for kind, number in figures.suite.excluded.items())
 
 
 def _below(figures: Figures, fail_under: float) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import tracemalloc
 
@@ -9,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.figures.groups import Group
 from harness.figures.statistics import wilson
-from harness.figures.summary import Figures, Group, summarize
+from harness.figures.summary import Figures, summarize
 from records.run import Outcome, RunRecord, Timing
 from records.transcript import StopReason, Usage
 
@@ -146,7 +148,10 @@ def test_groups_are_there_for_every_agent_case_tag_and_cell_in_natural_order() -
     figures = summarize(records)
     assert [group.name for group in figures.cases] == ["task 1", "task 2", "task 10"]
     assert [group.name for group in figures.agents] == ["a", "b"]
-    assert [(group.name, group.cases, group.runs) for group in figures.tags] == [("even", 2, 4)]
+    assert [(group.name, group.agent, group.cases, group.runs) for group in figures.tags] == [
+        ("even", "a", 2, 2),
+        ("even", "b", 2, 2),
+    ]
     assert [(cell.case, cell.agent) for cell in figures.cells[:3]] == [
         ("task 1", "a"),
         ("task 1", "b"),
@@ -200,6 +205,9 @@ def test_every_run_is_in_exactly_one_cell_and_every_interval_holds_its_estimate(
     for group in groups:
         if group.runs == 0:
             continue
+        if group.kind in ("suite", "case") and len({r.agent for r in records if group.case in (None, r.subject)}) > 1:
+            assert (group.mean_interval, group.pass_rate_interval) == (None, None), "agents are no sample of anything"
+            continue
         assert group.mean_interval is not None
         assert group.pass_rate_interval is not None
         assert -1e-9 <= group.mean_interval.low <= (group.mean or 0) + 1e-9
@@ -228,3 +236,32 @@ def test_ten_thousand_runs_are_kept_as_a_few_numbers_each() -> None:
     assert figures.suite.runs == 10_000
     assert peak < 8_000_000
     assert kept < 5_000_000
+
+
+def test_no_interval_is_given_over_the_runs_of_several_agents() -> None:
+    figures = summarize(
+        [run(f"c{i}", score, agent=agent) for i in range(9) for agent, score in (("a", 1.0), ("b", 0.0))]
+    )
+    for pooled in (figures.suite, *figures.cases):
+        assert (pooled.mean, pooled.mean_interval, pooled.pass_rate_interval) == (0.5, None, None)
+    for own in (*figures.agents, *figures.cells):
+        assert own.mean_interval is not None
+
+
+@pytest.mark.parametrize(("cases", "too_few"), [(0, False), (1, True), (4, True), (5, False)])
+def test_fewer_than_five_cases_are_too_few_to_speak_of_others(cases: int, too_few: bool) -> None:
+    figures = summarize([run(f"c{i}", float(i % 2), trial=t, tags=("t",)) for i in range(cases) for t in range(3)])
+    for group in (figures.suite, *figures.agents, *figures.tags):
+        assert group.too_few is too_few
+    assert not any(group.too_few for group in (*figures.cases, *figures.cells)), "they speak of one case alone"
+
+
+def test_distinct_errors_are_told_once_with_one_run_to_look_at_what_kept_runs_apart_first() -> None:
+    def failed(trial: int, outcome: Outcome, error: str) -> RunRecord:
+        return dataclasses.replace(run(trial=trial, outcome=outcome, score=None), error=error)
+
+    records = [failed(i, Outcome.TARGET_ERROR, f"round {i}: KeyError: 'key'\n at 0x{i:04x}") for i in range(1, 5)]
+    records += [failed(9, Outcome.INFRA_ERROR, "no network"), run(trial=10)]
+    network, key = summarize(records).troubles
+    assert (network.words, network.runs, network.run) == ("no network", 1, "c/a/9")
+    assert (key.words, key.runs, key.run) == ("round 1: KeyError: 'key' at 0x0001", 4, "c/a/1")

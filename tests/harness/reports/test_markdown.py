@@ -86,3 +86,15 @@ def test_it_opens_with_the_score_and_names_what_stands_apart(tmp_path: Path) -> 
     assert "Apart, in no average: 1 judge_error, 1 unfinished." in text
     assert "**It asks back.**" in text
     assert "<q>which city you mean</q>" in text
+
+
+def test_several_agents_have_no_score_together_and_few_cases_no_interval(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        for agent in ("x:Good", "x:Bad"):
+            write_run(journal, "case", agent=agent, hits=(agent == "x:Good",))
+    text = report("markdown", tmp_path)
+    assert text.startswith("## 2 agents, 1 case\n")
+    assert "**1 of 2 runs passed** at a threshold of 1." in text
+    assert "Fewer than 5 cases are too few for an interval." in text
+    assert "| <code>Good</code> | 1 | 1.00 | too few | 100% | too few |" in text
+    assert "0.50" not in text, "a mean over agents"

@@ -306,6 +306,24 @@ def test_a_sandbox_that_does_not_isolate_and_every_agents_spec_are_named(tmp_pat
     assert "Agent is folder/agents.py:Agent; Agent 2 is other/agents.py:Agent." in text
 
 
+def test_several_agents_have_no_score_together_and_few_cases_no_interval(tmp_path: Path, browser: Browser) -> None:
+    with Journal(tmp_path) as journal:
+        for agent in ("x:Good", "x:Bad"):
+            for case in range(6):
+                write_run(
+                    journal, f"c{case}", agent=agent, hits=(agent == "x:Good",), tags=("rare",) if case < 2 else ()
+                )
+    browser.go(write_page(tmp_path))
+    assert browser.run("return document.querySelector('h1').innerText").split() == ["2", "agents", "6", "cases"]
+    tables = browser.run(
+        "return Array.from(document.querySelectorAll('table.groups'), (t) => Array.from(t.tBodies[0].rows, (r) =>"
+        " [r.cells[0].innerText.trim(), r.cells[2].innerText, r.cells[3].innerText.trim()]))"
+    )
+    agents, tags = tables
+    assert agents == [["Bad", "0.00", ""], ["Good", "1.00", ""]]
+    assert tags == [["rare Bad", "0.00", "too few cases"], ["rare Good", "1.00", "too few cases"]]
+
+
 def test_the_page_fits_a_phone(tmp_path: Path, browser: Browser) -> None:
     target = write_page(write_suite(tmp_path / "journal", 6, agents=3, trials=4))
     browser.width(390)

@@ -22,7 +22,7 @@ def suite(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("kind", "start"),
-    [("csv", "case_file,"), ("json", '{"threshold"'), ("junit", "<?xml"), ("markdown", "## Score")],
+    [("csv", "case_file,"), ("json", '{"threshold"'), ("junit", "<?xml"), ("markdown", "## 2 agents")],
 )
 def test_text_formats_go_to_standard_output(suite: Path, kind: str, start: str) -> None:
     done = viva("report", suite, "--format", kind, cwd=suite)

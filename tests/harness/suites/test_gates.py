@@ -48,3 +48,12 @@ def test_an_agent_of_which_nothing_counts_is_apart_and_not_below() -> None:
 def test_judged_again_each_agent_is_held_to_the_floor_by_itself() -> None:
     assert exit_code(records({("a", "good"): 1.0, ("a", "bad"): 0.1}), 0.5) == EXIT_BELOW
     assert exit_code(records({("a", "good"): 1.0, ("a", "bad"): 0.6, ("b", "bad"): 0.4}), 0.5) == EXIT_DONE
+
+
+def test_what_could_not_be_scored_is_said_with_its_reason() -> None:
+    broken = RunRecord("x", "a", "one", Outcome.INFRA_ERROR, None, error="the daemon\nis gone")
+    assert gate(summarize([broken]), None, None, None) == (
+        EXIT_NOT_SCORED,
+        "nothing was scored: 1 infra_error (the daemon is gone)",
+    )
+    assert gate(summarize([]), None, None, None)[1] == "nothing was scored: there was no run"
