@@ -21,6 +21,7 @@ from harness.options import Options
 from harness.parts import Parts, assemble
 from harness.plugin.cases import PLAIN, CaseFile, CaseItem
 from harness.run import Run
+from harness.setting_words import UNSAFE
 from harness.suites.engine import Job, Suite, SuiteLimits
 from harness.suites.resume import read_states
 from records.journal import FILE, Journal, JournalError
@@ -88,6 +89,11 @@ class Exams:
             cases = {item.case.name: item.case for item in session.items if isinstance(item, CaseItem)}
             self._parts = self._runner.run(assemble(self._options(), list(cases.values())))
             self._notes = dict.fromkeys(self._parts.notices)
+            if (sandbox := self._parts.judge.sandbox) is not None and not sandbox.isolates:
+                # Where all pass, nothing else says so.
+                self._notes[f"checks run in the sandbox {sandbox.name}, which {UNSAFE}: for cases you trust only"] = (
+                    None
+                )
             if not self._is_worker:
                 self._held.enter_context(only_writer(self.folder))
             if (self.folder / FILE).exists():

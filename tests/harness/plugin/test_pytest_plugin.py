@@ -310,3 +310,11 @@ def test_a_folder_of_the_users_that_hides_a_room_is_named(exam: Exam) -> None:
 def test_an_option_that_makes_no_sense_is_refused(exam: Exam) -> None:
     for option in ("--viva-threshold=1.5", "--viva-trials=0", "--viva-reply-timeout=nan", "--viva-sandbox=none"):
         assert exam(option).ret == pytest.ExitCode.USAGE_ERROR
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_a_sandbox_that_does_not_isolate_is_named_though_all_pass(exam: Exam, workers: tuple[str, ...]) -> None:
+    exam.desk.case("one")
+    exam.desk.case("two")
+    printed = outcomes(exam(*workers), passed=2)
+    assert printed.count("checks run in the sandbox process, which does NOT isolate") == 1
