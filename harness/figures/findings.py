@@ -23,6 +23,12 @@ def findings(comparison: Comparison) -> list[str]:
         if found.clear:
             words.append(f"{two}'s {name} is {'higher' if found.value > 0 else 'lower'} than {one}'s: {ends}.")
             continue
+        if found.value and found.detectable in (0, math.inf):
+            # The same in every case: "no difference can be told" would read as a mistake.
+            where, few = ("the one case", "one is") if count == 1 else (f"all {count} cases", f"{count} are")
+            told = f"In {where} {two}'s {name} differs from {one}'s by the same"
+            words.append(f"{told}; {few} too few to tell of others: {ends}.")
+            continue
         told = f"No difference in {name} can be told ({ends})."
         if 0 < found.detectable < math.inf:
             told += f" A sample like this usually misses a true difference below {min(found.detectable, 1.0):.2f}."

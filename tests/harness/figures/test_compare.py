@@ -97,6 +97,15 @@ def test_five_cases_that_turn_are_too_few_for_the_exact_test_and_that_is_said() 
     assert any("fewer than 6" in line for line in findings(found))
 
 
+@pytest.mark.parametrize(("count", "told"), [(5, "In all 5 cases"), (1, "In the one case")])
+def test_where_every_case_differs_alike_that_is_said_and_not_that_there_is_no_difference(count: int, told: str) -> None:
+    found = two(records("x", numbered(*[1] * count)), records("y", numbered(*[0.0] * count)))
+    words = findings(found)[0]
+    assert words.startswith(f"{told} B's mean score differs from A's by the same; ")
+    assert "too few to tell of others: -1.000" in words
+    assert "No difference" not in " ".join(findings(found))
+
+
 def test_a_sample_too_small_to_tell_says_so_and_what_it_would_miss() -> None:
     found = two(records("x", numbered(0, 1, 0.5)), records("y", numbered(1, 0.8, 0.5)))
     words = " ".join(findings(found))
