@@ -7,13 +7,14 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from adapters.errors import AgentError
+from adapters.inside.raised import Home, in_short, raised_at, text_of
 from adapters.redact import redact
 from records.text import storable
 
 HEED_SECONDS = 1.0
 """How long a task that was cancelled has to end."""
 ERROR_SHOWN = 4000
-"""Characters of an exception's text that the transcript keeps."""
+"""Characters of an exception in words that the transcript keeps."""
 
 
 class TimeoutLeft(Exception):
@@ -31,7 +32,7 @@ def called(function: Callable[[], Any]) -> Any:
     except Exception:
         raise
     except BaseException as error:
-        raise RuntimeError(describe(error)) from error
+        raise RuntimeError(in_short(error)) from error
 
 
 async def guarded(work: Awaitable[Any]) -> Any:
@@ -44,7 +45,7 @@ async def guarded(work: Awaitable[Any]) -> Any:
     except (Exception, asyncio.CancelledError, GeneratorExit):
         raise
     except BaseException as error:
-        raise RuntimeError(describe(error)) from error
+        raise RuntimeError(in_short(error)) from error
 
 
 async def within(seconds: float, work: Awaitable[Any], *, leave: bool = False) -> Any:
@@ -78,9 +79,12 @@ async def within(seconds: float, work: Awaitable[Any], *, leave: bool = False) -
         task.cancel()
         task.add_done_callback(_forget)
         raise TimeoutLeft
-    if task.cancelled():
-        raise RuntimeError("it cancelled its own task")
-    return called(task.result)
+    try:
+        return called(task.result)
+    except RuntimeError as error:
+        if task.cancelled():
+            raise RuntimeError("it cancelled its own task") from error
+        raise
 
 
 async def abandon(tasks: Iterable[asyncio.Future[Any]]) -> None:
@@ -97,27 +101,34 @@ async def abandon(tasks: Iterable[asyncio.Future[Any]]) -> None:
             asyncio._unregister_task(task)
 
 
-def describe(error: BaseException) -> str:
-    """An exception in words, as the transcript shows it: without secrets, and not without end."""
-    try:
-        text = str(error)
-    except Exception:  # its own __str__ failed
-        return in_words(type(error).__name__, None)
-    # The doors' own errors are words already.
-    return in_words(None if isinstance(error, AgentError) else type(error).__name__, text)
+def describe(error: BaseException, home: Home | None = None) -> str:
+    """An exception in words, as the transcript shows it: without secrets, and not without end.
+
+    Args:
+        error: What was raised.
+        home: Where the agent's own code lies, if it was the agent's: the words then begin with the place.
+    """
+    at = None if home is None else raised_at(error, home)
+    # What a door raised is words already.
+    kind = None if home is None and isinstance(error, AgentError) else type(error).__name__
+    return in_words(kind, text_of(error), at)
 
 
-def in_words(kind: str | None, text: str | None) -> str:
+def in_words(kind: str | None, text: str | None, at: str | None = None) -> str:
     """The same for an exception that was raised elsewhere.
 
     Args:
         kind: The name of its class; None where the text says all.
         text: What it says; None if it cannot be shown.
+        at: File and line.
     """
     text = "(its text cannot be shown)" if text is None else redact(storable(text)).strip()
-    if len(text) > ERROR_SHOWN:
-        text = f"{text[:ERROR_SHOWN]}… [{len(text) - ERROR_SHOWN:,} more characters]"
-    return ": ".join(part for part in (kind, text) if part)
+    words = ": ".join(part for part in (at and redact(storable(at)), kind, text) if part)
+    if len(words) <= ERROR_SHOWN:
+        return words
+    # The mark lies within the limit, so that words which come through two doors are cut once.
+    kept = ERROR_SHOWN - len(f"… [{len(words):,} more characters]")
+    return f"{words[:kept]}… [{len(words) - kept:,} more characters]"
 
 
 def _forget(task: asyncio.Future[Any]) -> None:

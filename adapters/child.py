@@ -155,8 +155,8 @@ class ChildAgent(DoorAgent):
         if (setup := answer.get("setup")) is not None:
             raise SetupError(_setup_words(self.where, setup))
         if (kind := answer.get("error")) is not None:
-            text = answer.get("text")
-            raise AgentError(in_words(str(kind), None if text is None else str(text)))
+            text, at = answer.get("text"), answer.get("at")
+            raise AgentError(in_words(str(kind), None if text is None else str(text), None if at is None else str(at)))
         if (words := answer.get("words")) is not None:
             raise AgentError(str(words))
         return answer

@@ -17,6 +17,7 @@ from adapters.calls import describe
 from adapters.errors import SetupError
 from adapters.fit import AgentFactory
 from adapters.inside import rules
+from adapters.inside.raised import Home, home_of
 from adapters.virtual_user import VirtualUser
 
 FORMS = "package.module:Class, path/to/file.py:Class, either with @/path/to/venv behind it, or http(s)://host/v1#model"
@@ -37,6 +38,8 @@ class Agent:
     version: str | None = None
     search_path: tuple[str, ...] | None = None
     """Where its own environment has its packages; None for an agent in Viva's environment, or behind an address."""
+    home: Home | None = None
+    """Where the code lies of an agent in Viva's own process."""
 
 
 def load_agent(spec: str, *, isolate: bool = False, memory_mb: int | None = None) -> Agent:
@@ -66,7 +69,7 @@ def load_agent(spec: str, *, isolate: bool = False, memory_mb: int | None = None
         factory = rules.factory_of(module, name, VirtualUser)
     except rules.Setup as wrong:
         raise SetupError(mistakes.in_words(wrong.facts, place, name)) from None
-    return Agent(spec, name, factory, rules.version(module, factory))
+    return Agent(spec, name, factory, rules.version(module, factory), home=home_of(place, module))
 
 
 def _child_agent(spec: str, memory_mb: int | None) -> Agent:

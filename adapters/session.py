@@ -22,6 +22,7 @@ from adapters.fit import (
     check_factory,
     workspace_of,
 )
+from adapters.inside.raised import Home
 from adapters.inside.rules import takes_verbose
 from adapters.threads import AgentThread
 from adapters.virtual_user import VirtualUser
@@ -36,11 +37,20 @@ CLOSE_SECONDS = 20.0
 class AgentSession:
     """The agent under test, as the conversation sees it. Make one with `open_session`."""
 
-    def __init__(self, agent: Any, thread: AgentThread | None, workspace: Path | None, *, verbose: bool | None) -> None:
+    def __init__(
+        self,
+        agent: Any,
+        thread: AgentThread | None,
+        workspace: Path | None,
+        *,
+        verbose: bool | None,
+        home: Home | None = None,
+    ) -> None:
         self.agent = agent
         self.workspace = workspace
         """Where the agent's files lie."""
         self._thread = thread
+        self._home = home
         self._method = agent.get_reply_from_agent
         self._keywords = {} if verbose is None else {"verbose": verbose}
         self._closed = False
@@ -74,7 +84,7 @@ class AgentSession:
             raise
         except Exception as error:
             self._busy = False
-            raise AgentError(describe(error)) from error
+            raise AgentError(describe(error, self._home)) from error
         return as_reply(answer)
 
     async def close(self) -> str | None:
@@ -96,7 +106,7 @@ class AgentSession:
         except TimeoutLeft:
             return f"close() did not end within {CLOSE_SECONDS:g} s"
         except Exception as error:
-            return f"close() failed: {describe(error)}"
+            return f"close() failed: {describe(error, self._home)}"
         finally:
             if self._thread is not None:
                 self._thread.release()
@@ -120,8 +130,16 @@ class AgentSession:
             other.release()
 
 
-async def open_session(factory: AgentFactory, arguments: AgentArguments, seconds: float) -> AgentSession:
+async def open_session(
+    factory: AgentFactory, arguments: AgentArguments, seconds: float, home: Home | None = None
+) -> AgentSession:
     """Construct the agent.
+
+    Args:
+        factory: Makes it.
+        arguments: For the factory.
+        seconds: How long that may take.
+        home: Where its code lies, so that what it raises can be told with file and line.
 
     Raises:
         SetupError: the class has no usable `get_reply_from_agent`, or wants arguments that Viva does not have.
@@ -149,7 +167,7 @@ async def open_session(factory: AgentFactory, arguments: AgentArguments, seconds
         if isinstance(agent, DoorAgent):
             await agent.open(seconds)
         verbose = arguments.verbose if takes_verbose(agent.get_reply_from_agent) else None
-        session = AgentSession(agent, thread, None, verbose=verbose)
+        session = AgentSession(agent, thread, None, verbose=verbose, home=home)
         try:
             session.workspace = workspace_of(agent, arguments.workspace)
         except Exception:
@@ -164,4 +182,4 @@ async def open_session(factory: AgentFactory, arguments: AgentArguments, seconds
             raise AgentTimeout(f"its construction did not end within {seconds:g} s") from None
         if isinstance(error, (SetupError, AgentError)) or not isinstance(error, Exception):
             raise
-        raise AgentError(f"its construction failed: {describe(error)}") from error
+        raise AgentError(f"its construction failed: {describe(error, home)}") from error

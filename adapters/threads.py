@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from adapters.inside.raised import in_short
+
 
 class AgentThread:
     """Runs the calls of one agent one after the other, always on the same thread.
@@ -59,4 +61,6 @@ def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | Non
         future.set_exception(error)
     else:
         # asyncio lets StopIteration, SystemExit and KeyboardInterrupt do other things than end up in a future.
-        future.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
+        instead = RuntimeError(in_short(error))
+        instead.__cause__ = error
+        future.set_exception(instead)

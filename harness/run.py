@@ -170,7 +170,7 @@ async def hold(run: Run, workspace: Path, keep: RoundListener) -> tuple[Transcri
         case.verbose,
     )
     try:
-        session = await open_session(parts.agent.factory, arguments, limits.reply_seconds)
+        session = await open_session(parts.agent.factory, arguments, limits.reply_seconds, parts.agent.home)
     except AgentError as error:
         stop = StopReason.TIMEOUT if isinstance(error, AgentTimeout) else StopReason.TARGET_ERROR
         return Transcript(kick_off=KICK_OFF, stop=stop, stop_detail=str(error), fault="target"), workspace

@@ -10,6 +10,7 @@ import sys
 import types
 from typing import Any
 
+from .raised import text_of
 from .rules import OFFERED, Setup, factory_of
 from .stand_ins import VirtualUser
 
@@ -25,7 +26,7 @@ def load(place: str, name: str) -> Any:
     except BaseException as error:
         if isinstance(error, Setup):
             raise
-        raise Setup(broken=type(error).__name__, text=text(error), line=_line(error, place)) from error
+        raise Setup(broken=type(error).__name__, text=text_of(error), line=_line(error, place)) from error
     return module, factory_of(module, name, VirtualUser)
 
 
@@ -42,14 +43,6 @@ def offered(request: dict[str, Any]) -> dict[str, Any]:
 
         given["workspace"] = pathlib.Path(given["workspace"])
     return given
-
-
-def text(error: BaseException) -> str | None:
-    """An exception's text; None when its own __str__ fails."""
-    try:
-        return str(error)[:100000]
-    except Exception:
-        return None
 
 
 def _from_file(place: str) -> Any:

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from . import rules, stand_ins
-from .agent import load, offered, text
+from .agent import load, offered
+from .raised import Home, home_of, in_short, raised_at, text_of
 from .replies import encode, encode_reply
 from .wire import LIMIT, receive, send
 
@@ -36,6 +37,7 @@ class Worker:
         self.loop: Any = None
         self.module: Any = None
         self.factory: Any = None
+        self.home: Home | None = None
         self.agent: Any = None
         self.verbose: bool | None = None
 
@@ -49,6 +51,7 @@ class Worker:
         except rules.Setup as error:
             self.send(request, setup=error.facts)
             self.serve()
+        self.home = home_of(request["place"], self.module)
         version = rules.version(self.module, self.factory)
         answer = {"version": version, "path": [entry or os.getcwd() for entry in sys.path], "prefix": sys.prefix}
         if inspect.iscoroutinefunction(getattr(self.factory, "get_reply_from_agent", None)):
@@ -91,7 +94,17 @@ class Worker:
         if self.task is None:
             self.task = asyncio.new_event_loop()
             threading.Thread(target=self.task.run_forever, name="agent-loop", daemon=True).start()
-        return asyncio.run_coroutine_threadsafe(self.guarded(work), self.task).result()
+        result, error = asyncio.run_coroutine_threadsafe(self.settled(work), self.task).result()
+        if error is not None:
+            raise error
+        return result
+
+    async def settled(self, work: Any) -> Any:
+        """What it returned and what it raised: asyncio would hand on a TimeoutError as another, without its place."""
+        try:
+            return await self.guarded(work), None
+        except Exception as error:
+            return None, error
 
     def serve_loop(self, loaded: dict[str, Any], answer: dict[str, Any]) -> None:
         """An asynchronous agent: always on this loop, which goes on between the calls."""
@@ -127,7 +140,7 @@ class Worker:
             raise
         except BaseException as error:
             cancelled = type(error).__name__ == "CancelledError"
-            words = "it cancelled its own task" if cancelled else f"{type(error).__name__}: {text(error)}"
+            words = "it cancelled its own task" if cancelled else in_short(error)
             raise RuntimeError(words) from error
 
     def make(self, request: dict[str, Any]) -> Any:
@@ -162,10 +175,11 @@ class Worker:
     def failure(self, request: dict[str, Any], error: BaseException) -> bytes:
         if isinstance(error, rules.Setup):
             return encode({"n": request["n"], "setup": error.facts})
-        name, words = type(error).__name__, text(error)
+        name, words = type(error).__name__, text_of(error)
         if not isinstance(error, Exception) or isinstance(error, StopIteration):
-            name, words = "RuntimeError", f"{name}: {words}"
-        return encode({"n": request["n"], "error": name, "text": words})
+            name, words = "RuntimeError", in_short(error)
+        at = None if self.home is None else raised_at(error, self.home)
+        return encode({"n": request["n"], "error": name, "text": words, "at": at})
 
     def send(self, request: dict[str, Any], **answer: Any) -> None:
         self.put(encode({**answer, "n": request["n"]}))

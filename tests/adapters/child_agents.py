@@ -158,6 +158,136 @@ class NoMethod(VirtualUser):
 not_a_class = 5
 '''
 
+RAISING = '''
+import asyncio
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+from adapters import VirtualUser
+from tools_of_mine import lookup
+
+LIBRARY = "import json\\ndef parse(text):\\n    return json.loads(text)\\n"
+
+
+class Failing(VirtualUser):
+    def answer(self, message):
+        return getattr(self, message.replace(" ", "_"))()
+
+    def here(self):
+        raise KeyError("key")  # here
+
+    def beside_it(self):
+        return lookup({})
+
+    def in_a_library(self):
+        return json.loads("{")  # in a library
+
+    def in_code_without_a_file(self):
+        scope = {}
+        exec(LIBRARY, scope)
+        return scope["parse"]("{")  # in code without a file
+
+    def in_code_that_names_a_file(self):
+        exec(compile("1 / 0", "no/such/file.py", "exec"))  # in code that names a file
+
+    def from_another(self):
+        try:
+            self.here()
+        except KeyError as error:
+            raise ValueError("no answer") from error  # from another
+
+    def while_handling(self):
+        try:
+            self.here()
+        except KeyError:
+            raise ValueError("no answer")  # while handling
+
+    def on_a_thread(self):
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(self.here).result()
+
+    def exit(self):
+        raise SystemExit("enough")  # exit
+
+    def deep(self):
+        return self.deep()  # deep
+
+    def secret(self):
+        raise ValueError("no entry with sk-of-mine-123456")  # secret
+
+    def long(self):
+        raise ValueError("x" * 5000)  # long
+
+    def hidden_trace(self):
+        raise Sly  # hidden trace
+
+    def without_a_line(self):
+        return "nothing raised"
+
+
+class Sly(Exception):
+    __cause__ = property(lambda self: 1 / 0)
+
+    def __str__(self):
+        raise RuntimeError
+
+
+class Sync(Failing):
+    def get_reply_from_agent(self, message):
+        return self.answer(message)
+
+    def close(self):
+        self.here()
+
+
+class Async(Failing):
+    async def get_reply_from_agent(self, message):
+        await asyncio.sleep(0)
+        return self.answer(message)
+
+    async def close(self):
+        await asyncio.sleep(0)
+        self.here()
+
+
+class Later(Sync):
+    def get_reply_from_agent(self, message):
+        async def later():
+            await asyncio.sleep(0)
+            return self.answer(message)
+
+        return later()
+
+    def close(self):
+        async def later():
+            self.here()
+
+        return later()
+
+
+class Broken(Sync):
+    def __init__(self, task_description):
+        self.here()
+
+
+class BrokenAsync(Async):
+    def __init__(self, task_description):
+        self.exit()
+
+
+class Cancels(VirtualUser):
+    async def get_reply_from_agent(self, message):
+        asyncio.current_task().cancel()
+        await asyncio.sleep(0)  # cancelled
+
+
+class OnlyOfALibrary:
+    """None of its own code runs."""
+
+    get_reply_from_agent = staticmethod(json.loads)
+'''
+TOOLS = "def lookup(table):\n    return table['answer']\n"
+
 HOSTILE = '''
 import os
 import signal

@@ -17,7 +17,7 @@ PATIENCE = 20.0
 async def open_agent(spec: str, workspace: Path, *, seconds: float = 30.0, **options: Any) -> AgentSession:
     agent = load_agent(spec, **options)
     arguments = AgentArguments("the task", "the/app", {"llm.model": "m"}, workspace, True)
-    return await open_session(agent.factory, arguments, seconds)
+    return await open_session(agent.factory, arguments, seconds, agent.home)
 
 
 def noted(workspace: Path) -> set[int]:

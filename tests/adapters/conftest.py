@@ -1,8 +1,11 @@
-"""What the tests of models share: keys in the environment, and waits that are noted instead of waited."""
+"""What tests of adapters share: keys in the environment, waits that are noted instead of waited, doors to agents."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 
 import pytest
 import tenacity
@@ -29,3 +32,27 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     monkeypatch.setattr(retry.tenacity, "AsyncRetrying", partial(tenacity.AsyncRetrying, sleep=sleep))
     return noted
+
+
+@pytest.fixture(scope="session")
+def bare_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter with nothing of Viva's."""
+    folder = tmp_path_factory.mktemp("environment") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    return folder
+
+
+@pytest.fixture(params=["in Viva's process", "isolated", "bare environment"])
+def door(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[str, bool]:
+    """What follows the class in the SPEC, and whether `--isolate` is given."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    if request.param == "bare environment":
+        return f"@{request.getfixturevalue('bare_environment')}", False
+    return "", request.param == "isolated"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    return folder

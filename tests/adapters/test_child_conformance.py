@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import subprocess
-import sys
 from dataclasses import fields
 from pathlib import Path
 
@@ -19,35 +18,11 @@ from tests.adapters.child_agents import PLAIN
 from tests.adapters.child_doors import open_agent
 
 
-@pytest.fixture(scope="module")
-def bare_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An interpreter with nothing of Viva's."""
-    folder = tmp_path_factory.mktemp("environment") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    return folder
-
-
-@pytest.fixture(params=["in Viva's process", "isolated", "bare environment"])
-def door(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[str, bool]:
-    """What follows the class in the SPEC, and whether `--isolate` is given."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    if request.param == "bare environment":
-        return f"@{request.getfixturevalue('bare_environment')}", False
-    return "", request.param == "isolated"
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "agent_of_mine.py"
     path.write_text(PLAIN)
     return path
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    folder = tmp_path / "workspace"
-    folder.mkdir()
-    return folder
 
 
 async def say(file: Path, door: tuple[str, bool], workspace: Path, message: str, name: str = "Sync") -> Reply:
@@ -56,6 +31,11 @@ async def say(file: Path, door: tuple[str, bool], workspace: Path, message: str,
         return await session.reply(message, 20)
     finally:
         assert await session.close() is None
+
+
+def line_of(words: str) -> str:
+    """Where these words stand in the agent's file."""
+    return f"agent_of_mine.py:{PLAIN[: PLAIN.index(words)].count(chr(10)) + 1}"
 
 
 SAID = {
@@ -68,11 +48,11 @@ SAID = {
     "x" * 1_000_000: "X" * 1_000_000,
 }
 WORDS = {
-    "raise": "ValueError: the tool server went away",
-    "raise empty": "KeyError",
-    "raise unprintable": "Unprintable: (its text cannot be shown)",
-    "raise timeout": "TimeoutError: mine",
-    "exit": "RuntimeError: SystemExit: 3",
+    "raise": f"{line_of('the tool server')}: ValueError: the tool server went away",
+    "raise empty": f"{line_of('raise KeyError()')}: KeyError",
+    "raise unprintable": f"{line_of('raise Unprintable()')}: Unprintable: (its text cannot be shown)",
+    "raise timeout": f"{line_of('raise TimeoutError(')}: TimeoutError: mine",
+    "exit": f"{line_of('raise SystemExit(3)')}: RuntimeError: SystemExit: 3",
     "int": "get_reply_from_agent returned int, not text or a Reply",
     "none": "get_reply_from_agent returned NoneType, not text or a Reply",
     "bad steps": "get_reply_from_agent returned a Reply whose steps are not a list of Step",
@@ -126,7 +106,9 @@ async def test_a_reply_with_everything_comes_through_whole(
 
 
 async def test_an_agent_that_cancels_itself_is_told_so(file: Path, door: tuple[str, bool], workspace: Path) -> None:
-    with pytest.raises(AgentError, match=r"^RuntimeError: it cancelled its own task$"):
+    with pytest.raises(
+        AgentError, match=rf"^{line_of('await asyncio.sleep(0)')}: RuntimeError: it cancelled its own task$"
+    ):
         await say(file, door, workspace, "?", "Cancels")
 
 
@@ -159,13 +141,14 @@ async def test_an_agent_is_closed_exactly_once(file: Path, door: tuple[str, bool
 async def test_what_close_raises_is_reported(file: Path, door: tuple[str, bool], workspace: Path) -> None:
     session = await open_agent(f"{file}:Closes{door[0]}", workspace, isolate=door[1])
     await session.reply("raise", 20)
-    assert await session.close() == "close() failed: ValueError: no end"
+    assert await session.close() == f"close() failed: {line_of('no end')}: ValueError: no end"
 
 
 async def test_a_constructor_that_raises_is_the_agents_failure(
     file: Path, door: tuple[str, bool], workspace: Path
 ) -> None:
-    with pytest.raises(AgentError, match=r"^its construction failed: ValueError: no key$"):
+    words = f"its construction failed: {line_of('no key')}: ValueError: no key"
+    with pytest.raises(AgentError, match=f"^{words}$"):
         await open_agent(f"{file}:Broken{door[0]}", workspace, isolate=door[1])
 
 

@@ -90,7 +90,17 @@ def test_the_failing_agent_ends_the_exam_and_is_judged_as_it_stands(desk: Desk) 
     assert (record["score"], record["max_points"]) == (0.0, 15.0)
     assert len(record["insights"][0]["verdicts"]) == 5
     assert "the tool server went away" in record["error"]
-    assert "the tool server went away" in desk.viva("replay", "journal", expect=0).stdout
+
+
+@pytest.mark.parametrize("door", [(), ("--isolate",)], ids=["in Viva's process", "isolated"])
+def test_where_an_agent_raised_stands_in_output_replay_and_journal(desk: Desk, door: tuple[str, ...]) -> None:
+    said = "failing.py:12: RuntimeError: the tool server went away"
+    arguments = ("sum_1_to_50", "--agent", AGENTS / "failing.py:FailingAgent", *door)
+    assert desk.run(*arguments)["error"] == said
+    shown = desk.viva("run", *arguments, "--sandbox", "process", "--out", "again", expect=0).stdout
+    assert said in " ".join(shown.replace("│", " ").split())
+    assert said in desk.viva("replay", "again", expect=0).stdout
+    assert f'"error":"{said}"' in (desk.folder / "again/journal.jsonl").read_text()
 
 
 def test_what_an_agent_did_before_it_failed_still_counts(desk: Desk) -> None:
