@@ -5,7 +5,7 @@ import random
 import re
 import statistics
 
-from adapters import VirtualUser
+from adapters import Reply, Step, VirtualUser
 
 
 class CarefulAgent(VirtualUser):
@@ -40,8 +40,11 @@ class CarefulAgent(VirtualUser):
         return "I am sorry, I do not understand that."
 
     def save(self, name):
-        (self.workspace / name).write_text(str(self.number))
-        return "Done."
+        text = str(self.number)
+        (self.workspace / name).write_text(text)
+        # Told as a step, so that a judge who sees no files can see what was done.
+        step = Step(f"save-{name}", tool="write_file", tool_input={"path": name, "text": text}, result="saved")
+        return Reply("Done.", steps=(step,))
 
     def mean(self, message):
         with (self.workspace / self.csv_file).open(newline="") as file:
