@@ -14,6 +14,8 @@ from sandbox.choice import choose
 from sandbox.daemon import Daemon
 
 KEY = "OPENAI_API_KEY"
+FACTS_SECONDS = 10.0
+"""How long a daemon may take to speak of itself."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,10 @@ async def _docker_facts() -> str:
 
     daemon = Daemon(patience=3)
     try:
-        info = await daemon.call("info")
         images = Images(daemon)
-        await images.base()
+        async with asyncio.timeout(FACTS_SECONDS):
+            info = await daemon.call("info")
+            await images.base()
     except Exception as error:
         return f"works, but says little of itself ({type(error).__name__})"
     finally:

@@ -14,6 +14,10 @@ from sandbox.interface import RunView, SandboxError, WorkspaceTooLarge
 
 MIB = 1024 * 1024
 MOST_DEPTH = 200
+MOST_PATH = 3500
+"""Bytes of a path in the workspace: with its folder in front it must stay below what a system call takes (4096)."""
+MOST_TALK = 64
+"""MiB of conversation, as JSON: the server holds it in memory of its own."""
 
 
 @dataclass
@@ -34,6 +38,8 @@ class _Packer:
 
     def _entry(self, descriptor: int, name: str, prefix: str, depth: int) -> None:
         path = prefix + name
+        if len(os.fsencode(path)) > MOST_PATH:
+            raise WorkspaceTooLarge(f"a path of more than {MOST_PATH} bytes at {prefix[:60]!r}")
         state = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
         if stat.S_ISDIR(state.st_mode):
             if depth > MOST_DEPTH:
@@ -73,15 +79,13 @@ class _Packer:
 
 
 def _stays_inside(prefix: str, target: str) -> bool:
-    """Whether a relative link in the folder `prefix` leads to a place in the workspace, by its words alone."""
-    if target.startswith("/"):
-        return False
-    depth = prefix.count("/")
-    for part in target.split("/"):
-        depth += -1 if part == ".." else 0 if part in ("", ".") else 1
-        if depth < 0:
-            return False
-    return True
+    """Whether a relative link in the folder `prefix` leads to a place in the workspace, by its words alone.
+
+    Upwards only at its beginning: behind the name of another link, `..` leads to wherever that one's target lies.
+    """
+    parts = [part for part in target.split("/") if part not in ("", ".")]
+    upwards = next((at for at, part in enumerate(parts) if part != ".."), len(parts))
+    return not target.startswith("/") and upwards <= prefix.count("/") and ".." not in parts[upwards:]
 
 
 def pack(workspace: Path | None, view: RunView, *, most_mb: int, most_entries: int = 20_000) -> bytes:
@@ -91,7 +95,8 @@ def pack(workspace: Path | None, view: RunView, *, most_mb: int, most_entries: i
     or a link's target). Links that leave the workspace, devices, fifos and sockets are left out.
 
     Raises:
-        WorkspaceTooLarge: more than `most_mb` MiB, `most_entries` entries, or folders too deep.
+        WorkspaceTooLarge: more than `most_mb` MiB, `most_entries` entries, folders too deep, a path too long, or more
+            than `MOST_TALK` MiB of conversation.
         SandboxError: the workspace itself cannot be read; what cannot be read in it is left out.
     """
     packer = _Packer(most_mb * MIB, most_entries)
@@ -113,4 +118,6 @@ def pack(workspace: Path | None, view: RunView, *, most_mb: int, most_entries: i
         },
         default=str,
     ).encode()
+    if len(header) > MOST_TALK * MIB:
+        raise WorkspaceTooLarge(f"more than {MOST_TALK} MiB of conversation")
     return b"".join([len(header).to_bytes(4, "big"), header, *packer.pieces])

@@ -75,7 +75,7 @@ class ServerSandbox:
         except (SandboxLost, EnvironmentGone):
             # It died while it waited, or somebody tidied up; a second loss is for the caller to know.
             environment = await self.environment(dependencies)
-            return await self._furnish(await self.start(environment, run_id), payload)
+            return await self._furnish(await self._pool.fresh(environment, run_id), payload)
 
     async def _furnish(self, session: Session, payload: bytes) -> Room:
         room: ServerRoom

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import platform
 import random
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sandbox.backend import ServerSandbox
@@ -40,10 +42,13 @@ class Launch:
     """The user to become first when we are root; none to stay who we are."""
 
     @property
-    def prefix(self) -> Path | None:
-        """The Python installation to bring along, when it is not the system's own."""
+    def installation(self) -> list[str]:
+        """The folders of a Python that is not the system's own, no more of them than it needs to start: the prefix
+        may be somebody's home."""
         prefix = Path(self.python).parent.parent
-        return None if prefix == Path("/usr") else prefix
+        if prefix == Path("/usr"):
+            return []
+        return [str(prefix / name) for name in ("bin", "lib", "lib64") if (prefix / name).is_dir()]
 
 
 def arguments(launch: Launch, limits: Limits, workspace_mb: int, site: Path | None) -> list[str]:
@@ -63,8 +68,8 @@ def arguments(launch: Launch, limits: Limits, workspace_mb: int, site: Path | No
             words += ["--ro-bind-try", folder, folder]
     for file in SYSTEM_FILES:
         words += ["--ro-bind-try", file, file]
-    if launch.prefix is not None:
-        words += ["--ro-bind", str(launch.prefix), str(launch.prefix)]
+    for folder in launch.installation:
+        words += ["--ro-bind", folder, folder]
     if site is not None:
         words += ["--ro-bind", str(site), "/opt/viva/site"]
     words += ["--proc", "/proc", "--dev", "/dev"]
@@ -79,6 +84,8 @@ async def start(launch: Launch, limits: Limits, workspace_mb: int, site: Path | 
     Raises:
         SandboxError: bubblewrap or the server did not come up.
     """
+    if launch.user is not None:
+        launch = replace(launch, user=_somebody())  # each room's own: its processes are counted apart
     command = [*arguments(launch, limits, workspace_mb, site), launch.python, "-I", "-c", boot_script()]
     session = Session(await ChildPipe.start(command, CLEAN_ENVIRONMENT, user=launch.user))
     await session.start(
@@ -86,11 +93,28 @@ async def start(launch: Launch, limits: Limits, workspace_mb: int, site: Path | 
             "alone": True,
             "root": "/box",
             "mounts": ["/box", "/tmp", "/dev/shm"],  # noqa: S108
-            "count_processes": launch.user is not None or os.geteuid() != 0,
+            "count_processes": counts_processes(launch),
             "site": "/opt/viva/site" if site else None,
         }
     )
     return session
+
+
+def counts_processes(launch: Launch) -> bool:
+    """Whether the kernel's limit on processes (RLIMIT_NPROC) counts those of one room alone.
+
+    It counts by user, and since Linux 5.14 by user and user namespace. Before that an ordinary user's other programs
+    would count as well, and leave a check none. Root's own processes are not limited at all.
+    """
+    if launch.user is not None:
+        return True
+    release = re.match(r"(\d+)\.(\d+)", platform.release())
+    return os.geteuid() != 0 and release is not None and (int(release[1]), int(release[2])) >= (5, 14)
+
+
+def _somebody() -> int:
+    """A user id without an account."""
+    return random.randint(20_000, 59_999)  # noqa: S311 - no secret
 
 
 def find_launch() -> Launch:
@@ -133,8 +157,7 @@ def _candidates(program: str) -> list[Launch]:
     if os.geteuid() != 0:
         return [Launch(program, python, None) for python in pythons]
     # As root, become somebody else first: root's processes are not counted, and root needs no permission.
-    user = random.randint(20_000, 59_999)  # noqa: S311 - no secret
-    return [Launch(program, python, who) for who in (user, None) for python in pythons]
+    return [Launch(program, python, who) for who in (_somebody(), None) for python in pythons]
 
 
 class BwrapSandbox(ServerSandbox):
@@ -155,8 +178,8 @@ class BwrapSandbox(ServerSandbox):
             "A check can read the programs and libraries of the host's /usr.",
             "Memory is limited per process and watched as a whole, not walled: a fast bomb can exceed it for a moment.",
         ]
-        if self.launch.user is None and os.geteuid() == 0:
-            weaknesses.append("Processes are watched, not walled, because user namespaces are only open to root here.")
+        if not counts_processes(self.launch):
+            weaknesses.append("Processes are watched, not walled: this machine's settings or kernel do not allow more.")
         self.weaknesses = tuple(weaknesses)
 
     async def environment(self, dependencies: Sequence[str]) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from sandbox.interface import Limits, Sandbox, SandboxError, SandboxUnavailable
 
+LOOK_SECONDS = 15.0
+"""How long a daemon that answers may take to say whether it has the base image."""
 KINDS = ("auto", "docker", "bwrap", "process")
 
 
@@ -43,7 +45,7 @@ async def choose(
     if kind == "bwrap":
         return Choice(await _bwrap(concurrency, limits))
     if kind == "process":
-        return Choice(_process(limits))
+        return Choice(_process(concurrency, limits))
     if kind != "auto":
         raise ValueError(f"no sandbox is called {kind!r}: choose one of {', '.join(KINDS)}")
     try:
@@ -54,19 +56,26 @@ async def choose(
         return Choice(await _bwrap(concurrency, limits), f"Sandbox: bwrap, not docker: {why}")
     except SandboxError as error:
         note = f"Sandbox: process, which does NOT isolate. Not docker: {why} Not bwrap: {error}"
-        return Choice(_process(limits), note)
+        return Choice(_process(concurrency, limits), note)
 
 
 async def _docker(
     image: str | None, concurrency: int, limits: Limits | None, runtime: str | None, patience: float
 ) -> Sandbox:
-    from sandbox.daemon import Daemon
+    from sandbox.daemon import RESTART_REMEDY, Daemon
     from sandbox.docker import DockerSandbox
 
     daemon = Daemon(patience=patience)
     try:
         await daemon.reach()
         sandbox = DockerSandbox(daemon, image=image, concurrency=concurrency, limits=limits, runtime=runtime)
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                await sandbox.images.find()
+        except TimeoutError as error:
+            raise SandboxUnavailable(
+                f"the Docker daemon at {daemon.where} stopped answering.", RESTART_REMEDY
+            ) from error
         await sandbox.images.base()
     except BaseException:
         daemon.close()
@@ -80,10 +89,10 @@ async def _bwrap(concurrency: int, limits: Limits | None) -> Sandbox:
     return await asyncio.to_thread(BwrapSandbox, concurrency=concurrency, limits=limits)
 
 
-def _process(limits: Limits | None) -> Sandbox:
+def _process(concurrency: int, limits: Limits | None) -> Sandbox:
     from sandbox.process import ProcessSandbox
 
-    return ProcessSandbox(limits=limits)
+    return ProcessSandbox(concurrency=concurrency, limits=limits)
 
 
 __all__ = ["KINDS", "Choice", "SandboxUnavailable", "choose"]

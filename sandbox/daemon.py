@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import socket
+import threading
 import time
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -15,6 +16,11 @@ from urllib.parse import urlsplit
 from sandbox.interface import DaemonGone, SandboxError, SandboxUnavailable
 
 START_REMEDY = "Start Docker, or say where it is with DOCKER_HOST."
+RESTART_REMEDY = "Look at the daemon's own log, and restart it."
+PING_SECONDS = 3.0
+"""How long a daemon that may be away has for the smallest of answers."""
+CALL_SECONDS = 60.0
+"""How long it may keep one call waiting: a busy one takes seconds to make a container."""
 T = TypeVar("T")
 
 
@@ -49,26 +55,25 @@ def why_unreachable(where: str, timeout: float = 1.0) -> str:
 class Daemon:
     """One Docker daemon, through the SDK, off the event loop.
 
-    `patience` is how long, in seconds, calls wait for a daemon that went away before they give it up.
+    `patience` is how long, in seconds, calls wait for a daemon that went away before they give it up; `calls` how
+    many there are at once.
     """
 
-    def __init__(self, where: str | None = None, *, patience: float = 60.0, threads: int = 8) -> None:
+    def __init__(self, where: str | None = None, *, patience: float = 60.0, calls: int = 8) -> None:
         self.where = where or address()
         self.patience = patience
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="viva-docker")
+        self._free = asyncio.Semaphore(calls)
         self._api: Any = None
         self._given_up = False
 
-    def _connect(self) -> Any:
-        if self._api is None:
-            # Imported only here: it takes 150 ms, and not everybody has a daemon.
-            import docker
-            from docker.utils import kwargs_from_env
+    def _connect(self, seconds: float) -> Any:
+        # Imported only here: it takes 150 ms, and not everybody has a daemon.
+        import docker
+        from docker.utils import kwargs_from_env
 
-            ours = self.where == os.environ.get("DOCKER_HOST")
-            tls = kwargs_from_env().get("tls", False) if ours else False
-            self._api = docker.APIClient(base_url=self.where, version="auto", timeout=120, tls=tls, num_pools=32)
-        return self._api
+        ours = self.where == os.environ.get("DOCKER_HOST")
+        tls = kwargs_from_env().get("tls", False) if ours else False
+        return docker.APIClient(base_url=self.where, version="auto", timeout=int(seconds), tls=tls, num_pools=32)
 
     async def reach(self) -> None:
         """Make sure that a daemon answers, now.
@@ -76,16 +81,22 @@ class Daemon:
         Raises:
             SandboxUnavailable: none does.
         """
-        if reason := await self._off_loop(why_unreachable, self.where):
+        if reason := await _off_loop(why_unreachable, self.where):
             raise SandboxUnavailable(reason + ".", START_REMEDY)
         try:
-            async with asyncio.timeout(3):
-                await self.run(lambda api: api.ping())
+            await self._ping()
+        except TimeoutError as error:
+            reason = f"the Docker daemon at {self.where} takes connections and answers nothing ({PING_SECONDS:g} s)."
+            raise SandboxUnavailable(reason, RESTART_REMEDY) from error
         except Exception as error:
             self._api = None
             raise SandboxUnavailable(
                 f"what listens at {self.where} is no working Docker daemon.", START_REMEDY
             ) from error
+
+    async def _ping(self) -> None:
+        async with asyncio.timeout(PING_SECONDS):
+            await _off_loop(lambda: self._connect(PING_SECONDS).ping())  # waits for no other call
 
     async def call(self, method: str, *arguments: Any, **options: Any) -> Any:
         """Call a method of `docker.APIClient`, patiently; an answer of any kind is final.
@@ -104,31 +115,71 @@ class Daemon:
         """
         # Once it was waited for in vain nobody waits again: a suite would, for each of its runs in turn.
         deadline = time.monotonic() + (0.0 if self._given_up else self.patience)
+        doubtful = self._given_up
         while True:
             try:
+                if doubtful:  # one that hangs is found out in seconds, and not after a whole call
+                    await self._ping()
                 result = await attempt()
                 self._given_up = False
                 return result
             except DaemonGone:
                 raise
             except Exception as error:
-                if not is_absence(error) and not await self._off_loop(why_unreachable, self.where):
+                hangs = doubtful and isinstance(error, TimeoutError)
+                if not hangs and not is_absence(error) and not await _off_loop(why_unreachable, self.where):
                     raise
-                self._api = None
+                self._api, doubtful = None, True
                 if time.monotonic() >= deadline:
                     self._given_up = True
                     raise DaemonGone(f"the Docker daemon at {self.where} was away for {self.patience:g} s") from error
                 await asyncio.sleep(min(0.5, self.patience / 4))
 
-    async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Run a function that is given the API client, in a thread of ours. What it raises comes as it is."""
-        return await self._off_loop(lambda: function(self._connect(), *arguments))
+    async def run(self, function: Callable[..., Any], *arguments: Any, seconds: float = CALL_SECONDS) -> Any:
+        """Run a function that is given the API client, in a thread of its own. What it raises comes as it is.
 
-    async def _off_loop(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
+        `seconds` is how long each of its requests may wait for the daemon.
+        """
+
+        def work() -> Any:
+            if seconds != CALL_SECONDS:
+                return function(self._connect(seconds), *arguments)
+            if self._api is None:
+                self._api = self._connect(seconds)
+            return function(self._api, *arguments)
+
+        async with self._free:
+            return await _off_loop(work)
 
     def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        if self._api is not None:
+            self._api.close()
+
+
+async def _off_loop(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Run it in a thread that Python does not wait for when it ends: `concurrent.futures` would, for each hung call."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Any] = loop.create_future()
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if error is None:
+            done.set_result(result)
+        else:
+            done.set_exception(error)
+
+    def work() -> None:
+        result, problem = None, None
+        try:
+            result = function(*arguments)
+        except BaseException as error:
+            problem = error
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, result, problem)
+
+    threading.Thread(target=work, name="viva-docker", daemon=True).start()
+    return await done
 
 
 def is_absence(error: BaseException) -> bool:

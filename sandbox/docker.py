@@ -18,7 +18,7 @@ from sandbox.container import ContainerPipe, remove
 from sandbox.daemon import Daemon, explain, is_missing
 from sandbox.images import SITE, Images
 from sandbox.interface import Limits, SandboxError
-from sandbox.leftovers import Pruned, prune
+from sandbox.leftovers import prune
 from sandbox.room import Session
 
 MIB = 1024 * 1024
@@ -40,6 +40,7 @@ class Locked:
 
 def container_settings(api: Any, room: Locked) -> dict[str, Any]:
     """The arguments of `create_container` for a room. Pure but for the choice of a user id."""
+    # The SDK would add the proxies of ~/.docker/config.json, with their passwords: `use_config_proxy`.
     # A user of its own for each container: its processes are counted apart (RLIMIT_NPROC counts per user on the
     # whole machine), and would still be strangers to each other outside. Below 65536 for mapped user namespaces.
     user = random.randint(20_000, 59_999)  # noqa: S311 - no secret
@@ -54,6 +55,7 @@ def container_settings(api: Any, room: Locked) -> dict[str, Any]:
         "working_dir": "/",
         "hostname": "viva",
         "environment": {"HOME": "/box", "PYTHONDONTWRITEBYTECODE": "1"},
+        "use_config_proxy": False,
         "stdin_open": True,
         "tty": False,
         "network_disabled": True,
@@ -128,13 +130,17 @@ class DockerSandbox(ServerSandbox):
         self.runtime = runtime = runtime or os.environ.get(RUNTIME_VARIABLE) or None
         if runtime not in (None, "runc"):
             self.weaknesses = ()
-        self._swept: asyncio.Task[Pruned] | None = None
+        self._swept: asyncio.Task[None] | None = None
 
     async def environment(self, dependencies: Sequence[str]) -> str:
         if self._swept is None:
-            self._swept = asyncio.create_task(prune(self.daemon))
+            self._swept = asyncio.create_task(self._sweep())
         with _as_ours():
             return await self.images.with_dependencies(dependencies)
+
+    async def _sweep(self) -> None:
+        with contextlib.suppress(Exception):  # the next harness sweeps as well
+            await prune(self.daemon)
 
     async def start(self, environment: str, run_id: str) -> Session:
         with _as_ours():

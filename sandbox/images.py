@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from importlib import resources
 from typing import Any
@@ -24,7 +25,7 @@ IMAGE_VARIABLE = "VIVA_SANDBOX_IMAGE"
 REPOSITORY = "viva-dependencies"
 SITE = "/opt/viva/site"
 BUILD_REMEDY = "`viva sandbox build` gets or makes one."
-ANSWER_SECONDS = 5.0
+ANSWER_SECONDS = 10.0
 """How long a registry may take to begin to answer."""
 BUILD_SECONDS = 900.0
 
@@ -71,13 +72,28 @@ class Images:
         Raises:
             SandboxUnavailable: it cannot be had, or the registry does not begin to answer within `ANSWER_SECONDS`.
         """
+        answered, loop = asyncio.Event(), asyncio.get_running_loop()
+
+        def heard() -> None:
+            with contextlib.suppress(RuntimeError):  # nobody waits any more
+                loop.call_soon_threadsafe(answered.set)
+
+        # The SDK lets a pull wait for ever; what hangs is left behind in its thread.
+        pulling = asyncio.ensure_future(self._daemon.run(_pull, name, heard))
+        pulling.add_done_callback(lambda _: answered.set())
         try:
-            await self._daemon.run(_pull, name)
+            try:
+                await asyncio.wait_for(answered.wait(), ANSWER_SECONDS)
+            except TimeoutError as error:
+                raise TimeoutError(f"no answer within {ANSWER_SECONDS:g} s") from error
+            await pulling
             return name, (await self._daemon.call("inspect_image", name))["Id"]
         except Exception as error:
             why = str(getattr(error, "explanation", None) or error)[:200]
             reason = f"the image {name} is not here, and no registry gives it ({why})."
             raise SandboxUnavailable(reason, BUILD_REMEDY) from error
+        finally:
+            pulling.cancel()
 
     async def with_dependencies(self, dependencies: Sequence[str]) -> str:
         """The id of an image with these packages, built once however many ask.
@@ -127,7 +143,7 @@ class Images:
             status = (await self._daemon.call("wait", container))["StatusCode"]
             if status != 0:
                 raise blame(requirements, said.decode("utf-8", "replace"))
-            return str(await self._daemon.run(_commit, container, name))
+            return str(await self._daemon.run(_commit, container, name, seconds=BUILD_SECONDS))
         except TimeoutError as error:
             raise DependencyError(", ".join(requirements), f"not done after {BUILD_SECONDS:g} s") from error
         except Exception as error:
@@ -145,6 +161,7 @@ def _builder_settings(api: Any, base: str, local_index: bool) -> dict[str, Any]:
         "entrypoint": ["python3"],
         "command": ["-I", "-c", (resources.files("sandbox") / "inside" / "install.py").read_text()],
         "user": "0:0",
+        "use_config_proxy": False,  # it would stay in the image; what is needed goes in over stdin
         "working_dir": "/",
         "stdin_open": True,
         "healthcheck": {"test": ["NONE"]},
@@ -171,18 +188,14 @@ def _commit(api: Any, container: str, name: str) -> str:
     return str(api.commit(container, repository=repository, tag=tag, changes=changes)["Id"])
 
 
-def _pull(api: Any, name: str) -> None:
-    began, usual = time.monotonic(), api.timeout
-    api.timeout = ANSWER_SECONDS
-    try:
-        for event in api.pull(*split_tag(name), stream=True, decode=True):
-            api.timeout = usual
-            if "error" in event:
-                raise RuntimeError(event["error"])
-            if time.monotonic() - began > BUILD_SECONDS:
-                raise TimeoutError(f"not done after {BUILD_SECONDS:g} s")
-    finally:
-        api.timeout = usual
+def _pull(api: Any, name: str, heard: Callable[[], None]) -> None:
+    began = time.monotonic()
+    for event in api.pull(*split_tag(name), stream=True, decode=True):
+        heard()
+        if "error" in event:
+            raise RuntimeError(event["error"])
+        if time.monotonic() - began > BUILD_SECONDS:
+            raise TimeoutError(f"not done after {BUILD_SECONDS:g} s")
 
 
 def split_tag(name: str) -> tuple[str, str | None]:

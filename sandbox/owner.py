@@ -73,4 +73,19 @@ def is_leftover_image(found: dict[str, str] | None) -> bool:
 
 
 def _is_dead(host: str | None, pid: str | None, start: str | None) -> bool:
-    return host == this_host() and pid is not None and pid.isdigit() and start_of(int(pid)) != start
+    if host != this_host() or pid is None or not pid.isdigit() or start_of(int(pid)) == start:
+        return False
+    return not _is_hidden(int(pid))
+
+
+def _is_hidden(pid: int) -> bool:
+    """Whether a process lives though there is no sign of it: another user's under `hidepid`, or there is no `/proc`."""
+    if os.path.exists(f"/proc/{pid}"):
+        return False
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True

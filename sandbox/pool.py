@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
 
 from sandbox.room import Session
 
@@ -47,10 +48,22 @@ class Pool:
                 continue  # given away while we waited for another
             with contextlib.suppress(Exception):  # what went wrong earlier may go right now
                 session = await self._wait(one)
-                if await session.alive():
+                if await self._is_alive(session):
                     return session
-                await session.pipe.close()
-        return await self._start(environment, run_id)
+        return await self.fresh(environment, run_id)
+
+    async def fresh(self, environment: str, run_id: str = "") -> Session:
+        """A server started now. Whoever is cancelled while it starts leaves none behind."""
+        return await self._wait(asyncio.ensure_future(self._start(environment, run_id)))
+
+    async def _is_alive(self, session: Session) -> bool:
+        alive = False
+        try:
+            alive = await session.alive()
+        finally:
+            if not alive:
+                self._later(session.pipe.close())  # nobody has to wait for the end of a dead one
+        return alive
 
     async def _wait(self, one: _Waiting) -> Session:
         try:
@@ -64,7 +77,10 @@ class Pool:
         self._end(one)
 
     def _end(self, one: _Waiting) -> None:
-        ending = asyncio.create_task(_close(one))
+        self._later(_close(one))
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        ending = asyncio.create_task(work)
         self._endings.add(ending)
         ending.add_done_callback(self._endings.discard)
 
@@ -72,7 +88,7 @@ class Pool:
         for one in list(self._waiting):
             self._drop(one)
         if self._endings:
-            await asyncio.wait(set(self._endings), timeout=30)
+            await asyncio.wait(set(self._endings), timeout=15)
 
 
 async def _close(one: _Waiting) -> None:

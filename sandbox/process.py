@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -86,8 +87,9 @@ class ProcessSandbox(ServerSandbox):
     isolates = False
     weaknesses: tuple[str, ...] = (
         "A check can read and write every file that you can.",
-        "A check can use the network, and signal your other processes.",
-        "A check can end or imitate the sandbox's own server.",
+        "A check can use the network.",
+        "A check can read your processes' environment where the kernel has no Landlock (Linux before 5.19).",
+        "A check can signal your processes where Landlock does not forbid it (Linux before 6.12).",
         "Processes, memory and disk are watched, not walled: a fast bomb can exceed them for a moment.",
     )
 
@@ -107,6 +109,9 @@ class ProcessSandbox(ServerSandbox):
         try:
             session = Session(await ChildPipe.start([sys.executable, "-I", "-c", boot_script()], CLEAN_ENVIRONMENT))
             await session.start(options)
-        except OSError as error:
-            raise SandboxError(f"no process could be started: {error}") from error
+        except BaseException as error:
+            shutil.rmtree(root, ignore_errors=True)  # else the server does it
+            if isinstance(error, OSError):
+                raise SandboxError(f"no process could be started: {error}") from error
+            raise
         return session

@@ -30,7 +30,9 @@ class Report:
         self.descriptor = descriptor
         self.proof = proof
         self.flagged: set[str] = set()
-        self.unpickled = False
+        self.untraced = False
+        """Whether something of the agent's ran that leaves no frame to be trusted: a pickle, a native module."""
+        self.executed_text = False
 
     def flag(self, text: str) -> None:
         text = text[:300]
@@ -56,7 +58,7 @@ def run(request: dict[str, Any], stage: dict[str, Any], output: int, result: int
         except BaseException as error:
             outcome = faults.not_compiling(error)
         else:
-            outcome = _attempt(code, namespace, stage["home"], report)
+            outcome = _attempt(code, namespace, stage, report)
         _flush()
     except BaseException as error:
         outcome = {"ending": "limit", "exception": type(error).__name__, "message": "no end: " + faults.words(error)}
@@ -74,13 +76,14 @@ def _as_json(outcome: dict[str, Any]) -> str:
     return "{" + ", ".join(parts) + "}"
 
 
-def _attempt(code: types.CodeType, namespace: dict[str, Any], home: str, report: Report) -> dict[str, Any]:
-    own = faults.code_objects(code)
-    sys.addaudithook(_witness(home + "/", {id(one) for one in own}, report))
+def _attempt(code: types.CodeType, namespace: dict[str, Any], stage: dict[str, Any], report: Report) -> dict[str, Any]:
+    own, home = faults.code_objects(code), stage["home"]
+    writable = tuple(one + "/" for one in (home, *stage["mounts"]))
+    sys.addaudithook(_witness(home + "/", writable, {id(one) for one in own}, report))
     try:
         _exec(code, namespace)
     except BaseException as error:
-        return faults.verdict(error, own, home, report.unpickled)
+        return faults.verdict(error, own, home, untraced=report.untraced, executed_text=report.executed_text)
     return {"ending": "passed"}
 
 
@@ -100,8 +103,13 @@ def _set_stage(request: dict[str, Any], stage: dict[str, Any]) -> dict[str, Any]
     """What must be this process's own. Each page that it writes to is copied first: the rest is for `prepare`."""
     os.setsid()
     guard.default_signals()
-    guard.set_dumpable(True)  # so that /proc/self is this process's own again
+    guard.set_dumpable(True)  # for a moment, so that /proc/self is this process's own
     guard.first_to_die()
+    # A program of the agent's that the check starts has its user id: it must not read the proof in this process's
+    # memory, write to that memory, or open the pipe to the server, all of which lie below /proc.
+    guard.set_dumpable(False)
+    guard.drop_capabilities()
+    guard.fence()
     os.chdir(stage["home"])
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main
@@ -126,26 +134,46 @@ def prepare(home: str, site: str | None) -> None:
         del sys.modules[name]  # the names are the workspace's; we hold on to the modules
 
 
-def _witness(home: str, own: set[int], report: Report) -> Any:
+def _witness(home: str, writable: tuple[str, ...], own: set[int], report: Report) -> Any:
     """An audit hook (PEP 578: it cannot be taken off again) that flags what of the workspace runs inside the check."""
     exists, join, getframe = os.path.lexists, os.path.join, sys._getframe
-    place = {"exec": 0, "import": 1, "ctypes.dlopen": 0}
+
+    def look(name: Any, must_exist: bool) -> bool:
+        if not isinstance(name, str) or not name or name[0] == "<":
+            return False
+        full = join(home, name)
+        if not full.startswith(writable) or (must_exist and not exists(full)):
+            return False
+        report.flag(full[len(home) :] if full.startswith(home) else full)
+        return True
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if event in place:
-            name = arguments[place[event]]
-            name = getattr(name, "co_filename", name)
-            if isinstance(name, str) and name and name[0] != "<":
-                full = join(home, name)
-                if full.startswith(home) and exists(full):
-                    report.flag(full[len(home) :])
+        if event == "exec":
+            look(getattr(arguments[0], "co_filename", None), True)
+            # Byte code without a source says of itself what it likes; its loader knows where it lies.
+            origin = _origin(getframe(1))
+            if look(origin, False) and not origin.endswith(".py"):
+                report.untraced = True
+        elif event == "import":
+            report.untraced |= look(arguments[1], False)  # a path is there for native modules only
+        elif event == "ctypes.dlopen":
+            report.untraced |= look(arguments[0], True)
         elif event == "pickle.find_class":
-            report.unpickled = True
+            report.untraced = True
             report.flag(f"pickle: {arguments[0]}.{arguments[1]}")
         elif event == "compile" and arguments[0] is not None and id(getframe(1).f_code) in own:
+            report.executed_text = True
             report.flag("text: executed by the check")
 
     return hook
+
+
+def _origin(frame: types.FrameType | None) -> Any:
+    """Where the module lies that an import is about to run; none when this is no import."""
+    if frame is None or frame.f_code.co_name != "_call_with_frames_removed" or frame.f_back is None:
+        return None
+    module = frame.f_back.f_locals.get("module")
+    return getattr(getattr(module, "__spec__", None), "origin", None)
 
 
 def _flush() -> None:

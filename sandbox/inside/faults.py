@@ -37,8 +37,14 @@ def not_compiling(error: BaseException) -> dict[str, Any]:
     }
 
 
-def verdict(error: BaseException, own: list[types.CodeType], home: str, unpickled: bool) -> dict[str, Any]:
-    """Name the ending for an exception that left the check's code."""
+def verdict(
+    error: BaseException, own: list[types.CodeType], home: str, *, untraced: bool, executed_text: bool
+) -> dict[str, Any]:
+    """Name the ending for an exception that left the check's code.
+
+    `untraced`: something of the agent's ran that leaves no frame, so that what looks like the check's own frame may
+    be the agent's data speaking. `executed_text`: the check executed text, which speaks for whoever left it.
+    """
     ours = {id(code) for code in own}
     line, innermost, nearest = None, "", ""
     trace = _traceback_of(error)
@@ -46,14 +52,16 @@ def verdict(error: BaseException, own: list[types.CodeType], home: str, unpickle
         code = trace.tb_frame.f_code
         if id(code) in ours:
             line, innermost = trace.tb_lineno, "check"
-        elif code.co_filename.startswith(home + "/"):
+        elif code.co_filename.startswith("<frozen importlib"):
+            pass
+        elif code.co_filename.startswith(home + "/") or (executed_text and _is_text(code.co_filename)):
             innermost = "workspace"
-        elif not code.co_filename.startswith("<frozen importlib"):
+        else:
             innermost = "library"
         if innermost in ("check", "workspace"):
             nearest = innermost
         trace = trace.tb_next
-    ending, message = _ending(error, innermost, nearest, unpickled)
+    ending, message = _ending(error, innermost, nearest, untraced)
     return {
         "ending": ending,
         "exception": _name_of(type(error)),
@@ -63,15 +71,19 @@ def verdict(error: BaseException, own: list[types.CodeType], home: str, unpickle
     }
 
 
-def _ending(error: BaseException, innermost: str, nearest: str, unpickled: bool) -> tuple[str, str]:
-    """`unpickled`: a pickle ran, so that what looks like the check's own frame may be the agent's data speaking."""
+def _is_text(name: str) -> bool:
+    """Whether code of this file name comes from no file: `<string>`, but not Python's own frozen modules."""
+    return name.startswith("<") and not name.startswith("<frozen ")
+
+
+def _ending(error: BaseException, innermost: str, nearest: str, untraced: bool) -> tuple[str, str]:
     if isinstance(error, MemoryError):
         return "limit", "memory"
     if isinstance(error, OSError) and error.errno in _LIMIT_ERRNOS:
         return "limit", _LIMIT_ERRNOS[error.errno] + ": " + words(error)
     if isinstance(error, RuntimeError) and "can't start new thread" in words(error):
         return "limit", "processes: " + words(error)
-    if unpickled:
+    if untraced:
         return "failed", ""
     if isinstance(error, ModuleNotFoundError):
         # Raised by the agent's own file, it speaks of that file; `missing_module` says what to look at.

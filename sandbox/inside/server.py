@@ -96,10 +96,12 @@ class Server:
             "home": self.home,
             "names": self.names,
             "base": base,
+            "mounts": self.options["mounts"],
             "count_processes": self.options["count_processes"],
         }
         out_read, out_write = os.pipe()
         result_read, result_write = os.pipe()
+        self.processes.shared_before = watch.shared_memory()
         started = time.monotonic()
         leave = os._exit
         pid = os.fork()

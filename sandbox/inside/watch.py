@@ -17,6 +17,8 @@ class Processes:
 
     def __init__(self, alone: bool) -> None:
         self.alone = alone
+        self.shared_before = 0
+        """Shared memory on the machine when the check began, in bytes."""
 
     def pids(self) -> list[int]:
         me = os.getpid()
@@ -40,13 +42,16 @@ class Processes:
 
     def usage(self, base: int) -> tuple[int, int]:
         """Memory that the check's processes hold beyond the `base` each inherited, and how many tasks they are."""
-        total = largest_shared = tasks = 0
+        total = largest_shared = all_shared = tasks = 0
         for pid in self.pids():
             private, shared, threads = _usage(pid)
             total += max(0, private - base)
             largest_shared = max(largest_shared, shared)
+            all_shared += shared
             tasks += threads
-        return total + largest_shared, tasks
+        # Whether processes hold the same shared pages or each their own is not to be seen from here; how much there
+        # is on the whole machine is, and the truth lies below both.
+        return total + max(largest_shared, min(all_shared, shared_memory() - self.shared_before)), tasks
 
     def end(self, patience: float = 10.0) -> bool:
         """Kill and reap every one. False when some would not go: then this room must not be used again."""
@@ -82,6 +87,15 @@ def _usage(pid: int) -> tuple[int, int, int]:
     except (OSError, ValueError):
         pass
     return found["RssAnon"] * 1024, found["RssShmem"] * 1024, found["Threads"]
+
+
+def shared_memory() -> int:
+    """Bytes of shared memory and tmpfs on the whole machine."""
+    try:
+        with open("/proc/meminfo") as file:
+            return next((int(line.split()[1]) * 1024 for line in file if line.startswith("Shmem:")), 0)
+    except (OSError, ValueError):
+        return 0
 
 
 class Output:

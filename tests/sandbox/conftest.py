@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 import pytest_asyncio
@@ -20,6 +21,15 @@ async def sandbox_of(kind: str, **options: object) -> Sandbox:
     except SandboxError as error:
         missing(kind, str(error))
         raise
+
+
+async def eventually(holds: Callable[[], Awaitable[bool]], seconds: float = 60) -> None:
+    """Wait for what others bring about in their own time: a daemon, a process that was killed."""
+    async with asyncio.timeout(seconds):
+        while True:
+            if await holds():
+                return
+            await asyncio.sleep(0.1)
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ import subprocess
 import threading
 import zipfile
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -29,6 +29,8 @@ DOCS = Path(__file__).parents[2] / "docs" / "sandbox.md"
 LIMITS = Limits(
     seconds=2, cpu_seconds=1, memory_mb=128, processes=24, open_files=128, file_mb=32, disk_mb=64, output_kb=8
 )
+# What is no matter of time has enough of it: a busy machine must not decide how an attack ends.
+PATIENT = replace(LIMITS, seconds=30, cpu_seconds=20)
 OUTCOMES: dict[str, dict[str, str]] = {}
 
 
@@ -120,6 +122,17 @@ def workspace(attack: Attack, host: Host, tmp_path: Path) -> Iterator[Path]:
     os.mkfifo(work / "fifo")
     with contextlib.suppress(PermissionError):
         os.mknod(work / "device", 0o600 | 0o020000, os.makedev(1, 5))
+    for name in (b"new\nline", b"\xff\xfe", b"x" * 255):
+        (work / os.fsdecode(name)).touch()
+    (work / "sparse").touch()
+    os.truncate(work / "sparse", 1_000_000)
+    (work / "loop").symlink_to("loop")
+    (work / "self").symlink_to(".")
+    (work / "indirect").symlink_to("self/../../original")
+    depth = work / "deep" / Path(*["d" * 60] * 40)
+    depth.mkdir(parents=True)
+    (depth / "file").touch()
+    depth.chmod(0o500)
     for name, content in attack.files.items():
         (work / name).write_bytes(content.encode() if isinstance(content, str) else made(content))
     with socket.socket(socket.AF_UNIX) as planted:
@@ -136,7 +149,9 @@ def made(content: bytes) -> bytes:
         return content
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        if content == b"ZIP BOMB":
+        if content == b"ZIP MODULE":
+            archive.writestr("answer.py", "x = 1")
+        elif content == b"ZIP BOMB":
             for number in range(20):
                 archive.writestr(f"{number}", bytes(20_000_000))
         else:
@@ -163,7 +178,8 @@ async def test_attack(
     await box.prepare()
     room = await box.open(workspace, RunView(), run_id="attack")
     try:
-        result = await room.check(code, LIMITS)
+        timed = {"limit", "timeout"} & set(attack.endings)
+        result = await room.check(code, LIMITS if timed else PATIENT)
         note(kind, attack, result)
         # On a busy machine the clock may stop a bomb before the limit that it heads for.
         allowed = {*attack.endings, *(["timeout"] if "limit" in attack.endings else [])}
@@ -171,9 +187,9 @@ async def test_attack(
         assert not attack.flagged or result.imported, "the agent's code ran and nobody says so"
         assert "SUCCEEDED" not in result.message + result.output
         assert not host.heard, "a listener of the host was reached"
-        honest = await room.check(HONEST.replace("MARKER", host.marker), LIMITS)
+        honest = await room.check(HONEST, PATIENT)
         assert honest.ending is Ending.PASSED, f"the next check was reached: {honest}"
-        lie = await room.check("assert 1 == 2", LIMITS)
+        lie = await room.check("assert 1 == 2", PATIENT)
         assert lie.ending is Ending.FAILED, "the server was made to lie"
     except SandboxLost as lost:
         pytest.fail(f"the room was lost: {lost}")

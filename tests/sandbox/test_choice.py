@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -26,10 +26,8 @@ def no_bwrap(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_docker", "no_bwrap")
-async def test_auto_falls_back_in_milliseconds_and_says_why_and_what_to_do() -> None:
-    began = time.monotonic()
+async def test_auto_falls_back_and_says_why_and_what_to_do() -> None:
     choice = await choose("auto")
-    assert time.monotonic() - began < 0.1
     assert choice.sandbox.name == "process"
     assert "\n" not in choice.note
     for words in ("does NOT isolate", "DOCKER_HOST", "Start Docker", "bubblewrap is not installed", "apt-get install"):
@@ -64,15 +62,16 @@ async def test_process_needs_nothing_and_says_what_it_lacks() -> None:
     assert choice.sandbox.weaknesses
 
 
-async def test_a_socket_that_nobody_serves_costs_little(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_a_socket_that_nobody_serves_costs_one_connection(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     path = tmp_path / "dead.sock"
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(path))
     monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
-    began = time.monotonic()
-    with pytest.raises(SandboxUnavailable):
+    monkeypatch.setattr("sandbox.daemon.Daemon._connect", lambda *_: pytest.fail("loads the SDK, 150 ms, for nothing"))
+    with pytest.raises(SandboxUnavailable, match="no Docker daemon answers"):
         await choose("docker")
-    assert time.monotonic() - began < 0.1
 
 
 async def test_something_else_on_the_socket_is_no_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -85,10 +84,10 @@ async def test_something_else_on_the_socket_is_no_daemon(monkeypatch: pytest.Mon
             while True:
                 try:
                     connection, _ = other.accept()
-                    connection.sendall(b"hello\n")
-                    connection.close()
                 except OSError:
                     return
+                with connection, contextlib.suppress(OSError):  # who only looked is gone already
+                    connection.sendall(b"hello\n")
 
         threading.Thread(target=answer, daemon=True).start()
         monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
@@ -101,11 +100,9 @@ async def test_an_image_that_cannot_be_had_names_the_way_to_get_one() -> None:
     from .conftest import sandbox_of
 
     await (await sandbox_of("docker")).close()
-    began = time.monotonic()
     with pytest.raises(SandboxUnavailable) as caught:
         # The port is one where nothing listens on this machine.
         await choose("docker", image="127.0.0.1:9/viva/none:1")
-    assert time.monotonic() - began < 15
     assert "127.0.0.1:9/viva/none:1" in caught.value.reason
     assert "viva sandbox build" in caught.value.remedy
 

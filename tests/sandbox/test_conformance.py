@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import os
 import socket
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ TRAITS = {
     "bwrap": Traits(),
     "process": Traits(isolates=False, walls_processes=False, sees_host_files=True),
 }
-QUICK = Limits(seconds=10, cpu_seconds=5, memory_mb=128, processes=16, disk_mb=32, file_mb=16, output_kb=4)
+QUICK = Limits(seconds=60, cpu_seconds=30, memory_mb=128, processes=16, disk_mb=32, file_mb=16, output_kb=4)
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="session"),
@@ -99,6 +99,9 @@ ENDINGS: list[tuple[str, str, dict[str, str], Ending, str | None]] = [
     ("agent's missing module", "import agent", {"agent.py": "import nope"}, Ending.FAILED, "ModuleNotFoundError"),
     ("agent's text executed", "exec(open('agent.py').read())", {"agent.py": "x = ="}, Ending.FAILED, "SyntaxError"),
     ("agent's text evaluated", "eval(open('a').read())", {"a": "nope"}, Ending.FAILED, "NameError"),
+    ("agent's text leaves", "eval(open('a').read())", {"a": "exit()"}, Ending.FAILED, "SystemExit"),
+    ("agent's text lacks a module", "eval(open('a').read())", {"a": "__import__('x_y')"}, Ending.FAILED, None),
+    ("own SystemExit after the agent's text", "eval(open('a').read())\nexit()", {"a": "1"}, Ending.BROKEN, None),
     ("own recursion", "def f(): f()\nf()", {}, Ending.FAILED, "RecursionError"),
     ("os._exit(0)", "import os; os._exit(0)", {}, Ending.LIMIT, None),
     ("agent's os._exit(0)", "import agent", {"agent.py": "import os; os._exit(0)"}, Ending.LIMIT, None),
@@ -143,30 +146,28 @@ async def test_an_exception_cannot_harm_by_its_text_or_its_name(box: Sandbox) ->
 
 
 async def test_wall_time_ends_a_check_that_sleeps(box: Sandbox) -> None:
-    began = time.monotonic()
-    result = await run(box, "import time; time.sleep(60)", limits=Limits(seconds=0.5))
+    result = await run(box, "import time; time.sleep(600)", limits=Limits(seconds=0.5))
     assert result.ending is Ending.TIMEOUT
-    assert time.monotonic() - began < 5
+    assert result.message == "still running after 0.5 seconds"
 
 
 async def test_cpu_time_ends_a_check_that_computes(box: Sandbox) -> None:
-    result = await run(box, "while True: pass", limits=Limits(seconds=20, cpu_seconds=1))
+    result = await run(box, "while True: pass", limits=Limits(seconds=600, cpu_seconds=1))
     assert result.ending is Ending.TIMEOUT
     assert "CPU" in result.message
-    assert result.seconds < 10
 
 
 LIMITED = {
     "memory in many processes": "import os, time\nfor _ in range(8):\n    if not os.fork():\n"
-    "        x = b'x' * 30_000_000\n        time.sleep(30)\ntime.sleep(30)",
+    "        x = b'x' * 30_000_000\n        time.sleep(600)\ntime.sleep(600)",
     "shared memory": "import mmap, time\nm = mmap.mmap(-1, 300_000_000)\nfor i in range(0, 300_000_000, 4096):\n"
-    "    m[i] = 1\ntime.sleep(5)",
+    "    m[i] = 1\ntime.sleep(600)",
     "one large file": "open('a', 'wb').write(b'x' * 20_000_000)",
-    "many files": "import time\nfor i in range(12): open(str(i), 'wb').write(b'x' * 8_000_000)\ntime.sleep(5)",
+    "many files": "import time\nfor i in range(12): open(str(i), 'wb').write(b'x' * 8_000_000)\ntime.sleep(600)",
     "open files": "x = [open('/dev/null') for _ in range(1000)]",
-    "processes": "import os, time\nfor _ in range(40):\n    if not os.fork(): time.sleep(30)\ntime.sleep(30)",
-    "threads": "import threading, time\nfor _ in range(4000): threading.Thread(target=time.sleep, args=(30,)).start()\n"
-    "raise AssertionError('no limit on threads')",
+    "processes": "import os, time\nfor _ in range(40):\n    if not os.fork(): time.sleep(600)\ntime.sleep(600)",
+    "threads": "import threading, time\nfor _ in range(300): threading.Thread(target=time.sleep, args=(600,)).start()\n"
+    "time.sleep(600)",
 }
 
 
@@ -193,7 +194,7 @@ async def test_output_keeps_head_and_tail(box: Sandbox) -> None:
 
 
 async def test_what_was_printed_before_a_time_out_is_kept(box: Sandbox) -> None:
-    result = await run(box, "import time; print('here'); time.sleep(60)", limits=Limits(seconds=0.5))
+    result = await run(box, "import time; print('here'); time.sleep(600)", limits=Limits(seconds=3))
     assert result.output == "here\n"
 
 
@@ -270,6 +271,52 @@ async def test_the_environment_is_clean(box: Sandbox, monkeypatch: pytest.Monkey
     assert "VIVA" not in result.output
 
 
+async def test_the_harness_cannot_be_looked_into(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its environment is where the keys are. As root, too, and also by a program that the check starts."""
+    if not box.isolates and landlock() < 2:
+        pytest.skip("this kernel has no Landlock, and the backend says so")
+    monkeypatch.setenv("VIVA_TEST_SECRET", "hunter2")
+    look = (
+        "import os\nread = 0\nfor pid in os.listdir('/proc'):\n    if not pid.isdigit(): continue\n"
+        "    for name in ('environ', 'mem', 'maps'):\n        try:\n"
+        "            with open(f'/proc/{pid}/{name}', 'rb') as file: assert b'hunter2' not in file.read(9999)\n"
+        "            read += name == 'environ'\n        except OSError: pass\n"
+    )
+    code = f"import subprocess\nsubprocess.run(['python3', '-c', {look!r} + 'assert read == 1'], check=True)\n{look}"
+    async with room_with(box) as room:
+        server = "" if room._session.hello["pid"] == 1 else f"os.kill({os.getpid()}, 0)\n"
+        result = await room.check(code, QUICK)
+        assert result.ending is Ending.PASSED, result
+        if server and landlock() >= 6:
+            assert (await room.check("import os\n" + server)).exception == "PermissionError"
+
+
+def landlock() -> int:
+    """The version of the kernel's Landlock; below 1 for none."""
+    return int(ctypes.CDLL(None).syscall(444, None, 0, 1))
+
+
+NATIVE = """
+import glob, os, shutil, sys, sysconfig
+found = [path for name in ('_queue', '_heapq', '_bisect', '_opcode', '_csv', '_json', 'resource', '_crypt', '_lsprof')
+         for path in glob.glob(os.path.join(sysconfig.get_config_var('DESTSHARED'), name + '.*'))]
+if not found: raise LookupError
+shutil.copy(found[0], '.')
+name = os.path.basename(found[0]).split('.')[0]
+sys.modules.pop(name, None)
+sys.path.insert(0, os.getcwd())
+__import__(name)
+"""
+
+
+async def test_native_code_of_the_workspace_that_ran_is_named(box: Sandbox) -> None:
+    result = await run(box, NATIVE)
+    if result.exception == "LookupError":
+        pytest.skip("this Python has no native module in a file of its own")
+    assert result.ending is Ending.PASSED, result
+    assert [name.rpartition(".")[2] for name in result.imported] == ["so"]
+
+
 async def test_ordinary_programs_work(box: Sandbox) -> None:
     code = (
         "import subprocess, threading, multiprocessing, tempfile, asyncio, sqlite3, concurrent.futures as c\n"
@@ -278,7 +325,9 @@ async def test_ordinary_programs_work(box: Sandbox) -> None:
         "with multiprocessing.Pool(2) as pool: assert pool.map(abs, [-1, -2]) == [1, 2]\n"
         "async def f(): return 1\nassert asyncio.run(f()) == 1\n"
         "with tempfile.NamedTemporaryFile() as file: file.write(b'x')\n"
-        "sqlite3.connect('a.db').execute('create table t (x)')"
+        "sqlite3.connect('a.db').execute('create table t (x)')\n"
+        "import os\nos.makedirs('x/y')\nos.rename('a.db', 'x/y/b.db')\nos.link('x/y/b.db', 'x/c.db')\n"
+        "os.system('cat </proc/self/status >x/status')\nassert os.path.getsize('x/status')"
     )
     result = await run(box, code)
     assert result.ending is Ending.PASSED, result
@@ -320,8 +369,10 @@ async def test_a_process_left_behind_is_ended_with_its_check(box: Sandbox) -> No
         assert (await room.check(leave)).ending is Ending.PASSED
         look = (
             "import os, time\ntime.sleep(0.1)\nme = os.getpid()\n"
-            "kin = [p for p in os.listdir('/proc') if p.isdigit() and os.path.exists(f'/proc/{p}/stat') and "
-            "open(f'/proc/{p}/stat').read().rpartition(')')[2].split()[1] == str(os.getppid()) and int(p) != me]\n"
+            "def parent(p):\n    try: return open(f'/proc/{p}/stat').read().rpartition(')')[2].split()[1]\n"
+            "    except OSError: return None\n"  # it ended meanwhile: this machine's others come and go
+            "every = [p for p in os.listdir('/proc') if p.isdigit() and int(p) != me]\n"
+            "kin = [p for p in every if parent(p) == str(os.getppid())]\n"
             "assert not kin, kin"
         )
         result = await room.check(look)

@@ -8,7 +8,6 @@ import http.server
 import io
 import json
 import threading
-import time
 import uuid
 import zipfile
 from collections.abc import Iterator
@@ -151,10 +150,8 @@ async def test_however_many_ask_at_once_it_is_installed_once(kind: str, index: I
         await asyncio.gather(*(sandbox.prepare(wanted) for sandbox in sandboxes for _ in range(3)))
         assert sum(path.endswith("3.0-py3-none-any.whl") for path in index.asked) <= 2  # 401, then 200
         index.asked.clear()
-        began = time.monotonic()
         again = await sandbox_of(kind)
         await again.prepare(wanted)
-        assert time.monotonic() - began < 1
         assert index.asked == []
         await again.close()
     finally:

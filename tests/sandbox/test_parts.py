@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -16,14 +17,16 @@ from typing import Any
 
 import pytest
 
-from sandbox import DependencyError, Ending, Limits, RunView, SandboxError, SandboxLost, owner
+from sandbox import DependencyError, Ending, Limits, RunView, SandboxError, SandboxLost, WorkspaceTooLarge, owner
 from sandbox.archive import pack
 from sandbox.container import _bridge
-from sandbox.images import split_tag
+from sandbox.docker import Locked, container_settings
+from sandbox.images import _builder_settings, split_tag
 from sandbox.inside.files import Workspace, wipe
 from sandbox.inside.guard import filter_program
 from sandbox.inside.watch import Output
 from sandbox.packages import blame, key_of, normalised, package_source
+from sandbox.pool import Pool
 from sandbox.room import ServerRoom, Session, read_result
 
 
@@ -129,6 +132,41 @@ def test_what_cannot_be_read_is_not_there_and_the_rest_is(tmp_path: Path, monkey
         pack(tmp_path / "nowhere", RunView(), most_mb=1)
 
 
+@pytest.mark.parametrize(
+    ("target", "stays"),
+    [
+        ("kept", True),
+        ("../kept", True),
+        ("./../sub//kept", True),
+        ("..", True),
+        ("../..", False),
+        ("/etc", False),
+        ("../../work/kept", False),
+        ("self/../../secret", False),  # `self` is a link to its own folder: this leads out
+        ("folder/../kept", False),  # stays, but one cannot know without looking
+    ],
+)
+def test_a_link_goes_in_only_when_its_words_prove_that_it_stays(tmp_path: Path, target: str, stays: bool) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "link").symlink_to(target)
+    assert (b"sub/link" in pack(tmp_path, RunView(), most_mb=1)) is stays
+
+
+def test_what_a_server_could_not_lay_out_speaks_about_the_agent(tmp_path: Path) -> None:
+    """Left to the server it would be a lost room, and the run out of the averages."""
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(20):
+        os.mkdir("d" * 200, dir_fd=descriptor)
+        below = os.open("d" * 200, os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = below
+    os.close(descriptor)
+    with pytest.raises(WorkspaceTooLarge, match="path"):
+        pack(tmp_path, RunView(), most_mb=1)
+    with pytest.raises(WorkspaceTooLarge, match="conversation"):
+        pack(None, RunView(chat_history=[("human", "x" * 70_000_000)]), most_mb=1)
+
+
 @pytest.mark.parametrize("path", ["../out", "/etc/out", "a/../../out"])
 def test_an_entry_that_climbs_out_is_not_laid_out(tmp_path: Path, path: str) -> None:
     header = json.dumps({"entries": [["f", path, 0o600, 1, 0]]}).encode()
@@ -220,6 +258,79 @@ def test_a_living_owner_is_told_from_a_dead_one() -> None:
     assert not owner.is_leftover({**ours, owner.HOST: "elsewhere", owner.START: "1"}), "cannot be asked: lives"
     assert not owner.is_leftover({"some.other": "label"})
     assert not owner.is_leftover(None)
+
+
+def test_an_owner_that_cannot_be_seen_counts_as_living(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another user's process below a `/proc` that hides it, and any process where there is no `/proc`."""
+    ours = {**owner.labels("room"), owner.START: "1"}
+    assert owner.is_leftover(ours)
+    monkeypatch.setattr(owner.os.path, "exists", lambda path: False)
+    monkeypatch.setattr(owner, "start_of", lambda pid: None)
+    assert not owner.is_leftover(ours)
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    assert owner.is_leftover({**ours, owner.PID: str(dead.pid)})
+    assert owner.is_leftover({**ours, owner.PID: "9" * 30}), "no process has such a number"
+
+
+def test_proxies_of_the_docker_configuration_do_not_reach_a_container(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their addresses hold passwords. The SDK adds them to whatever it creates, unless told not to."""
+    import docker
+
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    proxies = {"default": {"httpProxy": "http://me:hunter2@proxy:1"}}
+    (tmp_path / "config.json").write_text(json.dumps({"proxies": proxies}))
+    api = docker.APIClient(base_url="unix:///nonexistent", version="1.41")
+    sent: list[Any] = []
+    monkeypatch.setattr(api, "create_container_from_config", lambda config, *more: sent.append(config))
+    api.create_container(**container_settings(api, Locked("image", Limits(), 1, None, "")))
+    api.create_container(**_builder_settings(api, "image", local_index=False))
+    assert len(sent) == 2
+    assert "hunter2" not in repr(sent)
+    api.create_container("image")
+    assert "hunter2" in repr(sent), "else this test could not fail"
+
+
+async def test_whoever_is_cancelled_while_a_server_starts_leaves_none_behind() -> None:
+    started = asyncio.Event()
+    pipe = Answers()
+
+    async def start(environment: str, run_id: str) -> Session:
+        started.set()
+        await asyncio.sleep(0.05)
+        return Session(pipe)
+
+    pool = Pool(start, 1)
+    taking = asyncio.create_task(pool.take(""))
+    await started.wait()
+    taking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await taking
+    await pool.close()
+    assert pipe.closed
+
+
+async def test_a_server_that_does_not_answer_is_replaced_without_waiting_for_its_end() -> None:
+    closing = asyncio.Event()
+
+    class Dead(Answers):
+        async def close(self) -> None:
+            closing.set()
+            await asyncio.sleep(3600)
+
+    pipes = [Dead(), Answers(frame(b"P", {}))]
+
+    async def start(environment: str, run_id: str) -> Session:
+        return Session(pipes.pop(0))
+
+    pool = Pool(start, 1)
+    pool.expect("")
+    last = pipes[-1]
+    async with asyncio.timeout(30):
+        assert (await pool.take("")).pipe is last
+        await closing.wait()
 
 
 def test_requirements_are_pep_508_and_nothing_else() -> None:
