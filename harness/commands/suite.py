@@ -23,6 +23,7 @@ from harness.commands.options import (
 )
 from harness.commands.places import new_journal_folder, refuse_journal
 from harness.commands.process import STOPPED, fail, run_async, stdout_kept_apart, told_plainly
+from harness.counted import counted
 from harness.figures.summary import Figures, summarize
 from harness.outcome import EXIT_NOT_SCORED
 from harness.suites.gates import gate, read_baseline
@@ -119,8 +120,9 @@ def command(paths: tuple[str, ...], agents: tuple[str, ...], **said: Any) -> Non
     figures = summarize(read_records(result.folder), said["threshold"])
     _report(result, figures, said)
     if result.end.left_out:
-        number = "1 run was" if result.end.left_out == 1 else f"{result.end.left_out} runs were"
-        words = f"{number} left out: {result.end.reason}. viva suite --resume {result.folder}"
+        words = (
+            f"left out: {counted(result.end.left_out, 'run')}, {result.end.reason}. viva suite --resume {result.folder}"
+        )
         console.print(Text(one_line(words, 500), style="yellow"), soft_wrap=True)
     raise SystemExit(_exit_code(result, figures, baseline, said))
 
@@ -171,7 +173,9 @@ def _report(result: Result, figures: Figures, said: dict[str, Any]) -> None:
         several = len(figures.agents) > 1
         for group in figures.agents if several else (figures.suite,):
             mean = "none" if group.mean is None else f"{group.mean:.4f}"
-            click.echo(f"{f'{one_line(group.name, 200)}: ' if several else ''}{group.runs} runs, mean score {mean}")
+            click.echo(
+                f"{f'{one_line(group.name, 200)}: ' if several else ''}{counted(group.runs, 'run')}, mean score {mean}"
+            )
         return
     Console().print(suite_report(figures, result.folder))
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from harness.counted import counted
 from harness.figures.cells import Cell, passes
 from harness.figures.clustered import paired_interval
 from harness.figures.groups import Group, group_of
@@ -211,5 +212,5 @@ def _notes(first: Runs, second: Runs, agents: tuple[str, str], pairs: Sequence[C
     changed = [pair.case for pair in pairs if pair.changed_paper]
     if changed:
         shown = ", ".join(changed[:5]) + (" and others" if len(changed) > 5 else "")
-        notes.append(f"{len(changed)} {'case' if len(changed) == 1 else 'cases'} changed in between: {shown}")
+        notes.append(f"{counted(len(changed), 'case')} changed in between: {shown}")
     return tuple(notes)

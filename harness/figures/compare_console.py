@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from harness.counted import counted
 from harness.figures.compare import CasePair, Comparison, Difference, Side
 from harness.figures.findings import findings
 from records.codec import to_plain
@@ -56,7 +57,7 @@ def _sides(comparison: Comparison) -> Table:
     for side in (comparison.first, comparison.second):
         table.add_row(side.label, Text(f"{one_line(side.agent, 200)} in {one_line(side.journal, 300)}"))
     count = len(comparison.cases)
-    table.add_row("", Text(f"{count} {'case' if count == 1 else 'cases'} in both"))
+    table.add_row("", Text(f"{counted(count, 'case')} in both"))
     return table
 
 

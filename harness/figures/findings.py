@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from harness.counted import counted
 from harness.figures.compare import Comparison
 from harness.figures.groups import FEWEST_CASES
 from harness.figures.statistics import fewest_discordant
@@ -34,7 +35,7 @@ def findings(comparison: Comparison) -> list[str]:
             told += f" A sample like this usually misses a true difference below {min(found.detectable, 1.0):.2f}."
         words.append(told)
     better, worse = len(comparison.better), len(comparison.worse)
-    turned = f"{better} {_cases(better)} turned better, {worse} worse (McNemar, exact: p = {comparison.p_value:.3g})"
+    turned = f"{counted(better, 'case')} turned better, {worse} worse (McNemar, exact: p = {comparison.p_value:.3g})"
     need = fewest_discordant()
     if better + worse < need:
         turned += f"; with fewer than {need} that turned, this test cannot reach p < 0.05"
@@ -42,9 +43,5 @@ def findings(comparison: Comparison) -> list[str]:
         turned += "; that happens by chance often enough"
     words.append(f"{turned}.")
     if count < FEWEST_CASES:
-        words.append(f"The sample is too small: {count} {_cases(count)}; nothing is said about others like them.")
+        words.append(f"The sample is too small: {counted(count, 'case')}; nothing is said about others like them.")
     return words
-
-
-def _cases(count: int) -> str:
-    return "case" if count == 1 else "cases"

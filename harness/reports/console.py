@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.console import run_report
+from harness.counted import counted
 from harness.figures.summary import Figures
 from harness.reports.journals import Journals
 from harness.suites.console import suite_report
@@ -36,10 +37,10 @@ def write(journals: Journals, out: TextIO) -> None:
     for other, _ in journals.places[1:]:
         console.print(Text(f"joined with {one_line(str(other), 500)}"), soft_wrap=True)
     if unfinished:
-        console.print(Text(f"{len(unfinished)} runs did not end, and are in no figure", style="yellow"))
+        console.print(Text(f"{counted(len(unfinished), 'run')} without an end, in no figure", style="yellow"))
     if journals.damage.torn or journals.damage.unknown:
         count = journals.damage.torn + journals.damage.unknown
-        console.print(Text(f"{count} unreadable lines of the journal were skipped", style="yellow"))
+        console.print(Text(f"skipped: {counted(count, 'unreadable line')} of the journal", style="yellow"))
 
 
 def _places(journals: Journals, figures: Figures) -> dict[str, Path]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
 
+from harness.counted import counted
 from harness.figures.cells import score_of
 from harness.figures.groups import FEWEST_CASES, Group
 from harness.figures.summary import Figures
@@ -67,7 +68,9 @@ def write(journals: Journals, out: TextIO) -> None:
         failed += 1
         page.item(_run(entry, labels))
     if page.left_out:
-        page.always(f"\n{page.left_out} more runs that did not pass are left out here; `viva report` shows them all.\n")
+        page.always(
+            f"\nLeft out here: {counted(page.left_out, 'more run')} that did not pass; `viva report` shows all.\n"
+        )
     out.write("".join(page.parts))
 
 
@@ -110,8 +113,7 @@ def _headline(figures: Figures, unfinished: int, journals: Journals) -> str:
         words = "## Nothing was scored\n\n" + ("" if apart else "There is no run that ended.")
     elif len(figures.agents) > 1:
         # No score of all together: agents are no sample of anything.
-        cases = "1 case" if suite.cases == 1 else f"{suite.cases} cases"
-        words = f"## {len(figures.agents)} agents, {cases}\n\n"
+        words = f"## {len(figures.agents)} agents, {counted(suite.cases, 'case')}\n\n"
         words += f"**{suite.passes} of {suite.runs} runs passed** at a threshold of {figures.threshold:g}."
     else:
         ends = "" if suite.too_few else f", 95 % {interval(suite.mean_interval)}"
@@ -125,10 +127,10 @@ def _headline(figures: Figures, unfinished: int, journals: Journals) -> str:
         words += f"{' ' if suite.runs else ''}Apart, in no average: {', '.join(apart)}."
     facts = [f"{suite.tokens:,} tokens", f"cost {dollars(suite.cost)}", f"{suite.seconds:,.0f} s over all runs"]
     if suite.flaky_cases:
-        facts.insert(0, f"{suite.flaky_cases} flaky {'case' if suite.flaky_cases == 1 else 'cases'}")
+        facts.insert(0, counted(suite.flaky_cases, "flaky case"))
     torn = journals.damage.torn + journals.damage.unknown
     if torn:
-        facts.append(f"{torn} unreadable lines of the journal skipped")
+        facts.append(f"{counted(torn, 'unreadable line')} of the journal skipped")
     return f"{words}\n\n{', '.join(facts)}.\n\n"
 
 
@@ -141,7 +143,7 @@ def _held(figures: Figures, labels: dict[str, str]) -> str:
     ]
     for held in figures.held[:MOST_HELD]:
         sandbox = f", sandbox {inert(held.sandbox)}" if held.sandbox else ""
-        runs = f" ({held.runs} runs)" if len(figures.held) > 1 else ""
+        runs = f" ({counted(held.runs, 'run')})" if len(figures.held) > 1 else ""
         words.append(
             f"Examiner {inert(held.examiner) or 'not told'}, judge {inert(held.judge) or 'not told'}{sandbox}{runs}"
         )
@@ -196,7 +198,7 @@ def _run(entry: Entry, labels: dict[str, str]) -> str:
     verdicts = missed(record)
     lines += [_verdict(verdict) for verdict in verdicts[:MOST_VERDICTS]]
     if len(verdicts) > MOST_VERDICTS:
-        lines.append(f"    * and {len(verdicts) - MOST_VERDICTS} more points")
+        lines.append(f"    * and {counted(len(verdicts) - MOST_VERDICTS, 'more point')}")
     return "\n".join(lines) + "\n"
 
 

@@ -12,6 +12,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from harness.counted import counted
 from harness.figures.groups import FEWEST_CASES, Group
 from harness.figures.statistics import Interval
 from harness.figures.summary import Figures
@@ -54,9 +55,10 @@ def suite_report(figures: Figures, journal: Path, places: Mapping[str, Path] | N
 def trouble_lines(figures: Figures, journal: Path, places: Mapping[str, Path]) -> Iterator[Text]:
     """Why runs failed, in their own words, and the command that shows one of them."""
     for trouble in figures.troubles[:MOST_TROUBLES]:
-        number = "1 run" if trouble.runs == 1 else f"{trouble.runs} runs"
         yield Text()
-        yield Text(f"{number}, {trouble.outcome.value}: {trouble.words}", style="yellow", overflow="fold")
+        yield Text(
+            f"{counted(trouble.runs, 'run')}, {trouble.outcome.value}: {trouble.words}", style="yellow", overflow="fold"
+        )
         run = printable(shlex.quote(f"{places.get(trouble.run, journal)}#{trouble.run}"))
         # Not wrapped: it is there to be copied.
         yield Text(f"  viva replay {run}", style="dim", no_wrap=True, overflow="ignore")
@@ -171,7 +173,7 @@ def _facts(figures: Figures, journal: Path, labels: Mapping[str, str]) -> Table:
         table.add_row("trials", Text(words, style="yellow"))
     for held in figures.held[:MOST_HELD]:
         where = f", sandbox {held.sandbox}" if held.sandbox else ""
-        number = f" ({held.runs} {'run' if held.runs == 1 else 'runs'})" if len(figures.held) > 1 else ""
+        number = f" ({counted(held.runs, 'run')})" if len(figures.held) > 1 else ""
         words = f"examiner {held.examiner or 'not told'}, judge {held.judge or 'not told'}{where}{number}"
         table.add_row("held", Text(words, style="yellow" if UNSAFE in held.sandbox else ""))
     stops = ", ".join(f"{count} {stop}" for stop, count in sorted(suite.stops.items()))

@@ -13,6 +13,7 @@ from rich.text import Text
 from adapters.errors import SetupError
 from adapters.prices import price
 from cases import Case
+from harness.counted import counted
 from harness.one_writer import only_writer
 from harness.parts import Parts
 from harness.run import Run
@@ -162,9 +163,9 @@ def _id(run: PlannedRun) -> str:
 
 
 def _announce(console: Console, request: Request, counts: dict[str, int]) -> None:
-    words = [f"{counts['examine']} runs to hold"]
+    words = [f"{counted(counts['examine'], 'run')} to hold"]
     if counts["judge"]:
-        words.append(f"{counts['judge']} finished conversations to judge")
+        words.append(f"{counted(counts['judge'], 'finished conversation')} to judge")
     if counts["skip"]:
         words.append(f"{counts['skip']} done before")
     console.print(Text(f"suite in {request.folder}: {', '.join(words)}"), soft_wrap=True)

@@ -73,7 +73,7 @@ def test_the_threshold_decides_what_passes(suite: Path) -> None:
 def test_torn_lines_are_told(suite: Path) -> None:
     with (suite / "journal.jsonl").open("ab") as file:
         file.write(b'\n{"v":1,"event":"run","run":"x","attempt":1,"data":{"id\n')
-    assert "1 unreadable lines" in viva("report", suite, cwd=suite).stdout
+    assert "1 unreadable line of" in viva("report", suite, cwd=suite).stdout
     assert json.loads(viva("report", suite, "--format", "json", cwd=suite).stdout)["torn_lines"] == 1
 
 

@@ -248,7 +248,7 @@ def test_why_runs_were_left_out_is_said_to_the_quiet_too(tmp_path: Path) -> None
     arguments = ["--agent", agent, "--sandbox", "process", "--out", "j", "--quiet", "--max-time", 0.5]
     done = viva("suite", cases, *arguments, cwd=tmp_path)
     assert done.returncode == 3
-    assert "1 run was left out: --max-time of 0.5 s is over" in done.stderr
+    assert "left out: 1 run, --max-time of 0.5 s is over" in done.stderr
 
 
 def test_commands_before_the_exams_hold_up_neither_each_other_nor_the_end(tmp_path: Path) -> None:
