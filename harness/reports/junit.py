@@ -77,12 +77,9 @@ def write(journals: Journals, out: TextIO) -> None:
 
 
 def _write_suite(out: TextIO, agent: str, suite: _Suite, group: Group | None, threshold: float) -> None:
-    stamp = ""
-    if suite.started is not None:
-        stamp = f' timestamp="{time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(suite.started))}"'
     out.write(
         f'<testsuite name={_attribute(agent, 300)} tests="{suite.tests}" failures="{suite.failures}" '
-        f'errors="{suite.errors}" skipped="0" time="{suite.seconds:.3f}"{stamp}>\n<properties>\n'
+        f'errors="{suite.errors}" skipped="0" time="{suite.seconds:.3f}"{_stamp(suite.started)}>\n<properties>\n'
     )
     for name, value in _properties(group, threshold):
         out.write(f"<property name={_attribute(name)} value={_attribute(value)}/>\n")
@@ -91,6 +88,16 @@ def _write_suite(out: TextIO, agent: str, suite: _Suite, group: Group | None, th
     while chunk := suite.body.read(1 << 16):
         out.write(chunk)
     out.write("</testsuite>\n")
+
+
+def _stamp(started: float | None) -> str:
+    """The attribute, in ISO 8601; none where the time is not known, or is none that a calendar has."""
+    if started is None:
+        return ""
+    try:
+        return f' timestamp="{time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(started))}"'
+    except (OverflowError, ValueError, OSError):
+        return ""
 
 
 def _properties(group: Group | None, threshold: float) -> Iterator[tuple[str, str]]:

@@ -71,8 +71,8 @@ def score_against_cost(figures: Figures, labels: Mapping[str, str]) -> Plot | No
     groups = [group for group in (*figures.agents, *figures.cells) if group.mean is not None]
     measure, unit, what = _measure(groups)
     agents = [group.name for group in figures.agents]
-    cells = [group for group in figures.cells if group.mean is not None and measure(group) is not None][:MOST_POINTS]
-    totals = [group for group in figures.agents if group.mean is not None and measure(group) is not None]
+    cells = [group for group in figures.cells if _has_place(group, measure)][:MOST_POINTS]
+    totals = [group for group in figures.agents if _has_place(group, measure)]
     if len(cells) < 2:
         return None
     top = _nice_top(max(measure(group) or 0.0 for group in (*cells, *totals)))
@@ -126,6 +126,12 @@ def _measure(groups: Sequence[Group]) -> tuple[Callable[[Group], float | None], 
     return (lambda group: group.seconds_mean), "seconds a run", "time"
 
 
+def _has_place(group: Group, measure: Callable[[Group], float | None]) -> bool:
+    """Whether it can be drawn: a stranger's journal may hold costs that add up to no number."""
+    value = measure(group)
+    return group.mean is not None and value is not None and math.isfinite(value) and math.isfinite(group.mean)
+
+
 def _frame(x_name: str, y_name: str, ticks: Sequence[tuple[float, str]], top: float) -> Markup:
     parts = []
     for score in (0.0, 0.25, 0.5, 0.75, 1.0):
@@ -173,7 +179,7 @@ def _span(interval: Interval) -> float:
 
 def _nice_top(value: float) -> float:
     """The next 1, 2, 4 or 8 times a power of ten."""
-    if value <= 0:
+    if not 0 < value < math.inf:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
     return next(step * power for step in (1, 2, 4, 8, 10) if step * power >= value * 0.999)

@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from records.journal import Journal
+import pytest
+
+from records.journal import FILE, Journal
 from records.run import Outcome
 
 from .conftest import report
@@ -92,9 +94,12 @@ def test_what_is_not_the_agents_fault_is_an_error_and_so_is_a_run_that_never_end
     assert "the agent hung" in (failure.get("message") or "")
 
 
-def test_a_time_that_is_not_known_is_left_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("started", [None, 1e308, -1e308])
+def test_a_time_that_is_not_known_or_in_no_calendar_is_left_out(tmp_path: Path, started: float | None) -> None:
     with Journal(tmp_path) as journal:
-        write_run(journal, ended=False)
+        write_run(journal, ended=started is not None)
+    file = tmp_path / FILE
+    file.write_text(file.read_text().replace('"started":1760000000.0', f'"started":{started!r}'))
     (suite,) = parse(report("junit", tmp_path))
     assert "timestamp" not in suite.attrib
 

@@ -12,7 +12,7 @@ from harness.reports import page
 from harness.reports.conversations import Blocks
 from harness.reports.images import Images
 from harness.reports.journals import joined
-from records.journal import Journal
+from records.journal import FILE, Journal
 from records.run import Outcome, Setting
 from records.transcript import Round, Step
 from records.verdict import Evidence
@@ -344,6 +344,19 @@ def test_every_control_has_a_name_and_every_table_its_headings(tmp_path: Path, b
     assert browser.run(nameless) == 0
     assert browser.run("return document.querySelectorAll('table:not(:has(thead th[scope=col]))').length") == 0
     assert browser.run("return document.querySelectorAll('h1').length") == 1
+
+
+def test_costs_that_are_no_numbers_are_in_no_plot(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        for case in "abc":
+            write_run(journal, case)
+    file = tmp_path / FILE
+    file.write_text(file.read_text().replace('"cost":0.01', '"cost":1e999', 1))
+    text = report("html", tmp_path)
+    plot = text.partition('<svg class="plot"')[2].partition("</svg>")[0]
+    assert plot.count("<circle") == 2
+    assert "nan" not in plot
+    assert "inf" not in plot
 
 
 def test_the_policy_names_the_only_script_and_forbids_all_else(tmp_path: Path) -> None:
