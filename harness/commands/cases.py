@@ -30,15 +30,17 @@ def command(context: click.Context, as_json: bool) -> None:
         click.echo(json.dumps([_facts(case) for case in cases]))
         return
     table = Table(show_edge=False, header_style="bold")
-    for name in ("case", "points", "rounds", "without a model", "task"):
+    # Not wrapped: the name is there to be copied.
+    table.add_column("case", no_wrap=True)
+    for name in ("points", "rounds"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("model", "task"):
         table.add_column(name, overflow="fold")
     for case in cases:
         facts = _facts(case)
-        rounds = Text(str(case.max_rounds or ""))
-        alone = "yes" if facts["script"] and facts["code"] else "no"
-        table.add_row(
-            case.name, str(len(case.scoring_points)), rounds, alone, Text(one_line(case.task_description, 90))
-        )
+        model = "not needed" if facts["script"] and facts["code"] else "needed"
+        points, rounds = str(len(case.scoring_points)), str(case.max_rounds or "")
+        table.add_row(Text(case.name), points, rounds, model, Text(one_line(case.task_description, 90)))
     Console().print(table)
 
 

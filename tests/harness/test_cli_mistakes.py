@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from cases import BUNDLED, find_cases
+
 from .conftest import Desk
 
 Prepare = Callable[[Desk], None]
@@ -154,6 +156,13 @@ def test_help_of_every_command_can_be_had(desk: Desk) -> None:
     for command in ("run", "replay", "judge", "cases"):
         assert command in shown
         assert "Usage: viva" in desk.viva(command, "--help", expect=0).stdout
+
+
+def test_the_list_of_cases_breaks_no_name_on_a_narrow_terminal(desk: Desk) -> None:
+    shown = desk.viva("cases", expect=0, environment={"COLUMNS": "80"}).stdout
+    for folder in find_cases(BUNDLED):
+        assert folder.name in shown
+    assert max(len(line) for line in shown.splitlines()) <= 80
 
 
 def test_the_help_tells_every_exit_code_and_what_leads_to_it(desk: Desk) -> None:
