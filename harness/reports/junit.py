@@ -106,9 +106,10 @@ def _properties(group: Group | None, threshold: float) -> Iterator[tuple[str, st
         return
     if group.mean is not None:
         yield "score", f"{group.mean:.6g}"
-    if group.mean_interval is not None:
-        yield "score.low", f"{group.mean_interval.low:.6g}"
-        yield "score.high", f"{group.mean_interval.high:.6g}"
+    if group.mean_interval is not None and not group.too_few:
+        # Not `low` and `high`: that is what a score's open verdicts leave, here as everywhere.
+        yield "score.ci_low", f"{group.mean_interval.low:.6g}"
+        yield "score.ci_high", f"{group.mean_interval.high:.6g}"
     if group.pass_rate is not None:
         yield "pass_rate", f"{group.pass_rate:.6g}"
     yield "runs", str(group.runs)

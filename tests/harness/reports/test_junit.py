@@ -111,3 +111,18 @@ def test_whatever_was_said_the_document_stays_valid_and_nothing_is_added_to_it(h
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\ufffe\uffff]", text)
     assert any("]]></failure><failure>" in (case.get("name") or "") for case in root.iter("testcase"))
     assert len(text) < 300_000
+
+
+@pytest.mark.parametrize(("cases", "told"), [(4, False), (5, True)])
+def test_the_confidence_interval_is_called_so_and_left_out_of_few_cases(tmp_path: Path, cases: int, told: bool) -> None:
+    with Journal(tmp_path) as journal:
+        for number in range(cases):
+            write_run(journal, f"c{number}", hits=(number % 2 == 0,))
+    (suite,) = parse(report("junit", tmp_path))
+    properties = {entry.get("name"): float(entry.get("value") or 0) for entry in suite.iter("property")}
+    ends = {"score.ci_low", "score.ci_high"}
+    assert (ends <= properties.keys()) is told
+    assert told is (not ends.isdisjoint(properties))
+    if told:
+        assert properties["score.ci_low"] < properties["score"] < properties["score.ci_high"]
+    assert not properties.keys() & {"score.low", "score.high"}, "that would be the bounds of open verdicts"
