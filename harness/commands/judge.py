@@ -22,7 +22,9 @@ from harness.commands.options import (
 from harness.commands.places import derived_name, new_journal_folder, newest_journal, refuse_journal
 from harness.commands.process import STOPPED, fail, run_async, told_plainly
 from harness.console import run_report, score_line
+from harness.figures.summary import summarize
 from harness.outcome import EXIT_DONE, EXIT_NOT_SCORED, exit_code
+from harness.suites.console import suite_report
 from harness.suites.judging import Before, judge_sources
 from harness.suites.sources import Sources, sources_of
 from records.codec import to_plain
@@ -97,10 +99,12 @@ def _place(before: Before) -> Any:
 def _report(records: list[RunRecord], before: Before, folder: Path, *, quiet: bool) -> None:
     console = Console()
     for record in records:
+        score, words = before.scores.get(record.id, (record.score, ""))
         if len(records) == 1 and not quiet:
             console.print(run_report(record, folder))
-        else:
+        elif quiet or score != record.score:
             click.echo(f"{one_line(record.id)} {record.outcome.value} {score_line(record)}")
-        score, words = before.scores.get(record.id, (record.score, ""))
         if score != record.score:
             click.echo(f"{one_line(record.id)}: the score was {words}")
+    if len(records) > 1 and not quiet:
+        console.print(suite_report(summarize(records), folder))

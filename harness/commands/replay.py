@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from pathlib import Path
 from typing import Any
@@ -145,5 +146,7 @@ def _ask_again(
     else:
         Console().print(suite_report(figures, folder))
     if not as_json:
-        click.echo(f"side by side: viva compare {sources.journals[0][0]} {folder}")
+        here, (asked, _) = Path.cwd(), sources.journals[0]
+        shown = asked.relative_to(here) if asked.is_relative_to(here) else asked
+        click.echo(printable(f"side by side: viva compare {shlex.quote(str(shown))} {shlex.quote(str(folder))}"))
     raise SystemExit(exit_code(records, None))

@@ -26,7 +26,10 @@ from records.journal import Journal
 from records.stored import StoredRun, read_runs
 from records.sync import Syncer
 from records.text import one_line
-from records.transcript import Transcript
+from records.transcript import StopReason, Transcript
+
+WHOLE = (StopReason.FINISHED, StopReason.MAX_ROUNDS)
+"""How a conversation stops in which the examiner asked all that it wanted to ask."""
 
 
 async def ask_again(
@@ -47,12 +50,12 @@ async def ask_again(
         JournalError: a journal cannot be read or written.
     """
     folder_asked, only = sources.journals[0]
-    asked = _questions(folder_asked, only)
+    asked, broken_off = _questions(folder_asked, only)
     options = replace(sources.options, concurrency=min(sources.options.concurrency, len(asked)))
     cases = {(each.case.name, each.case.hash): each.case for each in asked.values()}
     parts = await assemble_with(options, list(cases.values()), "replay")
     try:
-        for notice in parts.notices if show else ():
+        for notice in (*_told(broken_off, only), *parts.notices) if show else ():
             console.print(Text(f"note: {one_line(notice, 1000)}", style="yellow"), soft_wrap=True)
         with only_writer(folder), Journal(folder) as journal:
             save_sources(sources, journal)
@@ -79,8 +82,18 @@ class _Questions:
     trial: int
 
 
-def _questions(folder: Path, only: str | None) -> dict[str, _Questions]:
-    """By the id of the stored run. Trials keep their number where one agent was asked; those of several go on counting.
+def _told(broken_off: int, only: str | None) -> Iterator[str]:
+    if broken_off and only:
+        yield "this conversation broke off: the questions are those that were asked until then"
+    elif broken_off:
+        number = "1 conversation" if broken_off == 1 else f"{broken_off} conversations"
+        yield f"{number} broke off before all was asked: left out, for half an exam says little (JOURNAL#RUN-ID asks one)"
+
+
+def _questions(folder: Path, only: str | None) -> tuple[dict[str, _Questions], int]:
+    """What is asked, by the id of the stored run; and how many conversations broke off before all was asked.
+
+    Trials keep their number where one agent was asked; those of several go on counting.
 
     Raises:
         SetupError: there is nothing to ask, or a case cannot be read.
@@ -90,9 +103,12 @@ def _questions(folder: Path, only: str | None) -> dict[str, _Questions]:
     # Name and hash: two cases may say the same, and are two cases still.
     cases: dict[tuple[str, str], Case] = {}
     seen: set[tuple[str, int]] = set()
+    broken_off = 0
     for stored in read_runs(folder, only):
         rounds = len(stored.transcript.rounds)
-        if not rounds:
+        whole = stored.transcript.stop in WHOLE
+        broken_off += not whole
+        if not rounds or not (whole or only):
             continue
         paper = stored.setting.case, stored.setting.case_hash
         case = cases.get(paper)
@@ -106,8 +122,11 @@ def _questions(folder: Path, only: str | None) -> dict[str, _Questions]:
         # As many rounds as there are questions, whatever the case's own limit.
         found[stored.id] = _Questions(replace(case, max_rounds=max(rounds, case.max_rounds or 0)), trial)
     if not found:
-        raise SetupError(f"{folder} holds no conversation to ask again.")
-    return found
+        why = (
+            f": {broken_off} broke off before all was asked (name one to ask it: JOURNAL#RUN-ID)" if broken_off else ""
+        )
+        raise SetupError(f"{folder} holds no conversation to ask again{why}.")
+    return found, broken_off
 
 
 def _check_data_files(case: Case) -> None:

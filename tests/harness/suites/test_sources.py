@@ -138,6 +138,31 @@ def test_a_mended_case_that_no_run_is_of_is_told_and_nothing_is_judged(held: Pat
     assert not (held / "mended").exists()
 
 
+def test_half_an_exam_is_asked_of_nobody_unless_it_is_named(tmp_path: Path) -> None:
+    cases = write_cases(tmp_path / "cases", 2)
+    (tmp_path / "half.py").write_text(
+        "class Half:\n    def __init__(self, task_description): self.n = 0\n"
+        "    def get_reply_from_agent(self, message):\n        self.n += 1\n        return str(1 / (self.n < 2))\n"
+    )
+    agents = ("--agent", write_agent(tmp_path), "--agent", "half.py:Half")
+    viva("suite", cases, *agents, "--sandbox", "process", "--out", "both", "--quiet", cwd=tmp_path)
+    command = ("--against", agents[1], "--sandbox", "process", "--out")
+    done = viva("replay", "both", *command, "again", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "2 conversations broke off before all was asked" in done.stderr
+    assert [record.score for record in read_records(tmp_path / "again")] == [1.0, 1.0]
+    broken = next(record for record in read_records(tmp_path / "both") if record.agent == "half.py:Half")
+    done = viva("replay", f"both#{broken.id}", *command, "one", cwd=tmp_path)
+    assert "this conversation broke off" in done.stderr
+    assert [record.rounds for record in read_records(tmp_path / "one")] == [2]
+
+
+def test_figures_are_shown_of_many_that_were_judged_and_where_they_are(held: Path) -> None:
+    done = viva("judge", "first", "--sandbox", "process", "--out", "figures", cwd=held)
+    assert "journal  figures" in " ".join(done.stdout.split("\n")).replace("   ", "  ")
+    assert f"{CASES} │ 1.00" in done.stdout
+
+
 def test_a_strangers_journal_runs_nothing_here_and_hands_over_no_file_of_ours(tmp_path: Path) -> None:
     viva("run", "echo", "--sandbox", "process", "--out", "strange", "--quiet", cwd=tmp_path)
     (paper,) = (tmp_path / "strange" / "cases").iterdir()
