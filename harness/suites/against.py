@@ -87,7 +87,7 @@ def _told(broken_off: int, only: str | None) -> Iterator[str]:
         yield "this conversation broke off: the questions are those that were asked until then"
     elif broken_off:
         number = "1 conversation" if broken_off == 1 else f"{broken_off} conversations"
-        yield f"{number} broke off before all was asked: left out, for half an exam says little (JOURNAL#RUN-ID asks one)"
+        yield f"{number} broke off before all was asked; left out: half an exam says little"
 
 
 def _questions(folder: Path, only: str | None) -> tuple[dict[str, _Questions], int]:
