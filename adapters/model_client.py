@@ -111,7 +111,7 @@ class Model(ChatCompletionClient):
             self.usage += Usage(calls=1, retries=retries, cost=None)
             raise
         except BaseException:
-            self.usage += Usage(retries=retries)
+            self.usage += Usage(retries=retries, cost=0.0)
             raise
         self.usage += self._usage_of(result, retries)
         if not tools and not isinstance(result.content, str):

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, to_jsonable_python
 
 from records.text import storable
+from records.transcript import LEFT_OUT
 
 T = TypeVar("T")
 
@@ -121,6 +122,8 @@ def _mend(data: Any, fault: ErrorDetails) -> None:
             data = data[part]
         if fault["type"] == "string_type" and data[last] is not None:
             data[last] = json.dumps(data[last])
+        elif last == "cost":
+            data[last] = None  # unknown; left out it would be 0
         else:
             del data[last]
     except (KeyError, IndexError, TypeError):
@@ -160,7 +163,7 @@ def _fields(value: Any, depth: int) -> dict[str, Any]:
     shown = {}
     for field in dataclasses.fields(value):
         item = getattr(value, field.name, None)
-        if item is not field.default:
+        if item is not field.metadata.get(LEFT_OUT, field.default):
             shown[field.name] = _plain(item, depth + 1)
     return shown
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+LEFT_OUT = "left out"
+"""Metadata of a field whose value in a file that leaves it out is not the type's own default."""
 
 
 class StopReason(StrEnum):
@@ -44,8 +47,8 @@ class Usage:
     """Model calls that were answered."""
     retries: int = 0
     """Attempts beyond the first, over all calls."""
-    cost: float | None = 0.0
-    """US dollars; None where the price of any call is unknown."""
+    cost: float | None = field(default=None, metadata={LEFT_OUT: 0.0})
+    """US dollars; None where it is not known, which is not the same as 0, and makes a sum unknown."""
 
     def __add__(self, other: Usage) -> Usage:
         cost = None if self.cost is None or other.cost is None else self.cost + other.cost
@@ -59,8 +62,17 @@ class Usage:
             cost,
         )
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Callable[[Any], Any]) -> Any:
+        """In a file a cost that is left out is 0, as it was before the default was None; an unknown one is null."""
+        schema = handler(source)
+        (cost,) = (part["schema"] for part in schema["schema"]["fields"] if part["name"] == "cost")
+        cost["default"] = 0.0
+        return schema
 
-NO_USAGE = Usage()
+
+NO_USAGE = Usage(cost=0.0)
+"""Of who called no model, or said nothing of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,8 @@ def clean(value: Any) -> Any:
 
 def _fields(value: Any, kind: Any) -> dict[str, Any]:
     found = {name: getattr(value, name) for name in kind.__dataclass_fields__ if hasattr(value, name)}
+    if kind is Usage:
+        found.setdefault("cost", None)
     if "usage" in found and hasattr(found["usage"], "input_tokens"):
         found["usage"] = _fields(found["usage"], Usage)
     return found

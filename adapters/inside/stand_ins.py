@@ -46,7 +46,7 @@ class Usage:
     reasoning_tokens: int = 0
     calls: int = 0
     retries: int = 0
-    cost: float | None = 0.0
+    cost: float | None = None
 
     def __add__(self, other: Usage) -> Usage:
         cost = None if self.cost is None or other.cost is None else self.cost + other.cost
@@ -59,6 +59,9 @@ class Usage:
             self.retries + other.retries,
             cost,
         )
+
+
+_NO_USAGE = Usage(cost=0.0)
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ class Step:
     error: str | None = None
     images: tuple[str, ...] = ()
     model: str | None = None
-    usage: Usage = Usage()
+    usage: Usage = _NO_USAGE
     started: float | None = None
     seconds: float | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
@@ -86,7 +89,7 @@ class Step:
 class Reply:
     text: str
     steps: tuple[Step, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = _NO_USAGE
     images: tuple[str, ...] = ()
 
 

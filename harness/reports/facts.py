@@ -7,7 +7,7 @@ from enum import StrEnum
 from harness.figures.cells import passes, score_of
 from records.run import RunRecord
 from records.text import one_line
-from records.transcript import Usage
+from records.transcript import NO_USAGE
 from records.verdict import Evidence, Verdict
 
 
@@ -47,7 +47,7 @@ def tokens_of(record: RunRecord) -> int:
 
 def cost_of(record: RunRecord) -> float | None:
     """US dollars of all roles; None where the price of any call is unknown."""
-    return sum((used for used in record.usage.values()), Usage()).cost
+    return sum(record.usage.values(), NO_USAGE).cost
 
 
 def dollars(cost: float | None) -> str:

@@ -33,6 +33,7 @@ from records import (
     Verdict,
 )
 from records.codec import decode, encode, loads, to_plain
+from records.transcript import LEFT_OUT, NO_USAGE
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 number = st.floats(allow_nan=False, allow_infinity=False)
@@ -95,8 +96,9 @@ def test_fields_of_a_later_version_are_ignored_and_missing_ones_defaulted(kind: 
     again = decode(kind, {**plain, "added_in_version_9": {"x": [1]}})
     for field in dataclasses.fields(kind):
         if field.name in dropped:
+            default = field.metadata.get(LEFT_OUT, field.default)
             assert getattr(again, field.name) == (
-                field.default if field.default is not dataclasses.MISSING else field.default_factory()  # type: ignore[misc]
+                default if default is not dataclasses.MISSING else field.default_factory()  # type: ignore[misc]
             )
         else:
             assert getattr(again, field.name) == getattr(record, field.name)
@@ -194,7 +196,7 @@ def test_an_odd_object_where_text_belongs_becomes_text(name: str) -> None:
         (Step("s", seconds="soon"), "seconds", None),  # type: ignore[arg-type]
         (Step("s", kind="dance"), "kind", "tool"),  # type: ignore[arg-type]
         (Step("s", images=["a.png"]), "images", ("a.png",)),  # type: ignore[arg-type]
-        (Step("s", usage=None), "usage", Usage()),  # type: ignore[arg-type]
+        (Step("s", usage=None), "usage", NO_USAGE),  # type: ignore[arg-type]
         (Step("s", attributes=None), "attributes", {}),  # type: ignore[arg-type]
         (Step("s", attributes=[1]), "attributes", {}),  # type: ignore[arg-type]
     ],
@@ -203,6 +205,37 @@ def test_a_field_of_the_wrong_type_costs_that_field_at_most(step: Step, field: s
     again = decode(Round, loads(encode(Round(1, "ask", "tell", (step, Step("t", result="second"))))))
     assert getattr(again.steps[0], field) == value
     assert again.steps[1].result == "second"
+
+
+# --- a cost that nobody told is unknown, and not 0 ---
+
+TOLD = [Usage(5), Usage(5, cost=None), Usage(5, cost=0.0), Usage(5, cost=0.25), Usage(), NO_USAGE]
+
+
+@pytest.mark.parametrize("usage", TOLD, ids=repr)
+@pytest.mark.parametrize("result", ["plain", object()], ids=["sound", "odd"])
+def test_a_cost_is_the_same_after_a_file_known_or_not(usage: Usage, result: Any) -> None:
+    round_ = Round(1, "ask", "tell", (Step("s", result=result, usage=usage),), usage=usage)
+    again = decode(Round, loads(encode(round_)))
+    assert (again.usage, again.steps[0].usage) == (usage, usage)
+
+
+def test_a_sum_with_an_unknown_cost_is_unknown_and_with_no_usage_is_not() -> None:
+    assert Usage(5).cost is None
+    assert (Usage(5) + Usage(1, cost=0.5)).cost is None
+    assert (NO_USAGE + Usage(1, cost=0.5)).cost == 0.5
+    assert NO_USAGE.cost == 0
+
+
+def test_a_cost_left_out_of_an_older_file_is_the_0_that_it_was() -> None:
+    assert decode(Usage, {"input_tokens": 5}) == Usage(5, cost=0.0)
+    assert decode(Round, {"number": 1, "usage": {"calls": 1}, "steps": [{"id": "s"}]}).usage.cost == 0
+    assert decode(Usage, {"input_tokens": 5, "cost": None}).cost is None
+
+
+@pytest.mark.parametrize("cost", ["free", math.inf, math.nan, [1]])
+def test_a_cost_that_is_no_number_is_unknown(cost: Any) -> None:
+    assert decode(Usage, loads(encode(Usage(5, cost=cost)))) == Usage(5, cost=None)
 
 
 def test_a_score_that_is_no_number_does_not_cost_the_insight() -> None:
