@@ -10,11 +10,12 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from harness.reports.facts import quote_line
 from harness.setting_words import judge_words, sandbox_words
 from records.run import Outcome, RunRecord
 from records.text import one_line, printable
 from records.transcript import Round, Step, Transcript, Usage
-from records.verdict import Evidence, Insight, Label, Verdict
+from records.verdict import Insight, Label, Verdict
 
 STYLES = {Label.HIT: "green", Label.MISS: "red", Label.UNSURE: "yellow", Label.ERROR: "magenta"}
 OUTCOMES = {
@@ -71,7 +72,7 @@ def _points(insight: Insight) -> Table:
 def _why(verdict: Verdict) -> Text:
     text = Text(one_line(verdict.reason, 400))
     for evidence in verdict.evidence[:3]:
-        text.append(f"\n{_quote(evidence)}", style="cyan")
+        text.append(f"\n{quote_line(evidence, 200)}", style="cyan")
     text.append(f"\nby {one_line(verdict.by, 60)}", style="dim")
     if verdict.votes:
         votes = ", ".join(f"{one_line(judge, 40)}: {one_line(label, 20)}" for judge, label in verdict.votes.items())
@@ -79,10 +80,6 @@ def _why(verdict: Verdict) -> Text:
     if verdict.flags:
         text.append(f" [{one_line(', '.join(verdict.flags), 200)}]", style="yellow")
     return text
-
-
-def _quote(evidence: Evidence) -> str:
-    return f"{one_line(evidence.where, 30)}: “{one_line(evidence.quote, 200)}”"
 
 
 def _facts(record: RunRecord, journal: Path) -> Table:

@@ -9,6 +9,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 
+from harness.setting_words import UNSAFE
 from sandbox import SandboxError, SandboxUnavailable
 from sandbox.choice import choose
 from sandbox.daemon import Daemon
@@ -61,7 +62,7 @@ async def _sandbox(kind: str) -> Finding:
         return Finding(name, False, error.reason, error.remedy, needed=False)
     except SandboxError as error:
         return Finding(name, False, str(error), "Look at the daemon's own log.", needed=False)
-    detail = await _docker_facts() if kind == "docker" else "works" if sandbox.isolates else "works, does NOT isolate"
+    detail = await _docker_facts() if kind == "docker" else "works" if sandbox.isolates else f"works, {UNSAFE}"
     await sandbox.close()
     return Finding(name, True, detail, needed=False, weaknesses=sandbox.weaknesses)
 

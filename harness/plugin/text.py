@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.console import OUTCOMES, score_line
+from harness.reports.facts import quote_line
 from harness.setting_words import judge_words, sandbox_words
 from records.run import RunRecord
 from records.text import one_line, printable
@@ -56,4 +57,4 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
     yield f"  {verdict.label.upper()} (weight {verdict.weight:g}) {point}"
     yield f"      {one_line(verdict.reason, SHOWN)} (by {one_line(verdict.by, 80)}){one_line(flags, 200)}"
     for evidence in verdict.evidence:
-        yield f"      {one_line(evidence.where, 60)}: “{one_line(evidence.quote, SHOWN)}”"
+        yield f"      {quote_line(evidence, SHOWN)}"

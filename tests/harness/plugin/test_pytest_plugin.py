@@ -135,7 +135,7 @@ def test_an_agent_that_raises_fails_and_is_named_as_the_one_that_failed(exam: Ex
     exam.desk.case(scoring_points=[point("assert len(rounds) == 2")], script=["One.", "Two."])
     agent = exam.desk.agent("def get_reply_from_agent(self, message):\n    raise OSError('gone')", "broken")
     printed = outcomes(exam(agent=agent), failed=1)
-    assert "score 0/1 = 0.00, below the threshold of 1; the agent failed: OSError: gone" in printed
+    assert "score 0/1 = 0.00, below the threshold of 1; the agent failed: broken.py:8: OSError: gone" in printed
 
 
 def test_a_judge_that_breaks_is_an_error_that_says_whose_fault_it_was(exam: Exam) -> None:
