@@ -62,10 +62,14 @@ class ContainerPipe:
         if not self._open:
             return
         self._open = False
-        with contextlib.suppress(Exception):
-            self._writer.close()  # the end of its stdin ends the server
+        self.hang_up()
         with contextlib.suppress(Exception):
             await self._daemon.run(remove, self._container)
+
+    def hang_up(self) -> None:
+        """Let go of the connection: the end of its stdin ends the server."""
+        with contextlib.suppress(Exception):
+            self._writer.close()
 
     def last_words(self) -> str:
         return self._errors.decode("utf-8", "replace").strip()

@@ -148,7 +148,7 @@ class DockerSandbox(ServerSandbox):
 
     async def _start(self, image: str, run_id: str) -> Session:
         """Create and start a container, and bring its server up."""
-        container = ""
+        container, pipe = "", None
         try:
             room = Locked(image, self.limits, self.workspace_mb, self.runtime, run_id)
             settings = await self.daemon.run(container_settings, room)
@@ -159,6 +159,8 @@ class DockerSandbox(ServerSandbox):
             session = Session(pipe)
             await session.start(SERVER_OPTIONS)
         except BaseException as error:
+            if pipe is not None:
+                pipe.hang_up()
             if container:
                 with contextlib.suppress(Exception):
                     await asyncio.shield(self.daemon.run(remove, container))

@@ -135,11 +135,14 @@ class Images:
             settings = await self._daemon.run(_builder_settings, base, source.is_local)
             container = (await self._daemon.call("create_container", **settings))["Id"]
             pipe = ContainerPipe(self._daemon, container)
-            await pipe.connect()
-            await self._daemon.call("start", container)
-            await pipe.write(json.dumps(order).encode() + b"\n")
-            async with asyncio.timeout(BUILD_SECONDS):
-                said = await pipe.rest()
+            try:
+                await pipe.connect()
+                await self._daemon.call("start", container)
+                await pipe.write(json.dumps(order).encode() + b"\n")
+                async with asyncio.timeout(BUILD_SECONDS):
+                    said = await pipe.rest()
+            finally:
+                pipe.hang_up()
             status = (await self._daemon.call("wait", container))["StatusCode"]
             if status != 0:
                 raise blame(requirements, said.decode("utf-8", "replace"))

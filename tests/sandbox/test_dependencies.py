@@ -99,6 +99,7 @@ def index() -> Iterator[Index]:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield index
     server.shutdown()
+    server.server_close()
 
 
 @pytest.fixture(autouse=True)
