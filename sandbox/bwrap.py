@@ -92,7 +92,7 @@ async def start(launch: Launch, limits: Limits, workspace_mb: int, site: Path | 
         {
             "alone": True,
             "root": "/box",
-            "mounts": ["/box", "/tmp", "/dev/shm"],  # noqa: S108
+            "mounts": ["/box", "/tmp", "/dev/shm"],  # noqa: S108 - inside the sandbox
             "count_processes": counts_processes(launch),
             "site": "/opt/viva/site" if site else None,
         }

@@ -70,7 +70,7 @@ def container_settings(api: Any, room: Locked) -> dict[str, Any]:
             tmpfs={
                 "/box": f"{disk},size={(limits.disk_mb + room.workspace_mb)}m",
                 "/tmp": f"{disk},size={limits.disk_mb}m",  # noqa: S108 - inside the container
-                "/dev/shm": f"{disk},size=64m",  # noqa: S108
+                "/dev/shm": f"{disk},size=64m",  # noqa: S108 - inside the container
             },
             mem_limit=memory,
             memswap_limit=memory,
@@ -88,7 +88,7 @@ def container_settings(api: Any, room: Locked) -> dict[str, Any]:
 SERVER_OPTIONS: dict[str, Any] = {
     "alone": True,
     "root": "/box",
-    "mounts": ["/box", "/tmp", "/dev/shm"],  # noqa: S108
+    "mounts": ["/box", "/tmp", "/dev/shm"],  # noqa: S108 - inside the container
     "count_processes": True,
     "site": SITE,
 }

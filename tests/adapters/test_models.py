@@ -147,7 +147,7 @@ async def test_an_unreadable_retry_after_leaves_our_own_wait(value: str, model_a
 @pytest.mark.parametrize("value", ["-5", "nan", "Mon, 01 Jan 2001 00:00:00 GMT"])
 def test_a_retry_after_in_the_past_is_no_wait(value: str) -> None:
     class Response:
-        headers = {"retry-after": value}  # noqa: RUF012
+        headers = {"retry-after": value}  # noqa: RUF012 - nobody changes it
 
     class Limited(Exception):
         response = Response()

@@ -332,7 +332,7 @@ async def test_a_secret_in_an_exceptions_text_is_not_passed_on(monkeypatch: pyte
         Reply("x", steps=None),
         Reply("x", steps=({"id": "1"},)),
         Reply("x", (), None),
-    ],  # type: ignore[arg-type]
+    ],
     ids=repr,
 )
 @pytest.mark.parametrize("kind", ["plain", "async"])

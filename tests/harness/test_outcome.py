@@ -21,7 +21,7 @@ def verdict(label: str, fault: str | None = None, weight: float = 1) -> Verdict:
 
 HIT, MISS, UNSURE = verdict(Label.HIT), verdict(Label.MISS), verdict(Label.UNSURE)
 BROKEN, LOST, BLANK = verdict(Label.ERROR, "judge"), verdict(Label.ERROR, "infra"), verdict(Label.ERROR)
-S, O = StopReason, Outcome  # noqa: E741
+S, O = StopReason, Outcome  # noqa: E741 - the table below is read by its columns
 
 TABLE = [
     # how the conversation stopped, whose fault that was, the verdicts, the outcome

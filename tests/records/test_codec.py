@@ -98,7 +98,7 @@ def test_fields_of_a_later_version_are_ignored_and_missing_ones_defaulted(kind: 
         if field.name in dropped:
             default = field.metadata.get(LEFT_OUT, field.default)
             assert getattr(again, field.name) == (
-                default if default is not dataclasses.MISSING else field.default_factory()  # type: ignore[misc]
+                default if default is not dataclasses.MISSING else field.default_factory()
             )
         else:
             assert getattr(again, field.name) == getattr(record, field.name)

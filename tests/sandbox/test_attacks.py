@@ -236,10 +236,13 @@ def table() -> str:
 BETWEEN = re.compile(r"(<!-- attacks: made by the tests -->\n).*(\n<!-- end of attacks -->)", re.DOTALL)
 
 
-@pytest.mark.skipif(not os.environ.get("VIVA_WRITE_ATTACKS"), reason="writes the docs only when asked")
-def test_the_table_of_this_run_is_written_into_the_docs() -> None:
-    assert len(OUTCOMES) == len(ATTACKS), "write the table from a full run"
-    DOCS.write_text(BETWEEN.sub(lambda match: match[1] + table() + match[2], DOCS.read_text()))
+@pytest.fixture(scope="module", autouse=True)
+def _write_the_docs() -> Iterator[None]:
+    """After the last attack, where it is asked for."""
+    yield
+    if os.environ.get("VIVA_WRITE_ATTACKS"):
+        assert len(OUTCOMES) == len(ATTACKS), "write the table from a full run"
+        DOCS.write_text(BETWEEN.sub(lambda match: match[1] + table() + match[2], DOCS.read_text()))
 
 
 def test_the_docs_list_exactly_these_attacks() -> None:
