@@ -155,13 +155,6 @@ def _step(step: Step) -> str:
     return " ".join(parts)
 
 
-def print_transcript(console: Console, transcript: Transcript) -> None:
-    """A whole conversation and how it ended."""
-    for round_ in transcript.rounds:
-        print_round(console, round_)
-    print_end(console, transcript)
-
-
 def print_end(console: Console, transcript: Transcript) -> None:
     """How a conversation ended."""
     if transcript.stop is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from records.codec import decode
-from records.journal import HEAD, Damage, Event, JournalError, parse, raw_lines, scan
+from records.journal import HEAD, Damage, Event, JournalError, parse, raw_lines
 from records.run import RunRecord, Setting
 from records.spill import restore_texts
 from records.transcript import Round, StopReason, Transcript
@@ -124,15 +124,6 @@ def read_records(folder: Path, damage: Damage | None = None) -> Iterator[RunReco
                 damage.add(number)
                 continue
             yield record
-
-
-def run_ids(folder: Path) -> list[str]:
-    """All runs of a journal, in the order in which they began.
-
-    Raises:
-        JournalError: there is no journal.
-    """
-    return list(dict.fromkeys(event.run for event in scan(folder)))
 
 
 def _last_lines(folder: Path, run: str | None) -> tuple[dict[str, int], int]:

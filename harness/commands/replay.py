@@ -97,7 +97,7 @@ def command(
                 json.dumps({"run": stored.id, "attempt": stored.attempt, "transcript": to_plain(stored.transcript)})
             )
         else:
-            _print(console, stored, speed if pace else None)
+            print_run(console, stored, speed if pace else None)
     if stored is None and not damage.torn:
         raise SetupError(f"{folder} holds no run yet.")
     if damage.torn or damage.unknown:
@@ -107,7 +107,8 @@ def command(
         click.echo(printable(words), err=True)
 
 
-def _print(console: Console, stored: StoredRun, speed: float | None) -> None:
+def print_run(console: Console, stored: StoredRun, speed: float | None = None) -> None:
+    """A whole conversation and how it ended; at reading pace where a speed is given."""
     setting = stored.setting
     title = f"{one_line(setting.case or stored.id, 60)} · {one_line(setting.agent, 80)}"
     console.print(Rule(Text(title), align="left"))

@@ -15,10 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from harness.console import print_transcript, run_report, score_line
+from harness.commands.replay import print_run
+from harness.console import run_report, score_line
 from harness.progress import RunProgress
 from records.codec import decode, encode
 from records.run import Outcome, RunRecord, Setting
+from records.stored import StoredRun
 from records.transcript import Round, Step, StepKind, StopReason, Transcript, Usage
 from records.verdict import Evidence, Insight, Verdict
 
@@ -96,12 +98,18 @@ def conversation_saying(text: str) -> Transcript:
     return Transcript(rounds, stop=StopReason.TARGET_ERROR, stop_detail=text, notes=(text,))
 
 
+def replay(out: Console, transcript: Transcript, record: RunRecord | None = None) -> None:
+    """As `viva replay` prints it."""
+    setting = Setting(case="exam", agent="agent") if record is None else record.setting
+    print_run(out, StoredRun(Path("runs/x"), "exam-1", 1, setting, transcript, True, (), record))
+
+
 @pytest.mark.parametrize("terminal", [False, True])
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_drives_neither_report_nor_replay(name: str, terminal: bool) -> None:
     out = console(terminal=terminal)
     out.print(run_report(record_saying(HOSTILE[name]), Path("runs/x")))
-    print_transcript(out, conversation_saying(HOSTILE[name]))
+    replay(out, conversation_saying(HOSTILE[name]), record_saying(HOSTILE[name]))
     assert not FORBIDDEN.findall(shown(out))
     assert len(shown(out)) < 60_000, "a flood does not flood the terminal"
 
@@ -111,7 +119,7 @@ def test_hostile_text_drives_neither_report_nor_replay(name: str, terminal: bool
 def test_no_text_at_all_drives_the_terminal(text: str, width: int, terminal: bool) -> None:
     out = console(width, terminal=terminal)
     out.print(run_report(record_saying(text), Path("runs/x")))
-    print_transcript(out, conversation_saying(text))
+    replay(out, conversation_saying(text), record_saying(text))
     assert not FORBIDDEN.findall(shown(out))
     assert decode(RunRecord, json.loads(encode(record_saying(text)))).score == 0.5
 
@@ -122,12 +130,12 @@ def test_no_text_at_all_drives_the_terminal(text: str, width: int, terminal: boo
 )
 def test_words_that_imitate_a_turn_stay_indented_words(text: str, terminal: bool) -> None:
     out = console(80, terminal=terminal)
-    print_transcript(out, Transcript((Round(1, "Ask.", text),), stop=StopReason.FINISHED))
+    replay(out, Transcript((Round(1, "Ask.", text),), stop=StopReason.FINISHED))
     # A terminal breaks what is wider than itself, and goes on in its first column.
     width = 80 if terminal else 10_000
     rows = [line[at : at + width] for line in shown(out).split("\n") for at in range(0, len(line), width)]
     ours = [row for row in rows if row[:13].strip()]
-    assert [row.split()[0] for row in ours] == ["1", "agent", "1"]
+    assert [row.split()[0] for row in ours] == ["exam", "1", "agent", "1"]
 
 
 def test_words_that_imitate_a_row_of_the_report_stay_in_their_cell() -> None:
@@ -143,7 +151,7 @@ def test_words_that_imitate_a_row_of_the_report_stay_in_their_cell() -> None:
 
 def test_markup_is_shown_as_it_was_said() -> None:
     out = console(400)
-    print_transcript(out, conversation_saying(HOSTILE["markup"]))
+    replay(out, conversation_saying(HOSTILE["markup"]))
     out.print(run_report(record_saying(HOSTILE["markup"]), Path("runs/x")))
     assert shown(out).count("[red]pass[/red] [link=http://evil.example]x[/link]") >= 8
 
@@ -154,7 +162,7 @@ def test_what_a_step_did_how_it_failed_and_its_pictures_are_told() -> None:
         Step("s2", tool="search", tool_input={"q": "rain"}, error="the service is away", images=("images/a.png",)),
     )
     out = console(200)
-    print_transcript(out, Transcript((Round(1, "Ask.", "Told.", steps, ("images/b.png",)),), stop=StopReason.FINISHED))
+    replay(out, Transcript((Round(1, "Ask.", "Told.", steps, ("images/b.png",)),), stop=StopReason.FINISHED))
     text = shown(out)
     assert "step      think Look it up." in text
     assert "step      search({'q': 'rain'}) failed: the service is away [images/a.png]" in text
