@@ -58,7 +58,8 @@ async def ask_again(
         for notice in (*_told(broken_off, only), *parts.notices) if show else ():
             console.print(Text(f"note: {one_line(notice, 1000)}", style="yellow"), soft_wrap=True)
         with only_writer(folder), Journal(folder) as journal:
-            save_sources(sources, journal)
+            if not resumed:
+                save_sources(sources, journal)
             states = read_states(folder) if resumed else {}
             runs = {name: Run(each.case, parts, journal, each.trial) for name, each in asked.items()}
             doing = {

@@ -67,7 +67,8 @@ async def judge_sources(
     judge = await assemble_judge(options, cases)
     try:
         with only_writer(folder), Journal(folder) as journal:
-            save_sources(sources, journal)
+            if not resumed:
+                save_sources(sources, journal)
             for notice in judge.notices:
                 console.print(Text(f"note: {one_line(notice, 1000)}", style="yellow"), soft_wrap=True)
             states = read_states(folder) if resumed else {}

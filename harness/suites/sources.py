@@ -58,7 +58,14 @@ def sources_of(
 
 
 def save_sources(sources: Sources, journal: Journal) -> None:
-    """Keep them beside the journal."""
+    """Keep them beside a new journal.
+
+    Raises:
+        SetupError: something was begun there before.
+    """
+    if journal.holds(FILE):
+        again = f"viva {sources.command} --resume {journal.folder}"
+        raise SetupError(f"something was begun in {journal.folder}: go on with it ({again}), or name another --out.")
     journal.keep(FILE, encode(sources))
 
 

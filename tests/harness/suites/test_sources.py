@@ -121,6 +121,16 @@ def test_no_journal_is_judged_into_one_that_holds_runs(held: Path) -> None:
     assert (held / "first" / FILE).read_bytes() == before
 
 
+def test_what_was_begun_and_stopped_at_once_is_not_taken_for_something_new(held: Path, tmp_path: Path) -> None:
+    command = ("judge", held / "first", "--sandbox", "process", "--out", "early", "--quiet")
+    assert viva(*command, cwd=tmp_path).returncode == 0
+    (tmp_path / "early" / FILE).write_bytes(b"")
+    done = viva(*command, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "something was begun in" in done.stderr
+    assert viva("judge", "--resume", "early", "--quiet", cwd=tmp_path).returncode == 0
+
+
 def test_the_same_run_out_of_two_journals_is_not_mixed_into_one(held: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
         viva("run", "echo", "--sandbox", "process", "--out", name, "--quiet", cwd=tmp_path)
