@@ -151,6 +151,13 @@ def _examiner(options: Options, cases: list[Case]) -> tuple[ExaminerFactory, str
     kind = options.examiner or ("model" if spec else "script")
     if kind.startswith("replay:"):
         stored = stored_run(kind.removeprefix("replay:"))
+        held = stored.setting.case
+        for case in cases:
+            # A recording may name no case.
+            if held and case.name != held:
+                raise SetupError(
+                    f"the questions of {kind} are of the case {held!r}, and were never meant for {case.name!r}."
+                )
         return (lambda case: ReplayedExaminer(stored.transcript)), "replay", None, {}
     if kind == "script":
         for case in cases:

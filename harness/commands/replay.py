@@ -86,6 +86,8 @@ def command(
         refuse_journal(target)
         _ask_again(target, sources_of("replay", [(folder, run)], options_from(said, against)), as_json=as_json)
         return
+    if not pace and "speed" in given_options():
+        fail("viva replay: --speed goes with --pace.")
     others = [option for name, option in given_options().items() if name not in PRINTING]
     if others:
         fail(f"viva replay: {', '.join(others)} goes with --against.")

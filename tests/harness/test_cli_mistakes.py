@@ -88,6 +88,10 @@ MISTAKES = {
     "both judges without a model": Mistake("run echo --judge both", ("--judge both needs a model",)),
     "examiner without a model": Mistake("run echo --examiner model", ("--model openai:NAME",)),
     "unknown examiner": Mistake("run echo --examiner parrot", ("script, model or replay:JOURNAL", "'parrot'")),
+    "examiner of another case": Mistake(
+        "run weather_asks_back --examiner replay:journal", ("of the case 'echo'",), _run
+    ),
+    "speed without pace": Mistake("replay journal --speed 3", ("--speed goes with --pace",), _run),
     "examiner from no journal": Mistake("run echo --examiner replay:nowhere", ("there is no folder nowhere",)),
     "docker without a daemon": Mistake(
         "run echo --sandbox docker",

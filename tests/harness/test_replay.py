@@ -108,3 +108,14 @@ def test_every_alphabet_can_be_printed_in_every_locale(desk: Desk, locale: str) 
     )
     shown = desk.viva("replay", "journal", environment=environment, expect=0).stdout
     assert ("日本語" if locale == "C.UTF-8" else r"\u65e5\u672c\u8a9e") in shown
+
+
+def test_the_questions_of_a_stored_exam_can_be_asked_by_an_examiner(desk: Desk) -> None:
+    desk.run("weather_asks_back", "--agent", AGENTS / "asks_back.py:AsksBackAgent")
+    record = desk.run("weather_asks_back", "--examiner", "replay:journal", out="again")
+    assert (record["setting"]["examiner"], record["rounds"]) == ("replay", 2)
+    first, second = (
+        json.loads(desk.viva("replay", name, "--json", expect=0).stdout)["transcript"]["rounds"]
+        for name in ("journal", "again")
+    )
+    assert [each["examiner"] for each in first] == [each["examiner"] for each in second]
