@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import secrets
 import shutil
 import sys
 import tempfile
@@ -20,18 +21,24 @@ CLEAN_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 
 
 class ChildPipe:
-    """A server that is a child process of the harness."""
+    """A server that is a child process of the harness. `folder` is what it leaves when it is killed."""
 
-    def __init__(self, process: asyncio.subprocess.Process, errors: int) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, errors: int, folder: str | None) -> None:
         self._process = process
         self._errors = errors
+        self._folder = folder
         assert process.stdin is not None
         assert process.stdout is not None
         self._in, self._out = process.stdin, process.stdout
 
     @classmethod
     async def start(
-        cls, command: Sequence[str], environment: Mapping[str, str], *, user: int | None = None
+        cls,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        *,
+        user: int | None = None,
+        folder: str | None = None,
     ) -> ChildPipe:
         errors = os.memfd_create("stderr")  # small, needs no reader, and dies with us
         try:
@@ -50,7 +57,7 @@ class ChildPipe:
         except BaseException:
             os.close(errors)
             raise
-        return cls(process, errors)
+        return cls(process, errors, folder)
 
     async def read(self, size: int) -> bytes:
         return await self._out.readexactly(size)
@@ -70,6 +77,8 @@ class ChildPipe:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
             await self._process.wait()
+        if self._folder is not None:
+            await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
     def last_words(self) -> str:
         size = os.fstat(self._errors).st_size
@@ -97,7 +106,9 @@ class ProcessSandbox(ServerSandbox):
         return await site_folder(dependencies, sys.executable)
 
     async def start(self, environment: str, run_id: str) -> Session:
-        root = tempfile.mkdtemp(prefix="viva-room-")
+        # Made by the server, once it has all that it needs to remove it: a harness killed meanwhile leaves nothing.
+        root = os.path.join(tempfile.gettempdir(), f"viva-room-{secrets.token_hex(8)}")
+        command = [sys.executable, "-I", "-c", boot_script()]
         options = {
             "alone": False,
             "root": root,
@@ -107,11 +118,8 @@ class ProcessSandbox(ServerSandbox):
             "site": environment,
         }
         try:
-            session = Session(await ChildPipe.start([sys.executable, "-I", "-c", boot_script()], CLEAN_ENVIRONMENT))
+            session = Session(await ChildPipe.start(command, CLEAN_ENVIRONMENT, folder=root))
             await session.start(options)
-        except BaseException as error:
-            shutil.rmtree(root, ignore_errors=True)  # else the server does it
-            if isinstance(error, OSError):
-                raise SandboxError(f"no process could be started: {error}") from error
-            raise
+        except OSError as error:
+            raise SandboxError(f"no process could be started: {error}") from error
         return session

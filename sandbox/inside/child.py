@@ -173,7 +173,8 @@ def _origin(frame: types.FrameType | None) -> Any:
     if frame is None or frame.f_code.co_name != "_call_with_frames_removed" or frame.f_back is None:
         return None
     module = frame.f_back.f_locals.get("module")
-    return getattr(getattr(module, "__spec__", None), "origin", None)
+    origin = getattr(getattr(module, "__spec__", None), "origin", None)
+    return origin if isinstance(origin, str) and "/" in origin else None  # `frozen` and `built-in` are no files
 
 
 def _flush() -> None:

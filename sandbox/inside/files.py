@@ -47,8 +47,7 @@ def wipe(directory: str) -> None:
     Nested directories are moved up and emptied in turn, so that neither recursion nor path length grows with depth.
     """
     fresh = 0
-    if os.stat(directory).st_uid == os.getuid():
-        os.chmod(directory, 0o700)  # the check may have locked it
+    _restore(directory)
     while True:
         nested = _unlink_files(directory)
         if not nested:
@@ -63,6 +62,20 @@ def wipe(directory: str) -> None:
                     target = f"{directory}/.wiped{fresh}"
                 os.rename(deeper, target)
             os.rmdir(path)
+
+
+def _restore(directory: str) -> None:
+    """Without isolation a check may have removed the directory or put a link in its place; anywhere, locked it."""
+    try:
+        state = os.lstat(directory)
+    except FileNotFoundError:
+        os.mkdir(directory, 0o700)
+        return
+    if not stat.S_ISDIR(state.st_mode):
+        os.unlink(directory)
+        os.mkdir(directory, 0o700)
+    elif state.st_uid == os.getuid():
+        os.chmod(directory, 0o700)
 
 
 def _unlink_files(directory: str) -> list[str]:

@@ -16,7 +16,7 @@ import pytest
 
 from sandbox import CheckResult, Ending, Limits, Room, RunView, Sandbox, SandboxLost, WorkspaceTooLarge
 
-from .conftest import KINDS
+from .conftest import KINDS, eventually
 
 
 @dataclass(frozen=True)
@@ -338,6 +338,11 @@ async def test_ordinary_programs_work(box: Sandbox) -> None:
 MISCHIEF = {
     "writes": ("open('new', 'w'); open('a', 'w').write('x')", "assert open('a').read() == 'ok'; open('b', 'x')"),
     "removes": ("import shutil, os; shutil.rmtree(os.getcwd())", "assert open('a').read() == 'ok'"),
+    "removes the room's folder": ("import shutil, os; shutil.rmtree(os.path.dirname(os.getcwd()))", "open('a')"),
+    "replaces the room's folder": (
+        "import shutil, os; here = os.path.dirname(os.getcwd()); shutil.rmtree(here); os.symlink('/nowhere', here)",
+        "open('a')",
+    ),
     "chdir": ("import os; os.chdir('/')", "assert open('a').read() == 'ok'"),
     "patches": ("import json, os, builtins; json.dumps = os.fork = builtins.len = None", "json.dumps(len([1]))"),
     "temporary files": ("import tempfile; open('/tmp/viva-mark', 'w')", "import os; os.path.exists('/tmp/x')"),
@@ -495,3 +500,18 @@ async def test_closing_is_quiet_and_final(box: Sandbox) -> None:
     await room.close()
     with pytest.raises(SandboxLost):
         await room.check("")
+
+
+@pytest.mark.parametrize("how", ["closed", "killed"])
+async def test_a_room_leaves_no_file_on_this_machine(box: Sandbox, kind: str, how: str) -> None:
+    async with room_with(box, {"a": "ok"}) as room:
+        result = await room.check("import os; print(os.path.dirname(os.getcwd()))")
+        folder = Path(result.output.strip())
+        assert folder.exists() is TRAITS[kind].sees_host_files, "or a folder of the host is in use unseen"
+        if how == "killed":
+            await kill(room)
+
+    async def it_is_gone() -> bool:
+        return not folder.exists()
+
+    await eventually(it_is_gone)

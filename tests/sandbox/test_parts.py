@@ -188,6 +188,16 @@ def test_wiping_follows_no_link(tmp_path: Path) -> None:
     assert (tmp_path / "kept" / "file").read_text() == "ok"
 
 
+def test_wiping_follows_no_link_in_its_own_place(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "file").write_text("ok")
+    (tmp_path / "room").symlink_to(tmp_path / "kept")
+    wipe(str(tmp_path / "room"))
+    assert (tmp_path / "kept" / "file").read_text() == "ok"
+    assert (tmp_path / "room").is_dir()
+    assert not (tmp_path / "room").is_symlink()
+
+
 def test_output_within_its_size_is_whole() -> None:
     output = Output(10)
     for piece in (b"abc", b"", b"defgh"):
