@@ -35,6 +35,9 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A working folder with a journal `first` of a suite, with questions that any agent can be asked."""
     folder = tmp_path_factory.mktemp("held")
     cases, agent = write_cases(folder / "cases", CASES), write_agent(folder)
+    for file in cases.glob("*/case.yaml"):
+        # Checks that take a while, so that a judging can be killed in the middle.
+        file.write_text(file.read_text().replace("eval_code: ", "eval_code: import time; time.sleep(0.15); "))
     done = viva(
         "suite", cases, "--agent", agent, "--sandbox", "process", "--out", "first", "--quiet", "--concurrency", 8,
         cwd=folder,
