@@ -82,7 +82,7 @@ class Suite:
     limits: SuiteLimits
     listener: Listener
     end: SuiteEnd = field(default_factory=SuiteEnd)
-    _spent: Usage = field(default_factory=Usage)
+    _spent: Usage = NO_USAGE
 
     async def run(self) -> SuiteEnd:
         """Do the jobs.

@@ -16,7 +16,7 @@ from rich.text import Text
 from harness.run import Run
 from records.run import Outcome, RunRecord
 from records.text import one_line
-from records.transcript import Round, Usage
+from records.transcript import NO_USAGE, Round, Usage
 
 PLAIN_SECONDS = 10.0
 SHOWN_RUNS = 8
@@ -34,7 +34,7 @@ class SuiteProgress:
     show: bool = True
     done: int = 0
     outcomes: Counter[Outcome] = field(default_factory=Counter)
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = NO_USAGE
     _scores: float = 0.0
     _scored: int = 0
     _running: dict[str, int] = field(default_factory=dict)
