@@ -20,7 +20,7 @@ from cases import CaseError
 from harness.outcome import EXIT_MISTAKE, EXIT_NOT_SCORED
 from records.journal import JournalError, JournalLost
 from records.text import printable
-from sandbox import DependencyError, SandboxError, SandboxUnavailable
+from sandbox import SandboxError, SandboxUnavailable
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -46,7 +46,7 @@ def told_plainly(function: Callable[P, T]) -> Callable[P, T]:
             return function(*args, **kwargs)
         except JournalLost as error:
             fail(f"viva: {error}", EXIT_NOT_SCORED)
-        except (CaseError, SetupError, JournalError, SandboxUnavailable, DependencyError) as error:
+        except (CaseError, SetupError, JournalError, SandboxUnavailable) as error:
             fail(f"viva: {error}")
         except SandboxError as error:
             fail(f"viva: the sandbox failed: {error}", EXIT_NOT_SCORED)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ from harness.commands.places import new_journal_folder, refuse_journal
 from harness.commands.process import STOPPED, fail, run_async, stdout_kept_apart, told_plainly
 from harness.counted import counted
 from harness.figures.summary import Figures, summarize
-from harness.outcome import EXIT_NOT_SCORED
+from harness.options import Options
+from harness.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from harness.suites.gates import gate, read_baseline
 from harness.suites.plan import FILE as PLAN_FILE
 from harness.suites.plan import Plan, load_plan
@@ -40,6 +42,39 @@ MAY_BE_SAID_ANEW = frozenset({
 })
 # fmt: on
 """What --resume takes beside it: nothing of this changes the exams. Others would be ignored, so they are refused."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What was asked for on the command line; each field is the option of that name."""
+
+    paths: tuple[str, ...]
+    agents: tuple[str, ...]
+    trials: int
+    names: tuple[str, ...]
+    tags: tuple[str, ...]
+    options: Options
+    """All options that one exam has, too."""
+    attempts: int
+    max_cost: float | None
+    max_tokens: int | None
+    max_time: float | None
+    threshold: float
+    resume: Path | None
+    fresh: bool
+    retry_errors: bool
+    out: Path | None
+    as_json: bool
+    quiet: bool
+    fail_under: float | None
+    baseline: str | None
+    max_drop: float | None
+
+    @classmethod
+    def on(cls, line: Mapping[str, Any]) -> Said:
+        """Read click's parameters."""
+        own = {field.name: line[field.name] for field in fields(cls) if field.name != "options"}
+        return cls(**own, options=options_from(line))
 
 
 @click.command("suite")
@@ -98,90 +133,87 @@ MAY_BE_SAID_ANEW = frozenset({
     help="With --baseline: exit with 1 if the mean score fell by more.",
 )
 @told_plainly
-def command(paths: tuple[str, ...], agents: tuple[str, ...], **said: Any) -> None:
+def command(**line: Any) -> None:
     """Run every case folder at or below each PATH with every agent, several times if asked, and report figures."""
-    resume: Path | None = said["resume"]
-    if bool(paths) == (resume is not None):
-        both = ", not both" if paths else ""
-        fail(f"viva suite: name case folders (viva suite cases/), or a suite to go on with (--resume JOURNAL){both}.")
-    if (said["fresh"] or said["retry_errors"]) and resume is None:
-        fail("viva suite: --fresh and --retry-errors go with --resume.")
-    if (said["max_drop"] is None) != (said["baseline"] is None):
-        fail("viva suite: --baseline and --max-drop go together.")
-    request = _resumed(resume, said) if resume is not None else _new(paths, agents, said)
+    said = Said.on(line)
+    _check(said)
+    request = _new(said) if said.resume is None else _resumed(said.resume, said)
     # Before the exams: hours later would be late to hear that there is no such journal.
-    baseline = read_baseline(said["baseline"], said["threshold"]) if said["baseline"] is not None else None
+    baseline = None if said.baseline is None else read_baseline(said.baseline, said.threshold)
     console = Console(stderr=True)
     try:
         with stdout_kept_apart():
-            result = run_async(run_suite(request, console, show=not (said["as_json"] or said["quiet"])))
+            result = run_async(run_suite(request, console, show=not (said.as_json or said.quiet)))
     except KeyboardInterrupt:
         fail(f"viva: stopped. What is done is kept: viva suite --resume {request.folder}", STOPPED)
-    figures = summarize(read_records(result.folder), said["threshold"])
+    figures = summarize(read_records(result.folder), said.threshold)
     _report(result, figures, said)
     if result.end.left_out:
-        words = (
-            f"left out: {counted(result.end.left_out, 'run')}, {result.end.reason}. viva suite --resume {result.folder}"
-        )
+        left = counted(result.end.left_out, "run")
+        words = f"left out: {left}, {result.end.reason}. viva suite --resume {result.folder}"
         console.print(Text(one_line(words, 500), style="yellow"), soft_wrap=True)
-    raise SystemExit(_exit_code(result, figures, baseline, said))
+    code, words = gate(figures, said.fail_under, baseline, said.max_drop)
+    if words:
+        click.echo(words, err=True)
+    raise SystemExit(EXIT_NOT_SCORED if result.end.left_out and code == EXIT_DONE else code)
 
 
-def _new(paths: tuple[str, ...], agents: tuple[str, ...], said: dict[str, Any]) -> Request:
-    options = options_from(said)
-    folder = new_journal_folder(said["out"], "suite")
+def _check(said: Said) -> None:
+    """See that what was said goes together."""
+    if bool(said.paths) == (said.resume is not None):
+        both = ", not both" if said.paths else ""
+        fail(f"viva suite: name case folders (viva suite cases/), or a suite to go on with (--resume JOURNAL){both}.")
+    if (said.fresh or said.retry_errors) and said.resume is None:
+        fail("viva suite: --fresh and --retry-errors go with --resume.")
+    if (said.max_drop is None) != (said.baseline is None):
+        fail("viva suite: --baseline and --max-drop go together.")
+
+
+def _new(said: Said) -> Request:
+    folder = new_journal_folder(said.out, "suite")
     if (folder / PLAN_FILE).exists():
         fail(f"viva suite: {folder} holds a journal already; go on with it (--resume {folder}) or name another --out.")
     refuse_journal(folder)
-    plan = Plan(paths, agents, said["trials"], said["names"], said["tags"], options)
+    plan = Plan(said.paths, said.agents, said.trials, said.names, said.tags, said.options)
     return _request(folder, plan, said, resumed=False)
 
 
-def _resumed(folder: Path, said: dict[str, Any]) -> Request:
+def _resumed(folder: Path, said: Said) -> Request:
     """The stored plan holds; only what does not change the exams may be said anew."""
     plan = load_plan(folder)
     folder = folder.absolute()
     if plan.folder and os.path.isdir(plan.folder):
         os.chdir(plan.folder)
     given = refuse_beside_resume(MAY_BE_SAID_ANEW, "a suite")
-    anew = {name: said[name] for name in ("concurrency", "rooms", "model_calls") if name in given}
+    anew = {name: getattr(said.options, name) for name in ("concurrency", "rooms", "model_calls") if name in given}
     return _request(folder, replace(plan, options=replace(plan.options, **anew)), said, resumed=True)
 
 
-def _request(folder: Path, plan: Plan, said: dict[str, Any], *, resumed: bool) -> Request:
+def _request(folder: Path, plan: Plan, said: Said, *, resumed: bool) -> Request:
     return Request(
         folder,
         plan,
         resumed=resumed,
-        fresh=said["fresh"],
-        retry_errors=said["retry_errors"],
-        attempts=said["attempts"],
-        max_cost=said["max_cost"],
-        max_tokens=said["max_tokens"],
-        max_seconds=said["max_time"],
+        fresh=said.fresh,
+        retry_errors=said.retry_errors,
+        attempts=said.attempts,
+        max_cost=said.max_cost,
+        max_tokens=said.max_tokens,
+        max_seconds=said.max_time,
     )
 
 
-def _report(result: Result, figures: Figures, said: dict[str, Any]) -> None:
+def _report(result: Result, figures: Figures, said: Said) -> None:
     from harness.suites.console import figures_plain, suite_report
 
-    if said["as_json"]:
+    if said.as_json:
         facts = {"ended": result.end.ended, "left_out": result.end.left_out, "reason": result.end.reason}
         click.echo(json.dumps({"journal": str(result.folder), **facts, "figures": figures_plain(figures)}))
-        return
-    if said["quiet"]:
+    elif said.quiet:
         several = len(figures.agents) > 1
         for group in figures.agents if several else (figures.suite,):
+            whose = f"{one_line(group.name, 200)}: " if several else ""
             mean = "none" if group.mean is None else f"{group.mean:.4f}"
-            click.echo(
-                f"{f'{one_line(group.name, 200)}: ' if several else ''}{counted(group.runs, 'run')}, mean score {mean}"
-            )
-        return
-    Console().print(suite_report(figures, result.folder))
-
-
-def _exit_code(result: Result, figures: Figures, baseline: Figures | None, said: dict[str, Any]) -> int:
-    code, words = gate(figures, said["fail_under"], baseline, said["max_drop"])
-    if words and not said["as_json"]:
-        click.echo(words, err=True)
-    return EXIT_NOT_SCORED if result.end.left_out and code == 0 else code
+            click.echo(f"{whose}{counted(group.runs, 'run')}, mean score {mean}")
+    else:
+        Console().print(suite_report(figures, result.folder))

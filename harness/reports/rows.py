@@ -13,7 +13,7 @@ from records.run import RunRecord
 from records.text import one_line
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Row:
     """One run in the page's table. Texts are as agents and cases gave them, cut to one line."""
 
@@ -64,27 +64,33 @@ def gather(journals: Journals) -> Rows:
     figures = summarize(passing(), journals.threshold)
     for run in journals.unfinished():
         places[(str(run.folder), run.id)] = len(rows)
-        rows.append(
-            Row(len(rows), one_line(run.case or run.id, 200), run.agent, Standing.UNFINISHED, "unfinished", why=run.id)
+        row = Row(
+            number=len(rows),
+            case=one_line(run.case or run.id, 200),
+            agent=run.agent,
+            standing=Standing.UNFINISHED,
+            outcome="unfinished",
+            why=run.id,
         )
+        rows.append(row)
     return Rows(rows, figures, places)
 
 
 def _row(number: int, record: RunRecord, threshold: float) -> Row:
     return Row(
-        number,
-        one_line(record.subject, 200),
-        record.agent,
-        standing(record, threshold),
-        record.outcome.value,
-        record.trial,
-        record.attempt,
-        record.score,
-        record.low,
-        score_line(record),
-        record.rounds,
-        tokens_of(record),
-        cost_of(record),
-        record.timing.seconds,
-        why(record),
+        number=number,
+        case=one_line(record.subject, 200),
+        agent=record.agent,
+        standing=standing(record, threshold),
+        outcome=record.outcome.value,
+        trial=record.trial,
+        attempt=record.attempt,
+        score=record.score,
+        low=record.low,
+        words=score_line(record),
+        rounds=record.rounds,
+        tokens=tokens_of(record),
+        cost=cost_of(record),
+        seconds=record.timing.seconds,
+        why=why(record),
     )

@@ -133,6 +133,7 @@ def test_a_broken_check_is_reported_apart_and_never_averaged_in(tmp_path: Path) 
     figures = facts(done)["figures"]["suite"]  # type: ignore[index]
     assert figures["mean"] == 1.0
     assert figures["excluded"] == {"judge_error": 1}
+    assert "not all could be scored: 1 judge_error (the check itself is broken: NameError" in done.stderr
 
 
 def test_a_suite_in_which_nothing_was_scored_is_no_success(tmp_path: Path) -> None:
