@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.reports.conversations import in_script
-from harness.reports.quotes import find, segments
+from harness.reports.quotes import segments
 
 
 def marked(text: str, *quotes: str) -> list[str]:
@@ -27,6 +27,9 @@ def marked(text: str, *quotes: str) -> list[str]:
         ("four and one", "one … four", []),
         ("nothing", "something", []),
         ("nothing", "  ", []),
+        ("it is 1,550 in all", "55", []),
+        ("it is -55 or 55", "55", ["55"]),
+        ("“…”, she said", "…", []),
     ],
 )
 def test_a_quote_is_marked_where_it_stands(text: str, quote: str, expected: list[str]) -> None:
@@ -34,21 +37,16 @@ def test_a_quote_is_marked_where_it_stands(text: str, quote: str, expected: list
 
 
 def test_overlapping_quotes_name_each_verdict_where_it_holds() -> None:
-    pieces, found = segments("abcdef", [(3, "abcd"), (7, "cdef")])
-    assert pieces == [("ab", [3]), ("cd", [3, 7]), ("ef", [7])]
+    pieces, found = segments("ab cd ef", [(3, "ab cd"), (7, "cd ef")])
+    assert pieces == [("ab ", [3]), ("cd", [3, 7]), (" ef", [7])]
     assert found == {3, 7}
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60), st.lists(st.text(max_size=12), max_size=4))
 def test_the_pieces_are_the_text(text: str, quotes: list[str]) -> None:
     pieces, _ = segments(text, list(enumerate(quotes)))
     assert "".join(piece if isinstance(piece, str) else piece[0] for piece in pieces) == text
-
-
-@given(st.text(max_size=30), st.text(min_size=1, max_size=20), st.text(max_size=30))
-def test_exact_words_are_always_found(before: str, words: str, after: str) -> None:
-    quote = words.strip()
-    assert not quote or find(before + quote + after, quote)
 
 
 @given(st.text())

@@ -1,0 +1,61 @@
+"""A quote is found where its words stand, with the places at which they stand in the text as it was said."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from judge.quotes import Text, fold
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "expected"),
+    [
+        ("it is 55.", "55", ["55"]),
+        ("1,550", "55", []),
+        ("1550 and 55", "55", ["55"]),
+        ("so it\n   is  now", " so it  is", ["so it\n   is"]),
+        ("one two three", "\u201cone\u201d \u2026 'three'", ["one", "three"]),
+        ("three, then one", "one ... three", []),
+        ("a cafe\u0301 there", "caf\u00e9", ["cafe\u0301"]),
+        ("a caf\u00e9 there", "cafe\u0301 there", ["caf\u00e9 there"]),
+        ("\u1112\u1161\u11ab now", "\ud55c", ["\u1112\u1161\u11ab"]),
+        ("the \ufb01le", "file", ["\ufb01le"]),
+        ("twenty", "!?", []),
+        ("white", "hit", []),
+        ("\u00e9tude", "tude", []),
+        ("e\u0301tude", "tude", []),
+        ("cafe\u0301", "cafe", []),
+        ("", "x", []),
+    ],
+)
+def test_a_quote_is_found_with_its_places(text: str, quote: str, expected: list[str]) -> None:
+    assert [text[start:end] for start, end in Text(text).find(quote)] == expected
+
+
+@given(st.text(max_size=30), st.text(min_size=1, max_size=20), st.text(max_size=30))
+def test_exact_words_are_always_found(before: str, words: str, after: str) -> None:
+    quote = words.strip()
+    assume(any(character.isalnum() for character in fold(quote)[0]))
+    assert Text(f"{before} | {quote} | {after}").find(quote)
+
+
+@given(st.text(max_size=40))
+def test_folding_is_nfkc_with_single_blanks_and_knows_where_each_character_stood(text: str) -> None:
+    folded, spans = fold(text)
+    assert folded == folded.strip()
+    assert "  " not in folded
+    assert len(spans) == len(folded)
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+    assert [start for start, _ in spans] == sorted(start for start, _ in spans)
+    if text.isascii() and "  " not in text:
+        assert folded == " ".join(text.split())
+
+
+@given(st.text(st.characters(codec="utf-8", max_codepoint=0x24F) | st.characters(categories=["Mn"]), max_size=30))
+def test_composed_and_decomposed_letters_fold_alike(text: str) -> None:
+    composed, decomposed = (fold(unicodedata.normalize(form, text))[0] for form in ("NFC", "NFD"))
+    assert composed == decomposed
