@@ -13,6 +13,8 @@ from cases.yaml_lines import MAX_BYTES
 
 BUNDLED = Path(__file__).parent
 SUFFIXES = (".yaml", ".yml")
+_CASE = re.compile(rb"""^(?:\xef\xbb\xbf)?(?:\{\s*)?["']?(task_description|scoring_points)["']?\s*:""", re.MULTILINE)
+"""A key of the file's own, in either style of YAML."""
 
 
 def bundled() -> list[str]:
@@ -66,7 +68,7 @@ def looks_like_a_case(file: Path) -> bool:
     try:
         with file.open("rb") as stream:
             start = stream.read(MAX_BYTES)
-        return re.search(rb"^(task_description|scoring_points)\s*:", start, re.MULTILINE) is not None
+        return _CASE.search(start) is not None
     except OSError:
         return True  # so that its loader tells why it cannot be read
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -20,9 +20,6 @@ from records.text import one_line, printable
 from records.transcript import Round
 from sandbox import SandboxError
 
-if TYPE_CHECKING:
-    from harness.plugin.exams import Exams
-
 PLAIN = (CaseError, SetupError, JournalError, SandboxError)
 """Errors whose words say what to do; a traceback would hide them."""
 
@@ -33,6 +30,19 @@ class ExamFailed(Exception):
 
 class NotAnExam(Exception):
     """Something else than the agent failed: there is nothing to say about the agent."""
+
+
+class Exams(Protocol):
+    """What holds the exams of a session; `harness.plugin.exams` registers it as a plugin."""
+
+    @property
+    def shown_folder(self) -> Path:
+        """The journal's folder as short as it can be said."""
+        ...
+
+    def examine(self, item: CaseItem) -> RunRecord:
+        """Hold one exam."""
+        ...
 
 
 class CaseFile(pytest.File):

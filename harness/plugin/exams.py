@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 from adapters.errors import SetupError
-from cases.find import SUFFIXES
+from cases.find import SUFFIXES, looks_like_a_case
 from harness.commands.places import new_journal_folder
 from harness.one_writer import only_writer
 from harness.options import Options
@@ -28,9 +27,6 @@ from records.journal import FILE, Journal, JournalError
 from records.run import RunRecord
 from records.text import one_line, printable
 from records.transcript import Round
-
-# A folder of cases may hold other YAML files, data files among them; a case speaks of at least one of these.
-CASE_WORDS = re.compile(rb"""\b(task_description|scoring_points)["']?\s*:""")
 
 
 class Exams:
@@ -122,11 +118,7 @@ class Exams:
         """YAML files that speak of a case; what else lies about is left alone, and named at the end."""
         if file_path.suffix not in SUFFIXES or file_path.name.startswith("."):
             return None
-        try:
-            is_case = CASE_WORDS.search(file_path.read_bytes()) is not None
-        except OSError:
-            is_case = True  # loading it will say why it cannot be read
-        if not is_case:
+        if not looks_like_a_case(file_path):
             self._other_yaml.append(file_path)
             return None
         return CaseFile.from_parent(parent, path=file_path)

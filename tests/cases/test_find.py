@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cases import BUNDLED, CaseError, bundled, find_case, find_cases, load_case
+from cases.find import looks_like_a_case
 
 SOUND = "task_description: x\nscoring_points: [{score_point: y, weight: 1}]\n"
 
@@ -109,6 +110,26 @@ def test_a_path_that_is_not_there_is_a_case_error(tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere", tmp_path / ("x" * 5000)):
         with pytest.raises(CaseError, match="there is no such folder"):
             list(find_cases(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_case"),
+    [
+        ("task_description: x\n", True),
+        ("version: 1\nscoring_points : []\n", True),
+        ('"task_description": x\n', True),
+        ("'scoring_points': []\n", True),
+        ("\ufefftask_description: x\n", True),
+        ('{"task_description": "x"}', True),
+        ("# task_description: is what a case has\nmodel: x\n", False),
+        ("notes:\n  task_description: of something else\n", False),
+        ("my_task_description: x\n", False),
+    ],
+)
+def test_a_case_is_known_by_a_key_of_its_own(tmp_path: Path, text: str, is_case: bool) -> None:
+    file = tmp_path / "some.yaml"
+    file.write_text(text, encoding="utf-8")
+    assert looks_like_a_case(file) is is_case
 
 
 def test_yaml_files_of_other_things_are_no_cases_on_the_way(tmp_path: Path) -> None:
