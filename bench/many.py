@@ -1,6 +1,6 @@
 """Many conversations at once, in a process of their own: prints one JSON line with time per round and peak memory.
 
-usage: python -m bench.many CONVERSATIONS ROUNDS CONCURRENCY [--latency SECONDS] [--model]
+usage: python -m bench.many CONVERSATIONS ROUNDS CONCURRENCY [--latency SECONDS] [--model] [--workspace]
 """
 
 from __future__ import annotations
@@ -53,6 +53,14 @@ class Slow(AsyncAgent):
     async def get_reply_from_agent(self, message: str) -> str:
         await asyncio.sleep(self.seconds)
         return TEXT
+
+
+class SlowAndLooks(Slow):
+    """The same, and looks at its workspace: the folder is made, and removed again when nothing is in it."""
+
+    async def get_reply_from_agent(self, message: str) -> str:
+        assert self.workspace is not None
+        return await super().get_reply_from_agent(message)
 
 
 class Quiet:
@@ -123,10 +131,11 @@ def main() -> None:
     parser.add_argument("concurrency", type=int)
     parser.add_argument("--latency", type=float, default=0.0)
     parser.add_argument("--model", action="store_true")
+    parser.add_argument("--workspace", action="store_true")
     parser.add_argument("--out", type=Path)
     said = parser.parse_args()
     Slow.seconds = said.latency
-    agent = Slow if said.latency else AsyncAgent
+    agent = SlowAndLooks if said.workspace else Slow if said.latency else AsyncAgent
     with tempfile.TemporaryDirectory() as temporary:
         folder = said.out or Path(temporary) / "journal"
         cpu = time.process_time()

@@ -60,6 +60,8 @@ def _budgets() -> list[Figure]:
     for rounds, budget in ((50, 0.95), (10, 0.92)):
         share = viva(500, rounds, 500, "--latency", 0.2)["ideal"]
         found.append(Figure(f"500 at once, {rounds} rounds, 200 ms latency: of the ideal", share, "", budget, True))
+    share = viva(500, 10, 500, "--latency", 0.2, "--workspace")["ideal"]
+    found.append(Figure("  the same with agents that use their workspace", share, ""))
     found.extend(_judging())
     return found
 

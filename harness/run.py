@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,15 +12,16 @@ from pathlib import Path
 
 import tenacity
 
-from adapters.errors import AgentError, AgentTimeout, SetupError
+from adapters.errors import AgentError, AgentTimeout
 from adapters.session import AgentArguments, open_session
 from adapters.workspace import clear_place, copy_data_files
 from cases import Case
 from examiner import converse
 from examiner.conversation import KICK_OFF
-from harness.outcome import outcome_of
 from harness.parts import Parts, versions, viva_version
 from harness.pictures import keep_pictures
+from harness.pre_commands import run_pre_commands
+from harness.record import make_record
 from records.codec import encode
 from records.journal import Journal, run_id
 from records.protocols import Context
@@ -200,42 +200,6 @@ async def judge(
     return (await parts.judge.evaluator.evaluate(transcript, context),)
 
 
-def make_record(
-    run: str, setting: Setting, transcript: Transcript, insights: tuple[Insight, ...], timing: Timing
-) -> RunRecord:
-    """The record of a run that has been judged, or could not be."""
-    outcome, error = outcome_of(transcript, insights)
-    main = insights[0] if insights else None
-    judge_usage = NO_USAGE
-    for insight in insights:
-        judge_usage += insight.usage
-    verdicts = main.verdicts if main else ()
-    return RunRecord(
-        run,
-        setting.case,
-        setting.agent,
-        outcome,
-        main.score if main else None,
-        main.low if main else None,
-        main.high if main else None,
-        sum(verdict.weight for verdict in verdicts if verdict.label == "hit") if verdicts else None,
-        sum(verdict.weight for verdict in verdicts) if verdicts else None,
-        error,
-        rounds=len(transcript.rounds),
-        stop=transcript.stop,
-        insights=insights,
-        usage={**transcript.usage, "judge": judge_usage},
-        timing=replace(
-            timing,
-            examiner_seconds=sum(round_.examiner_seconds for round_ in transcript.rounds),
-            agent_seconds=sum(round_.agent_seconds for round_ in transcript.rounds),
-            judge_seconds=sum(insight.seconds for insight in insights),
-        ),
-        trace_id=transcript.trace_id,
-        setting=setting,
-    )
-
-
 def setting_for(case: Case, parts: Parts, workspace: str) -> Setting:
     """What a run was made with."""
     limits, judge = parts.limits(case), parts.judge
@@ -258,26 +222,6 @@ def setting_for(case: Case, parts: Parts, workspace: str) -> Setting:
         parts.prompts,
         versions(),
     )
-
-
-async def run_pre_commands(case: Case) -> None:
-    """Run a case's `pre_command` in the current folder, as TaskWeaver does; `assemble` has seen the user's leave.
-
-    Raises:
-        SetupError: a command failed.
-    """
-    for command in case.pre_command:
-        pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_shell(command, stdout=pipe, stderr=pipe, start_new_session=True)
-        try:
-            said, complained = await process.communicate()
-        finally:
-            if process.returncode is None:  # the run was stopped meanwhile
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-        if process.returncode != 0:
-            words = (complained or said).decode(errors="replace").strip()[-300:]
-            raise SetupError(f"pre_command of {case.name!r} ended with code {process.returncode}: {command}\n{words}")
 
 
 def _remove_if_empty(folder: Path) -> None:
