@@ -17,6 +17,8 @@ from typing import Any
 from records.journal import FILE, Damage, scan
 from records.stored import read_records
 
+PATIENCE = 120.0
+"""Seconds until something that should happen soon counts as never."""
 VIVA = str(Path(sysconfig.get_path("scripts")) / "viva")
 
 CASE = """\
@@ -115,9 +117,13 @@ def kill_and_resume(folder: Path, cases: int, trials: int, kills: int, seed: int
 
 
 def until(condition: Callable[[], bool], process: subprocess.Popen[Any]) -> None:
-    """Wait until it comes true, which it must before the process ends."""
+    """Wait until it comes true, which it must before the process ends, and at all."""
+    never = time.monotonic() + PATIENCE
     while not condition():
         assert process.poll() is None, process.communicate()
+        if time.monotonic() > never:
+            process.kill()
+            raise AssertionError(process.communicate())
         time.sleep(0.01)
 
 

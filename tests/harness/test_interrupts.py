@@ -7,13 +7,12 @@ import os
 import signal
 import subprocess
 import textwrap
-import time
-from pathlib import Path
 
 import pytest
 
 from records.journal import scan
 from records.stored import read_runs
+from tests.harness.real_suites import until
 
 from .conftest import Desk
 
@@ -33,15 +32,9 @@ def _stop(desk: Desk, how: signal.Signals) -> subprocess.Popen[str]:
     """Start an exam of 50 rounds and send the signal while round 23 is under way."""
     agent = desk.agent(WAITS)
     process = desk.start("run", "sum_1_to_50", "--agent", agent, "--sandbox", "process", "--out", "journal")
-    _until_there(desk.folder / "waiting", process)
+    until((desk.folder / "waiting").exists, process)
     os.kill(process.pid, how)
     return process
-
-
-def _until_there(file: Path, process: subprocess.Popen[str]) -> None:
-    while not file.exists():
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.002)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -92,7 +85,7 @@ def test_an_agent_that_is_stopped_is_closed_once(desk: Desk, how: signal.Signals
         """
     )
     process = desk.start("run", "echo", "--agent", agent, "--sandbox", "process", "--out", "journal")
-    _until_there(desk.folder / "talking", process)
+    until((desk.folder / "talking").exists, process)
     os.kill(process.pid, how)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
@@ -112,7 +105,7 @@ def test_a_run_that_is_killed_while_it_is_judged_only_needs_judging(desk: Desk) 
     case = desk.case(scoring_points=[{"score_point": "It is slow.", "weight": 1, "eval_code": check}])
     agent = desk.agent("def get_reply_from_agent(self, message): return 'Hello.'")
     process = desk.start("run", case, "--agent", agent, "--sandbox", "process", "--out", "journal")
-    _until_there(desk.folder / "judging", process)
+    until((desk.folder / "judging").exists, process)
     process.kill()
     process.communicate(timeout=60)
     assert desk.kinds() == ["setting", "round", "transcript"]
