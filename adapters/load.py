@@ -20,7 +20,11 @@ from adapters.inside import rules
 from adapters.inside.raised import Home, home_of
 from adapters.virtual_user import VirtualUser
 
-FORMS = "package.module:Class, path/to/file.py:Class, either with @/path/to/venv behind it, or http(s)://host/v1#model"
+FORMS = (
+    "package.module:Class, path/to/file.py:Class, either with @/path/to/venv behind it, http(s)://host/v1#model, "
+    "or example:NAME"
+)
+"""What an agent SPEC may be; agents called `example:` come with Viva (`harness/parts.py`)."""
 RESERVED = {"cmd": "a command", "replay": "a journal"}
 """Doors that the design names and that are not there yet; not modules, although Python has one called `cmd`."""
 _IN_CHILD = re.compile(r":[^\W\d]\w*@.")

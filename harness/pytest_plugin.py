@@ -16,7 +16,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--viva-agent",
         metavar="SPEC",
-        help="Collect case folders and examine this agent: module:Class, path/to/file.py:Class, http(s)://host/v1#model.",
+        help="Collect case folders and examine this agent: package.module:Class, path/to/file.py:Class, either with "
+        "@/path/to/venv behind it, http(s)://host/v1#model, or example:NAME.",
     )
     group.addoption("--viva-examiner", metavar="KIND", help="script or model (default: model if one is given).")
     group.addoption("--viva-judge", choices=("code", "model", "both"), help="Who judges points with eval_code.")

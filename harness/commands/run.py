@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from adapters.errors import SetupError
+from adapters.load import FORMS
 from cases import Case, find_case, load_case
 from harness.commands.options import exam_options, judge_options, options_from, output_options
 from harness.commands.places import new_journal_folder
@@ -33,7 +34,7 @@ from records.text import one_line
 @click.option(
     "--agent",
     metavar="SPEC",
-    help="module:Class, path/to/file.py:Class, or http(s)://host/v1#model. [default: the bundled careful agent]",
+    help=f"{FORMS}. [default: the bundled careful agent]",
 )
 @judge_options
 @exam_options

@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from adapters.load import FORMS
 from harness.commands.options import (
     concurrency_option,
     exam_options,
@@ -84,7 +85,7 @@ class Said:
     "agents",
     multiple=True,
     metavar="SPEC",
-    help="May be given several times. [default: the bundled careful agent]",
+    help=f"{FORMS}. May be given several times. [default: the bundled careful agent]",
 )
 @click.option("--trials", type=click.IntRange(1), default=1, show_default=True, help="Exams for each case and agent.")
 @concurrency_option

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from adapters.load import FORMS
 from cases import BUNDLED, find_cases
 
-from .conftest import Desk
+from .conftest import VIVA, Desk
 
 Prepare = Callable[[Desk], None]
 
@@ -153,6 +155,17 @@ def test_all_mistakes_of_a_case_are_told_at_once(desk: Desk) -> None:
     done = desk.viva("run", case, expect=2)
     for words in ("max_rounds", "did you mean 'scoring_points'?", "timeout"):
         assert words in done.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "suite", "pytest"])
+def test_the_help_tells_every_form_of_an_agent(desk: Desk, command: str) -> None:
+    """Without blanks, which the help adds where it breaks a line."""
+    if command == "pytest":
+        done = subprocess.run([VIVA.with_name("pytest"), "--help"], cwd=desk.folder, capture_output=True, text=True)
+        shown = done.stdout
+    else:
+        shown = desk.viva(command, "--help", expect=0).stdout
+    assert "".join(FORMS.split()) in "".join(shown.split())
 
 
 def test_help_of_every_command_can_be_had(desk: Desk) -> None:
