@@ -51,6 +51,7 @@ def run(request: dict[str, Any], stage: dict[str, Any], output: int, result: int
     me = _getpid()
     report = Report(result, proof)
     try:
+        guard.fence(stage["fence"])
         report.descriptor = _wire_up(output, result)
         namespace = _set_stage(request, stage)
         try:
@@ -109,7 +110,6 @@ def _set_stage(request: dict[str, Any], stage: dict[str, Any]) -> dict[str, Any]
     # memory, write to that memory, or open the pipe to the server, all of which lie below /proc.
     guard.set_dumpable(False)
     guard.drop_capabilities()
-    guard.fence()
     os.chdir(stage["home"])
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main

@@ -17,6 +17,7 @@ PR_SET_CHILD_SUBREAPER = 36
 MIB = 1024 * 1024
 
 libc = ctypes.CDLL(None, use_errno=True)
+_syscall, _capset = libc.syscall, libc.capset  # looked up once, and not again by each check
 
 
 def set_dumpable(on: bool) -> None:
@@ -27,33 +28,35 @@ def set_dumpable(on: bool) -> None:
 def drop_capabilities() -> None:
     """Root without them is an ordinary user who is called root: it cannot look into processes that have some."""
     version_3 = struct.pack("Ii", 0x20080522, 0)
-    libc.capset(version_3, bytes(24))
+    _capset(version_3, bytes(24))
 
 
-def fence() -> bool:
-    """Enter a Landlock domain of this process's own, for good. False where the kernel has none (before 5.19, macOS).
+def landlock() -> int:
+    """What a fence is made of: a descriptor for `fence`, or -1 where the kernel has no Landlock (before 5.19).
 
-    Inside it, nothing outside can be looked into: no `/proc/PID/environ`, `mem` or `fd` of the server, of the harness
-    or of anybody else, for root neither; and since Linux 6.12 nothing outside can be signalled. Files are no matter of
-    this domain: a ruleset must rule something, and a block device is what no check makes.
+    A process inside the fence cannot look into anything outside: no `/proc/PID/environ`, `mem` or `fd` of the server,
+    of the harness or of anybody else; and since Linux 6.12 it cannot signal them. Files are no matter of this fence:
+    a ruleset must rule something, and a block device is what no check makes.
     """
-    create, add, enter = 444, 445, 446  # the same on every machine
-    version = libc.syscall(create, None, 0, 1)
+    create, add = 444, 445  # the same on every machine
+    version = _syscall(create, None, 0, 1)
     if version < 2:  # the first version forbids every move of a file between folders
-        return False
+        return -1
     make_block, refer, scope_signal = 1 << 11, 1 << 13, 1 << 1
     rules = struct.pack("QQQ", make_block | refer, 0, scope_signal)
-    ruleset = libc.syscall(create, rules, len(rules) if version >= 6 else 8, 0)
-    if ruleset < 0:
-        return False
-    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    ruleset = int(_syscall(create, rules, len(rules) if version >= 6 else 8, 0))
     root = os.open("/", os.O_PATH | os.O_CLOEXEC)
-    try:
-        anywhere = struct.pack("=Qi", refer, root)
-        return bool(libc.syscall(add, ruleset, 1, anywhere, 0) == 0 and libc.syscall(enter, ruleset, 0) == 0)
-    finally:
-        os.close(root)
-        os.close(ruleset)
+    anywhere = struct.pack("=Qi", refer, root)
+    made = ruleset >= 0 and _syscall(add, ruleset, 1, anywhere, 0) == 0
+    os.close(root)
+    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    return ruleset if made else -1
+
+
+def fence(ruleset: int) -> None:
+    """Enter a Landlock domain of this process's own, with all that will come from it, for good."""
+    if ruleset >= 0:
+        _syscall(446, ruleset, 0)
 
 
 def become_subreaper() -> None:

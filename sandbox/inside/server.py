@@ -41,6 +41,7 @@ class Server:
         self.names: dict[str, Any] = {}
         self.classes: dict[str, Any] = {}
         self.disk_before = 0
+        self.fence = -1
         self.wake_read, self.wake_write = os.pipe()
 
     def start(self) -> None:
@@ -58,6 +59,7 @@ class Server:
             import_module(name)
         self.classes = talk.message_classes()
         child.prepare(self.home, self.options.get("site"))
+        self.fence = guard.landlock()
         filtered = guard.forbid_system_calls()
         gc.collect()
         gc.freeze()
@@ -97,6 +99,7 @@ class Server:
             "names": self.names,
             "base": base,
             "mounts": self.options["mounts"],
+            "fence": self.fence,
             "count_processes": self.options["count_processes"],
         }
         out_read, out_write = os.pipe()
