@@ -171,7 +171,7 @@ def _round(number: int, draft: _RoundDraft) -> Round:
         )
         for position, step in enumerate(draft.steps, 1)
     )
-    return Round(number, draft.examiner, draft.agent, steps, tuple(draft.images))
+    return Round(number, draft.examiner, draft.agent, steps, images=tuple(draft.images))
 
 
 def _kind(value: Any) -> str:

@@ -175,13 +175,13 @@ async def _round(
         message,
         reply.text,
         reply.steps,
-        reply.images,
-        error,
-        reply.usage,
-        NO_USAGE,
-        started,
-        examiner_seconds,
-        time.monotonic() - began,
+        images=reply.images,
+        error=error,
+        usage=reply.usage,
+        examiner_usage=NO_USAGE,
+        started=started,
+        examiner_seconds=examiner_seconds,
+        agent_seconds=time.monotonic() - began,
     )
     return round_, stop
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 
 from records.transcript import StopReason, Usage
@@ -25,7 +25,7 @@ class Outcome(StrEnum):
         return self in (Outcome.SCORED, Outcome.TARGET_ERROR)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """Everything needed to understand a run later, or to repeat it."""
 
@@ -80,6 +80,7 @@ class RunRecord:
     outcome: Outcome
     score: float | None
     """Sum of the weights hit over the sum of all weights, in [0, 1]; None where nothing was judged."""
+    _: KW_ONLY
     low: float | None = None
     high: float | None = None
     points: float | None = None

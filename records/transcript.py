@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -123,6 +123,7 @@ class Round:
     examiner: str | None = None
     agent: str | None = None
     steps: tuple[Step, ...] = ()
+    _: KW_ONLY
     images: tuple[str, ...] = ()
     error: str | None = None
     """Set when the agent failed in this round; `agent` then holds the words that the judge sees instead."""

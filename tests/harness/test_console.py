@@ -78,12 +78,12 @@ def record_saying(text: str) -> RunRecord:
         text,
         Outcome.SCORED,
         0.5,
-        0.5,
-        1.0,
-        1.0,
-        2.0,
-        text,
-        text,
+        low=0.5,
+        high=1.0,
+        points=1.0,
+        max_points=2.0,
+        error=text,
+        agent_version=text,
         rounds=1,
         stop=StopReason.FINISHED,
         insights=(insight,),
@@ -162,7 +162,7 @@ def test_what_a_step_did_how_it_failed_and_its_pictures_are_told() -> None:
         Step("s2", tool="search", tool_input={"q": "rain"}, error="the service is away", images=("images/a.png",)),
     )
     out = console(200)
-    replay(out, Transcript((Round(1, "Ask.", "Told.", steps, ("images/b.png",)),), stop=StopReason.FINISHED))
+    replay(out, Transcript((Round(1, "Ask.", "Told.", steps, images=("images/b.png",)),), stop=StopReason.FINISHED))
     text = shown(out)
     assert "step      think Look it up." in text
     assert "step      search({'q': 'rain'}) failed: the service is away [images/a.png]" in text
@@ -171,14 +171,31 @@ def test_what_a_step_did_how_it_failed_and_its_pictures_are_told() -> None:
 
 def test_a_score_that_is_in_no_average_says_so() -> None:
     out = console(120)
-    out.print(run_report(RunRecord("r", "s", "a", Outcome.JUDGE_ERROR, 0.4, 0.4, 0.6, 6, 15), Path("runs/x")))
+    out.print(
+        run_report(
+            RunRecord("r", "s", "a", Outcome.JUDGE_ERROR, 0.4, low=0.4, high=0.6, points=6, max_points=15),
+            Path("runs/x"),
+        )
+    )
     assert "6/15 = 0.40 (between 0.40 and 0.60, some points are open) (in no average)" in shown(out)
 
 
 @pytest.mark.parametrize("name", [name for name in HOSTILE if name != "long"])
 def test_no_field_of_a_strangers_journal_drives_the_terminal(name: str) -> None:
     text = HOSTILE[name]
-    setting = Setting(text, text, text, text, text, text, text, text, text, text, sandbox_isolates=False)
+    setting = Setting(
+        viva=text,
+        case=text,
+        case_file=text,
+        case_hash=text,
+        agent=text,
+        app_dir=text,
+        examiner=text,
+        judge=text,
+        judge_model=text,
+        sandbox=text,
+        sandbox_isolates=False,
+    )
     out = console()
     out.print(run_report(RunRecord("r", "s", "a", Outcome.SCORED, 1.0, setting=setting), Path(f"runs/{text[:50]}")))
     assert not FORBIDDEN.findall(shown(out))
@@ -192,8 +209,8 @@ def test_the_seconds_go_on_while_an_agent_thinks() -> None:
 
 
 def test_the_score_line_shows_bounds_only_where_points_are_open() -> None:
-    sure = RunRecord("r", "s", "a", Outcome.SCORED, 0.4, 0.4, 0.4, 6, 15)
-    open_ = RunRecord("r", "s", "a", Outcome.SCORED, 0.4, 0.4, 0.6, 6, 15)
+    sure = RunRecord("r", "s", "a", Outcome.SCORED, 0.4, low=0.4, high=0.4, points=6, max_points=15)
+    open_ = RunRecord("r", "s", "a", Outcome.SCORED, 0.4, low=0.4, high=0.6, points=6, max_points=15)
     assert score_line(sure) == "6/15 = 0.40"
     assert score_line(open_) == "6/15 = 0.40 (between 0.40 and 0.60, some points are open)"
     assert score_line(RunRecord("r", "s", "a", Outcome.INFRA_ERROR, None)) == "no score"

@@ -76,7 +76,7 @@ def test_one_open_error_keeps_a_run_out_of_the_averages(verdicts: list[Verdict])
 
 
 def record(low: float | None, outcome: Outcome = Outcome.SCORED, high: float | None = None) -> RunRecord:
-    return RunRecord("run", "case", "agent", outcome, low, low, high if high is not None else low)
+    return RunRecord("run", "case", "agent", outcome, low, low=low, high=high if high is not None else low)
 
 
 @pytest.mark.parametrize(

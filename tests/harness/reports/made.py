@@ -81,7 +81,13 @@ def write_run(
     """Write the events of one run as an exam writes them; gives its id."""
     run = run_id(case, agent, trial)
     setting = Setting(
-        "0.1.0", case, agent=agent, examiner="script", judge="code", sandbox="docker", sandbox_isolates=isolates
+        viva="0.1.0",
+        case=case,
+        agent=agent,
+        examiner="script",
+        judge="code",
+        sandbox="docker",
+        sandbox_isolates=isolates,
     )
     journal.append("setting", run, 1, setting)
     for number, words in enumerate(said, 1):
@@ -95,7 +101,7 @@ def write_run(
                 f"Question {number}?",
                 words,
                 tuple(steps) if last else (),
-                images if last else (),
+                images=images if last else (),
                 agent_seconds=0.4,
             ),
         )
@@ -120,11 +126,11 @@ def write_run(
         agent,
         outcome,
         score,
-        score,
-        score,
-        float(sum(hits)),
-        float(len(hits)),
-        error,
+        low=score,
+        high=score,
+        points=float(sum(hits)),
+        max_points=float(len(hits)),
+        error=error,
         trial=trial,
         rounds=len(said),
         stop=stop,

@@ -10,7 +10,7 @@ from records.run import Outcome, RunRecord
 
 def records(scores: dict[tuple[str, str], float]) -> list[RunRecord]:
     return [
-        RunRecord(f"{case}-{agent}", case, agent, Outcome.SCORED, score, score, score)
+        RunRecord(f"{case}-{agent}", case, agent, Outcome.SCORED, score, low=score, high=score)
         for (case, agent), score in scores.items()
     ]
 

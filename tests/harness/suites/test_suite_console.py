@@ -27,7 +27,7 @@ def run(
     agent: str = "a",
 ) -> RunRecord:
     name = f"{case}/{agent}/{trial}"
-    return RunRecord(name, case, agent, outcome, score, score, score, trial=trial, setting=setting)
+    return RunRecord(name, case, agent, outcome, score, low=score, high=score, trial=trial, setting=setting)
 
 
 def shown(*records: RunRecord, width: int = 80) -> str:
