@@ -14,6 +14,7 @@ from records.text import storable
 from records.transcript import NO_USAGE, Reply, Round, StopReason, Transcript, Usage
 
 DEFAULT_MAX_ROUNDS = 15
+REPLY_SECONDS = 300.0
 KICK_OFF = "I am ready. What can I do for you?"
 """The agent's imagined first words, with which every conversation opens on the examiner's side."""
 
@@ -62,7 +63,7 @@ class Limits:
 
     max_rounds: int = DEFAULT_MAX_ROUNDS
     """Examiner messages at most; the agent's reply to the last one is still read, and so is a closing stop message."""
-    reply_seconds: float = 300.0
+    reply_seconds: float = REPLY_SECONDS
     """Longest wait for one reply, in seconds; a slower agent ends the conversation as `timeout`."""
     run_seconds: float | None = None
     """Longest time for the whole conversation, in seconds."""

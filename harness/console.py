@@ -10,6 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from harness.figures.cells import LAST_BIT
 from harness.reports.facts import quote_line
 from harness.setting_words import judge_words, sandbox_words
 from records.run import Outcome, RunRecord
@@ -46,7 +47,7 @@ def score_line(record: RunRecord) -> str:
     if record.points is None or record.max_points is None or record.score is None:
         return "no score"
     line = f"{record.points:g}/{record.max_points:g} = {record.score:.2f}"
-    if record.low is not None and record.high is not None and record.high - record.low > 1e-9:
+    if record.low is not None and record.high is not None and record.high - record.low > LAST_BIT:
         line += f" (between {record.low:.2f} and {record.high:.2f}, some points are open)"
     return line
 

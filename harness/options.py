@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal
 
+from examiner.conversation import REPLY_SECONDS
 from judge.scoring import JudgeKind
 
 SandboxKind = Literal["auto", "docker", "bwrap", "process"]
@@ -25,7 +26,7 @@ class Options:
     judge_model: str | None = None
     sandbox: SandboxKind = "auto"
     max_rounds: int | None = None
-    reply_seconds: float = 300.0
+    reply_seconds: float = REPLY_SECONDS
     run_seconds: float | None = None
     app_dir: str | None = None
     allow_pre_command: bool = False

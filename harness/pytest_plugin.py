@@ -44,7 +44,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--viva-reply-timeout",
         type=_seconds,
-        default=300.0,
         metavar="SECONDS",
         help="Longest wait for one reply (default: 300).",
     )

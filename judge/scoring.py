@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 JudgeKind = Literal["code", "model", "both"]
 ROOMS = 4
-MODEL_CALLS = 8
+POINTS_AT_ONCE = 8
 """Scoring points of one run that a model judges at once."""
 
 
@@ -86,7 +86,7 @@ class ScoringPointsEvaluator:
         from judge.by_model import ModelJudge  # AutoGen is loaded only where a model judges
 
         judge = ModelJudge(self._model, context.case, context.subject, transcript)
-        places = asyncio.Semaphore(MODEL_CALLS)
+        places = asyncio.Semaphore(POINTS_AT_ONCE)
 
         async def one(point: ScoringPoint) -> Verdict:
             async with places:

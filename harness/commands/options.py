@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import click
 
+from examiner.conversation import REPLY_SECONDS
 from harness.commands.process import fail
 from harness.options import Options
 from harness.suites.sources import Command, Sources, load_sources
@@ -25,7 +26,7 @@ concurrency_option = click.option(
 reply_timeout_option = click.option(
     "--reply-timeout",
     type=SECONDS,
-    default=300.0,
+    default=REPLY_SECONDS,
     show_default=True,
     metavar="SECONDS",
     help="Longest wait for one reply.",

@@ -11,8 +11,8 @@ from records.transcript import NO_USAGE, Usage
 
 UNSCORED = "unscored"
 NOT_TOLD = "not told"
-# A score of thirds that add up to 1 must pass a threshold of 1 whatever its last bit is.
-_LAST_BIT = 1e-9
+LAST_BIT = 1e-9
+"""Scores closer than this are the same: one of thirds that add up to 1 must pass a threshold of 1."""
 
 
 class Cell:
@@ -63,7 +63,7 @@ class Cell:
 
 def passes(low: float, threshold: float) -> bool:
     """Whether a run with this low bound passes."""
-    return low >= threshold - _LAST_BIT
+    return low >= threshold - LAST_BIT
 
 
 def score_of(record: RunRecord) -> tuple[float, float, float] | None:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.counted import counted
+from harness.figures.cells import LAST_BIT
 from harness.figures.compare import CasePair, Comparison, Difference, Side
 from harness.figures.findings import findings
 from records.codec import to_plain
@@ -23,7 +24,7 @@ MOST_NAMES = 12
 def comparison_report(comparison: Comparison) -> RenderableType:
     """Both sides, the cases that changed, and what can be told from it."""
     parts: list[RenderableType] = [_sides(comparison), _figures(comparison), Text()]
-    changed = [pair for pair in comparison.cases if pair.turned or abs(pair.score_difference) > 1e-9]
+    changed = [pair for pair in comparison.cases if pair.turned or abs(pair.score_difference) > LAST_BIT]
     if changed:
         parts += [_changes(comparison, changed), Text()]
     parts += [Text(one_line(line), style="bold") for line in findings(comparison)]

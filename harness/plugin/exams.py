@@ -14,6 +14,7 @@ import pytest
 
 from adapters.errors import SetupError
 from cases.find import SUFFIXES, looks_like_a_case
+from examiner.conversation import REPLY_SECONDS
 from harness.commands.places import new_journal_folder
 from harness.one_writer import only_writer
 from harness.options import Options
@@ -108,7 +109,7 @@ class Exams:
             judge_model=said("viva_judge_model"),
             sandbox=said("viva_sandbox"),
             max_rounds=said("viva_max_rounds"),
-            reply_seconds=said("viva_reply_timeout"),
+            reply_seconds=said("viva_reply_timeout") or REPLY_SECONDS,
             app_dir=said("viva_app_dir"),
             allow_pre_command=said("viva_allow_pre_command"),
             isolate=said("viva_isolate"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from harness.figures.cells import LAST_BIT
 from harness.figures.groups import Group
 from harness.figures.statistics import Interval
 from harness.figures.summary import Figures
@@ -39,7 +40,7 @@ def bar(mean: float | None, interval: Interval | None, low: float | None = None,
     if mean is None:
         return Markup("")
     parts = [Markup('<line class="axis" x1="0" x2="100" y1="8" y2="8"/>')]
-    if low is not None and high is not None and high - low > 1e-9:
+    if low is not None and high is not None and high - low > LAST_BIT:
         parts.append(_element("rect", "open", x=low * 100, y=2, width=(high - low) * 100, height=12))
     if interval is not None:
         parts.append(_element("rect", "whisker", x=interval.low * 100, y=6, width=_span(interval) * 100, height=4))
