@@ -213,7 +213,9 @@ class Reader:
                 tree = ast.parse(code, "eval_code")
                 compile(tree, "eval_code", "exec", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            detail = error.msg if isinstance(error, SyntaxError) else str(error) or "it is nested too deeply"
+            detail = error.msg if isinstance(error, SyntaxError) else str(error)
+            if isinstance(error, RecursionError | MemoryError):  # what these say differs between Pythons
+                detail = "it is nested too deeply"
             where = f" (its line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
             hint = "; a check passes when it ends without an exception, so use assert" if "'return'" in detail else ""
             self._wrong(f"eval_code does not compile: {detail}{where}{hint}", *path)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import random
 import tracemalloc
+from functools import reduce
 
 import pytest
 from hypothesis import given, settings
@@ -98,8 +100,9 @@ def test_a_run_passes_by_its_low_bound_and_is_averaged_by_its_score() -> None:
 
 
 def test_a_score_of_ten_tenths_passes_whatever_its_last_bit() -> None:
-    assert sum([0.1] * 10) < 1
-    assert summarize([run(score=sum([0.1] * 10))]).suite.passes == 1
+    score = reduce(operator.add, [0.1] * 10)  # sum() makes up for the last bit since Python 3.12
+    assert score < 1
+    assert summarize([run(score=score)]).suite.passes == 1
 
 
 def test_an_agent_that_failed_before_anything_was_judged_earned_nothing() -> None:
