@@ -9,12 +9,12 @@ import argparse
 import asyncio
 import hashlib
 import json
-import resource
 import tempfile
 import time
 from pathlib import Path
 
 from adapters.load import Agent
+from bench.memory import peak_mb
 from bench.stubs import TEXT, AsyncAgent
 from cases import Case, ScoringPoint, ScriptLine
 from examiner import Examiner, ScriptedExaminer
@@ -150,7 +150,7 @@ def main() -> None:
             "us_per_round": round(seconds / said.conversations / said.rounds * 1e6, 1),
             "ms_per_conv": round(seconds / said.conversations * 1e3, 3),
             "ideal": round(said.latency * said.rounds / seconds, 4) if said.latency else None,
-            "maxrss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+            "peak_mb": peak_mb(),
         }
         print(json.dumps(figures))
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ import time
 from pathlib import Path
 
 from bench.many import Counting, Quiet
+from bench.memory import peak_mb
 from harness.options import Options
 from harness.parts import JudgeParts
 from harness.suites.judging import Before, Doing, judge_places
@@ -45,8 +45,7 @@ def main(conversations: int, rounds: int) -> None:
         wall = time.perf_counter() - began
         assert all(record.score == 1.0 for record in read_records(Path(folder) / "target"))
     assert number == conversations
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"wall_s": round(wall, 3), "maxrss_mb": round(memory, 1)}))
+    print(json.dumps({"wall_s": round(wall, 3), "peak_mb": peak_mb()}))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import sys
 import venv
 from dataclasses import asdict
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from bench.plot import bars
@@ -32,6 +33,8 @@ SAVES = {
     "openevals": "nothing",
 }
 CONVERSATIONS, CONCURRENCY = 200, 50
+PASSES = 3
+"""Each figure is the median of so many, taken in turns with those that it is compared with."""
 
 
 def figures() -> list[Figure]:
@@ -55,12 +58,12 @@ def _budgets() -> list[Figure]:
         rates[number] = measured["us_per_round"]
         found.append(Figure(f"{number:,} conversations of 10 rounds, at 50: per round", rates[number], "us"))
         if number == 10000:
-            found.append(Figure("  peak memory", measured["maxrss_mb"], "MB", 150))
+            found.append(Figure("  peak memory", measured["peak_mb"], "MB", 150))
     found.append(Figure("  10,000 against 1,000: linear is 1", rates[10000] / rates[1000], "x", 1.25))
     for rounds, budget in ((50, 0.95), (10, 0.92)):
-        share = viva(500, rounds, 500, "--latency", 0.2)["ideal"]
+        share = median(viva(500, rounds, 500, "--latency", 0.2)["ideal"] for _ in range(PASSES))
         found.append(Figure(f"500 at once, {rounds} rounds, 200 ms latency: of the ideal", share, "", budget, True))
-    share = viva(500, 10, 500, "--latency", 0.2, "--workspace")["ideal"]
+    share = median(viva(500, 10, 500, "--latency", 0.2, "--workspace")["ideal"] for _ in range(PASSES))
     found.append(Figure("  the same with agents that use their workspace", share, ""))
     found.extend(_judging())
     return found
@@ -70,23 +73,30 @@ def _judging() -> list[Figure]:
     measured = _json([sys.executable, "-m", "bench.rejudge", "5000", "10"])
     return [
         Figure("judging 5,000 stored conversations again", measured["wall_s"], "s", 2),
-        Figure("  peak memory", measured["maxrss_mb"], "MB", 150),
+        Figure("  peak memory", measured["peak_mb"], "MB", 150),
     ]
 
 
 def _peers() -> list[Figure]:
     found = []
     for rounds in (10, 50):
-        ours = viva(CONVERSATIONS, rounds, CONCURRENCY, "--model")["us_per_round"]
+        taken: dict[str, list[float]] = {}
+        versions = {}
+        for _ in range(PASSES):
+            ours = viva(CONVERSATIONS, rounds, CONCURRENCY, "--model")["us_per_round"]
+            taken.setdefault("viva", []).append(ours)
+            taken.setdefault("bare", []).append(_run(Path(sys.executable), "bare.py", rounds)["us_per_round"])
+            for name, script in PEERS.items():
+                measured = _run(_environment(name), script, rounds)
+                taken.setdefault(name, []).append(measured["us_per_round"])
+                versions[name] = measured["version"]
+        middle = {name: median(values) for name, values in taken.items()}
         note = f"saves {SAVES['viva']}"
-        found.append(Figure(f"{rounds} rounds: viva, model examiner", ours, "us", note=note))
-        floor = _run(Path(sys.executable), "bare.py", rounds)
-        found.append(Figure(f"{rounds} rounds: a bare loop", floor["us_per_round"], "us", note="the floor"))
-        for name, script in PEERS.items():
-            measured = _run(_environment(name), script, rounds)
-            theirs = measured["us_per_round"]
-            note = f"{theirs / ours:.1f} x viva; {measured['version']}; saves {SAVES[name]}"
-            found.append(Figure(f"{rounds} rounds: {name}", theirs, "us", note=note))
+        found.append(Figure(f"{rounds} rounds: viva, model examiner", middle["viva"], "us", note=note))
+        found.append(Figure(f"{rounds} rounds: a bare loop", middle["bare"], "us", note="the floor"))
+        for name in PEERS:
+            note = f"{middle[name] / middle['viva']:.1f} x viva; {versions[name]}; saves {SAVES[name]}"
+            found.append(Figure(f"{rounds} rounds: {name}", middle[name], "us", note=note))
     return found
 
 
