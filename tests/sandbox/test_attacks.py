@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from textwrap import shorten
 
 import pytest
 import pytest_asyncio
@@ -221,8 +222,9 @@ def note(kind: str, attack: Attack, result: CheckResult) -> None:
     else:
         text = f"{result.ending}: {result.message or result.exception or ''}"
     text = re.sub(r"viva[0-9a-f]{16}|/tmp/\S+|\(.*\)", "...", text)
+    text = re.sub(r"(.)\1{9,}", r"\1\1\1...", text)
     text = re.sub(r"[^ -~]", "?", text).replace("|", "/").replace("`", "'")
-    OUTCOMES.setdefault(attack.name, {})[kind] = text[:70]
+    OUTCOMES.setdefault(attack.name, {})[kind] = shorten(text, 90, placeholder=" …")
 
 
 def table() -> str:
