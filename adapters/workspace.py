@@ -22,6 +22,8 @@ def clear_place(path: Path) -> Path:
             number += 1
         try:
             path.rename(aside)
+        except FileNotFoundError:
+            return path  # gone meanwhile
         except OSError as error:
             raise SetupError(f"cannot move {path} aside: {error.strerror}. Choose another --out.") from error
     return path

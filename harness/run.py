@@ -92,7 +92,9 @@ async def examine(run: Run, on_round: RoundListener | None = None) -> RunRecord:
     record = await conclude(run, setting, transcript, agent_folder, Timing(started, time.monotonic() - began))
     if workspace.is_dir():
         # On a thread: removing a folder can take the disk two milliseconds, as long as fifty rounds.
-        asyncio.get_running_loop().run_in_executor(None, _remove_if_empty, workspace)
+        removal = asyncio.get_running_loop().run_in_executor(None, _remove_if_empty, workspace)
+        if not record.outcome.counts:
+            await removal  # the next attempt wants the place at once
     return record
 
 

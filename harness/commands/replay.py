@@ -128,6 +128,7 @@ def _ask_again(
     folder: Path, sources: Sources, *, as_json: bool, resumed: bool = False, retry_errors: bool = False
 ) -> None:
     # What judging and running need is loaded only here: printing a conversation must not wait for it.
+    from harness.again import survey
     from harness.figures.summary import summarize
     from harness.suites.against import ask_again
     from harness.suites.console import figures_plain, suite_report
@@ -148,8 +149,10 @@ def _ask_again(
         Console().print(run_report(records[0], folder))
     else:
         Console().print(suite_report(figures, folder))
-    if not as_json:
-        here, (asked, _) = Path.cwd(), sources.journals[0]
+    asked, only = sources.journals[0]
+    agents = {held.setting.agent for held in survey(asked, only).values()}
+    if not as_json and len(agents) == 1 and len({record.agent for record in records}) == 1:
+        here = Path.cwd()
         shown = asked.relative_to(here) if asked.is_relative_to(here) else asked
         click.echo(printable(f"side by side: viva compare {shlex.quote(str(shown))} {shlex.quote(str(folder))}"))
     raise SystemExit(exit_code(records, None))

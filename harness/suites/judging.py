@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -60,7 +60,12 @@ async def judge_sources(
         JournalError: a journal cannot be read or written.
     """
     held = _find(sources.journals)
-    cases = _papers(sources, held)
+    states = read_states(folder) if resumed else {}
+
+    def skips(run: str) -> bool:
+        return _skips(states.get(run), retry_errors)
+
+    cases = _papers(sources, held, skips)
     ended = sum(each.ended for runs in held for each in runs.values())
     # No more rooms are made ready than there are conversations to judge.
     options = replace(sources.options, concurrency=max(1, min(sources.options.concurrency, ended)))
@@ -71,10 +76,9 @@ async def judge_sources(
                 save_sources(sources, journal)
             for notice in judge.notices:
                 console.print(Text(f"note: {one_line(notice, 1000)}", style="yellow"), soft_wrap=True)
-            states = read_states(folder) if resumed else {}
             before = Before()
             doing = Doing(options, judge, sources.mended, states, retry_errors)
-            done = sum(doing.skips(run) for runs in held for run in runs)
+            done = sum(skips(run) for runs in held for run in runs)
             with SuiteProgress(console, ended - done, done, show) as progress:
                 async with Syncer(journal) as syncer:
                     await judge_places(sources.journals, journal, doing, before, Syncing(progress, syncer))
@@ -96,8 +100,12 @@ class Doing:
 
     def skips(self, run: str) -> bool:
         """Whether a run has been judged before."""
-        what, _ = to_do(self.states.get(run), fresh=False, retry_errors=self.retry_errors)
-        return what == "skip"
+        return _skips(self.states.get(run), self.retry_errors)
+
+
+def _skips(state: RunState | None, retry_errors: bool) -> bool:
+    what, _ = to_do(state, fresh=False, retry_errors=retry_errors)
+    return what == "skip"
 
 
 async def judge_places(
@@ -164,8 +172,8 @@ def _find(places: list[tuple[Path, str | None]]) -> list[dict[str, Held]]:
     return found
 
 
-def _papers(sources: Sources, held: list[dict[str, Held]]) -> list[Case]:
-    """Every case that is judged by.
+def _papers(sources: Sources, held: list[dict[str, Held]], skips: Callable[[str], bool]) -> list[Case]:
+    """Every case that is judged by. What a case needs whose runs are all judged may be gone by now: it is left out.
 
     Raises:
         SetupError: one cannot be read, or no run is of the mended one.
@@ -179,8 +187,8 @@ def _papers(sources: Sources, held: list[dict[str, Held]]) -> list[Case]:
         )
     cases: dict[tuple[Path, str, str], Case] = {}
     for (folder, _), runs in zip(sources.journals, held, strict=True):
-        for each in runs.values():
+        for run, each in runs.items():
             paper = folder, each.setting.case, each.setting.case_hash
-            if each.ended and paper not in cases:
+            if each.ended and paper not in cases and not skips(run):
                 cases[paper] = paper_for(folder, each.setting, mended)
     return list(cases.values())

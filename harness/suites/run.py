@@ -15,7 +15,7 @@ from adapters.prices import price
 from cases import Case
 from harness.counted import counted
 from harness.one_writer import only_writer
-from harness.parts import Parts
+from harness.parts import DEFAULT_AGENT, Parts
 from harness.run import Run
 from harness.suites.engine import Job, Suite, SuiteEnd, SuiteLimits
 from harness.suites.plan import (
@@ -78,7 +78,8 @@ async def run_suite(request: Request, console: Console, *, show: bool = True) ->
     if request.resumed:
         check_unchanged(request.plan, cases)
     # First the parts: a mistake in them must not leave a journal behind that can neither be resumed nor begun.
-    parts = await assemble_suite(request.plan, cases)
+    states = _states(request, console, show=show)
+    parts = await assemble_suite(request.plan, _unfinished(request, cases, states))
     try:
         if request.max_cost is not None:
             refuse_unknown_prices(parts)
@@ -86,7 +87,9 @@ async def run_suite(request: Request, console: Console, *, show: bool = True) ->
             if not request.resumed:
                 hashes = tuple((case.name, case.hash) for case in cases)
                 save_plan(replace(request.plan, cases=hashes, folder=os.getcwd()), journal)
-            return await _run(request, cases, parts, journal, console, show=show)
+            planned = list(expand(request.plan, cases, parts))
+            doing = [_what(request, _id(run), states) for run in planned]
+            return await _run(request, planned, doing, journal, console, show=show)
     finally:
         await parts[0].close()
 
@@ -109,14 +112,17 @@ def refuse_unknown_prices(parts: list[Parts]) -> None:
 
 
 async def _run(
-    request: Request, cases: list[Case], parts: list[Parts], journal: Journal, console: Console, *, show: bool
+    request: Request,
+    planned: list[PlannedRun],
+    doing: list[tuple[str, int]],
+    journal: Journal,
+    console: Console,
+    *,
+    show: bool,
 ) -> Result:
-    states = _states(request, console, show=show)
-    planned = list(expand(request.plan, cases, parts))
-    doing = [_what(request, run, states) for run in planned]
     counts = {kind: sum(1 for what, _ in doing if what == kind) for kind in ("skip", "judge", "examine")}
     if show:
-        for notice in dict.fromkeys(notice for each in parts for notice in each.notices):
+        for notice in dict.fromkeys(notice for run in planned for notice in run.parts.notices):
             console.print(Text(f"note: {one_line(notice, 1000)}", style="yellow"), soft_wrap=True)
         _announce(console, request, counts)
     limits = SuiteLimits(
@@ -154,8 +160,20 @@ def _states(request: Request, console: Console, *, show: bool) -> dict[str, RunS
     return states
 
 
-def _what(request: Request, run: PlannedRun, states: dict[str, RunState]) -> tuple[str, int]:
-    return to_do(states.get(_id(run)), fresh=request.fresh, retry_errors=request.retry_errors)
+def _unfinished(request: Request, cases: list[Case], states: dict[str, RunState]) -> list[Case]:
+    """The cases with anything left to do. What the others need is not asked for: it may be gone by now."""
+    agents = request.plan.agents or (DEFAULT_AGENT,)
+    trials = range(1, request.plan.trials + 1)
+
+    def left(case: Case) -> bool:
+        runs = (run_id(case.name, agent, trial) for agent in agents for trial in trials)
+        return any(_what(request, run, states)[0] != "skip" for run in runs)
+
+    return [case for case in cases if left(case)] if states else cases
+
+
+def _what(request: Request, run: str, states: dict[str, RunState]) -> tuple[str, int]:
+    return to_do(states.get(run), fresh=request.fresh, retry_errors=request.retry_errors)
 
 
 def _id(run: PlannedRun) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import secrets
+import shutil
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from sandbox.packages import cache_folder
 from tests.harness.conftest import Desk, point
 
 NOWHERE = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0", "PIP_NO_CACHE_DIR": "1"}
@@ -61,13 +64,39 @@ def test_what_only_the_agent_needs_is_not_put_into_the_sandbox(desk: Desk) -> No
 
 
 def test_a_dependency_that_can_be_had_is_there_for_the_check(desk: Desk, tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "viva_made_up-1.0-py3-none-any.whl", "w") as wheel:
-        wheel.writestr("viva_made_up.py", "answer = 42\n")
-        info = "viva_made_up-1.0.dist-info"
-        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: viva-made-up\nVersion: 1.0\n")
-        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        wheel.writestr(f"{info}/RECORD", "")
+    found = {**NOWHERE, **made_up(tmp_path, "viva_made_up")}
     desk.case(dependencies=["viva-made-up"], scoring_points=[point("import viva_made_up as m; assert m.answer == 42")])
-    found = {**NOWHERE, "PIP_FIND_LINKS": str(tmp_path), "PIP_NO_INDEX": "1", "XDG_CACHE_HOME": str(tmp_path / "c")}
     done = desk.viva("run", "exam", "--sandbox", "process", "--out", "journal", environment=found, expect=0)
     assert "1/1" in done.stdout
+
+
+def test_a_suite_goes_on_without_what_only_finished_cases_depended_on(desk: Desk, tmp_path: Path) -> None:
+    name = f"viva_made_up_{secrets.token_hex(8)}"
+    found = {**NOWHERE, **made_up(tmp_path, name)}
+    desk.case("needy", dependencies=[name], scoring_points=[point(f"import {name}")])
+    desk.case("sound")
+    desk.viva("suite", "needy", "sound", "--sandbox", "process", "--out", "journal", environment=found, expect=0)
+    for installed in cache_folder("site").glob(f"*/{name}.py"):
+        shutil.rmtree(installed.parent)
+    desk.viva("suite", "--resume", "journal", environment=NOWHERE, expect=0)
+    anew = desk.viva("suite", "--resume", "journal", "--fresh", environment=NOWHERE, expect=2)
+    assert name in anew.stderr
+
+
+def test_what_is_judged_already_needs_nothing_any_more(desk: Desk) -> None:
+    desk.run(desk.case("exam"))
+    desk.viva("judge", "journal", "--sandbox", "process", "--out", "again", expect=0)
+    stored = next((desk.folder / "journal" / "cases").glob("*.json"))
+    stored.write_text(json.dumps({**json.loads(stored.read_bytes()), "dependencies": ["viva-has-no-such-package"]}))
+    desk.viva("judge", "--resume", "again", environment=NOWHERE, expect=0)
+
+
+def made_up(folder: Path, name: str) -> dict[str, str]:
+    """A package that can only be had with the environment that is returned."""
+    with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{name}.py", "answer = 42\n")
+        info = f"{name}-1.0.dist-info"
+        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    return {"PIP_FIND_LINKS": str(folder), "PIP_NO_INDEX": "1"}
