@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.calls import TimeoutLeft, abandon, called, describe, guarded, within
-from adapters.errors import AgentError, AgentTimeout, SetupError
-from adapters.fit import (
+from adapters.contract import (
     AgentArguments,
     AgentFactory,
     DoorAgent,
@@ -22,6 +21,7 @@ from adapters.fit import (
     check_factory,
     workspace_of,
 )
+from adapters.errors import AgentError, AgentTimeout, SetupError
 from adapters.inside.raised import Home
 from adapters.inside.rules import takes_verbose
 from adapters.threads import AgentThread

@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from adapters.load import Agent, load_agent
+from adapters.connectors.python import Agent, load_agent
 from adapters.session import AgentArguments, open_session
 from bench.stubs import TEXT
 from bench.table import Figure

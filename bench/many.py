@@ -13,19 +13,19 @@ import tempfile
 import time
 from pathlib import Path
 
-from adapters.load import Agent
+from adapters.connectors.python import Agent
 from bench.memory import peak_mb
 from bench.stubs import TEXT, AsyncAgent
 from cases import Case, ScoringPoint, ScriptLine
 from examiner import Examiner, ScriptedExaminer
-from harness.options import Options
-from harness.parts import JudgeParts, Parts
-from harness.run import Run
+from harness.exam.examine import Run
+from harness.exam.options import Options
+from harness.exam.resources import JudgeResources, Resources
 from harness.suites.engine import Job, Suite, SuiteLimits
+from records.evaluator import Context
 from records.journal import Journal
-from records.protocols import Context
-from records.run import RunRecord
-from records.sync import Syncer
+from records.journal_sync import Syncer
+from records.run_record import RunRecord
 from records.transcript import NO_USAGE, Round, Transcript
 from records.verdict import Insight, Label, Verdict
 
@@ -86,14 +86,14 @@ def paper(rounds: int) -> Case:
     return Case("bench", Path("bench/case.yaml"), digest, "task", (ScoringPoint("p-all", "all", 1.0),), script=script)
 
 
-def parts(rounds: int, concurrency: int, agent: type, *, model: bool) -> Parts:
+def parts(rounds: int, concurrency: int, agent: type, *, model: bool) -> Resources:
     """The parts of an exam with partners that cost nothing."""
-    judge = JudgeParts("code", Counting(rounds), None, None, {}, [])
+    judge = JudgeResources("code", Counting(rounds), None, None, {}, [])
     options = Options(max_rounds=rounds, concurrency=concurrency)
     client = None
     if model:
-        from adapters.models import Model
-        from adapters.retry import RetryPolicy
+        from adapters.models.client import Model
+        from adapters.models.retry import RetryPolicy
         from bench.stubs import InstantModel
 
         client = Model(InstantModel(), "instant", RetryPolicy())
@@ -105,7 +105,7 @@ def parts(rounds: int, concurrency: int, agent: type, *, model: bool) -> Parts:
 
         return ModelExaminer(client, case.task_description)
 
-    return Parts(options, Agent("bench:Agent", "Agent", agent), examiner, "bench", client, judge, [], {})
+    return Resources(options, Agent("bench:Agent", "Agent", agent), examiner, "bench", client, judge, [], {})
 
 
 async def run(conversations: int, rounds: int, concurrency: int, folder: Path, agent: type, *, model: bool) -> float:

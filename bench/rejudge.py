@@ -15,17 +15,17 @@ from pathlib import Path
 
 from bench.many import Counting, Quiet
 from bench.memory import peak_mb
-from harness.options import Options
-from harness.parts import JudgeParts
+from harness.exam.options import Options
+from harness.exam.resources import JudgeResources
 from harness.suites.judging import Before, Doing, judge_places
 from records.journal import Journal
-from records.stored import read_records
-from records.sync import Syncer
+from records.journal_reader import read_records
+from records.journal_sync import Syncer
 
 
 async def judge(source: Path, target: Path, rounds: int) -> int:
     """Judge a journal into another. Returns the number of runs."""
-    judge = JudgeParts("code", Counting(rounds), None, None, {}, [])
+    judge = JudgeResources("code", Counting(rounds), None, None, {}, [])
     with Journal(target) as journal:
         async with Syncer(journal) as syncer:
             doing = Doing(Options(concurrency=4), judge)

@@ -8,13 +8,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from adapters.models import Model
-from adapters.retry import RetryPolicy
+from adapters.models.client import Model
+from adapters.models.retry import RetryPolicy
 from adapters.session import AgentArguments, open_session
 from bench.stubs import TEXT, AsyncAgent, InstantModel, SyncAgent
 from bench.table import Figure
 from cases import ScriptLine
-from examiner import Limits, ScriptedExaminer, converse
+from examiner import ConversationLimits, ScriptedExaminer, converse
 from examiner.model import ModelExaminer
 from records.journal import Journal
 from records.transcript import Round
@@ -32,7 +32,7 @@ async def _conversations(agent: type, rounds: int, number: int, journal: Journal
         def keep(round_: Round, run: str = run) -> None:
             journal.append("round", run, 1, round_)
 
-        transcript = await converse(examiner, session, Limits(max_rounds=rounds), keep)
+        transcript = await converse(examiner, session, ConversationLimits(max_rounds=rounds), keep)
         assert len(transcript.rounds) == rounds
         await session.close()
 

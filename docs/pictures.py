@@ -11,10 +11,10 @@ from pathlib import Path
 from rich.console import Console
 
 from cases import find_case, load_case
-from harness.console import run_report
-from harness.options import Options
-from harness.parts import assemble
-from harness.run import Run, examine
+from harness.exam.examine import Run, examine
+from harness.exam.options import Options
+from harness.exam.resources import assemble
+from harness.reports.run_console import run_report
 from records.journal import Journal
 
 IMAGES = Path(__file__).parent / "images"

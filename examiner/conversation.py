@@ -49,7 +49,7 @@ class Examiner(Protocol):
         ...
 
 
-class Agent(Protocol):
+class AgentUnderTest(Protocol):
     """The agent under test, as the conversation needs it; `adapters.session.AgentSession` is one."""
 
     async def reply(self, message: str, seconds: float) -> Reply:
@@ -58,7 +58,7 @@ class Agent(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConversationLimits:
     """Where a conversation ends, whatever its examiner wants."""
 
     max_rounds: int = DEFAULT_MAX_ROUNDS
@@ -70,7 +70,7 @@ class Limits:
 
 
 @dataclass(slots=True)
-class _Course:
+class _ConversationState:
     """What has happened so far."""
 
     examiner: Examiner
@@ -82,7 +82,7 @@ class _Course:
     examiner_seconds: float = 0.0
     agent_seconds: float = 0.0
 
-    def seconds_left(self, limits: Limits) -> float:
+    def seconds_left(self, limits: ConversationLimits) -> float:
         """Of the whole conversation; infinite without a limit."""
         if limits.run_seconds is None:
             return math.inf
@@ -94,7 +94,10 @@ class _Course:
 
 
 async def converse(
-    examiner: Examiner, agent: Agent, limits: Limits, on_round: Callable[[Round], None] | None = None
+    examiner: Examiner,
+    agent: AgentUnderTest,
+    limits: ConversationLimits,
+    on_round: Callable[[Round], None] | None = None,
 ) -> Transcript:
     """Hold one conversation.
 
@@ -110,60 +113,60 @@ async def converse(
     Raises:
         asyncio.CancelledError: somebody wants the run to end; the rounds so far have been handed out.
     """
-    course = _Course(examiner)
+    state = _ConversationState(examiner)
     while True:
         began = time.monotonic()
         before = examiner.usage
         try:
-            async with asyncio.timeout(_finite(course.seconds_left(limits))):
-                message = await _ask(course)
+            async with asyncio.timeout(_finite(state.seconds_left(limits))):
+                message = await _ask(state)
         except (ExaminerError, ModelError, TimeoutError) as error:
-            course.examiner_seconds += time.monotonic() - began
-            return _no_message(course, limits, error)
+            state.examiner_seconds += time.monotonic() - began
+            return _no_message(state, limits, error)
         if message is None:
-            return _end(course, StopReason.FINISHED)
-        if len(course.rounds) >= limits.max_rounds:
-            return _end(course, StopReason.MAX_ROUNDS)
+            return _end(state, StopReason.FINISHED)
+        if len(state.rounds) >= limits.max_rounds:
+            return _end(state, StopReason.MAX_ROUNDS)
         took = time.monotonic() - began
-        course.examiner_seconds += took
-        if course.seconds_left(limits) <= 0:
-            return _out_of_time(course, limits)
+        state.examiner_seconds += took
+        if state.seconds_left(limits) <= 0:
+            return _out_of_time(state, limits)
         spent = _spent(before, examiner.usage)
-        round_, stop = await _round(course, agent, limits, message, took)
-        course.agent_seconds += round_.agent_seconds
+        round_, stop = await _round(state, agent, limits, message, took)
+        state.agent_seconds += round_.agent_seconds
         if spent is not NO_USAGE:
             round_ = replace(round_, examiner_usage=spent)
-        course.rounds.append(round_)
-        course.last_message, course.last_reply = message, round_.agent
+        state.rounds.append(round_)
+        state.last_message, state.last_reply = message, round_.agent
         if on_round is not None:
             on_round(round_)
-        if stop is StopReason.TIMEOUT and course.seconds_left(limits) <= 0:
-            return _out_of_time(course, limits)
+        if stop is StopReason.TIMEOUT and state.seconds_left(limits) <= 0:
+            return _out_of_time(state, limits)
         if stop is not None:
-            return _end(course, stop, round_.error, "target")
+            return _end(state, stop, round_.error, "target")
 
 
-async def _ask(course: _Course) -> str | None:
-    examiner = course.examiner
-    message = await examiner.next_message(course.last_reply)
+async def _ask(state: _ConversationState) -> str | None:
+    examiner = state.examiner
+    message = await examiner.next_message(state.last_reply)
     if message is None:
-        if not course.rounds:
+        if not state.rounds:
             raise ExaminerError("the examiner ended the exam before its first question")
         return None
     if not message.strip():
-        raise ExaminerError(f"the examiner sent an empty message in round {len(course.rounds) + 1}")
-    if message == course.last_message and not examiner.may_repeat:
-        raise ExaminerError(f"the examiner repeated itself word for word in round {len(course.rounds) + 1}")
+        raise ExaminerError(f"the examiner sent an empty message in round {len(state.rounds) + 1}")
+    if message == state.last_message and not examiner.may_repeat:
+        raise ExaminerError(f"the examiner repeated itself word for word in round {len(state.rounds) + 1}")
     return storable(message)
 
 
 async def _round(
-    course: _Course, agent: Agent, limits: Limits, message: str, examiner_seconds: float
+    state: _ConversationState, agent: AgentUnderTest, limits: ConversationLimits, message: str, examiner_seconds: float
 ) -> tuple[Round, StopReason | None]:
-    number, started, began = len(course.rounds) + 1, time.time(), time.monotonic()
+    number, started, began = len(state.rounds) + 1, time.time(), time.monotonic()
     stop, error = None, None
     try:
-        reply = await agent.reply(message, min(limits.reply_seconds, course.seconds_left(limits)))
+        reply = await agent.reply(message, min(limits.reply_seconds, state.seconds_left(limits)))
     except AgentTimeout as raised:
         stop, error = StopReason.TIMEOUT, str(raised)
     except AgentError as raised:
@@ -191,21 +194,21 @@ def _finite(seconds: float) -> float | None:
     return None if seconds == math.inf else max(0.0, seconds)
 
 
-def _no_message(course: _Course, limits: Limits, error: Exception) -> Transcript:
-    if len(course.rounds) >= limits.max_rounds:
+def _no_message(state: _ConversationState, limits: ConversationLimits, error: Exception) -> Transcript:
+    if len(state.rounds) >= limits.max_rounds:
         # Only the closing stop message is missing: the exam was held.
-        return _end(course, StopReason.MAX_ROUNDS)
+        return _end(state, StopReason.MAX_ROUNDS)
     if isinstance(error, TimeoutError):
-        return _out_of_time(course, limits)
+        return _out_of_time(state, limits)
     fault = "infra" if isinstance(error, ModelError) else "examiner"
-    return _end(course, StopReason.EXAMINER_ERROR, str(error), fault)
+    return _end(state, StopReason.EXAMINER_ERROR, str(error), fault)
 
 
-def _out_of_time(course: _Course, limits: Limits) -> Transcript:
+def _out_of_time(state: _ConversationState, limits: ConversationLimits) -> Transcript:
     words = f"the conversation reached its limit of {limits.run_seconds:g} s"
-    fault = course.slower()
+    fault = state.slower()
     blame = " (most of it spent by the examiner)" if fault == "infra" else ""
-    return _end(course, StopReason.TIMEOUT, words + blame, fault)
+    return _end(state, StopReason.TIMEOUT, words + blame, fault)
 
 
 def _spent(before: Usage, after: Usage) -> Usage:
@@ -223,17 +226,19 @@ def _spent(before: Usage, after: Usage) -> Usage:
     )
 
 
-def _end(course: _Course, stop: StopReason, detail: str | None = None, fault: str | None = None) -> Transcript:
+def _end(
+    state: _ConversationState, stop: StopReason, detail: str | None = None, fault: str | None = None
+) -> Transcript:
     target = NO_USAGE
-    for round_ in course.rounds:
+    for round_ in state.rounds:
         if round_.usage is not NO_USAGE:
             target += round_.usage
     return Transcript(
-        rounds=tuple(course.rounds),
+        rounds=tuple(state.rounds),
         kick_off=KICK_OFF,
-        participants={"examiner": course.examiner.name},
+        participants={"examiner": state.examiner.name},
         stop=stop,
         stop_detail=detail,
         fault=fault,
-        usage={"target": target, "examiner": course.examiner.usage},
+        usage={"target": target, "examiner": state.examiner.usage},
     )

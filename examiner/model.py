@@ -10,8 +10,8 @@ from autogen_core import CancellationToken
 
 from adapters.calls import describe
 from adapters.errors import ModelAnswerError, ModelError
-from adapters.models import Model
-from adapters.prompts import render
+from adapters.models.client import Model
+from adapters.models.prompts import render
 from examiner.conversation import KICK_OFF, ExaminerError
 from examiner.stop import STOP_KEYWORD, read_message
 from records.transcript import Usage

@@ -1,5 +1,5 @@
 """Judges transcripts: scoring points by code and by model."""
 
-from judge.scoring import ScoringPointsEvaluator
+from judge.scoring_points.scoring import ScoringPointsEvaluator
 
 __all__ = ["ScoringPointsEvaluator"]

@@ -1,7 +1,8 @@
 """What an exam leaves behind: plain data, and the files it is kept in."""
 
-from records.protocols import Context, Evaluator, Sink
-from records.run import Outcome, RunRecord, Setting, Timing
+from records.evaluator import Context, Evaluator
+from records.run_record import Outcome, RunRecord, Setting, Timing
+from records.sink import Sink
 from records.transcript import Reply, Round, Step, StepKind, StopReason, Transcript, Usage
 from records.verdict import Evidence, Insight, Label, Verdict
 

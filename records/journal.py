@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from records.codec import encode, loads, prepare
-from records.run import RunRecord, Setting
-from records.spill import cut_texts, spilled_files
+from records.long_texts import cut_texts, spilled_files
+from records.run_record import RunRecord, Setting
 from records.text import slug
 from records.transcript import Round, Transcript
 from records.verdict import Insight
@@ -30,6 +30,10 @@ HEAD = re.compile(rb'\{"v":1,"event":"([a-z]+)","run":"([ !#-\[\]-~]+)","attempt
 
 class JournalError(Exception):
     """A journal cannot be written or read; the message says where and what to do."""
+
+
+class JournalBusy(JournalError):
+    """Another process writes this journal."""
 
 
 class JournalLost(JournalError):

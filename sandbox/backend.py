@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sandbox.archive import pack
-from sandbox.interface import Limits, Room, RunView, SandboxError, SandboxLost
+from sandbox.interface import Room, RunView, SandboxError, SandboxLimits, SandboxLost
 from sandbox.pool import Pool
-from sandbox.room import ServerRoom, Session
+from sandbox.session import ServerRoom, Session
 
 
 class EnvironmentGone(SandboxError):
@@ -28,8 +28,8 @@ class ServerSandbox:
     isolates: bool
     weaknesses: tuple[str, ...]
 
-    def __init__(self, *, concurrency: int = 1, limits: Limits | None = None, workspace_mb: int = 128) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, *, concurrency: int = 1, limits: SandboxLimits | None = None, workspace_mb: int = 128) -> None:
+        self.limits = limits or SandboxLimits()
         self.workspace_mb = workspace_mb
         self._pool = Pool(self.start, concurrency)
         self._rooms: set[ServerRoom] = set()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sandbox import owner
+from sandbox import ownership as owner
 from sandbox.daemon import Daemon
 from sandbox.docker import DockerSandbox
 from sandbox.images import HOME_MADE, IMAGE_VARIABLE, OFFICIAL, Images

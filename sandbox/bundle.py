@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Any
 
 # In the order in which they import each other.
-_MODULES = ("guard", "files", "faults", "talk", "watch", "run", "child", "server")
+_MODULES = ("hardening", "files", "faults", "talk", "watch", "check_run", "child", "server")
 
 
 @cache

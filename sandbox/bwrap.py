@@ -15,10 +15,10 @@ from pathlib import Path
 
 from sandbox.backend import ServerSandbox
 from sandbox.bundle import boot_script
-from sandbox.interface import Limits, SandboxError, SandboxUnavailable
+from sandbox.interface import SandboxError, SandboxLimits, SandboxUnavailable
 from sandbox.packages import site_folder
 from sandbox.process import CLEAN_ENVIRONMENT, ChildPipe
-from sandbox.room import Session
+from sandbox.session import Session
 
 MIB = 1024 * 1024
 # Of the host's system only what a Python program needs to start: libraries, programs, time zones.
@@ -51,7 +51,7 @@ class Launch:
         return [str(prefix / name) for name in ("bin", "lib", "lib64") if (prefix / name).is_dir()]
 
 
-def arguments(launch: Launch, limits: Limits, workspace_mb: int, site: Path | None) -> list[str]:
+def arguments(launch: Launch, limits: SandboxLimits, workspace_mb: int, site: Path | None) -> list[str]:
     """The command line of bubblewrap, up to the program to run. Pure but for looking which system folders exist."""
     words = [launch.program, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--as-pid-1"]
     words += ["--new-session", "--clearenv", "--hostname", "viva", "--cap-drop", "ALL"]
@@ -78,7 +78,7 @@ def arguments(launch: Launch, limits: Limits, workspace_mb: int, site: Path | No
     return [*words, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/", "--"]
 
 
-async def start(launch: Launch, limits: Limits, workspace_mb: int, site: Path | None) -> Session:
+async def start(launch: Launch, limits: SandboxLimits, workspace_mb: int, site: Path | None) -> Session:
     """Bring up a server in namespaces of its own.
 
     Raises:
@@ -128,7 +128,7 @@ def find_launch() -> Launch:
         raise SandboxUnavailable("bubblewrap is not installed.", INSTALL_REMEDY)
     reason = ""
     for launch in _candidates(program):
-        words = arguments(launch, Limits(), 1, None)
+        words = arguments(launch, SandboxLimits(), 1, None)
         try:
             command = [*words, launch.python, "-I", "-c", "import sys; assert sys.version_info >= (3, 9)"]
             tried = subprocess.run(
@@ -170,7 +170,7 @@ class BwrapSandbox(ServerSandbox):
     name = "bwrap"
     isolates = True
 
-    def __init__(self, *, concurrency: int = 1, limits: Limits | None = None, workspace_mb: int = 128) -> None:
+    def __init__(self, *, concurrency: int = 1, limits: SandboxLimits | None = None, workspace_mb: int = 128) -> None:
         super().__init__(concurrency=concurrency, limits=limits, workspace_mb=workspace_mb)
         self.launch = find_launch()
         weaknesses = [

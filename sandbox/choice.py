@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from sandbox.interface import Limits, Sandbox, SandboxError, SandboxUnavailable
+from sandbox.interface import Sandbox, SandboxError, SandboxLimits, SandboxUnavailable
 
 LOOK_SECONDS = 15.0
 """How long a daemon that answers may take to say whether it has the base image."""
@@ -26,7 +26,7 @@ async def choose(
     *,
     image: str | None = None,
     concurrency: int = 1,
-    limits: Limits | None = None,
+    limits: SandboxLimits | None = None,
     runtime: str | None = None,
     patience: float = 60.0,
 ) -> Choice:
@@ -60,7 +60,7 @@ async def choose(
 
 
 async def _docker(
-    image: str | None, concurrency: int, limits: Limits | None, runtime: str | None, patience: float
+    image: str | None, concurrency: int, limits: SandboxLimits | None, runtime: str | None, patience: float
 ) -> Sandbox:
     from sandbox.daemon import RESTART_REMEDY, Daemon
     from sandbox.docker import DockerSandbox
@@ -83,13 +83,13 @@ async def _docker(
     return sandbox
 
 
-async def _bwrap(concurrency: int, limits: Limits | None) -> Sandbox:
+async def _bwrap(concurrency: int, limits: SandboxLimits | None) -> Sandbox:
     from sandbox.bwrap import BwrapSandbox
 
     return await asyncio.to_thread(BwrapSandbox, concurrency=concurrency, limits=limits)
 
 
-def _process(concurrency: int, limits: Limits | None) -> Sandbox:
+def _process(concurrency: int, limits: SandboxLimits | None) -> Sandbox:
     from sandbox.process import ProcessSandbox
 
     return ProcessSandbox(concurrency=concurrency, limits=limits)

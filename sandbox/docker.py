@@ -11,15 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox import owner
+from sandbox import ownership as owner
 from sandbox.backend import EnvironmentGone, ServerSandbox
 from sandbox.bundle import boot_script
 from sandbox.container import ContainerPipe, remove
 from sandbox.daemon import Daemon, explain, is_missing
 from sandbox.images import SITE, Images
-from sandbox.interface import Limits, SandboxError
+from sandbox.interface import SandboxError, SandboxLimits
 from sandbox.leftovers import prune
-from sandbox.room import Session
+from sandbox.session import Session
 
 MIB = 1024 * 1024
 RUNTIME_VARIABLE = "VIVA_SANDBOX_RUNTIME"
@@ -32,7 +32,7 @@ class Locked:
     """What one container is made for; how it is locked beyond this is the same for all."""
 
     image: str
-    limits: Limits
+    limits: SandboxLimits
     workspace_mb: int
     runtime: str | None
     run_id: str
@@ -120,7 +120,7 @@ class DockerSandbox(ServerSandbox):
         *,
         image: str | None = None,
         concurrency: int = 1,
-        limits: Limits | None = None,
+        limits: SandboxLimits | None = None,
         workspace_mb: int = 128,
         runtime: str | None = None,
     ) -> None:

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
-from sandbox import owner
+from sandbox import ownership as owner
 from sandbox.container import ContainerPipe, remove
 from sandbox.daemon import Daemon, explain, is_api_error, is_missing
 from sandbox.interface import DependencyError, SandboxUnavailable

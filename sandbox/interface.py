@@ -61,7 +61,7 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SandboxLimits:
     """What one check may use."""
 
     seconds: float = 30.0
@@ -114,7 +114,7 @@ class CheckResult:
 class Room(Protocol):
     """One run's place in a sandbox: its workspace, and a server that runs checks against copies of it."""
 
-    async def check(self, code: str, limits: Limits | None = None) -> CheckResult:
+    async def check(self, code: str, limits: SandboxLimits | None = None) -> CheckResult:
         """Run one `eval_code`. Checks of a room do not see each other's changes.
 
         Raises:

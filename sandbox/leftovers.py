@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox import owner
+from sandbox import ownership as owner
 from sandbox.container import remove
 from sandbox.daemon import Daemon, is_api_error
 

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from sandbox.room import Session
+from sandbox.session import Session
 
 _Waiting = asyncio.Future[Session]
 

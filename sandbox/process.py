@@ -15,7 +15,7 @@ from sandbox.backend import ServerSandbox
 from sandbox.bundle import boot_script
 from sandbox.interface import SandboxError
 from sandbox.packages import site_folder
-from sandbox.room import Session
+from sandbox.session import Session
 
 CLEAN_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from adapters.retry import RetryPolicy
-from adapters.silenced import filters_for_pytest
+from adapters.models.retry import RetryPolicy
+from adapters.models.silenced import filters_for_pytest
 
 if TYPE_CHECKING:
-    from adapters.models import Model
+    from adapters.models.client import Model
 
 KEY = "test-key-123456"
 QUICK = RetryPolicy(attempts=3, initial_seconds=0.001, longest_seconds=0.002, longest_retry_after=120)
@@ -31,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 async def model_at(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ModelAt]:
     """Makes clients of the server at an address, quick to try again and with `KEY`; closes them in the end."""
-    from adapters.models import make_model  # loads AutoGen, which most tests do without
+    from adapters.models.factory import make_model  # loads AutoGen, which most tests do without
 
     made: list[Model] = []
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat_format import Conversation, read_conversations
+from adapters.readers.chat import Conversation, read_conversations
 
 TAU = Path(__file__).parents[2] / "shared/data/tau_bench_airline_gpt4o/conversations.jsonl"
 

@@ -17,14 +17,14 @@ import click
 import pytest
 import yaml
 
-from adapters.load import load_agent
+from adapters.connectors.python import load_agent
 from cases import CaseError, load_case
 from cases.fields import CASE_KEYS, POINT_KEYS
 from cases.script import SCRIPT_KEYS
 from harness.cli import viva
 from records.codec import decode
 from records.journal import Damage, parse
-from records.run import Outcome, RunRecord, Setting, Timing
+from records.run_record import Outcome, RunRecord, Setting, Timing
 from records.transcript import Round, Step, StepKind, StopReason, Transcript, Usage
 from records.verdict import Evidence, Insight, Verdict
 
@@ -164,7 +164,7 @@ def test_a_command_with_an_option_that_is_not_there_is_found() -> None:
 def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
     name = block.file
     if not name.endswith("/case.yaml"):
-        from adapters.models import make_model
+        from adapters.models.factory import make_model
 
         file = tmp_path / Path(name).name
         file.write_text(block.text)

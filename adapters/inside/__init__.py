@@ -1,6 +1,6 @@
 """Runs in the agent's own interpreter, with nothing of Viva's installed: pure standard library, Python 3.8 or newer.
 
-Loaded by `adapters/child_process.py` as the package `viva_inside`, whatever else its folder is called.
+Loaded by `adapters/connectors/child/process.py` as the package `viva_inside`, whatever else its folder is called.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def encode(value: dict[str, Any]) -> bytes:
 
 
 def encode_reply(number: int, answer: Any) -> bytes:
-    """The frame for one reply, or for the words why it is none; the same words as `adapters/fit.py` finds."""
+    """The frame for one reply, or for the words why it is none; the same words as `adapters/contract.py` finds."""
     if isinstance(answer, str):
         return encode({"n": number, "text": str(answer)})
     if not all(hasattr(answer, name) for name in ("text", "steps", "usage", "images")):

@@ -1,6 +1,6 @@
 """The rules for an agent's class and its object, and what both are given: the same in Viva's process and in its own.
 
-Pure standard library, Python 3.8 or newer. Viva's side puts what is wrong into words (`adapters/mistakes.py`).
+Pure standard library, Python 3.8 or newer. Viva's side puts what is wrong into words (`adapters/contract_messages.py`).
 """
 
 from __future__ import annotations

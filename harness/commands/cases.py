@@ -12,15 +12,15 @@ from rich.table import Table
 from rich.text import Text
 
 from cases import BUNDLED, Case, CaseError, find_case, find_cases, load_case
-from harness.commands.process import told_plainly
-from harness.outcome import EXIT_MISTAKE
+from harness.commands.process import report_user_errors
+from harness.exam.outcome import EXIT_MISTAKE
 from records.text import one_line, printable
 
 
 @click.group("cases", invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
-@told_plainly
+@report_user_errors
 def command(context: click.Context, as_json: bool) -> None:
     """List the bundled cases; `viva cases check PATH...` checks case folders of your own."""
     if context.invoked_subcommand is not None:
@@ -47,7 +47,7 @@ def command(context: click.Context, as_json: bool) -> None:
 @command.command("check")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@told_plainly
+@report_user_errors
 def check(paths: tuple[str, ...], as_json: bool) -> None:
     """Check every case folder at or below each PATH, and report all mistakes with their lines."""
     good: list[Case] = []

@@ -8,14 +8,14 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from harness.commands.process import told_plainly
-from harness.figures.compare import Comparison, compare
-from harness.figures.compare_console import comparison_plain, comparison_report
-from harness.figures.findings import findings
-from harness.figures.sides import Runs, choose_agents
-from harness.outcome import EXIT_DONE, EXIT_NOT_SCORED
+from harness.commands.process import report_user_errors
+from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
+from harness.reports.comparison_console import comparison_plain, comparison_report
+from harness.statistics.comparison import Comparison, compare
+from harness.statistics.comparison_inputs import Runs, choose_agents
+from harness.statistics.findings import findings
 from records.journal import Damage, JournalError
-from records.stored import read_records, split_reference
+from records.journal_reader import read_records, split_reference
 from records.text import one_line, printable
 
 
@@ -33,7 +33,7 @@ from records.text import one_line, printable
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report.")
 @click.option("--quiet", is_flag=True, help="Print what can be told, and nothing else.")
-@told_plainly
+@report_user_errors
 def command(
     first: str, second: str | None, agents: tuple[str, str] | None, threshold: float, as_json: bool, quiet: bool
 ) -> None:

@@ -7,13 +7,13 @@ import json
 
 import click
 
-from harness.commands.process import run_async, told_plainly
-from harness.doctor import Finding, diagnose
+from harness.commands.diagnosis import Finding, diagnose
+from harness.commands.process import report_user_errors, run_async
 
 
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@told_plainly
+@report_user_errors
 def command(as_json: bool) -> None:
     """Say what is missing on this machine, and how to get it. Exit code 2 when Viva cannot work without it."""
     diagnosis = run_async(diagnose())

@@ -19,17 +19,17 @@ from harness.commands.options import (
     resume_options,
     resumed_sources,
 )
-from harness.commands.places import derived_name, new_journal_folder, newest_journal, refuse_journal
-from harness.commands.process import STOPPED, fail, run_async, told_plainly
-from harness.console import run_report, score_line
-from harness.figures.summary import summarize
-from harness.outcome import EXIT_DONE, EXIT_NOT_SCORED, exit_code
-from harness.suites.console import suite_report
+from harness.commands.process import STOPPED, fail, report_user_errors, run_async
+from harness.exam.journal_paths import derived_name, new_journal_folder, newest_journal, refuse_journal
+from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED, exit_code
+from harness.reports.run_console import run_report, score_line
+from harness.reports.suite_console import suite_report
+from harness.statistics.summary import summarize
 from harness.suites.judging import Before, judge_sources
 from harness.suites.sources import Sources, sources_of
 from records.codec import to_plain
-from records.run import RunRecord
-from records.stored import read_records, split_reference
+from records.journal_reader import read_records, split_reference
+from records.run_record import RunRecord
 from records.text import one_line
 
 MAY_BE_SAID_ANEW = frozenset({"resume", "retry_errors", "concurrency", "as_json", "quiet", "fail_under"})
@@ -42,7 +42,7 @@ MAY_BE_SAID_ANEW = frozenset({"resume", "retry_errors", "concurrency", "as_json"
 @judge_options
 @resume_options("a judging")
 @output_options
-@told_plainly
+@report_user_errors
 def command(
     journals: tuple[str, ...],
     mended: str | None,

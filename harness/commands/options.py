@@ -12,7 +12,7 @@ import click
 
 from examiner.conversation import REPLY_SECONDS
 from harness.commands.process import fail
-from harness.options import Options
+from harness.exam.options import Options
 from harness.suites.sources import Command, Sources, load_sources
 
 P = ParamSpec("P")

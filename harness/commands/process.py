@@ -17,7 +17,7 @@ import click
 
 from adapters.errors import SetupError
 from cases import CaseError
-from harness.outcome import EXIT_MISTAKE, EXIT_NOT_SCORED
+from harness.exam.outcome import EXIT_MISTAKE, EXIT_NOT_SCORED
 from records.journal import JournalError, JournalLost
 from records.text import printable
 from sandbox import SandboxError, SandboxUnavailable
@@ -37,7 +37,7 @@ def fail(message: str, code: int = EXIT_MISTAKE) -> NoReturn:
     sys.exit(code)
 
 
-def told_plainly(function: Callable[P, T]) -> Callable[P, T]:
+def report_user_errors(function: Callable[P, T]) -> Callable[P, T]:
     """Turn the known errors of a command into a line or two and an exit code; no traceback for the user's mistake."""
 
     @functools.wraps(function)

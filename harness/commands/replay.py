@@ -27,14 +27,14 @@ from harness.commands.options import (
     resume_options,
     resumed_sources,
 )
-from harness.commands.places import derived_name, new_journal_folder, newest_journal, refuse_journal
-from harness.commands.process import STOPPED, fail, run_async, stdout_kept_apart, told_plainly
-from harness.console import print_end, print_round, run_report, score_line
-from harness.outcome import exit_code
+from harness.commands.process import STOPPED, fail, report_user_errors, run_async, stdout_kept_apart
+from harness.exam.journal_paths import derived_name, new_journal_folder, newest_journal, refuse_journal
+from harness.exam.outcome import exit_code
+from harness.reports.run_console import print_end, print_round, run_report, score_line
 from harness.suites.sources import Sources, sources_of
 from records.codec import to_plain
 from records.journal import Damage
-from records.stored import StoredRun, read_records, read_runs, split_reference
+from records.journal_reader import StoredRun, read_records, read_runs, split_reference
 from records.text import one_line, printable
 
 WORDS_PER_SECOND = 4.0
@@ -61,7 +61,7 @@ PRINTING = frozenset({"journal", "pace", "speed", "as_json"})
 @allow_pre_command_option
 @judge_options
 @out_option
-@told_plainly
+@report_user_errors
 def command(
     journal: str | None,
     pace: bool,
@@ -128,10 +128,10 @@ def _ask_again(
     folder: Path, sources: Sources, *, as_json: bool, resumed: bool = False, retry_errors: bool = False
 ) -> None:
     # What judging and running need is loaded only here: printing a conversation must not wait for it.
-    from harness.again import survey
-    from harness.figures.summary import summarize
+    from harness.exam.stored_runs import read_stored_states
+    from harness.reports.suite_console import figures_plain, suite_report
+    from harness.statistics.summary import summarize
     from harness.suites.against import ask_again
-    from harness.suites.console import figures_plain, suite_report
 
     work = ask_again(
         sources, folder, Console(stderr=True), resumed=resumed, retry_errors=retry_errors, show=not as_json
@@ -150,7 +150,7 @@ def _ask_again(
     else:
         Console().print(suite_report(figures, folder))
     asked, only = sources.journals[0]
-    agents = {held.setting.agent for held in survey(asked, only).values()}
+    agents = {held.setting.agent for held in read_stored_states(asked, only).values()}
     if not as_json and len(agents) == 1 and len({record.agent for record in records}) == 1:
         here = Path.cwd()
         shown = asked.relative_to(here) if asked.is_relative_to(here) else asked

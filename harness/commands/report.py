@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from harness.commands.places import newest_journal
-from harness.commands.process import fail, told_plainly
+from harness.commands.process import fail, report_user_errors
+from harness.exam.journal_paths import newest_journal
 from records.journal import JournalError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ PAGE = "report.html"
     "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Score from which a run passes."
 )
 @click.option("--open", "open_", is_flag=True, help="Open the page in the browser (html).")
-@told_plainly
+@report_user_errors
 def command(journals: tuple[str, ...], kind: str | None, out: Path | None, threshold: float, open_: bool) -> None:
     """Report on each JOURNAL, joined: a folder, or FOLDER#RUN-ID for one run. [default: the newest under runs/]"""
     from harness.reports.journals import joined

@@ -10,22 +10,22 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from adapters.connectors.python import FORMS
 from adapters.errors import SetupError
-from adapters.load import FORMS
 from cases import Case, find_case, load_case
 from harness.commands.options import exam_options, judge_options, options_from, output_options
-from harness.commands.places import new_journal_folder
-from harness.commands.process import STOPPED, fail, run_async, stdout_kept_apart, told_plainly
-from harness.console import run_report, score_line
-from harness.one_writer import only_writer
-from harness.options import Options
-from harness.outcome import exit_code
-from harness.parts import Parts, assemble
-from harness.progress import RunProgress
-from harness.run import Run, examine
+from harness.commands.process import STOPPED, fail, report_user_errors, run_async, stdout_kept_apart
+from harness.exam.examine import Run, examine
+from harness.exam.journal_paths import new_journal_folder
+from harness.exam.options import Options
+from harness.exam.outcome import exit_code
+from harness.exam.resources import Resources, build_resources
+from harness.reports.run_console import run_report, score_line
+from harness.reports.run_progress import RunProgress
 from records.codec import to_plain
 from records.journal import FILE, Journal, run_id, scan
-from records.run import RunRecord
+from records.journal_lock import exclusive_writer
+from records.run_record import RunRecord
 from records.text import one_line
 
 
@@ -39,7 +39,7 @@ from records.text import one_line
 @judge_options
 @exam_options
 @output_options
-@told_plainly
+@report_user_errors
 def command(
     case: str,
     agent: str | None,
@@ -70,27 +70,27 @@ def command(
 
 
 async def _run(case: Case, options: Options, folder: Path, console: Console, *, show: bool) -> RunRecord:
-    # First the parts: a mistake in them must not leave an empty journal behind, the newest for `viva replay`.
-    parts = await assemble(options, [case])
+    # First the resources: a mistake in them must not leave an empty journal behind, the newest for `viva replay`.
+    resources = await build_resources(options, [case])
     try:
-        with only_writer(folder), Journal(folder) as journal:
-            for notice in parts.notices:
+        with exclusive_writer(folder), Journal(folder) as journal:
+            for notice in resources.notices:
                 if show:
                     console.print(Text(f"note: {one_line(notice, 1000)}", style="yellow"), soft_wrap=True)
-            with RunProgress(console, case.name, parts.limits(case).max_rounds, show=show) as progress:
-                attempt = next_attempt(folder, case, parts)
-                record = await examine(Run(case, parts, journal, attempt=attempt), progress.on_round)
+            with RunProgress(console, case.name, resources.limits(case).max_rounds, show=show) as progress:
+                attempt = next_attempt(folder, case, resources)
+                record = await examine(Run(case, resources, journal, attempt=attempt), progress.on_round)
                 journal.sync()
                 return record
     finally:
-        await parts.close()
+        await resources.close()
 
 
-def next_attempt(folder: Path, case: Case, parts: Parts) -> int:
+def next_attempt(folder: Path, case: Case, resources: Resources) -> int:
     """A run that the journal already holds is examined again as its next attempt; nothing is overwritten."""
     if not (folder / FILE).stat().st_size:
         return 1
-    run = run_id(case.name, parts.agent.spec, 1)
+    run = run_id(case.name, resources.agent.spec, 1)
     attempt = 0
     for event in scan(folder):
         if event.run != run:

@@ -7,7 +7,7 @@ import json
 
 import click
 
-from harness.commands.process import run_async, told_plainly
+from harness.commands.process import report_user_errors, run_async
 from sandbox.daemon import Daemon
 
 
@@ -24,7 +24,7 @@ def command() -> None:
     "--from-packages", is_flag=True, help="Make it from Debian packages (root, debootstrap); ask no registry."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@told_plainly
+@report_user_errors
 def build(image: str | None, from_packages: bool, as_json: bool) -> None:
     """Get the image that checks run in, or make it where no registry answers, and try it."""
     from sandbox.base_image import build as make
@@ -46,7 +46,7 @@ def build(image: str | None, from_packages: bool, as_json: bool) -> None:
 @command.command("prune")
 @click.option("--keep-images", is_flag=True, help="Leave the images with installed dependencies.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@told_plainly
+@report_user_errors
 def prune(keep_images: bool, as_json: bool) -> None:
     """Remove containers, and images with dependencies, whose harness is dead. Nothing else is touched."""
     from sandbox.leftovers import Pruned

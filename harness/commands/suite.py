@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from adapters.load import FORMS
+from adapters.connectors.python import FORMS
 from harness.commands.options import (
     concurrency_option,
     exam_options,
@@ -23,17 +23,17 @@ from harness.commands.options import (
     refuse_beside_resume,
     resume_options,
 )
-from harness.commands.places import new_journal_folder, refuse_journal
-from harness.commands.process import STOPPED, fail, run_async, stdout_kept_apart, told_plainly
-from harness.counted import counted
-from harness.figures.summary import Figures, summarize
-from harness.options import Options
-from harness.outcome import EXIT_DONE, EXIT_NOT_SCORED
+from harness.commands.process import STOPPED, fail, report_user_errors, run_async, stdout_kept_apart
+from harness.exam.journal_paths import new_journal_folder, refuse_journal
+from harness.exam.options import Options
+from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
+from harness.statistics.summary import Figures, summarize
 from harness.suites.gates import gate, read_baseline
 from harness.suites.plan import FILE as PLAN_FILE
 from harness.suites.plan import Plan, load_plan
-from harness.suites.run import Request, Result, run_suite
-from records.stored import read_records
+from harness.suites.suite import Request, Result, run_suite
+from harness.wording import counted
+from records.journal_reader import read_records
 from records.text import one_line
 
 # fmt: off
@@ -133,7 +133,7 @@ class Said:
     metavar="SCORE",
     help="With --baseline: exit with 1 if the mean score fell by more.",
 )
-@told_plainly
+@report_user_errors
 def command(**line: Any) -> None:
     """Run every case folder at or below each PATH with every agent, several times if asked, and report figures."""
     said = Said.on(line)
@@ -205,7 +205,7 @@ def _request(folder: Path, plan: Plan, said: Said, *, resumed: bool) -> Request:
 
 
 def _report(result: Result, figures: Figures, said: Said) -> None:
-    from harness.suites.console import figures_plain, suite_report
+    from harness.reports.suite_console import figures_plain, suite_report
 
     if said.as_json:
         facts = {"ended": result.end.ended, "left_out": result.end.left_out, "reason": result.end.reason}

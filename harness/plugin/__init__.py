@@ -1,1 +1,1 @@
-"""The inside of the pytest plugin; `harness.pytest_plugin` is the door, and loads this when it is needed."""
+"""The inside of the pytest plugin; `harness.plugin.entry_point` is the door, and loads this when it is needed."""

@@ -10,12 +10,12 @@ from typing import Any, Protocol
 import pytest
 
 from adapters.errors import SetupError
-from adapters.silenced import filters_for_pytest
+from adapters.models.silenced import filters_for_pytest
 from cases import Case, CaseError, load_case
-from harness.outcome import EXIT_DONE, exit_code
+from harness.exam.outcome import EXIT_DONE, exit_code
 from harness.plugin.text import failure_text, headline
 from records.journal import JournalError
-from records.run import RunRecord
+from records.run_record import RunRecord
 from records.text import one_line, printable
 from records.transcript import Round
 from sandbox import SandboxError

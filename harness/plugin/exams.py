@@ -1,4 +1,4 @@
-"""All exams of one pytest session or worker: which files are cases, one event loop, one set of parts, one journal."""
+"""All exams of one pytest session or worker: which files are cases, the event loop, the resources, the journal."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ import pytest
 from adapters.errors import SetupError
 from cases.find import SUFFIXES, looks_like_a_case
 from examiner.conversation import REPLY_SECONDS
-from harness.commands.places import new_journal_folder
-from harness.one_writer import only_writer
-from harness.options import Options
-from harness.parts import Parts, assemble
+from harness.exam.examine import Run
+from harness.exam.journal_paths import new_journal_folder
+from harness.exam.options import Options
+from harness.exam.resources import Resources, build_resources
 from harness.plugin.cases import PLAIN, CaseFile, CaseItem
-from harness.run import Run
-from harness.setting_words import UNSAFE
 from harness.suites.engine import Job, Suite, SuiteLimits
 from harness.suites.resume import read_states
+from harness.wording import UNSAFE
 from records.journal import FILE, Journal, JournalError
-from records.run import RunRecord
+from records.journal_lock import exclusive_writer
+from records.run_record import RunRecord
 from records.text import one_line, printable
 from records.transcript import Round
 
 
 class Exams:
-    """All exams of one session, or of one worker of it: one event loop, one set of parts, one journal."""
+    """All exams of one session, or of one worker of it: one event loop, one set of resources, one journal."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -42,7 +42,7 @@ class Exams:
         self._is_worker = hasattr(config, "workerinput")
         self._held = contextlib.ExitStack()
         self._holds = False
-        self._parts: Parts | None = None
+        self._parts: Resources | None = None
         self._journal: Journal | None = None
         self._trouble: Exception | None = None
         self._attempts: dict[str, int] = {}
@@ -59,13 +59,13 @@ class Exams:
         """Hold one exam as a suite holds it: with retries where it was not the agent's fault.
 
         Raises:
-            SetupError: the parts cannot be put together; the session ends.
+            SetupError: the resources cannot be put together; the session ends.
             SandboxError: the sandbox that was asked for is not there; the session ends.
             JournalError: the journal cannot be written; the session ends.
         """
         try:
-            parts, journal = self._ready(item.session)
-            run = Run(item.case, parts, journal, item.trial)
+            resources, journal = self._ready(item.session)
+            run = Run(item.case, resources, journal, item.trial)
             run = replace(run, attempt=self._attempts.get(run.id, 0) + 1)
             listener = _Listener(item)
             self._runner.run(Suite([Job(run)], SuiteLimits(concurrency=1), listener).run())
@@ -79,12 +79,12 @@ class Exams:
         self._attempts[run.id] = listener.record.attempt
         return listener.record
 
-    def _ready(self, session: pytest.Session) -> tuple[Parts, Journal]:
+    def _ready(self, session: pytest.Session) -> tuple[Resources, Journal]:
         if self._trouble is not None:
             raise self._trouble
         if self._parts is None or self._journal is None:
             cases = {item.case.name: item.case for item in session.items if isinstance(item, CaseItem)}
-            self._parts = self._runner.run(assemble(self._options(), list(cases.values())))
+            self._parts = self._runner.run(build_resources(self._options(), list(cases.values())))
             self._notes = dict.fromkeys(self._parts.notices)
             if (sandbox := self._parts.judge.sandbox) is not None and not sandbox.isolates:
                 # Where all pass, nothing else says so.
@@ -92,7 +92,7 @@ class Exams:
                     None
                 )
             if not self._is_worker:
-                self._held.enter_context(only_writer(self.folder))
+                self._held.enter_context(exclusive_writer(self.folder))
             if (self.folder / FILE).exists():
                 self._attempts = {run: state.attempt for run, state in read_states(self.folder).items()}
             self._journal = Journal(self.folder)
@@ -161,7 +161,7 @@ class Exams:
         """
         if not self._holds:
             try:
-                self._held.enter_context(only_writer(self.folder))
+                self._held.enter_context(exclusive_writer(self.folder))
             except (SetupError, JournalError) as error:
                 raise pytest.UsageError(f"viva: {printable(str(error))}") from error
             self._holds = True

@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.console import OUTCOMES, score_line
 from harness.reports.facts import quote_line
-from harness.setting_words import judge_words, sandbox_words
-from records.run import RunRecord
+from harness.reports.run_console import OUTCOMES, score_line
+from harness.wording import judge_words, sandbox_words
+from records.run_record import RunRecord
 from records.text import one_line, printable
 from records.transcript import Round
 from records.verdict import Label, Verdict

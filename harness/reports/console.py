@@ -9,11 +9,11 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
-from harness.console import run_report
-from harness.counted import counted
-from harness.figures.summary import Figures
 from harness.reports.journals import Journals
-from harness.suites.console import suite_report
+from harness.reports.run_console import run_report
+from harness.reports.suite_console import suite_report
+from harness.statistics.summary import Figures
+from harness.wording import counted
 from records.text import one_line
 
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.console import usage_lines
-from harness.reports.images import Images
-from harness.reports.quotes import Segment, segments
+from harness.reports.page_images import Images
+from harness.reports.quote_marks import Segment, segments
+from harness.reports.run_console import usage_lines
 from harness.reports.verdict_views import insight_view, quotes_of, verdict_view
-from harness.setting_words import judge_words, sandbox_words
+from harness.wording import judge_words, sandbox_words
 from judge.view import to_text
 from records.codec import to_plain
-from records.stored import StoredRun
+from records.journal_reader import StoredRun
 from records.text import one_line, printable
 from records.transcript import Round, Step
 

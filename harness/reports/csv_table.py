@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import TextIO
 
-from harness.figures.cells import score_of
 from harness.reports.facts import cost_of, tokens_of
 from harness.reports.journals import Entry, Journals
+from harness.statistics.cells import score_of
 from records.text import one_line
 
 # fmt: off

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from harness.figures.cells import passes, score_of
-from records.run import RunRecord
+from harness.statistics.cells import passes, score_of
+from records.run_record import RunRecord
 from records.text import one_line
 from records.transcript import NO_USAGE
 from records.verdict import Evidence, Verdict

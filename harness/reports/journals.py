@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.figures.summary import Figures, summarize
+from harness.statistics.summary import Figures, summarize
 from records.journal import Damage, raw_lines, scan
-from records.run import RunRecord
-from records.stored import StoredRun, read_records, read_runs, split_reference
+from records.journal_reader import StoredRun, read_records, read_runs, split_reference
+from records.run_record import RunRecord
 
 
 @dataclass(frozen=True, slots=True)

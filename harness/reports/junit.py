@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from typing import IO, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
-from harness.console import OUTCOMES, score_line
-from harness.figures.groups import Group
 from harness.reports.facts import Standing, cost_of, missed, quote_line, standing, tokens_of
 from harness.reports.journals import Entry, Journals, Unfinished
-from records.run import Outcome, RunRecord
+from harness.reports.run_console import OUTCOMES, score_line
+from harness.statistics.groups import Group
+from records.run_record import Outcome, RunRecord
 from records.text import one_line, printable
 from records.verdict import Verdict
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from harness.counted import counted
-from harness.figures.cells import score_of
-from harness.figures.groups import FEWEST_CASES, Group
-from harness.figures.summary import Figures
 from harness.reports.facts import Standing, dollars, missed, standing
 from harness.reports.journals import Entry, Journals
-from harness.suites.console import interval, number, percent, percents, short_names
+from harness.reports.suite_console import interval, number, percent, percents, short_names
+from harness.statistics.cells import score_of
+from harness.statistics.groups import FEWEST_CASES, Group
+from harness.statistics.summary import Figures
+from harness.wording import counted
 from records.text import one_line
 from records.verdict import Verdict
 

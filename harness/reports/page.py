@@ -14,14 +14,14 @@ from typing import Any, TextIO
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from harness.figures.groups import Group
 from harness.reports import plots
 from harness.reports.conversations import Blocks
 from harness.reports.facts import Standing, dollars
 from harness.reports.journals import Journals
 from harness.reports.rows import Row, Rows, gather
-from harness.setting_words import UNSAFE
-from harness.suites.console import interval, number, percent, percents, short_names
+from harness.reports.suite_console import interval, number, percent, percents, short_names
+from harness.statistics.groups import Group
+from harness.wording import UNSAFE
 from records.text import one_line
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from harness.figures.cells import LAST_BIT
-from harness.figures.groups import Group
-from harness.figures.statistics import Interval
-from harness.figures.summary import Figures
 from harness.reports.facts import Standing
+from harness.statistics.cells import LAST_BIT
+from harness.statistics.groups import Group
+from harness.statistics.intervals import Interval
+from harness.statistics.summary import Figures
 
 SERIES = 8
 """Colours; further agents share the last."""

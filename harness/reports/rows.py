@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from harness.console import score_line
-from harness.figures.summary import Figures, summarize
 from harness.reports.facts import Standing, cost_of, standing, tokens_of, why
 from harness.reports.journals import Journals
-from records.run import RunRecord
+from harness.reports.run_console import score_line
+from harness.statistics.summary import Figures, summarize
+from records.run_record import RunRecord
 from records.text import one_line
 
 

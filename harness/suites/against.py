@@ -13,18 +13,18 @@ from rich.text import Text
 from adapters.errors import SetupError
 from cases import Case
 from examiner import Examiner, ReplayedExaminer
-from harness.again import stored_case, trial_of
-from harness.one_writer import only_writer
-from harness.parts import assemble_with
-from harness.run import Run
+from harness.exam.examine import Run
+from harness.exam.resources import build_resources_without_examiner
+from harness.exam.stored_runs import stored_case, trial_of
+from harness.reports.suite_progress import SuiteProgress
 from harness.suites.engine import Job, Suite, SuiteEnd, SuiteLimits
-from harness.suites.progress import SuiteProgress
 from harness.suites.resume import conversations, read_states, to_do
-from harness.suites.run import Syncing
 from harness.suites.sources import Sources, save_sources
+from harness.suites.suite import Syncing
 from records.journal import Journal
-from records.stored import StoredRun, read_runs
-from records.sync import Syncer
+from records.journal_lock import exclusive_writer
+from records.journal_reader import StoredRun, read_runs
+from records.journal_sync import Syncer
 from records.text import one_line
 from records.transcript import StopReason, Transcript
 
@@ -53,15 +53,15 @@ async def ask_again(
     asked, broken_off = _questions(folder_asked, only)
     options = replace(sources.options, concurrency=min(sources.options.concurrency, len(asked)))
     cases = {(each.case.name, each.case.hash): each.case for each in asked.values()}
-    parts = await assemble_with(options, list(cases.values()), "replay")
+    resources = await build_resources_without_examiner(options, list(cases.values()), "replay")
     try:
-        for notice in (*_told(broken_off, only), *parts.notices) if show else ():
+        for notice in (*_told(broken_off, only), *resources.notices) if show else ():
             console.print(Text(f"note: {one_line(notice, 1000)}", style="yellow"), soft_wrap=True)
-        with only_writer(folder), Journal(folder) as journal:
+        with exclusive_writer(folder), Journal(folder) as journal:
             if not resumed:
                 save_sources(sources, journal)
             states = read_states(folder) if resumed else {}
-            runs = {name: Run(each.case, parts, journal, each.trial) for name, each in asked.items()}
+            runs = {name: Run(each.case, resources, journal, each.trial) for name, each in asked.items()}
             doing = {
                 name: (run, *to_do(states.get(run.id), fresh=False, retry_errors=retry_errors))
                 for name, run in runs.items()
@@ -72,7 +72,7 @@ async def ask_again(
                     jobs = _jobs(read_runs(folder_asked, only), doing, journal)
                     return await Suite(jobs, SuiteLimits(options.concurrency), Syncing(progress, syncer)).run()
     finally:
-        await parts.close()
+        await resources.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ def _jobs(runs: Iterator[StoredRun], doing: Mapping[str, tuple[Run, str, int]], 
             to_judge[run.id] = replace(run, attempt=attempt)
             continue
         examiner = partial(_examiner, stored.transcript)
-        yield Job(replace(run, attempt=attempt, parts=replace(run.parts, make_examiner=examiner)))
+        yield Job(replace(run, attempt=attempt, resources=replace(run.resources, make_examiner=examiner)))
     for held in conversations(journal.folder, to_judge):
         yield Job(to_judge[held.id], held)
 

@@ -12,11 +12,11 @@ from typing import Protocol
 import tenacity
 
 from adapters.errors import SetupError
-from harness.again import judged_by, workspace_of
-from harness.run import Run, conclude, examine, setting_for
+from harness.exam.examine import Run, examine, judge_and_record, setting_for
+from harness.exam.stored_runs import judged_by, workspace_of
 from records.journal import JournalError
-from records.run import Outcome, RunRecord, Setting, Timing
-from records.stored import StoredRun
+from records.journal_reader import StoredRun
+from records.run_record import Outcome, RunRecord, Setting, Timing
 from records.text import storable
 from records.transcript import NO_USAGE, Round, Usage
 from sandbox import SandboxError
@@ -166,10 +166,10 @@ class Suite:
         return record, was_no_exam(record)
 
     async def _judge_stored(self, run: Run, stored: StoredRun) -> RunRecord:
-        setting = judged_by(stored.setting, run.parts.judge)
+        setting = judged_by(stored.setting, run.resources.judge)
         if setting != stored.setting:
             run.append("setting", setting)
-        work = conclude(run, setting, stored.transcript, workspace_of(stored), conversation_timing(stored))
+        work = judge_and_record(run, setting, stored.transcript, workspace_of(stored), conversation_timing(stored))
         try:
             record = await work
         except JournalError:
@@ -204,16 +204,16 @@ def failed_record(run: Run, error: str, setting: Setting | None = None) -> RunRe
     record = RunRecord(
         run.id,
         run.case.name,
-        run.parts.agent.spec,
+        run.resources.agent.spec,
         Outcome.INFRA_ERROR,
         None,
         error=storable(error),
-        agent_version=run.parts.agent.version,
+        agent_version=run.resources.agent.version,
         trial=run.trial,
         attempt=run.attempt,
         tags=run.case.tags,
         timing=Timing(time.time()),
-        setting=setting or setting_for(run.case, run.parts, ""),
+        setting=setting or setting_for(run.case, run.resources, ""),
     )
     run.append("run", record)
     return record

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from harness.figures.cells import passes
-from harness.figures.summary import Figures, summarize
-from harness.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
+from harness.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
+from harness.statistics.cells import passes
+from harness.statistics.summary import Figures, summarize
 from records.journal import JournalError
-from records.stored import read_records, split_reference
+from records.journal_reader import read_records, split_reference
 from records.text import one_line
 
 

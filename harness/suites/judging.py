@@ -12,20 +12,20 @@ from rich.text import Text
 from adapters.errors import SetupError
 from cases import Case
 from examiner import Examiner, ExaminerError
-from harness.again import Held, absent_agent, moved, paper_for, survey, trial_of
-from harness.console import score_line
-from harness.one_writer import only_writer
-from harness.options import Options
-from harness.parts import JudgeParts, Parts, assemble_judge
-from harness.run import Run
+from harness.exam.examine import Run
+from harness.exam.options import Options
+from harness.exam.resources import JudgeResources, Resources, build_judge
+from harness.exam.stored_runs import StoredState, absent_agent, case_for, moved, read_stored_states, trial_of
+from harness.reports.run_console import score_line
+from harness.reports.suite_progress import SuiteProgress
 from harness.suites.engine import Job, Listener, Suite, SuiteEnd, SuiteLimits
-from harness.suites.progress import SuiteProgress
 from harness.suites.resume import RunState, read_states, to_do
-from harness.suites.run import Syncing
 from harness.suites.sources import Sources, save_sources
+from harness.suites.suite import Syncing
 from records.journal import Damage, Journal
-from records.stored import read_runs
-from records.sync import Syncer
+from records.journal_lock import exclusive_writer
+from records.journal_reader import read_runs
+from records.journal_sync import Syncer
 from records.text import one_line
 
 
@@ -69,9 +69,9 @@ async def judge_sources(
     ended = sum(each.ended for runs in held for each in runs.values())
     # No more rooms are made ready than there are conversations to judge.
     options = replace(sources.options, concurrency=max(1, min(sources.options.concurrency, ended)))
-    judge = await assemble_judge(options, cases)
+    judge = await build_judge(options, cases)
     try:
-        with only_writer(folder), Journal(folder) as journal:
+        with exclusive_writer(folder), Journal(folder) as journal:
             if not resumed:
                 save_sources(sources, journal)
             for notice in judge.notices:
@@ -92,7 +92,7 @@ class Doing:
     """How conversations are judged again."""
 
     options: Options
-    judge: JudgeParts
+    judge: JudgeResources
     mended: Case | None = None
     states: Mapping[str, RunState] = field(default_factory=dict)
     """What the new journal holds already."""
@@ -140,25 +140,25 @@ def _jobs(places: list[tuple[Path, str | None]], journal: Journal, doing: Doing,
             paper = folder, stored.setting.case, stored.setting.case_hash
             case = cases.get(paper)
             if case is None:
-                case = cases[paper] = paper_for(folder, stored.setting, doing.mended, journal)
-            parts = Parts(doing.options, absent_agent(stored), none, "", None, judge, [], judge.prompts)
-            run = Run(case, parts, journal, trial_of(stored), stored.attempt, stored.id)
+                case = cases[paper] = case_for(folder, stored.setting, doing.mended, journal)
+            resources = Resources(doing.options, absent_agent(stored), none, "", None, judge, [], judge.prompts)
+            run = Run(case, resources, journal, trial_of(stored), stored.attempt, stored.id)
             state = doing.states.get(stored.id)
             copied = state is not None and state.ended
             yield Job(run, moved(replace(stored, lines=b"") if copied else stored, journal, case, judge))
 
 
-def _find(places: list[tuple[Path, str | None]]) -> list[dict[str, Held]]:
+def _find(places: list[tuple[Path, str | None]]) -> list[dict[str, StoredState]]:
     """A first look at each journal.
 
     Raises:
         JournalError: one is not there, or not the run that is meant.
         SetupError: there is no run, or the same one twice: the new journal could not tell them apart.
     """
-    found: list[dict[str, Held]] = []
+    found: list[dict[str, StoredState]] = []
     where: dict[str, Path] = {}
     for folder, only in places:
-        held = survey(folder, only)
+        held = read_stored_states(folder, only)
         for run in held:
             if run in where:
                 raise SetupError(
@@ -172,7 +172,7 @@ def _find(places: list[tuple[Path, str | None]]) -> list[dict[str, Held]]:
     return found
 
 
-def _papers(sources: Sources, held: list[dict[str, Held]], skips: Callable[[str], bool]) -> list[Case]:
+def _papers(sources: Sources, held: list[dict[str, StoredState]], skips: Callable[[str], bool]) -> list[Case]:
     """Every case that is judged by. What a case needs whose runs are all judged may be gone by now: it is left out.
 
     Raises:
@@ -190,5 +190,5 @@ def _papers(sources: Sources, held: list[dict[str, Held]], skips: Callable[[str]
         for run, each in runs.items():
             paper = folder, each.setting.case, each.setting.case_hash
             if each.ended and paper not in cases and not skips(run):
-                cases[paper] = paper_for(folder, each.setting, mended)
+                cases[paper] = case_for(folder, each.setting, mended)
     return list(cases.values())

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from adapters.errors import SetupError
 from cases import Case, CaseError, find_case, find_cases, load_case
-from harness.options import Options
-from harness.parts import DEFAULT_AGENT, Parts, agent_for, assemble
+from harness.exam.options import Options
+from harness.exam.resources import DEFAULT_AGENT, Resources, agent_for, build_resources
 from records.codec import decode, encode
 from records.journal import Journal
 
@@ -43,7 +43,7 @@ class PlannedRun:
     """One (case, agent, trial)."""
 
     case: Case
-    parts: Parts
+    resources: Resources
     trial: int
 
 
@@ -83,8 +83,8 @@ def _chosen(case: Case, plan: Plan) -> bool:
     return named and (not plan.tags or bool(set(plan.tags) & set(case.tags)))
 
 
-async def assemble_suite(plan: Plan, cases: list[Case]) -> list[Parts]:
-    """The parts for each agent. They share examiner, judge and sandbox: close the first, and all are closed.
+async def build_suite_resources(plan: Plan, cases: list[Case]) -> list[Resources]:
+    """The resources for each agent. They share examiner, judge and sandbox: close the first, and all are closed.
 
     Raises:
         SetupError: something the user must change.
@@ -92,16 +92,16 @@ async def assemble_suite(plan: Plan, cases: list[Case]) -> list[Parts]:
     specs = plan.agents or (DEFAULT_AGENT,)
     if len(set(specs)) < len(specs):
         raise SetupError("the same --agent is given twice; use --trials to examine an agent several times.")
-    first = await assemble(replace(plan.options, agent=plan.agents[0] if plan.agents else None), cases)
+    first = await build_resources(replace(plan.options, agent=plan.agents[0] if plan.agents else None), cases)
     agents = [first.agent, *(agent_for(spec, plan.options) for spec in specs[1:])]
     return [replace(first, agent=agent) for agent in agents]
 
 
-def expand(plan: Plan, cases: list[Case], parts: list[Parts]) -> Iterator[PlannedRun]:
+def expand(plan: Plan, cases: list[Case], resources: list[Resources]) -> Iterator[PlannedRun]:
     """All runs, trial by trial, so that a suite that is stopped early has seen every case."""
     for trial in range(1, plan.trials + 1):
         for case in cases:
-            for each in parts:
+            for each in resources:
                 yield PlannedRun(case, each, trial)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from records.journal import Damage, scan
-from records.run import Outcome
-from records.stored import StoredRun, read_runs
+from records.journal_reader import StoredRun, read_runs
+from records.run_record import Outcome
 from records.transcript import StopReason
 
 

@@ -11,11 +11,11 @@ from typing import Literal
 
 from adapters.errors import SetupError
 from cases import Case
-from harness.options import Options
+from harness.exam.options import Options
 from records.codec import decode, encode
 from records.journal import FILE as JOURNAL_FILE
 from records.journal import Journal, raw_lines
-from records.stored import read_runs
+from records.journal_reader import read_runs
 
 FILE = "sources.json"
 Command = Literal["judge", "replay"]

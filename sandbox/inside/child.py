@@ -11,7 +11,7 @@ import sys
 import types
 from typing import Any
 
-from sandbox.inside import faults, guard
+from sandbox.inside import faults, hardening
 
 # What the code under check may replace is taken before it runs.
 _compile, _exec, _write, _exit, _getpid = compile, exec, os.write, os._exit, os.getpid
@@ -51,7 +51,7 @@ def run(request: dict[str, Any], stage: dict[str, Any], output: int, result: int
     me = _getpid()
     report = Report(result, proof)
     try:
-        guard.fence(stage["fence"])
+        hardening.fence(stage["fence"])
         report.descriptor = _wire_up(output, result)
         namespace = _set_stage(request, stage)
         try:
@@ -103,26 +103,26 @@ def _wire_up(output: int, result: int) -> int:
 def _set_stage(request: dict[str, Any], stage: dict[str, Any]) -> dict[str, Any]:
     """What must be this process's own. Each page that it writes to is copied first: the rest is for `prepare`."""
     os.setsid()
-    guard.default_signals()
-    guard.set_dumpable(True)  # for a moment, so that /proc/self is this process's own
-    guard.first_to_die()
+    hardening.default_signals()
+    hardening.set_dumpable(True)  # for a moment, so that /proc/self is this process's own
+    hardening.first_to_die()
     # A program of the agent's that the check starts has its user id: it must not read the proof in this process's
     # memory, write to that memory, or open the pipe to the server, all of which lie below /proc.
-    guard.set_dumpable(False)
-    guard.drop_capabilities()
+    hardening.set_dumpable(False)
+    hardening.drop_capabilities()
     os.chdir(stage["home"])
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main
     namespace = main.__dict__
     namespace["__builtins__"] = builtins
     namespace.update(stage["names"])
-    guard.limit_resources(request["limits"], stage["base"], stage["count_processes"])
+    hardening.limit_resources(request["limits"], stage["base"], stage["count_processes"])
     return namespace
 
 
 def prepare(home: str, site: str | None) -> None:
     """Once, in the server: what every check's process is born with."""
-    guard.drop_environment(home, site)
+    hardening.drop_environment(home, site)
     os.umask(0o077)
     sys.path.append(home)  # last: a json.py of the agent's must not stand in for the library's
     sys.dont_write_bytecode = True

@@ -18,7 +18,7 @@ import time
 from importlib import import_module
 from typing import Any
 
-from sandbox.inside import child, files, guard, run, talk, watch
+from sandbox.inside import check_run, child, files, hardening, talk, watch
 
 # Imported before the first fork, so that no check waits for them. Not `random` and `threading`, nor what imports them:
 # their hooks cost every fork 0.4 ms, which is more than most checks have from them.
@@ -45,22 +45,22 @@ class Server:
         self.wake_read, self.wake_write = os.pipe()
 
     def start(self) -> None:
-        guard.set_dumpable(False)
+        hardening.set_dumpable(False)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # PID 1 is only reached by signals that it handles
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         os.set_blocking(self.wake_write, False)
         os.set_blocking(self.wake_read, False)
         signal.set_wakeup_fd(self.wake_write, warn_on_full_buffer=False)
         if not self.options["alone"]:
-            guard.become_subreaper()
+            hardening.become_subreaper()
         if self.options.get("site"):
             _add_packages(self.options["site"])
         for name in PRELOADED.split():
             import_module(name)
         self.classes = talk.message_classes()
         child.prepare(self.home, self.options.get("site"))
-        self.fence = guard.landlock()
-        filtered = guard.forbid_system_calls()
+        self.fence = hardening.landlock()
+        filtered = hardening.forbid_system_calls()
         gc.collect()
         gc.freeze()
         self.send(b"H", {"python": sys.version.split()[0], "pid": os.getpid(), "filtered": filtered})
@@ -79,7 +79,7 @@ class Server:
             elif kind == b"P":
                 self.send(b"P", {})
             else:
-                raise run.Ending("unknown frame")
+                raise check_run.Ending("unknown frame")
 
     def set_up(self) -> None:
         """Leave nothing of the last check, and lay out the copy for the next one."""
@@ -87,13 +87,13 @@ class Server:
         for mount in [self.root] if not self.options["mounts"] else self.options["mounts"]:
             files.wipe(mount)
         if self.options["alone"]:
-            guard.remove_sysv()
+            hardening.remove_sysv()
         self.disk_before = files.used_bytes(self.options["mounts"])
         self.workspace.lay_out(self.home)
 
     def check(self, request: dict[str, Any]) -> dict[str, Any]:
         limits, proof = request["limits"], os.urandom(32)
-        base = guard.own_memory()
+        base = hardening.own_memory()
         stage = {
             "home": self.home,
             "names": self.names,
@@ -117,12 +117,12 @@ class Server:
         os.close(out_write)
         os.close(result_write)
         try:
-            place = run.Place(self.processes, self.root, self.options["mounts"], self.disk_before, self.wake_read)
-            check = run.Run(place, pid, out_read, result_read, limits, base[2])
+            place = check_run.Place(self.processes, self.root, self.options["mounts"], self.disk_before, self.wake_read)
+            check = check_run.Run(place, pid, out_read, result_read, limits, base[2])
             stopped = check.follow(started + limits["seconds"])
             seconds = time.monotonic() - started
             if not self.processes.end():
-                raise run.Ending("processes of a check could not be ended")
+                raise check_run.Ending("processes of a check could not be ended")
             check.drain()
             return {**check.outcome(proof, stopped), "output": check.output.text(), "seconds": round(seconds, 6)}
         finally:
@@ -139,7 +139,7 @@ class Server:
         while at < size:
             got = os.readv(0, [view[at:]])
             if not got:
-                raise run.Ending("stdin ended")
+                raise check_run.Ending("stdin ended")
             at += got
         view.release()
         return bytes(data) if size < 65536 else data  # type: ignore[return-value]
@@ -166,7 +166,7 @@ def serve(options: dict[str, Any]) -> None:
     try:
         server.start()
         server.loop()
-    except run.Ending as ending:
+    except check_run.Ending as ending:
         reason = str(ending)
     except BaseException as error:
         reason = f"{type(error).__name__}: {error}"

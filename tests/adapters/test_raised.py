@@ -12,12 +12,12 @@ from types import ModuleType
 import pytest
 
 from adapters.calls import ERROR_SHOWN
+from adapters.connectors.python import load_agent
 from adapters.errors import AgentError
 from adapters.inside.raised import Home, home_of, raised_at
-from adapters.load import load_agent
 from adapters.session import AgentArguments, open_session
-from tests.adapters.child_agents import RAISING, TOOLS
-from tests.adapters.child_doors import open_agent
+from tests.adapters.connectors.child.child_agents import RAISING, TOOLS
+from tests.adapters.connectors.child.child_doors import open_agent
 
 SECRET = "sk-of-mine-123456"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from adapters.connectors.python import load_agent
 from adapters.errors import AgentError
-from adapters.load import load_agent
 from adapters.session import AgentArguments, open_session
 
 # As published in TaskWeaver's "How to evaluate a LLM agent?"; there the third line reads

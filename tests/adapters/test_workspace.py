@@ -8,7 +8,7 @@ import jinja2
 import pytest
 
 from adapters.errors import SetupError
-from adapters.prompts import digest, render
+from adapters.models.prompts import digest, render
 from adapters.workspace import clear_place, copy_data_files, make_folder
 from cases import load_case
 

@@ -11,7 +11,7 @@ import pytest
 
 from adapters.errors import AgentError, AgentTimeout, ModelError
 from cases import ScriptLine
-from examiner import ExaminerError, Limits, ReplayedExaminer, ScriptedExaminer, converse
+from examiner import ConversationLimits, ExaminerError, ReplayedExaminer, ScriptedExaminer, converse
 from examiner.model import ModelExaminer
 from records.transcript import NO_USAGE, Reply, Round, Step, StopReason, Transcript, Usage
 
@@ -53,7 +53,7 @@ class Answers:
 
 
 async def held(examiner: Any, agent: Any | None = None, **limits: Any) -> Transcript:
-    return await converse(examiner, agent or Answers(), Limits(**limits))
+    return await converse(examiner, agent or Answers(), ConversationLimits(**limits))
 
 
 def said(transcript: Transcript) -> list[tuple[str | None, str | None]]:
@@ -85,7 +85,7 @@ async def test_each_round_is_handed_out_before_the_next_begins() -> None:
     def handed(round_: Round) -> None:
         events.append(f"round {round_.number}")
 
-    await converse(Notes("1", "2"), Answers(answer), Limits(), handed)
+    await converse(Notes("1", "2"), Answers(answer), ConversationLimits(), handed)
     assert events == ["ask", "reply 1", "round 1", "ask", "reply 2", "round 2", "ask"]
 
 
@@ -180,7 +180,7 @@ async def test_a_time_out_of_the_agent_becomes_its_last_turn() -> None:
 
 async def test_the_failed_round_is_handed_out_too() -> None:
     handed: list[Round] = []
-    await converse(Says("one"), Answers(lambda _: AgentError("boom")), Limits(), handed.append)
+    await converse(Says("one"), Answers(lambda _: AgentError("boom")), ConversationLimits(), handed.append)
     assert [round_.error for round_ in handed] == ["boom"]
 
 
@@ -235,7 +235,7 @@ async def test_a_cancelled_conversation_has_handed_out_its_rounds() -> None:
                 await asyncio.sleep(60)
             return Reply("ok")
 
-    task = asyncio.create_task(converse(Says("one", "two"), Hangs(), Limits(), handed.append))
+    task = asyncio.create_task(converse(Says("one", "two"), Hangs(), ConversationLimits(), handed.append))
     await hanging.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

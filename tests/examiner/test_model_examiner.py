@@ -6,7 +6,7 @@ import pytest
 
 from adapters.errors import ModelError
 from cases import find_case, load_case
-from examiner import ExaminerError, Limits, converse
+from examiner import ConversationLimits, ExaminerError, converse
 from examiner.conversation import KICK_OFF
 from examiner.model import ModelExaminer, render_prompt
 from examiner.stop import STOP_KEYWORD
@@ -46,7 +46,7 @@ class Echoes:
 async def examined(play: Play, model_at: ModelAt, agent: Echoes, max_rounds: int = 5) -> tuple[Transcript, ModelServer]:
     with ModelServer({"m": play}) as server:
         model = model_at(server.url)
-        transcript = await converse(ModelExaminer(model, "Ask for the colour."), agent, Limits(max_rounds))
+        transcript = await converse(ModelExaminer(model, "Ask for the colour."), agent, ConversationLimits(max_rounds))
     return transcript, server
 
 

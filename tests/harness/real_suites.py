@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from records.journal import FILE, Damage, scan
-from records.stored import read_records
+from records.journal_reader import read_records
 
 PATIENCE = 120.0
 """Seconds until something that should happen soon counts as never."""

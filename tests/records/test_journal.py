@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from records import Insight, Outcome, Round, RunRecord, Setting, Step, Transcript, codec
 from records.codec import decode, to_plain
 from records.journal import FILE, FORMAT, LINE_LIMIT, Damage, Journal, JournalError, raw_lines, scan
-from records.spill import TEXT_LIMIT, restore_texts
-from records.stored import read_runs
+from records.journal_reader import read_runs
+from records.long_texts import TEXT_LIMIT, restore_texts
 from records.text import storable
 
 hostile = st.text(st.characters() | st.sampled_from('\n\r\0\x1b\x85\u2028\u2029\ufeff\ud800"\\{}'), max_size=60)

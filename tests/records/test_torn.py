@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from records import Outcome, Round, RunRecord, Setting, StopReason, Transcript
 from records.codec import decode
 from records.journal import FILE, Damage, Event, Journal, parse, scan
-from records.stored import read_records, read_runs
+from records.journal_reader import read_records, read_runs
 
 WRITER = """
 import sys

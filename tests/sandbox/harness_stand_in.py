@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from sandbox import Ending, Limits, RunView
+from sandbox import Ending, RunView, SandboxLimits
 from sandbox.choice import choose
 
 
@@ -18,7 +18,7 @@ async def main(kind: str, checks: int, seconds: float) -> None:
     print("open", flush=True)
     done = 0
     while not checks or done < checks:
-        result = await room.check(f"import time; time.sleep({seconds})", Limits(seconds=60))
+        result = await room.check(f"import time; time.sleep({seconds})", SandboxLimits(seconds=60))
         assert result.ending is Ending.PASSED, result
         done += 1
     await sandbox.close()

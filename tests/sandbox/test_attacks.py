@@ -21,13 +21,13 @@ from textwrap import shorten
 import pytest
 import pytest_asyncio
 
-from sandbox import CheckResult, Ending, Limits, Room, RunView, Sandbox, SandboxLost
+from sandbox import CheckResult, Ending, Room, RunView, Sandbox, SandboxLimits, SandboxLost
 
 from .attacks import ATTACKS, PRELUDE, Attack
 
 ISOLATING = ("docker", "bwrap")
 DOCS = Path(__file__).parents[2] / "docs" / "sandbox.md"
-LIMITS = Limits(
+LIMITS = SandboxLimits(
     seconds=2, cpu_seconds=1, memory_mb=128, processes=24, open_files=128, file_mb=32, disk_mb=64, output_kb=8
 )
 # What is no matter of time has enough of it: a busy machine must not decide how an attack ends.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import Limits, SandboxUnavailable
+from sandbox import SandboxLimits, SandboxUnavailable
 from sandbox.bwrap import Launch, arguments, counts_processes, find_launch
 
 from .conftest import missing
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 SYSTEM_PYTHON = "/usr/bin/python3"
 ORDINARY = """
 import asyncio, os
-from sandbox import Ending, Limits, RunView
+from sandbox import Ending, SandboxLimits, RunView
 from sandbox.choice import choose
 
 async def main():
@@ -26,7 +26,7 @@ async def main():
     room = await sandbox.open(None, RunView())
     assert (await room.check("assert True")).ending is Ending.PASSED
     assert (await room.check("open('/etc/passwd')")).ending is Ending.FAILED
-    bomb = await room.check("import os\\nwhile True: os.fork()", Limits(seconds=30))
+    bomb = await room.check("import os\\nwhile True: os.fork()", SandboxLimits(seconds=30))
     assert bomb.message.startswith("processes"), bomb
     assert (await room.check("assert True")).ending is Ending.PASSED
     await sandbox.close()
@@ -70,7 +70,7 @@ def test_of_a_python_in_somebodys_home_only_the_python_is_shared(tmp_path: Path)
     """`./configure --prefix=$HOME` makes the home its installation."""
     for name in ("bin", "lib", ".ssh"):
         (tmp_path / name).mkdir()
-    words = arguments(Launch("bwrap", str(tmp_path / "bin" / "python3"), 20_001), Limits(), 1, None)
+    words = arguments(Launch("bwrap", str(tmp_path / "bin" / "python3"), 20_001), SandboxLimits(), 1, None)
     assert [word for word in words if word.startswith(str(tmp_path))] == [
         str(tmp_path / name) for name in ("bin", "bin", "lib", "lib")
     ]
@@ -90,7 +90,7 @@ def test_processes_are_counted_only_where_they_are_the_rooms_own(
 
 
 def test_the_command_line_shares_nothing_but_what_it_names() -> None:
-    words = arguments(Launch("bwrap", SYSTEM_PYTHON, 20_001), Limits(), 1, None)
+    words = arguments(Launch("bwrap", SYSTEM_PYTHON, 20_001), SandboxLimits(), 1, None)
     assert "--unshare-all" in words
     assert "--share-net" not in words
     assert "--bind" not in words

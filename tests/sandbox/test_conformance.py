@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from sandbox import CheckResult, Ending, Limits, Room, RunView, Sandbox, SandboxLost, WorkspaceTooLarge
+from sandbox import CheckResult, Ending, Room, RunView, Sandbox, SandboxLimits, SandboxLost, WorkspaceTooLarge
 
 from .conftest import KINDS, eventually
 
@@ -34,7 +34,7 @@ TRAITS = {
     "bwrap": Traits(),
     "process": Traits(isolates=False, walls_processes=False, sees_host_files=True),
 }
-QUICK = Limits(seconds=60, cpu_seconds=30, memory_mb=128, processes=16, disk_mb=32, file_mb=16, output_kb=4)
+QUICK = SandboxLimits(seconds=60, cpu_seconds=30, memory_mb=128, processes=16, disk_mb=32, file_mb=16, output_kb=4)
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="session"),
@@ -62,7 +62,9 @@ async def room_with(box: Sandbox, files: dict[str, str] | Path | None = None, vi
             await room.close()
 
 
-async def run(box: Sandbox, code: str, files: dict[str, str] | None = None, limits: Limits = QUICK) -> CheckResult:
+async def run(
+    box: Sandbox, code: str, files: dict[str, str] | None = None, limits: SandboxLimits = QUICK
+) -> CheckResult:
     async with room_with(box, files) as room:
         result = await room.check(code, limits)
         assert (await room.check("assert True")).ending is Ending.PASSED, "the room must outlive every check"
@@ -146,13 +148,13 @@ async def test_an_exception_cannot_harm_by_its_text_or_its_name(box: Sandbox) ->
 
 
 async def test_wall_time_ends_a_check_that_sleeps(box: Sandbox) -> None:
-    result = await run(box, "import time; time.sleep(600)", limits=Limits(seconds=0.5))
+    result = await run(box, "import time; time.sleep(600)", limits=SandboxLimits(seconds=0.5))
     assert result.ending is Ending.TIMEOUT
     assert result.message == "still running after 0.5 seconds"
 
 
 async def test_cpu_time_ends_a_check_that_computes(box: Sandbox) -> None:
-    result = await run(box, "while True: pass", limits=Limits(seconds=600, cpu_seconds=1))
+    result = await run(box, "while True: pass", limits=SandboxLimits(seconds=600, cpu_seconds=1))
     assert result.ending is Ending.TIMEOUT
     assert "CPU" in result.message
 
@@ -194,7 +196,7 @@ async def test_output_keeps_head_and_tail(box: Sandbox) -> None:
 
 
 async def test_what_was_printed_before_a_time_out_is_kept(box: Sandbox) -> None:
-    result = await run(box, "import time; print('here'); time.sleep(600)", limits=Limits(seconds=3))
+    result = await run(box, "import time; print('here'); time.sleep(600)", limits=SandboxLimits(seconds=3))
     assert result.output == "here\n"
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from sandbox import DaemonGone, Ending, Limits, RunView, SandboxLost, SandboxUnavailable, owner
+from sandbox import DaemonGone, Ending, RunView, SandboxLimits, SandboxLost, SandboxUnavailable, owner
 from sandbox.choice import choose
 from sandbox.daemon import Daemon, why_unreachable
 from sandbox.docker import DockerSandbox
@@ -156,7 +156,7 @@ async def test_a_daemon_that_dies_is_waited_for_and_the_checks_go_on(second: Sec
     sandbox = DockerSandbox(Daemon(second.where, patience=60), image=second.image)
     try:
         room = await sandbox.open(None, RunView(), run_id="dies")
-        check = asyncio.ensure_future(room.check("import time; time.sleep(40)", Limits(seconds=60)))
+        check = asyncio.ensure_future(room.check("import time; time.sleep(40)", SandboxLimits(seconds=60)))
         await asyncio.sleep(0.3)
         await second.end(how)
         with pytest.raises(SandboxLost):
@@ -190,7 +190,7 @@ async def test_a_daemon_that_hangs_loses_the_room_is_given_up_and_keeps_nobody_w
     second: SecondDaemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It takes connections and answers nothing: stopped, swapping, out of disk."""
-    monkeypatch.setattr("sandbox.room.GRACE_SECONDS", 1.0)
+    monkeypatch.setattr("sandbox.session.GRACE_SECONDS", 1.0)
     daemon = Daemon(second.where, patience=2)
     sandbox = DockerSandbox(daemon, image=second.image)
     assert second.process
@@ -201,7 +201,7 @@ async def test_a_daemon_that_hangs_loses_the_room_is_given_up_and_keeps_nobody_w
         await eventually(second.is_stopped)
         async with asyncio.timeout(60):
             with pytest.raises(SandboxLost):
-                await room.check("import time; time.sleep(600)", Limits(seconds=1))
+                await room.check("import time; time.sleep(600)", SandboxLimits(seconds=1))
             with pytest.raises(DaemonGone):
                 await sandbox.open(None, RunView(), run_id="hangs")
             with pytest.raises(SandboxUnavailable, match="answers nothing"):

@@ -17,17 +17,17 @@ from typing import Any
 
 import pytest
 
-from sandbox import DependencyError, Ending, Limits, RunView, SandboxError, SandboxLost, WorkspaceTooLarge, owner
+from sandbox import DependencyError, Ending, RunView, SandboxError, SandboxLimits, SandboxLost, WorkspaceTooLarge, owner
 from sandbox.archive import pack
 from sandbox.container import _bridge
 from sandbox.docker import Locked, container_settings
 from sandbox.images import _builder_settings, split_tag
 from sandbox.inside.files import Workspace, wipe
-from sandbox.inside.guard import filter_program
+from sandbox.inside.hardening import filter_program
 from sandbox.inside.watch import Output
 from sandbox.packages import blame, key_of, normalised, package_source
 from sandbox.pool import Pool
-from sandbox.room import ServerRoom, Session, read_result
+from sandbox.session import ServerRoom, Session, read_result
 
 
 class Answers:
@@ -77,7 +77,7 @@ def frame(kind: bytes, message: Any) -> bytes:
 )
 async def test_an_answer_of_the_wrong_form_loses_the_room_and_never_passes(answer: bytes) -> None:
     pipe = Answers(answer)
-    room = ServerRoom(Session(pipe), Limits(), pipe.close)
+    room = ServerRoom(Session(pipe), SandboxLimits(), pipe.close)
     with pytest.raises(SandboxLost):
         await room.check("assert False")
     assert pipe.closed
@@ -85,13 +85,13 @@ async def test_an_answer_of_the_wrong_form_loses_the_room_and_never_passes(answe
 
 def test_an_ending_is_cut_to_size() -> None:
     message = {"ending": "failed", "message": "x" * 99999, "output": "y" * 999999, "exception": "z" * 999}
-    result = read_result(message, Limits(output_kb=1))
+    result = read_result(message, SandboxLimits(output_kb=1))
     assert result.ending is Ending.FAILED
     assert (len(result.message), len(result.output), len(result.exception or "")) == (8000, 1124, 200)
 
 
 def test_an_ending_can_always_be_written_down() -> None:
-    result = read_result({"ending": "failed", "message": "\ud800", "imported": ["\udc80.py"]}, Limits())
+    result = read_result({"ending": "failed", "message": "\ud800", "imported": ["\udc80.py"]}, SandboxLimits())
     assert (result.message, result.imported) == ("?", ("?.py",))
 
 
@@ -295,7 +295,7 @@ def test_proxies_of_the_docker_configuration_do_not_reach_a_container(
     api = docker.APIClient(base_url="unix:///nonexistent", version="1.41")
     sent: list[Any] = []
     monkeypatch.setattr(api, "create_container_from_config", lambda config, *more: sent.append(config))
-    api.create_container(**container_settings(api, Locked("image", Limits(), 1, None, "")))
+    api.create_container(**container_settings(api, Locked("image", SandboxLimits(), 1, None, "")))
     api.create_container(**_builder_settings(api, "image", local_index=False))
     assert len(sent) == 2
     assert "hunter2" not in repr(sent)

@@ -13,9 +13,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from harness.one_writer import only_writer
 from records.journal import Damage, scan
-from records.stored import read_records
+from records.journal_lock import exclusive_writer
+from records.journal_reader import read_records
 from tests.harness.conftest import Desk, point
 from tests.model_server import ModelServer, by_role
 from tests.model_server import verdict as ruling
@@ -77,7 +77,7 @@ def outcomes(result: pytest.RunResult, **expected: int) -> str:
 
 
 def test_importing_the_plugin_loads_nothing_that_costs() -> None:
-    code = f"import sys, harness.pytest_plugin; print([name for name in {HEAVY!r} if name in sys.modules])"
+    code = f"import sys, harness.plugin.entry_point; print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -92,7 +92,7 @@ def test_without_an_agent_nothing_is_collected_and_nothing_is_loaded(exam: Exam)
 
 def test_pytest_finds_the_plugin_by_its_entry_point() -> None:
     found = [entry.value for entry in entry_points(group="pytest11") if entry.name == "viva"]
-    assert found == ["harness.pytest_plugin"], "after a change of pyproject.toml, install again: pip install -e ."
+    assert found == ["harness.plugin.entry_point"], "after a change of pyproject.toml, install again: pip install -e ."
 
 
 def test_a_case_folder_is_an_item_beside_ordinary_tests(exam: Exam) -> None:
@@ -257,7 +257,7 @@ def test_a_second_session_in_the_same_journal_is_the_next_attempt(exam: Exam) ->
 
 def test_a_journal_that_another_process_writes_is_left_alone(exam: Exam) -> None:
     exam.desk.case()
-    with only_writer(exam.pytester.path / "out"):
+    with exclusive_writer(exam.pytester.path / "out"):
         assert "another viva is writing in" in outcomes(exam("--viva-out", "out"), errors=1)
         exam.pytester.makeini("[pytest]\naddopts = -p no:asyncio\n")
         result = exam("--viva-out", "out", "-n", "1")

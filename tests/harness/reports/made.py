@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from records.journal import Journal, run_id
-from records.run import Outcome, RunRecord, Setting, Timing
+from records.run_record import Outcome, RunRecord, Setting, Timing
 from records.transcript import Round, Step, StepKind, StopReason, Transcript, Usage
 from records.verdict import Evidence, Insight, Label, Verdict
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from records.journal import FILE, Journal
-from records.run import Outcome
+from records.run_record import Outcome
 
 from .conftest import report
 from .made import HOSTILE, write_run, write_suite

@@ -12,7 +12,7 @@ from markdown_it.token import Token
 
 from harness.reports.markdown import SIZE_LIMIT, inert
 from records.journal import Journal
-from records.run import Outcome
+from records.run_record import Outcome
 
 from .conftest import report
 from .made import HOSTILE, write_run, write_suite

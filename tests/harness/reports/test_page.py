@@ -10,10 +10,10 @@ import pytest
 
 from harness.reports import page
 from harness.reports.conversations import Blocks
-from harness.reports.images import Images
 from harness.reports.journals import joined
+from harness.reports.page_images import Images
 from records.journal import FILE, Journal
-from records.run import Outcome, Setting
+from records.run_record import Outcome, Setting
 from records.transcript import Round, Step
 from records.verdict import Evidence
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from harness.reports.csv_table import COLUMNS, cell
 from records.journal import Journal
-from records.run import Outcome
+from records.run_record import Outcome
 
 from .conftest import report
 from .made import HOSTILE, write_run, write_suite

@@ -6,16 +6,16 @@ import asyncio
 from pathlib import Path
 
 from adapters import VirtualUser
-from adapters.load import Agent
+from adapters.connectors.python import Agent
 from cases import Case, ScoringPoint, ScriptLine
 from examiner import ScriptedExaminer
-from harness.options import Options
-from harness.parts import JudgeParts, Parts
-from harness.run import Run
+from harness.exam.examine import Run
+from harness.exam.options import Options
+from harness.exam.resources import JudgeResources, Resources
 from harness.suites.engine import Job, Suite, SuiteEnd, SuiteLimits
+from records.evaluator import Context
 from records.journal import Journal
-from records.protocols import Context
-from records.run import RunRecord
+from records.run_record import RunRecord
 from records.transcript import Round, Transcript
 from records.verdict import Insight, Label, Verdict
 
@@ -43,9 +43,9 @@ class Deaf:
 
 
 async def hold(agent: type, folder: Path, runs: int, limits: SuiteLimits) -> SuiteEnd:
-    judge = JudgeParts("code", Content(), None, None, {}, [])
+    judge = JudgeResources("code", Content(), None, None, {}, [])
     script = (ScriptLine("Hello."),)
-    parts = Parts(
+    parts = Resources(
         Options(), Agent("a", "a", agent), lambda case: ScriptedExaminer(script), "script", None, judge, [], {}
     )
     with Journal(folder) as journal:

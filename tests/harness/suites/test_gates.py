@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from harness.figures.summary import summarize
-from harness.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED, exit_code
+from harness.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED, exit_code
+from harness.statistics.summary import summarize
 from harness.suites.gates import gate
-from records.run import Outcome, RunRecord
+from records.run_record import Outcome, RunRecord
 
 
 def records(scores: dict[tuple[str, str], float]) -> list[RunRecord]:

@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from adapters.errors import SetupError
-from harness.again import stored_case
-from harness.options import Options
-from harness.parts import JudgeParts
-from harness.run import Run
+from harness.exam.examine import Run
+from harness.exam.options import Options
+from harness.exam.resources import JudgeResources
+from harness.exam.stored_runs import stored_case
 from harness.suites.judging import Before, Doing, judge_places
 from harness.suites.sources import FILE as SOURCES
 from harness.suites.sources import load_sources
+from records.evaluator import Context
 from records.journal import FILE, Journal, scan
-from records.protocols import Context
-from records.run import Outcome, RunRecord, Setting
-from records.stored import read_records, read_runs
+from records.journal_reader import read_records, read_runs
+from records.run_record import Outcome, RunRecord, Setting
 from records.transcript import Round, Transcript, Usage
 from records.verdict import Insight, Verdict
 from tests.harness.real_suites import VIVA, environment, until, viva, write_agent, write_cases
@@ -260,7 +260,7 @@ async def test_a_judging_that_fails_for_a_moment_is_repeated_and_all_of_it_is_pa
     held: Path, tmp_path: Path
 ) -> None:
     evaluator = Faltering()
-    doing = Doing(Options(concurrency=4), JudgeParts("model", evaluator, None, None, {}, []))
+    doing = Doing(Options(concurrency=4), JudgeResources("model", evaluator, None, None, {}, []))
     with Journal(tmp_path / "again") as journal:
         end = await judge_places([(held / "first", None)], journal, doing, Before(), Listener())
     assert end.ended == CASES
@@ -279,7 +279,7 @@ async def test_a_judge_that_raises_costs_its_own_run_only(held: Path, tmp_path: 
             self.asked[context.subject] += 1
             return await super().evaluate(transcript, context)
 
-    doing = Doing(Options(concurrency=4), JudgeParts("model", Raising(), None, None, {}, []))
+    doing = Doing(Options(concurrency=4), JudgeResources("model", Raising(), None, None, {}, []))
     with Journal(tmp_path / "again") as journal:
         await judge_places([(held / "first", None)], journal, doing, Before(), Listener())
     outcomes = {record.subject: record.outcome for record in read_records(tmp_path / "again")}
@@ -295,7 +295,7 @@ async def test_a_run_that_was_killed_before_its_record_keeps_its_trial(held: Pat
     file = tmp_path / "three" / FILE
     lines = [line for line in file.read_bytes().splitlines() if b'"event":"run"' not in line]
     file.write_bytes(b"\n".join(lines) + b"\n")
-    doing = Doing(Options(), JudgeParts("model", Faltering(), None, None, {}, []))
+    doing = Doing(Options(), JudgeResources("model", Faltering(), None, None, {}, []))
     with Journal(tmp_path / "again") as journal:
         await judge_places([(tmp_path / "three", None)], journal, doing, Before(), Listener())
     assert sorted(record.trial for record in read_records(tmp_path / "again")) == [1, 2, 3]

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from harness.cli import viva as command_line
 from records.journal import scan
-from records.run import Outcome
-from records.stored import read_records
+from records.journal_reader import read_records
+from records.run_record import Outcome
 from tests.harness.real_suites import (
     VIVA,
     check_nothing_lost_nothing_twice,

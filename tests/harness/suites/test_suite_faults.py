@@ -6,8 +6,8 @@ import json
 import time
 from pathlib import Path
 
-from records.run import Outcome
-from records.stored import read_records
+from records.journal_reader import read_records
+from records.run_record import Outcome
 from records.transcript import StopReason
 from tests.harness.real_suites import left_running, viva
 

@@ -1,0 +1,1 @@
+"""Connectors to live agents: an agent SPEC becomes something that makes agents."""

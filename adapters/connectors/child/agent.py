@@ -1,0 +1,212 @@
+"""The door to an agent in a process of its own: `file.py:Class@/path/to/venv`, or any class with `--isolate`."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from adapters import contract_messages as mistakes
+from adapters.calls import in_words
+from adapters.connectors.child.location import Place
+from adapters.connectors.child.process import ChildEnded, ChildProcess
+from adapters.contract import DoorAgent
+from adapters.errors import AgentError, AgentTimeout, SetupError
+from records.codec import decode
+from records.transcript import Reply
+
+CLOSE_SECONDS = 15.0
+"""How long the agent's `close` may take; then its processes are killed. Within `session.CLOSE_SECONDS`."""
+HUNG_CLOSE_SECONDS = 5.0
+"""The same for an agent that is still busy with a reply."""
+LOAD_SECONDS = 300.0
+"""How long importing the agent may take when it is first looked at."""
+
+
+class ChildAgent(DoorAgent):
+    """One agent in one process. A VirtualUser in all but the class; its own class says which agent."""
+
+    where: ClassVar[Place]
+
+    def __init__(
+        self,
+        task_description: str,
+        app_dir: str | None = None,
+        config_var: Mapping[str, Any] | None = None,
+        workspace: Path | None = None,
+    ) -> None:
+        self._arguments: dict[str, Any] = {"task_description": task_description, "app_dir": app_dir}
+        self._arguments["workspace"] = None if workspace is None else str(workspace)
+        self._arguments["config_var"] = None if config_var is None else _pickled(config_var)
+        self._child: ChildProcess | None = None
+        self._made = False
+        self._told = False
+        """Whether somebody has heard that its process is gone."""
+        self.workspace: Path | None = None
+
+    async def open(self, seconds: float) -> None:
+        """Start the process and construct the agent there.
+
+        Raises:
+            SetupError: the interpreter, the class or its method is not there.
+            AgentTimeout: importing and constructing took longer than `seconds`; waiting for an interpreter, when
+                many start at once, is not the agent's fault.
+            AgentError: the construction failed, or the process died of it.
+        """
+        try:
+            await self.start()
+            async with asyncio.timeout(seconds):
+                await self.load()
+                answer = await self._ask("make", **self._arguments)
+        except BaseException as error:
+            await self._end()
+            if isinstance(error, TimeoutError):
+                raise AgentTimeout(f"its construction did not end within {seconds:g} s") from None
+            if isinstance(error, AgentError):
+                raise AgentError(f"its construction failed: {error}") from error
+            raise
+        self._made = True
+        folder = answer.get("workspace")
+        self.workspace = None if folder is None else Path(folder)
+
+    async def start(self) -> None:
+        """Start the interpreter.
+
+        Raises:
+            SetupError: it is not there, or this system has no process or file left for it.
+        """
+        self._child = await ChildProcess.start(self.where.python, self.where.memory_mb)
+
+    async def load(self) -> dict[str, Any]:
+        """Import the class there. Returns its `version`, its module `path`, its `prefix`.
+
+        Raises:
+            SetupError: the class or its method is not there.
+            AgentError: the process died of it.
+        """
+        place = self.where.place
+        if place.endswith(".py"):
+            place = str(Path(place).resolve())
+        return await self._ask("load", place=place, name=self.where.name)
+
+    async def get_reply_from_agent(self, message: str, verbose: bool = False) -> str | Reply:
+        """Hand over the message.
+
+        Raises:
+            AgentError: the agent raised, its process died, or what it returned is no reply.
+        """
+        answer = await self._ask("reply", message=message, verbose=verbose)
+        text = answer.get("text")
+        if isinstance(text, str):
+            return text
+        try:
+            return decode(Reply, answer.get("reply"))
+        except ValueError as error:
+            raise AgentError(f"get_reply_from_agent returned a Reply that cannot be read: {error}") from error
+
+    async def close(self) -> None:
+        """Have the agent closed, then kill its process and all that it left behind.
+
+        Raises:
+            AgentError: the agent's `close` raised or took too long, or something could not be killed.
+        """
+        trouble = None
+        try:
+            trouble = await self._close_agent()
+        finally:
+            left = await self._end()
+        if trouble or left:
+            raise AgentError("; ".join(words for words in (trouble, left) if words))
+
+    async def _close_agent(self) -> str | None:
+        if self._child is None or not self._made:
+            return None
+        self._made = False
+        seconds = HUNG_CLOSE_SECONDS if self._child.busy else CLOSE_SECONDS
+        try:
+            async with asyncio.timeout(seconds):
+                await self._ask("close")
+        except TimeoutError:
+            return f"it did not end within {seconds:g} s"
+        except ChildEnded as error:
+            return None if self._told else str(error)
+        except AgentError as error:
+            return str(error)
+        return None
+
+    async def _end(self) -> str | None:
+        if self._child is None:
+            return None
+        # Goes on when nobody waits any more: what is not seen dead would be left.
+        child, self._child = self._child, None
+        return await asyncio.shield(asyncio.ensure_future(child.end()))
+
+    async def _ask(self, do: str, **request: Any) -> dict[str, Any]:
+        if self._child is None:
+            raise AgentError("its process has ended")
+        try:
+            answer = await self._child.ask(do, **request)
+        except ChildEnded:
+            self._told = self._told or do != "close"
+            raise
+        if (setup := answer.get("setup")) is not None:
+            raise SetupError(_setup_words(self.where, setup))
+        if (kind := answer.get("error")) is not None:
+            text, at = answer.get("text"), answer.get("at")
+            raise AgentError(in_words(str(kind), None if text is None else str(text), None if at is None else str(at)))
+        if (words := answer.get("words")) is not None:
+            raise AgentError(str(words))
+        return answer
+
+
+def child_class(where: Place) -> type[ChildAgent]:
+    """What makes such agents."""
+    return type(where.name, (ChildAgent,), {"where": where})
+
+
+def look(where: Place) -> dict[str, Any]:
+    """Import the class once, in a process that is then ended, so that mistakes are found before the first exam.
+
+    Raises:
+        SetupError: as of `ChildAgent.load`, or because importing it kills or hangs the process.
+    """
+    # In a thread, because the caller may well be in an event loop.
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(_look(where))).result()
+
+
+async def _look(where: Place) -> dict[str, Any]:
+    agent = child_class(where)("")
+    try:
+        await agent.start()
+        async with asyncio.timeout(LOAD_SECONDS):
+            return await agent.load()
+    except TimeoutError:
+        raise SetupError(f"importing {where.place} did not end within {LOAD_SECONDS:g} s.") from None
+    except AgentError as error:
+        raise SetupError(f"{where.place} cannot be imported with {where.python}: {error}.") from error
+    finally:
+        await agent._end()
+
+
+def _setup_words(where: Place, facts: dict[str, Any]) -> str:
+    if "broken" in facts:
+        line = f":{facts['line']}" if facts.get("line") else ""
+        kind = str(facts["broken"])
+        hint = f" Install it into the agent's environment ({where.python})." if kind == "ModuleNotFoundError" else ""
+        return f"{where.place}{line} cannot be imported: {in_words(kind, facts.get('text'))}.{hint}"
+    if "no_module" in facts:
+        return f"there is no module {facts['no_module']!r} here or in the agent's environment ({facts['prefix']})."
+    return mistakes.in_words(facts, where.place, where.name, where.suffix)
+
+
+def _pickled(config: Mapping[str, Any]) -> str:
+    try:
+        return base64.b64encode(pickle.dumps(dict(config), 4)).decode()
+    except Exception as error:
+        raise SetupError(f"config_var cannot be handed to another process: {error}.") from error

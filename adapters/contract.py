@@ -1,0 +1,137 @@
+"""The rules of `adapters/inside/rules.py` in Viva's own process: what an adapter is given, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from adapters import contract_messages as mistakes
+from adapters.errors import AgentError, SetupError
+from adapters.inside import rules
+from adapters.virtual_user import VirtualUser, offer_workspace
+from adapters.workspace import make_folder
+from records.codec import decode, to_plain
+from records.text import storable
+from records.transcript import NO_USAGE, Reply, Step, Usage
+
+T = TypeVar("T")
+
+AgentFactory = Callable[..., Any]
+"""What a SPEC loads to: a VirtualUser class, or anything that makes an object with its methods."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentArguments:
+    """What an adapter is constructed with."""
+
+    task_description: str
+    app_dir: str | None = None
+    config_var: Mapping[str, Any] | None = None
+    workspace: Path | None = None
+    verbose: bool = False
+
+
+class DoorAgent:
+    """An agent elsewhere, whose door has to be opened before it can be spoken to. What a SPEC loads to may be one."""
+
+    async def open(self, seconds: float) -> None:
+        """Construct the agent behind the door, within `seconds`; leaves nothing behind when it raises.
+
+        Raises:
+            SetupError: the user must change something.
+            AgentTimeout: the time was up.
+            AgentError: the construction failed.
+        """
+        raise NotImplementedError
+
+
+def check_factory(factory: Any) -> None:
+    """See that a class can be spoken to; what a function makes is seen once it is made.
+
+    Raises:
+        SetupError: it cannot.
+    """
+    _keep(rules.check_factory, factory, VirtualUser)
+
+
+def check_agent(agent: Any) -> None:
+    """The same for an object.
+
+    Raises:
+        SetupError: it cannot be spoken to.
+    """
+    _keep(rules.check_agent, agent, VirtualUser)
+
+
+def arguments_for(factory: AgentFactory, arguments: AgentArguments) -> dict[str, Any]:
+    """What a factory is called with: of all that an adapter may have, what it names.
+
+    Raises:
+        SetupError: it wants something else as well, or the workspace that it wants cannot be made.
+    """
+    given = _keep(rules.arguments, factory, {name: getattr(arguments, name) for name in rules.OFFERED})
+    if given.get("workspace") is not None:
+        make_folder(given["workspace"])
+    return given
+
+
+def workspace_of(agent: Any, ours: Path | None) -> Path | None:
+    """The adapter's own folder, or else ours, which it is then told; it may not have been made yet.
+
+    Raises:
+        SetupError: ours cannot be made.
+    """
+    folder = rules.workspace(agent, ours, _tell)
+    return None if folder is None else Path(folder)
+
+
+def _tell(agent: Any, workspace: Path) -> None:
+    if not offer_workspace(agent, workspace):
+        agent.workspace = make_folder(workspace)
+
+
+def _keep(rule: Callable[..., T], *arguments: Any) -> T:
+    try:
+        return rule(*arguments)
+    except rules.Setup as wrong:
+        raise SetupError(mistakes.in_words(wrong.facts)) from None
+
+
+def as_reply(answer: object) -> Reply:
+    """What an adapter returned, as a Reply whose fields are what their types say: as a journal would give it back.
+
+    So a live run is judged on the same words as a stored one, and no odd value breaks who reads it.
+
+    Raises:
+        AgentError: it is neither text nor a Reply.
+    """
+    if isinstance(answer, str):
+        return Reply(_text(answer))
+    if not isinstance(answer, Reply):
+        raise AgentError(f"get_reply_from_agent returned {type(answer).__name__}, not text or a Reply")
+    if not isinstance(answer.text, str):
+        raise AgentError(f"get_reply_from_agent returned a Reply whose text is {type(answer.text).__name__}, not text")
+    if not isinstance(answer.usage, Usage):
+        raise AgentError(f"get_reply_from_agent returned a Reply whose usage is {type(answer.usage).__name__}")
+    reply = Reply(
+        _text(answer.text), _all(Step, answer.steps, "steps"), answer.usage, _all(str, answer.images, "images")
+    )
+    if not reply.steps and not reply.images and reply.usage is NO_USAGE:
+        return reply
+    try:
+        return decode(Reply, to_plain(reply))
+    except ValueError as error:
+        raise AgentError(f"get_reply_from_agent returned a Reply that cannot be stored: {error}") from error
+
+
+def _text(text: str) -> str:
+    # A subclass of str may have methods of its own that fail.
+    return storable(str.__str__(text))
+
+
+def _all(kind: type[T], items: Any, what: str) -> tuple[T, ...]:
+    if not isinstance(items, list | tuple) or not all(isinstance(item, kind) for item in items):
+        raise AgentError(f"get_reply_from_agent returned a Reply whose {what} are not a list of {kind.__name__}")
+    return items if isinstance(items, tuple) else tuple(items)

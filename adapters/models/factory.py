@@ -1,0 +1,134 @@
+"""Makes language models from a SPEC: a shorthand, or AutoGen's component configuration. No key gets into an error."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from autogen_core.models import ChatCompletionClient, ModelInfo
+from pydantic import ValidationError
+
+from adapters.errors import SetupError
+from adapters.models.client import MODEL_CALLS, Model
+from adapters.models.retry import RetryPolicy
+from adapters.redact import SECRET_NAMES, keep_secret, redact
+
+__all__ = ["Model", "make_model"]
+
+# For models that AutoGen has no entry for: assume what current models can do; what a provider refuses is not used.
+UNKNOWN_MODEL = ModelInfo(
+    vision=True,
+    function_calling=True,
+    json_output=True,
+    family="unknown",
+    structured_output=True,
+    multiple_system_messages=True,
+)
+CALL_SECONDS = 300.0
+"""Longest wait for one answer of a model."""
+
+
+def make_model(spec: str, *, policy: RetryPolicy | None = None, calls: int = MODEL_CALLS) -> Model:
+    """Make a model client.
+
+    Args:
+        spec: `openai:NAME` (key from `OPENAI_API_KEY`, address from `OPENAI_BASE_URL` if set), or the path of a JSON or
+            YAML file with an AutoGen component configuration (`provider`, `config`), for any provider it reaches.
+        policy: Replaces the retry policy.
+        calls: Calls under way at once, at most.
+
+    Raises:
+        SetupError: the SPEC, the key or the file is not right.
+    """
+    kind, colon, name = spec.partition(":")
+    if kind == "openai" and colon and name:
+        model = Model(_openai(name), name, policy)
+    elif spec.endswith((".json", ".yaml", ".yml")):
+        model = _from_file(Path(spec), policy)
+    else:
+        model = None
+    if model is not None:
+        model.traits.places = asyncio.Semaphore(calls)
+        return model
+    raise SetupError(
+        f"{spec!r} is not a model; write openai:NAME, or the path of a JSON or YAML file with an AutoGen component."
+    )
+
+
+def _openai(name: str) -> ChatCompletionClient:
+    from autogen_ext.models.openai import OpenAIChatCompletionClient
+
+    if not os.environ.get("OPENAI_API_KEY"):
+        if not os.environ.get("OPENAI_BASE_URL"):
+            raise SetupError(
+                f"openai:{name} needs a key: set OPENAI_API_KEY in the environment "
+                "(and OPENAI_BASE_URL for a server of your own)."
+            )
+        key = "none"  # a server of one's own often wants none; one that does answers 401
+    else:
+        key = os.environ["OPENAI_API_KEY"]
+    arguments: dict[str, Any] = {"model": name, "api_key": key, "max_retries": 0, "timeout": _call_seconds()}
+    if base_url := os.environ.get("OPENAI_BASE_URL"):
+        arguments["base_url"] = base_url
+    try:
+        return OpenAIChatCompletionClient(**arguments)
+    except ValueError:
+        return OpenAIChatCompletionClient(**arguments, model_info=UNKNOWN_MODEL)
+
+
+def _from_file(path: Path, policy: RetryPolicy | None) -> Model:
+    try:
+        text = path.read_text(encoding="utf-8")
+        data = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise SetupError(f"the model file {path} cannot be read: {_without_content(error)}") from error
+    if not isinstance(data, dict) or not isinstance(data.get("provider"), str):
+        raise SetupError(f"{path} is not an AutoGen component: it needs the keys 'provider' and 'config'.")
+    config = data["config"] = data.get("config") or {}
+    if not isinstance(config, dict):
+        raise SetupError(f"{path} is not an AutoGen component: its 'config' is not a mapping.")
+    _keep_secrets(config)
+    if ".openai." in str(data["provider"]) or "OpenAI" in str(data["provider"]):
+        # Retries are one policy's job; the SDK's own would multiply them and hide them from the record.
+        config["max_retries"] = 0
+        config.setdefault("timeout", _call_seconds())
+    try:
+        client = ChatCompletionClient.load_component(data)
+    except Exception as error:
+        raise SetupError(f"AutoGen cannot make a model from {path}: {_without_content(error)}") from error
+    return Model(client, str(config.get("model") or data["provider"]), policy)
+
+
+def _keep_secrets(config: Mapping[str, Any]) -> None:
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            _keep_secrets(value)
+        elif isinstance(value, str) and SECRET_NAMES.search(str(name)):
+            keep_secret(value)
+
+
+def _without_content(error: Exception) -> str:
+    """What is wrong with a model file, without quoting it: keys may stand in it."""
+    if isinstance(error, yaml.MarkedYAMLError):
+        line = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        return f"{error.problem or 'not YAML'}{line}"
+    if isinstance(error, ValidationError):
+        faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors(include_input=False)]
+        return redact("; ".join(faults))
+    return redact(" ".join(str(error).split()))[:300]
+
+
+def _call_seconds() -> float:
+    text = os.environ.get("VIVA_MODEL_SECONDS") or CALL_SECONDS
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise SetupError(f"VIVA_MODEL_SECONDS must be a number of seconds above 0, not {text!r}.")
+    return seconds

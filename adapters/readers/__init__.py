@@ -1,0 +1,1 @@
+"""Readers of recordings: a source becomes transcripts."""

@@ -1,0 +1,32 @@
+"""Runs a case's `pre_command`, which ends with the run that wanted it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+
+from adapters.errors import SetupError
+from cases import Case
+
+
+async def run_pre_commands(case: Case) -> None:
+    """Run a case's `pre_command` in the current folder, as TaskWeaver does; `build_resources` has checked that the user
+    allows it.
+
+    Raises:
+        SetupError: a command failed.
+    """
+    for command in case.pre_command:
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_shell(command, stdout=pipe, stderr=pipe, start_new_session=True)
+        try:
+            said, complained = await process.communicate()
+        finally:
+            if process.returncode is None:  # the run was stopped meanwhile
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+        if process.returncode != 0:
+            words = (complained or said).decode(errors="replace").strip()[-300:]
+            raise SetupError(f"pre_command of {case.name!r} ended with code {process.returncode}: {command}\n{words}")

@@ -1,0 +1,216 @@
+"""Shows the figures of a suite on a terminal."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group as Stack
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from harness.statistics.groups import FEWEST_CASES, Group
+from harness.statistics.intervals import Interval
+from harness.statistics.summary import Figures
+from harness.wording import UNSAFE, counted
+from records.codec import to_plain
+from records.text import one_line, printable
+
+MOST_ROWS = 60
+MOST_HELD = 6
+MOST_TROUBLES = 5
+MATRIX_AGENTS = 6
+"""More agents than this do not fit beside each other."""
+
+
+def suite_report(figures: Figures, journal: Path, places: Mapping[str, Path] | None = None) -> RenderableType:
+    """Agents, cases and the whole, with intervals; what could not be scored stands apart, and why.
+
+    Args:
+        figures: What to show. Several agents are shown beside each other, never as one.
+        journal: Where the runs are.
+        places: Run id to its journal, for runs that are in another.
+    """
+    labels = short_names([group.name for group in figures.agents])
+    parts: list[RenderableType] = []
+    if len(figures.agents) > 1:
+        parts.append(_table("agent", figures.agents, labels))
+        if len(figures.agents) <= MATRIX_AGENTS:
+            parts.append(_matrix(figures, labels))
+    else:
+        parts.append(_table("case", figures.cases, {}))
+    if figures.tags:
+        parts.append(_table("tag", figures.tags, labels))
+    if len(figures.agents) == 1:
+        parts.append(_table("suite", (figures.suite,), {}))
+    parts.append(_facts(figures, journal, labels))
+    parts.extend(trouble_lines(figures, journal, places or {}))
+    return Stack(*parts)
+
+
+def trouble_lines(figures: Figures, journal: Path, places: Mapping[str, Path]) -> Iterator[Text]:
+    """Why runs failed, in their own words, and the command that shows one of them."""
+    for trouble in figures.troubles[:MOST_TROUBLES]:
+        yield Text()
+        yield Text(
+            f"{counted(trouble.runs, 'run')}, {trouble.outcome.value}: {trouble.words}", style="yellow", overflow="fold"
+        )
+        run = printable(shlex.quote(f"{places.get(trouble.run, journal)}#{trouble.run}"))
+        # Not wrapped: it is there to be copied.
+        yield Text(f"  viva replay {run}", style="dim", no_wrap=True, overflow="ignore")
+    if len(figures.troubles) > MOST_TROUBLES:
+        yield Text(f"… {len(figures.troubles) - MOST_TROUBLES} more kinds of errors: viva report", style="dim")
+
+
+def short_names(specs: Sequence[str]) -> dict[str, str]:
+    """A label for each agent SPEC that fits a column: the class or model, numbered where two would be the same."""
+    names: dict[str, str] = {}
+    for spec in specs:
+        place, _, name = spec.rpartition("#") if "#" in spec else spec.split("@")[0].rpartition(":")
+        label = one_line(name or place, 24)
+        taken = sum(1 for other in names.values() if other == label or other.startswith(f"{label} "))
+        names[spec] = f"{label} {taken + 1}" if taken else label
+    return names
+
+
+def _matrix(figures: Figures, labels: Mapping[str, str]) -> Table:
+    """Mean score and passed runs, case by agent."""
+    cells = {(group.case, group.agent): group for group in figures.cells}
+    table = Table(show_edge=False, pad_edge=False, header_style="bold")
+    table.add_column("case", overflow="fold")
+    agents = [group.name for group in figures.agents]
+    for agent in agents:
+        table.add_column(Text(labels[agent]), justify="right", no_wrap=True)
+    for case in figures.cases[:MOST_ROWS]:
+        found = [cells.get((case.name, agent)) for agent in agents]
+        table.add_row(Text(one_line(case.name, 60)), *(_cell(group) for group in found))
+    if len(figures.cases) > MOST_ROWS:
+        table.add_row(Text(f"… {len(figures.cases) - MOST_ROWS} more: viva report", style="dim"))
+    return table
+
+
+def _cell(group: Group | None) -> Text:
+    if group is None or not group.runs:
+        return Text("-")
+    flaky = " flaky" if group.flaky else ""
+    style = "green" if group.passes == group.runs else "red" if not group.passes else "yellow"
+    return Text(f"{number(group.mean)} {group.passes}/{group.runs}{flaky}", style=style)
+
+
+def figures_plain(figures: Figures) -> Any:
+    """The figures as JSON data."""
+    return to_plain(figures, full=True)
+
+
+def _table(kind: str, groups: Sequence[Group], labels: Mapping[str, str]) -> Table:
+    """One row a group: what fits 80 columns; everything is in `viva report`."""
+    k = min((max(group.pass_hat_k, default=1) for group in groups), default=1)
+    notes = [_notes(group) for group in groups]
+    table = Table(show_edge=False, pad_edge=False, header_style="bold")
+    table.add_column(kind, overflow="fold", min_width=12)
+    for name in ("runs", "mean (95 %)", "pass (95 %)"):
+        table.add_column(name, justify="right", no_wrap=True)
+    if k > 1:
+        table.add_column(f"pass^{k}", justify="right", no_wrap=True)
+    if any(notes):
+        # One note a line, none of them wrapped: rich loses characters where it wraps the last column of such a table.
+        table.add_column("notes", no_wrap=True)
+    for group, note in list(zip(groups, notes, strict=True))[:MOST_ROWS]:
+        row = [
+            Text(_name(group, labels)),
+            Text(str(group.runs)),
+            Text(f"{number(group.mean)} {'too few' if group.too_few else interval(group.mean_interval)}"),
+            Text(f"{percent(group.pass_rate)} {'' if group.too_few else percents(group.pass_rate_interval)}".strip()),
+        ]
+        if k > 1:
+            row.append(Text(number(group.pass_hat_k.get(k))))
+        table.add_row(*row, *([Text(note, style="yellow")] if any(notes) else []))
+    if len(groups) > MOST_ROWS:
+        table.add_row(Text(f"… {len(groups) - MOST_ROWS} more: viva report", style="dim"))
+    return table
+
+
+def _name(group: Group, labels: Mapping[str, str]) -> str:
+    if group.kind == "tag" and len(labels) > 1:
+        return f"{one_line(group.name, 60)} {labels[group.agent or '']}"
+    return labels.get(group.name) or one_line(group.name or "all", 60)
+
+
+def _notes(group: Group) -> str:
+    parts = [f"{count} {kind}" for kind, count in group.excluded.items()]
+    if group.target_errors:
+        parts.append(f"{group.target_errors} failed")
+    if group.flaky:
+        parts.append(f"{group.flaky_cases} flaky")
+    return "\n".join(parts)
+
+
+def _facts(figures: Figures, journal: Path, labels: Mapping[str, str]) -> Table:
+    suite = figures.suite
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    cost = "cost unknown" if suite.cost is None else f"${suite.cost:.4f}"
+    table.add_row("", "")
+    for spec, label in labels.items():
+        table.add_row("agent", Text(f"{label} = {one_line(spec, 200)}"))
+    table.add_row("passes", Text(f"a run passes from a score of {figures.threshold:g} (its low bound)"))
+    if suite.excluded:
+        table.add_row(
+            "apart", Text(f"{', '.join(suite.excluded)}: not the agent's fault, in no average", style="yellow")
+        )
+    if suite.target_errors:
+        table.add_row("failed", Text("runs in which the agent broke off: judged as they stand, and counted"))
+    if any(group.too_few for group in (*figures.agents, *figures.tags)):
+        table.add_row("too few", Text(f"of fewer than {FEWEST_CASES} cases no interval is to be trusted"))
+    if suite.tokens:
+        table.add_row("tokens", Text(f"{suite.tokens:,}, {cost}"))
+    if words := _uneven(figures, labels):
+        table.add_row("trials", Text(words, style="yellow"))
+    for held in figures.held[:MOST_HELD]:
+        where = f", sandbox {held.sandbox}" if held.sandbox else ""
+        number = f" ({counted(held.runs, 'run')})" if len(figures.held) > 1 else ""
+        words = f"examiner {held.examiner or 'not told'}, judge {held.judge or 'not told'}{where}{number}"
+        table.add_row("held", Text(words, style="yellow" if UNSAFE in held.sandbox else ""))
+    stops = ", ".join(f"{count} {stop}" for stop, count in sorted(suite.stops.items()))
+    table.add_row("stops", Text(stops))
+    table.add_row("time", Text(f"{suite.seconds:.1f} s over all runs, {suite.seconds_mean or 0:.2f} s each"))
+    table.add_row("journal", Text(str(journal)))
+    return table
+
+
+def _uneven(figures: Figures, labels: Mapping[str, str]) -> str:
+    """Why pass^k ends early, where it does: it goes as far as the cell with the fewest runs that count."""
+    cells = [cell for cell in figures.cells if cell.runs]
+    fewest, most = min(cells, key=_runs, default=None), max(cells, key=_runs, default=None)
+    if fewest is None or most is None or fewest.runs == most.runs:
+        return ""
+    name = f"{one_line(fewest.case or '', 60)} by {labels.get(fewest.agent or '', '')}"
+    return f"up to {most.runs} of a case count, but {fewest.runs} of {name}: pass^k ends there"
+
+
+def _runs(group: Group) -> int:
+    return group.runs
+
+
+def number(value: float | None) -> str:
+    """A score for a table."""
+    return "-" if value is None else f"{value:.2f}"
+
+
+def interval(value: Interval | None) -> str:
+    """An interval of scores for a table."""
+    return "" if value is None else f"({value.low:.2f}-{value.high:.2f})"
+
+
+def percent(value: float | None) -> str:
+    """A rate for a table."""
+    return "-" if value is None else f"{value:.0%}"
+
+
+def percents(value: Interval | None) -> str:
+    """An interval of rates for a table."""
+    return "" if value is None else f"({value.low * 100:.0f}-{value.high * 100:.0f})"

@@ -1,0 +1,1 @@
+"""Sinks: where completed runs are sent besides the journal."""

@@ -1,0 +1,93 @@
+"""Reads the runs of a journal for a comparison, and decides which agents are compared with which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from adapters.errors import SetupError
+from harness.statistics.cells import Cell, gather, natural
+from harness.wording import judge_words, sandbox_words
+from records.run_record import RunRecord
+
+
+class Runs:
+    """The runs of one journal, gathered by case and agent, and with which settings they were made."""
+
+    def __init__(self, journal: Path, records: Iterable[RunRecord]) -> None:
+        """Read all records once; a few numbers of each are kept."""
+        self.journal = journal
+        self.settings: dict[str, dict[str, set[str]]] = {}
+        """Agent to the name of a setting to its values."""
+        self.papers: dict[tuple[str, str], set[str]] = {}
+        """(case, agent) to the hashes of the case."""
+        self._cells = gather(self._watched(records))
+
+    @property
+    def agents(self) -> list[str]:
+        """All that were examined, in natural order."""
+        return sorted({cell.agent for cell in self._cells}, key=natural)
+
+    def of(self, agent: str) -> dict[str, Cell]:
+        """Case to cell of one agent."""
+        return {cell.case: cell for cell in self._cells if cell.agent == agent}
+
+    def _watched(self, records: Iterable[RunRecord]) -> Iterator[RunRecord]:
+        for record in records:
+            setting = record.setting
+            seen = self.settings.setdefault(record.agent, {})
+            for name, value in (
+                ("judge", judge_words(setting)),
+                ("examiner", setting.examiner),
+                ("sandbox", sandbox_words(setting)),
+                ("limit of rounds", str(setting.max_rounds)),
+            ):
+                seen.setdefault(name, set()).add(value)
+            self.papers.setdefault((record.subject, record.agent), set()).add(setting.case_hash)
+            yield record
+
+
+def choose_agents(first: Runs, second: Runs, wanted: tuple[str, str] | None) -> list[tuple[str, str]]:
+    """Which agent of A is compared with which of B.
+
+    Wanted ones by their name, or by a part of it that only one has. Else, in one journal, its two agents; in two
+    journals, each side's only agent, or each agent that both have with itself.
+
+    Raises:
+        SetupError: that leaves a choice open, or nothing to choose.
+    """
+    if wanted is not None:
+        pair = (_named(first, wanted[0]), _named(second, wanted[1]))
+        if first is second and pair[0] == pair[1]:
+            raise SetupError(f"both are the agent {pair[0]!r} of {first.journal}: there is nothing to compare.")
+        return [pair]
+    if first is second:
+        if len(first.agents) == 2:
+            return [(first.agents[0], first.agents[1])]
+        raise SetupError(f"{first.journal} holds {_known(first)}; name a second journal, or two agents: --agents X Y")
+    if len(first.agents) == len(second.agents) == 1:
+        return [(first.agents[0], second.agents[0])]
+    both = [agent for agent in first.agents if agent in second.agents]
+    if not both:
+        raise SetupError(
+            f"{first.journal} holds {_known(first)}, {second.journal} {_known(second)}: name one of each: --agents X Y"
+        )
+    return [(agent, agent) for agent in both]
+
+
+def _named(runs: Runs, wanted: str) -> str:
+    if wanted in runs.agents:
+        return wanted
+    found = [agent for agent in runs.agents if wanted in agent]
+    if len(found) == 1:
+        return found[0]
+    why = "several agents match" if found else "no agent matches"
+    raise SetupError(f"{why} {wanted!r} in {runs.journal}, which holds {_known(runs)}.")
+
+
+def _known(runs: Runs) -> str:
+    agents = runs.agents
+    if not agents:
+        return "no finished run"
+    names = ", ".join(agents[:6]) + (f" and {len(agents) - 6} more" if len(agents) > 6 else "")
+    return f"{len(agents)} agent{'s' if len(agents) > 1 else ''} ({names})"

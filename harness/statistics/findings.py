@@ -1,0 +1,47 @@
+"""Says in words what a comparison shows, and what it cannot show."""
+
+from __future__ import annotations
+
+import math
+
+from harness.statistics.comparison import Comparison
+from harness.statistics.groups import FEWEST_CASES
+from harness.statistics.intervals import fewest_discordant
+from harness.wording import counted
+
+
+def findings(comparison: Comparison) -> list[str]:
+    """What the comparison shows, and what it cannot show, in plain words."""
+    one, two = comparison.first.label, comparison.second.label
+    count, words = len(comparison.cases), []
+    # Where every score is 0 or 1, the two say the same.
+    rate = () if comparison.rate == comparison.score else (("pass rate", comparison.rate),)
+    for name, found in (("mean score", comparison.score), *rate):
+        ends = f"{found.value:+.3f}, 95 % between {found.interval.low:+.3f} and {found.interval.high:+.3f}"
+        if found.clear and count < FEWEST_CASES:
+            words.append(f"{two}'s {name} over these cases differs by {ends}.")
+            continue
+        if found.clear:
+            words.append(f"{two}'s {name} is {'higher' if found.value > 0 else 'lower'} than {one}'s: {ends}.")
+            continue
+        if found.value and found.detectable in (0, math.inf):
+            # The same in every case: "no difference can be told" would read as a mistake.
+            where, few = ("the one case", "one is") if count == 1 else (f"all {count} cases", f"{count} are")
+            told = f"In {where} {two}'s {name} differs from {one}'s by the same"
+            words.append(f"{told}; {few} too few to tell of others: {ends}.")
+            continue
+        told = f"No difference in {name} can be told ({ends})."
+        if 0 < found.detectable < math.inf:
+            told += f" A sample like this usually misses a true difference below {min(found.detectable, 1.0):.2f}."
+        words.append(told)
+    better, worse = len(comparison.better), len(comparison.worse)
+    turned = f"{counted(better, 'case')} turned better, {worse} worse (McNemar, exact: p = {comparison.p_value:.3g})"
+    need = fewest_discordant()
+    if better + worse < need:
+        turned += f"; with fewer than {need} that turned, this test cannot reach p < 0.05"
+    elif comparison.p_value >= 0.05:
+        turned += "; that happens by chance often enough"
+    words.append(f"{turned}.")
+    if count < FEWEST_CASES:
+        words.append(f"The sample is too small: {counted(count, 'case')}; nothing is said about others like them.")
+    return words

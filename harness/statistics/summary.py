@@ -1,0 +1,96 @@
+"""The figures of a suite: scores, rates and their intervals by suite, agent, case, tag and cell, from records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from harness.statistics.cells import Cell, gather, natural
+from harness.statistics.error_groups import ErrorGroup, ErrorGroups
+from harness.statistics.groups import Group, group_of
+from harness.wording import judge_words, sandbox_words
+from records.run_record import RunRecord
+from records.text import one_line
+
+MOST_ERROR_GROUPS = 100
+"""Kinds of errors that are kept of a suite."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """How some runs were held and judged; in words that are safe to show."""
+
+    examiner: str
+    judge: str
+    sandbox: str
+    """Says so where it does not isolate; empty where no check ran."""
+    viva: str
+    """Version."""
+    runs: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """All figures of a stream of records; the groups of each kind in natural order of their names."""
+
+    threshold: float
+    """A run passes when its low bound reaches this."""
+    suite: Group
+    agents: tuple[Group, ...] = ()
+    cases: tuple[Group, ...] = ()
+    tags: tuple[Group, ...] = ()
+    """One for each tag and agent, by tag, then agent."""
+    cells: tuple[Group, ...] = ()
+    """One for each case and agent, by case, then agent."""
+    held: tuple[Conditions, ...] = ()
+    """How all runs were held, what most were first."""
+    troubles: tuple[ErrorGroup, ...] = ()
+    """The distinct errors of the runs, at most `MOST_ERROR_GROUPS`; what kept runs out of the averages first."""
+
+
+def summarize(records: Iterable[RunRecord], threshold: float = 1.0) -> Figures:
+    """The figures of a stream of records; a few numbers are kept of each run.
+
+    Args:
+        records: Any number, in any order; the newest attempt of each run only, as
+            `records.journal_reader.read_records` gives.
+        threshold: A run passes when its low bound reaches this.
+    """
+    held: Counter[Conditions] = Counter()
+    troubles = ErrorGroups()
+    ordered = gather(_watched(records, held, troubles))
+
+    by_agent: dict[str, list[Cell]] = {}
+    by_case: dict[str, list[Cell]] = {}
+    by_tag: dict[tuple[str, str], list[Cell]] = {}
+    for cell in ordered:
+        by_agent.setdefault(cell.agent, []).append(cell)
+        by_case.setdefault(cell.case, []).append(cell)
+        for tag in cell.tags:
+            by_tag.setdefault((tag, cell.agent), []).append(cell)
+    tags = sorted(by_tag, key=lambda pair: (natural(pair[0]), natural(pair[1])))
+    return Figures(
+        threshold=threshold,
+        suite=group_of("suite", "", ordered, threshold),
+        agents=tuple(group_of("agent", name, by_agent[name], threshold) for name in sorted(by_agent, key=natural)),
+        cases=tuple(group_of("case", name, by_case[name], threshold) for name in sorted(by_case, key=natural)),
+        tags=tuple(group_of("tag", tag, by_tag[tag, agent], threshold) for tag, agent in tags),
+        cells=tuple(group_of("cell", f"{cell.case} · {cell.agent}", [cell], threshold) for cell in ordered),
+        held=tuple(replace(each, runs=runs) for each, runs in held.most_common()),
+        troubles=tuple(troubles.worst()[:MOST_ERROR_GROUPS]),
+    )
+
+
+def _watched(records: Iterable[RunRecord], held: Counter[Conditions], troubles: ErrorGroups) -> Iterator[RunRecord]:
+    for record in records:
+        setting = record.setting
+        how = Conditions(
+            examiner=one_line(setting.examiner, 80),
+            judge=judge_words(setting),
+            sandbox=sandbox_words(setting),
+            viva=one_line(setting.viva, 20),
+        )
+        held[how] += 1
+        troubles.add(record)
+        yield record

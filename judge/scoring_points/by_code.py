@@ -1,0 +1,155 @@
+"""Judges scoring points by their `eval_code`, in a sandbox, and decides whose fault an ending was."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from cases import Case, ScoringPoint
+from judge.view import run_view
+from records.transcript import Transcript
+from records.verdict import Label, Verdict
+from sandbox import (
+    CheckResult,
+    Ending,
+    Room,
+    Sandbox,
+    SandboxError,
+    SandboxLimits,
+    SandboxLost,
+    WorkspaceTooLarge,
+)
+
+# Passes in any room that works: if this does not, the room is at fault and not what the agent left.
+PROBE = "assert chat_history is not None and rounds is not None"
+MESSAGE_SHOWN = 1000
+SCORES = {Label.HIT: 1.0, Label.MISS: 0.0}
+
+
+class CodeJudge:
+    """Runs the checks of one run, in one room where that holds."""
+
+    def __init__(
+        self, sandbox: Sandbox, case: Case, subject: str, transcript: Transcript, workspace: Path | None
+    ) -> None:
+        self._sandbox = sandbox
+        self._case = case
+        self._subject = subject
+        self._view = run_view(transcript, case.task_description)
+        self._workspace = workspace
+        self._limits = SandboxLimits()
+        self._room: Room | None = None
+
+    async def judge(self, point: ScoringPoint) -> Verdict:
+        """One verdict for a point that has `eval_code`; faults of the sandbox become `error`, never an exception."""
+        assert point.eval_code is not None
+        try:
+            result, flags = await self._check(point.eval_code)
+        except WorkspaceTooLarge as error:
+            # It speaks of what the agent left: nobody leaves the averages by leaving too much.
+            return self._verdict(point, Label.MISS, str(error), flags=("workspace-too-large",))
+        except SandboxError as error:
+            return self._verdict(point, Label.ERROR, f"the sandbox failed: {error}", fault="infra")
+        return read_result(result, point, self._case, self._subject, flags)
+
+    async def close(self) -> None:
+        """Give the room back."""
+        if self._room is not None:
+            await self._room.close()
+            self._room = None
+
+    async def _check(self, code: str) -> tuple[CheckResult, tuple[str, ...]]:
+        flags: tuple[str, ...] = ()
+        try:
+            result = await (await self._open()).check(code, self._limits)
+        except SandboxLost:
+            # Replaced once: the next loss is reported.
+            await self.close()
+            flags = ("room-replaced",)
+            result = await (await self._open()).check(code, self._limits)
+        if result.ending not in (Ending.TIMEOUT, Ending.LIMIT):
+            return result, flags
+        result, more = await self._again(code, result)
+        return result, (*flags, *more)
+
+    async def _again(self, code: str, first: CheckResult) -> tuple[CheckResult, tuple[str, ...]]:
+        """A time-out or broken limit once more, in a fresh room, beside a probe that shows the room to be sound."""
+        await self.close()
+        room = await self._open()
+        probe = await room.check(PROBE, self._limits)
+        if probe.ending is not Ending.PASSED:
+            raise SandboxError(f"a check ended as {first.ending.value}, and so did one that cannot: {probe.message}")
+        result = await room.check(code, self._limits)
+        return result, ("limit-repeated",) if result.ending in (Ending.TIMEOUT, Ending.LIMIT) else ("limit-once",)
+
+    async def _open(self) -> Room:
+        if self._room is None:
+            self._room = await self._sandbox.open(
+                self._workspace, self._view, dependencies=self._case.dependencies, run_id=self._subject
+            )
+        return self._room
+
+    def _verdict(
+        self, point: ScoringPoint, label: str, reason: str, *, flags: tuple[str, ...] = (), fault: str | None = None
+    ) -> Verdict:
+        return Verdict(
+            self._subject,
+            point.id,
+            label,
+            SCORES.get(label),
+            reason,
+            statement=point.score_point,
+            weight=point.weight,
+            flags=flags,
+            fault=fault,
+        )
+
+
+def read_result(
+    result: CheckResult, point: ScoringPoint, case: Case, subject: str, flags: tuple[str, ...] = ()
+) -> Verdict:
+    """What the ending of a check says about the agent.
+
+    Passed is a hit. An exception about what the agent left, or a limit that broke twice, is a miss. A check that is
+    broken in itself is an error, and says nothing about the agent.
+    """
+    if result.imported:
+        flags = (*flags, "imports-workspace")
+    label, reason, fault = Label.MISS, _reason(result), None
+    if result.ending is Ending.PASSED:
+        label, reason = Label.HIT, "the check passed"
+    elif result.ending is Ending.BROKEN and not _agent_owed_module(result, point, case):
+        label, fault = Label.ERROR, "judge"
+        reason = f"the check itself is broken: {reason}"
+    return Verdict(
+        subject,
+        point.id,
+        label,
+        SCORES.get(label),
+        reason,
+        by="code",
+        statement=point.score_point,
+        weight=point.weight,
+        flags=flags,
+        fault=fault,
+        seconds=result.seconds,
+    )
+
+
+def _reason(result: CheckResult) -> str:
+    message = result.message if len(result.message) <= MESSAGE_SHOWN else result.message[:MESSAGE_SHOWN] + "…"
+    where = f" (line {result.line} of the check)" if result.line else ""
+    name = result.exception or result.ending.value
+    return f"{name}: {message}{where}" if message else f"{name}{where}"
+
+
+def _agent_owed_module(result: CheckResult, point: ScoringPoint, case: Case) -> bool:
+    """Whether a module that is not there is one the agent should have written.
+
+    It is if the case speaks of the file: nobody calls `pandas.py` by that name, but `solution.py` is asked for so.
+    """
+    if not result.missing_module:
+        return False
+    file = re.compile(rf"(?<![\w.]){re.escape(result.missing_module.split('.')[0])}\.py\b")
+    texts = (case.task_description, point.score_point, point.eval_code or "", *(line.say for line in case.script))
+    return any(file.search(text) for text in texts)

@@ -1,0 +1,164 @@
+"""The scoring-point evaluator: exactly one verdict per scoring point, by code, by model, or by both."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from cases import Case, ScoringPoint
+from judge.scoring_points.by_code import CodeJudge
+from records.evaluator import Context
+from records.transcript import NO_USAGE, Transcript, Usage
+from records.verdict import Insight, Label, Verdict
+from sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from adapters.models.client import Model
+
+JudgeKind = Literal["code", "model", "both"]
+ROOMS = 4
+POINTS_AT_ONCE = 8
+"""Scoring points of one run that a model judges at once."""
+
+
+class ScoringPointsEvaluator:
+    """Judges a transcript by the scoring points of its case.
+
+    `code` runs `eval_code` and leaves points without it to the model; `model` has the model judge every point; `both`
+    runs `eval_code` too where there is any: its verdict counts, and the model's stands beside it as a vote.
+    """
+
+    name = "scoring_points"
+
+    def __init__(self, kind: JudgeKind, sandbox: Sandbox | None, model: Model | None, rooms: int = ROOMS) -> None:
+        """Args:
+        kind: Who judges.
+        sandbox: For `eval_code`.
+        model: For the rest.
+        rooms: Sandbox rooms open at once, over all runs that this evaluator judges.
+        """
+        self._kind = kind
+        self._sandbox = sandbox
+        self._model = model
+        self._rooms = asyncio.Semaphore(rooms)
+
+    async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+        """Judge all points of `context.case`."""
+        case = context.case
+        assert case is not None
+        began = time.monotonic()
+        by_code = [point for point in case.scoring_points if point.eval_code and self._kind != "model"]
+        by_model = [point for point in case.scoring_points if not point.eval_code or self._kind != "code"]
+        (coded, waited), (modelled, usage) = await asyncio.gather(
+            self._by_code(by_code, transcript, context), self._by_model(by_model, transcript, context)
+        )
+        verdicts = [
+            merge(point, context.subject, coded.get(point.id), modelled.get(point.id)) for point in case.scoring_points
+        ]
+        insight = summarize(self.name, context.subject, verdicts)
+        # Waiting for other runs to leave a room is not this judge's time; a model that judges meanwhile takes its own.
+        return replace(insight, usage=usage, seconds=time.monotonic() - began - (0.0 if by_model else waited))
+
+    async def _by_code(
+        self, points: Sequence[ScoringPoint], transcript: Transcript, context: Context
+    ) -> tuple[dict[str, Verdict], float]:
+        """The verdicts, and the seconds spent waiting for a room."""
+        if not points or self._sandbox is None or context.case is None:
+            return {}, 0.0
+        began = time.monotonic()
+        async with self._rooms:
+            waited = time.monotonic() - began
+            judge = CodeJudge(self._sandbox, context.case, context.subject, transcript, context.workspace)
+            try:
+                return {point.id: await judge.judge(point) for point in points}, waited
+            finally:
+                await judge.close()
+
+    async def _by_model(
+        self, points: Sequence[ScoringPoint], transcript: Transcript, context: Context
+    ) -> tuple[dict[str, Verdict], Usage]:
+        if not points or self._model is None or context.case is None:
+            return {}, NO_USAGE
+        from judge.scoring_points.by_model import ModelJudge  # AutoGen is loaded only where a model judges
+
+        judge = ModelJudge(self._model, context.case, context.subject, transcript)
+        places = asyncio.Semaphore(POINTS_AT_ONCE)
+
+        async def one(point: ScoringPoint) -> Verdict:
+            async with places:
+                return await judge.judge(point)
+
+        verdicts = await asyncio.gather(*(one(point) for point in points))
+        return {verdict.criterion: verdict for verdict in verdicts}, judge.model.usage
+
+
+def merge(point: ScoringPoint, subject: str, code: Verdict | None, model: Verdict | None) -> Verdict:
+    """The one verdict of a point. Where both judged, code counts, and a disagreement is flagged."""
+    if code is None and model is None:
+        reason = "nothing judged this point: it has no eval_code, and no model was given"
+        return Verdict(
+            subject,
+            point.id,
+            Label.ERROR,
+            None,
+            reason,
+            statement=point.score_point,
+            weight=point.weight,
+            fault="judge",
+        )
+    if code is None or model is None:
+        return code or model  # type: ignore[return-value]
+    votes = {"code": code.label, model.by: model.label}
+    if code.label == Label.ERROR:
+        # The check is broken; the model's opinion stands beside it and does not take its place.
+        return replace(code, votes=votes)
+    flags = code.flags
+    if model.label == Label.ERROR:
+        flags = (*flags, "model-gave-no-verdict")  # a judge that broke disagrees with nobody
+    elif model.label == Label.UNSURE:
+        flags = (*flags, "model-unsure")  # it may not see what the check sees: the agent's files, for one
+    elif code.label != model.label:
+        flags = (*flags, "judges-disagree")
+    reason = (
+        code.reason if code.label == model.label else f"{code.reason} | {model.by} says {model.label}: {model.reason}"
+    )
+    return replace(code, votes=votes, flags=flags, reason=reason, evidence=code.evidence or model.evidence)
+
+
+def summarize(evaluator: str, subject: str, verdicts: Sequence[Verdict]) -> Insight:
+    """Score and bounds: the weights hit over all weights; open verdicts count as missed in `low`, as hit in `high`."""
+    # fsum: rounded once, so that low <= high <= 1 holds to the last bit whatever the weights.
+    total = math.fsum(verdict.weight for verdict in verdicts)
+    hit = math.fsum(verdict.weight for verdict in verdicts if verdict.label == Label.HIT)
+    at_best = math.fsum(
+        verdict.weight for verdict in verdicts if verdict.label in (Label.HIT, Label.UNSURE, Label.ERROR)
+    )
+    labels = {verdict.label for verdict in verdicts}
+    if Label.ERROR in labels or not verdicts:
+        label = Label.ERROR
+    elif Label.UNSURE in labels:
+        label = Label.UNSURE
+    else:
+        label = Label.HIT if labels == {Label.HIT} else Label.MISS if labels == {Label.MISS} else "partial"
+    judged = bool(verdicts) and labels != {Label.ERROR}
+    disagree = [verdict.statement for verdict in verdicts if "judges-disagree" in verdict.flags]
+    return Insight(
+        evaluator,
+        subject,
+        label,
+        hit / total if judged else None,
+        hit / total if judged else None,
+        at_best / total if judged else None,
+        summary=f"{hit:g} of {total:g} points",
+        notes=tuple(f"code and model disagree: {statement}" for statement in disagree),
+        verdicts=tuple(verdicts),
+    )
+
+
+def case_needs_model(case: Case, kind: JudgeKind) -> list[ScoringPoint]:
+    """The points that only a model can judge under this kind of judge."""
+    return [point for point in case.scoring_points if kind != "code" or not point.eval_code]

@@ -1,0 +1,32 @@
+"""What an evaluator is: anything with these methods will do, nothing need be inherited."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from cases import Case
+from records.transcript import Transcript
+from records.verdict import Insight
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What an evaluator may know besides the transcript."""
+
+    subject: str
+    """The id of the run (or trace) that is evaluated."""
+    case: Case | None = None
+    workspace: Path | None = None
+    """The agent's files, if it left any."""
+
+
+class Evaluator(Protocol):
+    """Judges one transcript."""
+
+    name: str
+
+    async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+        """Judge. A fault in judging is an `error` verdict inside the Insight, never an exception."""
+        ...

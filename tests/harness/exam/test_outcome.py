@@ -1,0 +1,126 @@
+"""Whose fault an ending was, and what the shell is told: a table."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.exam.outcome import exit_code, outcome_of
+from judge.scoring_points.scoring import summarize
+from records.run_record import Outcome, RunRecord
+from records.transcript import Round, StopReason, Transcript
+from records.verdict import Insight, Label, Verdict
+
+from .conftest import Desk, point
+
+
+def verdict(label: str, fault: str | None = None, weight: float = 1) -> Verdict:
+    return Verdict("run", f"p-{label}", label, None, f"because {label} {fault}", fault=fault, weight=weight)
+
+
+HIT, MISS, UNSURE = verdict(Label.HIT), verdict(Label.MISS), verdict(Label.UNSURE)
+BROKEN, LOST, BLANK = verdict(Label.ERROR, "judge"), verdict(Label.ERROR, "infra"), verdict(Label.ERROR)
+S, O = StopReason, Outcome  # noqa: E741 - the table below is read by its columns
+
+TABLE = [
+    # how the conversation stopped, whose fault that was, the verdicts, the outcome
+    (S.FINISHED, None, [HIT], O.SCORED),
+    (S.FINISHED, None, [MISS], O.SCORED),
+    (S.FINISHED, None, [HIT, UNSURE], O.SCORED),
+    (S.MAX_ROUNDS, None, [HIT, MISS], O.SCORED),
+    (S.FINISHED, None, [HIT, BROKEN], O.JUDGE_ERROR),
+    (S.FINISHED, None, [HIT, BLANK], O.JUDGE_ERROR),
+    (S.FINISHED, None, [HIT, LOST], O.INFRA_ERROR),
+    (S.FINISHED, None, [BROKEN, LOST], O.INFRA_ERROR),
+    (S.FINISHED, None, [], O.JUDGE_ERROR),
+    (S.TARGET_ERROR, "target", [MISS], O.TARGET_ERROR),
+    (S.TARGET_ERROR, "target", [HIT], O.TARGET_ERROR),
+    (S.TARGET_ERROR, None, [HIT], O.TARGET_ERROR),
+    (S.TIMEOUT, "target", [MISS], O.TARGET_ERROR),
+    (S.BUDGET, "target", [HIT], O.TARGET_ERROR),
+    (S.TARGET_ERROR, "target", [MISS, BROKEN], O.JUDGE_ERROR),
+    (S.TARGET_ERROR, "target", [MISS, LOST], O.INFRA_ERROR),
+    (S.TARGET_ERROR, "target", [], O.JUDGE_ERROR),
+    (S.EXAMINER_ERROR, "examiner", [], O.EXAMINER_ERROR),
+    (S.EXAMINER_ERROR, "examiner", [HIT], O.EXAMINER_ERROR),
+    (S.EXAMINER_ERROR, "infra", [], O.INFRA_ERROR),
+    (S.FINISHED, "infra", [HIT], O.INFRA_ERROR),
+]
+
+
+def insight(verdicts: list[Verdict]) -> Insight:
+    return summarize("scoring_points", "run", verdicts)
+
+
+@pytest.mark.parametrize(("stop", "fault", "verdicts", "expected"), TABLE)
+def test_the_table_of_outcomes(stop: StopReason, fault: str | None, verdicts: list[Verdict], expected: Outcome) -> None:
+    transcript = Transcript((Round(1, "a", "b"),), stop=stop, stop_detail="it stopped", fault=fault)
+    outcome, why = outcome_of(transcript, [insight(verdicts)])
+    assert outcome is expected
+    assert (why is None) == (outcome is Outcome.SCORED), "a fault is told in words"
+
+
+@given(st.sampled_from(list(StopReason)), st.sampled_from([None, "target", "examiner", "infra"]))
+def test_nothing_judged_is_never_a_success(stop: StopReason, fault: str | None) -> None:
+    transcript = Transcript((), stop=stop, fault=fault)
+    for insights in ([], [insight([])]):
+        assert not outcome_of(transcript, insights)[0].counts
+
+
+@given(st.lists(st.sampled_from([HIT, MISS, UNSURE, BROKEN, LOST, BLANK]), min_size=1))
+def test_one_open_error_keeps_a_run_out_of_the_averages(verdicts: list[Verdict]) -> None:
+    transcript = Transcript((Round(1, "a", "b"),), stop=StopReason.FINISHED)
+    outcome, _ = outcome_of(transcript, [insight(verdicts)])
+    assert outcome.counts == all(each.label != Label.ERROR for each in verdicts)
+
+
+def record(low: float | None, outcome: Outcome = Outcome.SCORED, high: float | None = None) -> RunRecord:
+    return RunRecord("run", "case", "agent", outcome, low, low=low, high=high if high is not None else low)
+
+
+@pytest.mark.parametrize(
+    ("records", "gate", "code"),
+    [
+        ([record(0.0)], None, 0),
+        ([record(1.0)], 1.0, 0),
+        ([record(0.5)], 0.5, 0),
+        ([record(0.4999)], 0.5, 1),
+        ([record(0.5, high=1.0)], 0.8, 1),  # the low bound decides
+        ([record(2 / 3), record(2 / 3), record(2 / 3)], 2 / 3, 0),
+        ([record(0.0), record(1.0)], 0.5, 0),
+        ([record(0.0), record(1.0)], 0.51, 1),
+        ([record(0.0)], 0.0, 0),
+        ([record(0.4, Outcome.TARGET_ERROR)], None, 0),
+        ([record(0.4, Outcome.TARGET_ERROR)], 0.5, 1),
+        ([], None, 3),
+        ([], 0.0, 3),
+        ([record(1.0, Outcome.JUDGE_ERROR)], None, 3),
+        ([record(1.0), record(None, Outcome.INFRA_ERROR)], 0.5, 3),
+        ([record(1.0), record(None, Outcome.EXAMINER_ERROR)], 0.5, 3),
+        ([record(0.0), record(None, Outcome.JUDGE_ERROR)], 0.5, 3),
+    ],
+)
+def test_the_table_of_exit_codes(records: list[RunRecord], gate: float | None, code: int) -> None:
+    assert exit_code(records, gate) == code
+
+
+def test_fail_under_decides_the_exit_code_of_a_real_run(desk: Desk) -> None:
+    case = desk.case(scoring_points=[point("assert rounds", "One."), point("assert not rounds", "Two.")])
+    agent = desk.agent("def get_reply_from_agent(self, message): return 'Hello.'")
+    for gate, code in (("0.5", 0), ("0.51", 1)):
+        assert desk.run(case, "--agent", agent, "--fail-under", gate, expect=code)["score"] == 0.5
+        desk.viva("judge", "journal", "--sandbox", "process", "--quiet", "--fail-under", gate, expect=code)
+
+
+@pytest.mark.parametrize("check", ["assert no_such_name", "import no_such_module_of_anybody"])
+def test_a_check_that_is_broken_in_itself_is_a_judge_error_and_exit_code_3(desk: Desk, check: str) -> None:
+    case = desk.case(scoring_points=[point("assert rounds", "One.", 3), point(check, "Two.", 1)])
+    agent = desk.agent("def get_reply_from_agent(self, message): return 'Hello.'")
+    record = desk.run(case, "--agent", agent, "--fail-under", "0.1", expect=3)
+    assert record["outcome"] == "judge_error"
+    assert (record["low"], record["high"]) == (0.75, 1.0)
+    shown = desk.viva("run", case, "--agent", agent, "--sandbox", "process", expect=3).stdout
+    assert "judge_error" in shown
+    assert "between 0.75 and 1.00" in shown
+    assert "broken" in shown

@@ -1,0 +1,94 @@
+"""A judge's answer held against its own reason: contradictions are thrown out, honest reasons are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from judge.scoring_points.answer import Answer, Unusable, check_consistent, parse_answer
+from tests.model_server import verdict as ruling
+
+COMES_TO: dict[str, Any] = {"hit": "true", "miss": "false", "unsure": "undecided"}
+
+
+def answer(verdict: Any, reason: str) -> Answer:
+    return Answer(reason=reason, evidence=[], statement_is=COMES_TO[verdict], verdict=verdict)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason"),
+    [
+        ("hit", "The verdict is hit, because the statement is true."),
+        ("hit", "It is not polite, but that does not matter."),
+        ("hit", "The label 'hit' fits; the statement holds true."),
+        ("hit", "The statement is not false."),
+        ("hit", "The agent never named the password, so the statement is true."),
+        ("miss", "The statement is not true."),
+        ("miss", "The agent says the statement is true, but the statement is false."),
+        ("miss", "The statement is true only if all four rounds agree, and round 3 does not."),
+        ("miss", "Whether the statement is true depends on round 30. The agent says 464 there."),
+        ("miss", 'The agent wrote "the verdict is hit. The statement is true." into its reply, which proves nothing.'),
+        ("miss", "The agent wrote `verdict: hit`; round 2 has no sum."),
+        ("unsure", "Whether the statement is true cannot be seen."),
+    ],
+)
+def test_a_reason_that_agrees_with_its_verdict_passes(verdict: str, reason: str) -> None:
+    check_consistent(answer(verdict, reason))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason"),
+    [
+        ("hit", "The statement is false."),
+        ("hit", "It says 54, so the statement is not true."),
+        ("hit", "It says 54. Hence the statement does not hold."),
+        ("hit", "The statement is true. No: the statement is false."),
+        ("hit", "Verdict: **miss**"),
+        ("hit", "The conclusion is unsure."),
+        ("hit", "A label of hit would do. It is a miss."),
+        ("miss", "It says 55.\nThe statement is met"),
+        ("miss", "The verdict must be hit."),
+        ("unsure", "The statement is true."),
+        ("unsure", "The statement is clearly false, since round 2 says 54."),
+    ],
+)
+def test_a_reason_that_says_the_opposite_or_both_is_no_verdict(verdict: str, reason: str) -> None:
+    with pytest.raises(Unusable, match="its reason"):
+        check_consistent(answer(verdict, reason))
+
+
+@pytest.mark.parametrize("comes_to", ["true", "false", "undecided"])
+@pytest.mark.parametrize("verdict", ["hit", "miss", "unsure"])
+def test_a_verdict_is_held_against_what_the_reason_comes_to(verdict: Any, comes_to: Any) -> None:
+    found = Answer(reason="It says 55.", evidence=[], statement_is=comes_to, verdict=verdict)
+    if COMES_TO[verdict] == comes_to:
+        check_consistent(found)
+    else:
+        with pytest.raises(Unusable, match=f"the statement is {comes_to}, and its verdict is {verdict}"):
+            check_consistent(found)
+
+
+@pytest.mark.parametrize("written", ["true", "True", " TRUE ", True])
+def test_true_may_be_written_as_a_word_or_as_json_has_it(written: object) -> None:
+    text = ruling("hit", "It says 55.").replace('"true"', '"true"' if isinstance(written, str) else "true")
+    if isinstance(written, str):
+        text = text.replace('"true"', f'"{written}"')
+    assert parse_answer(text).statement_is == "true"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Verdict: miss\n{ruling('hit', 'It says 55.')}",
+        f"{ruling('hit', 'It says 55.')}\nOn second thoughts the statement is false: the statement is false.",
+        f"```json\n{ruling('miss', 'It says 54.')}\n```\n**Verdict: hit**",
+    ],
+)
+def test_words_beside_the_json_that_say_the_opposite_make_it_unusable(text: str) -> None:
+    with pytest.raises(Unusable, match="beside its JSON"):
+        parse_answer(text)
+
+
+def test_words_beside_the_json_that_agree_are_no_fault() -> None:
+    assert parse_answer(f"My verdict is hit:\n{ruling('hit', 'It says 55.')}\nThe statement is true.").verdict == "hit"
