@@ -344,7 +344,7 @@ def test_the_commands_of_the_workflow_have_these_options() -> None:
 
 def test_the_options_of_the_pytest_plugin_in_the_pages_are_there() -> None:
     assert [entry.value for entry in entry_points(group="pytest11") if entry.name == "viva"]
-    plugin = (ROOT / "harness" / "pytest_plugin.py").read_text()
+    plugin = (ROOT / "harness" / "plugin" / "entry_point.py").read_text()
     for page in PAGES:
         for option in re.findall(r"--viva-[a-z-]*[a-z]", page.read_text()):
             assert f'"{option}"' in plugin, f"{page.name}: {option}"

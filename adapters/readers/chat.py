@@ -1,8 +1,8 @@
 """Reads recorded chat-format conversations with tool calls from JSON Lines or JSON files.
 
-What a message list means is in `adapters.readers.chat_rounds`; this module reads what lies around it.
-
-tau-bench's wrapper is read as its `run.py` writes it (github.com/sierra-research/tau-bench): `traj`, `task_id`, `trial`, `reward`, `info`.
+What a message list means is in `adapters.readers.chat_rounds`; this module reads what lies around it. tau-bench's
+wrapper is read as its `run.py` writes it (github.com/sierra-research/tau-bench): `traj`, `task_id`, `trial`, `reward`,
+`info`.
 """
 
 from __future__ import annotations

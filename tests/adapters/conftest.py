@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import tenacity
 
-from adapters.models.factory import retry
+from adapters.models import retry
 from tests.conftest import KEY
 
 

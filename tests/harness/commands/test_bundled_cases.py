@@ -12,8 +12,7 @@ import pytest
 from cases import BUNDLED, bundled, load_case
 from sandbox import SandboxError
 from sandbox.choice import choose
-
-from .conftest import AGENTS, Desk, missing
+from tests.harness.conftest import AGENTS, Desk, missing
 
 
 @functools.cache

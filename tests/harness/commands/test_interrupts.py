@@ -12,9 +12,8 @@ import pytest
 
 from records.journal import scan
 from records.journal_reader import read_runs
+from tests.harness.conftest import Desk
 from tests.harness.real_suites import until
-
-from .conftest import Desk
 
 ROUND = 23
 WAITS = f"""

@@ -10,8 +10,7 @@ import pytest
 
 from records.journal import scan
 from records.journal_reader import read_runs
-
-from .conftest import AGENTS, Desk, point
+from tests.harness.conftest import AGENTS, Desk, point
 
 AGAIN = ("--sandbox", "process", "--out", "again")
 HELLO = "def get_reply_from_agent(self, message): return 'Hello.'"

@@ -11,8 +11,7 @@ import pytest
 
 from adapters.connectors.python import FORMS
 from cases import BUNDLED, find_cases
-
-from .conftest import VIVA, Desk
+from tests.harness.conftest import VIVA, Desk
 
 Prepare = Callable[[Desk], None]
 

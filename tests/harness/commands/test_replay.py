@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from .conftest import AGENTS, VIVA, Desk, clean_environment
+from tests.harness.conftest import AGENTS, VIVA, Desk, clean_environment
 
 
 def test_the_conversation_is_printed_as_it_was_held(desk: Desk) -> None:

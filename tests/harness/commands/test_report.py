@@ -11,8 +11,7 @@ import pytest
 
 from records.journal import Journal
 from tests.harness.real_suites import viva
-
-from .made import write_run, write_suite
+from tests.harness.reports.made import write_run, write_suite
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ import pytest
 
 from records.journal import scan
 from records.journal_reader import read_runs
-
-from .conftest import Desk, point
+from tests.harness.conftest import Desk, point
 
 SPEAKS = "def get_reply_from_agent(self, message): return 'Hello.'"
 LEAVES_A_TRACE = """

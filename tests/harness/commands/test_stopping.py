@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 
-from .conftest import VIVA, Desk, clean_environment
+from tests.harness.conftest import VIVA, Desk, clean_environment
 
 
 def test_ctrl_c_while_a_conversation_is_printed_ends_with_130_and_a_word(desk: Desk) -> None:

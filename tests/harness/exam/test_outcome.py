@@ -11,8 +11,7 @@ from judge.scoring_points.scoring import summarize
 from records.run_record import Outcome, RunRecord
 from records.transcript import Round, StopReason, Transcript
 from records.verdict import Insight, Label, Verdict
-
-from .conftest import Desk, point
+from tests.harness.conftest import Desk, point
 
 
 def verdict(label: str, fault: str | None = None, weight: float = 1) -> Verdict:

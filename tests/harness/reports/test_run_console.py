@@ -23,8 +23,7 @@ from records.journal_reader import StoredRun
 from records.run_record import Outcome, RunRecord, Setting
 from records.transcript import Round, Step, StepKind, StopReason, Transcript, Usage
 from records.verdict import Evidence, Insight, Verdict
-
-from .conftest import VIVA, Desk, clean_environment, point
+from tests.harness.conftest import VIVA, Desk, clean_environment, point
 
 HOSTILE = {
     "colours": "\x1b[31mred\x1b[0m \x1b[2J\x1b[H cleared",

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from adapters import VirtualUser
-from adapters.connectors.python import Agent
+from adapters.connectors.python import LoadedAgent
 from cases import Case, ScoringPoint, ScriptLine
 from examiner import ScriptedExaminer
 from harness.exam.examine import Run
@@ -46,7 +46,7 @@ async def hold(agent: type, folder: Path, runs: int, limits: SuiteLimits) -> Sui
     judge = JudgeResources("code", Content(), None, None, {}, [])
     script = (ScriptLine("Hello."),)
     parts = Resources(
-        Options(), Agent("a", "a", agent), lambda case: ScriptedExaminer(script), "script", None, judge, [], {}
+        Options(), LoadedAgent("a", "a", agent), lambda case: ScriptedExaminer(script), "script", None, judge, [], {}
     )
     with Journal(folder) as journal:
         jobs = (Job(Run(CASE, parts, journal, trial)) for trial in range(1, runs + 1))
