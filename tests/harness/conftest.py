@@ -16,6 +16,7 @@ import yaml
 
 from records.journal import scan
 from tests.conftest import missing as missing
+from tests.harness.reports.made import write_hostile
 
 VIVA = Path(sys.executable).with_name("viva")
 AGENTS = Path(__file__).resolve().parents[2] / "examples" / "agents"
@@ -115,3 +116,9 @@ def point(code: str | None, statement: str = "It is good.", weight: float = 1) -
     """A scoring point of a case file."""
     fields: dict[str, Any] = {"score_point": statement, "weight": weight}
     return fields if code is None else {**fields, "eval_code": code}
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A journal with hostile text in all places."""
+    return write_hostile(tmp_path_factory.mktemp("hostile") / "journal")

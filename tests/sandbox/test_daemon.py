@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from sandbox import DaemonGone, Ending, RunView, SandboxLimits, SandboxLost, SandboxUnavailable, owner
+from sandbox import DaemonGone, Ending, RunView, SandboxLimits, SandboxLost, SandboxUnavailable
+from sandbox import ownership as owner
 from sandbox.choice import choose
 from sandbox.daemon import Daemon, why_unreachable
 from sandbox.docker import DockerSandbox

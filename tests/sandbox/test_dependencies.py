@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from sandbox import DependencyError, Ending, RunView, owner
+from sandbox import DependencyError, Ending, RunView
+from sandbox import ownership as owner
 from sandbox.daemon import Daemon
 from sandbox.docker import DockerSandbox
 from sandbox.images import REPOSITORY

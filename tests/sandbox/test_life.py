@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from sandbox import Ending, RunView, owner
+from sandbox import Ending, RunView
+from sandbox import ownership as owner
 from sandbox.daemon import Daemon
 from sandbox.docker import DockerSandbox
 from sandbox.images import Images

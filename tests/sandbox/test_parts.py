@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from sandbox import DependencyError, Ending, RunView, SandboxError, SandboxLimits, SandboxLost, WorkspaceTooLarge, owner
+from sandbox import DependencyError, Ending, RunView, SandboxError, SandboxLimits, SandboxLost, WorkspaceTooLarge
+from sandbox import ownership as owner
 from sandbox.archive import pack
 from sandbox.container import _bridge
 from sandbox.docker import Locked, container_settings

@@ -118,7 +118,7 @@ def test_what_an_agent_did_before_it_failed_still_counts(desk: Desk) -> None:
 
 
 def test_the_readme_names_only_example_agents_that_are_there() -> None:
-    home = Path(__file__).resolve().parents[2]
+    home = Path(__file__).resolve().parents[3]
     named = re.findall(r"examples/agents/(\w+\.py):(\w+)", (home / "README.md").read_text(encoding="utf-8"))
     for file, name in named:
         assert f"class {name}(" in (AGENTS / file).read_text(encoding="utf-8")

@@ -13,7 +13,6 @@ from harness.reports.journals import joined
 from tests.conftest import require
 
 from .browser import Browser, installed
-from .made import write_hostile
 
 WRITERS = {
     "console": console.write,
@@ -32,12 +31,6 @@ def report(kind: str, *journals: Path | str, threshold: float = 1.0) -> str:
     text = out.getvalue()
     text.encode("utf-8")
     return text
-
-
-@pytest.fixture(scope="session")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A journal with hostile text in all places."""
-    return write_hostile(tmp_path_factory.mktemp("hostile") / "journal")
 
 
 @pytest.fixture(scope="session")

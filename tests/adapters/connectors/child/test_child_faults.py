@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters import child, child_process
+from adapters.connectors.child import agent as child
+from adapters.connectors.child import process as child_process
 from adapters.connectors.python import load_agent
 from adapters.errors import AgentError, AgentTimeout, SetupError
 from adapters.inside.wire import LIMIT
