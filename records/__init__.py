@@ -3,15 +3,17 @@
 from records.evaluator import Context, Evaluator
 from records.run_record import Outcome, RunRecord, Setting, Timing
 from records.sink import Sink
-from records.transcript import Reply, Round, Step, StepKind, StopReason, Transcript, Usage
-from records.verdict import Evidence, Insight, Label, Verdict
+from records.transcript import Metrics, Reply, Round, Step, StepKind, StopReason, Transcript, Usage
+from records.verdict import Evidence, Fault, Insight, Label, Verdict, Vote
 
 __all__ = [
     "Context",
     "Evaluator",
     "Evidence",
+    "Fault",
     "Insight",
     "Label",
+    "Metrics",
     "Outcome",
     "Reply",
     "Round",
@@ -25,4 +27,5 @@ __all__ = [
     "Transcript",
     "Usage",
     "Verdict",
+    "Vote",
 ]

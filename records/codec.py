@@ -62,7 +62,7 @@ def to_plain(value: object, *, full: bool = False) -> Any:
     return _adapter(type(value)).dump_python(decode(type(value), plain), mode="json")
 
 
-def loads(line: bytes) -> Any:
+def loads(line: bytes | str) -> Any:
     """What a line of JSON says; a whole number of more digits than Python reads stays text.
 
     Raises:
@@ -70,7 +70,7 @@ def loads(line: bytes) -> Any:
         RecursionError: it is nested too deeply.
     """
     # Decoded here: json would guess UTF-16 or UTF-32 from NUL bytes.
-    text = line.decode("utf-8")
+    text = line if isinstance(line, str) else line.decode("utf-8")
     try:
         return json.loads(text)
     except json.JSONDecodeError:
@@ -132,10 +132,11 @@ def _mend(data: Any, fault: ErrorDetails) -> None:
 
 def _plain(value: Any, depth: int = 0) -> Any:
     """What is left of any object as JSON; never raises."""
+    if isinstance(value, str):
+        # The text itself, also of an enum: what it shows as may be less.
+        return storable(str.__str__(value))
     if isinstance(value, Enum):
         value = value.value
-    if isinstance(value, str):
-        return storable(str(value))
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, float):

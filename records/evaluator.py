@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from cases import Case
-from records.transcript import Transcript
+from records.transcript import Metrics, Transcript
 from records.verdict import Insight
 
 
@@ -20,6 +20,13 @@ class Context:
     case: Case | None = None
     workspace: Path | None = None
     """The agent's files, if it left any."""
+    _: KW_ONLY
+    folder: Path | None = None
+    """The journal's folder: the pictures that the transcript names lie in it."""
+    metrics: Metrics | None = None
+    """What was counted while the session was observed."""
+    reference: Any = None
+    """What a right answer or trajectory looks like, where there is one; its evaluator says in which form."""
 
 
 class Evaluator(Protocol):

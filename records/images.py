@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-from records.journal import Journal
-from records.transcript import Round
+from records.journal import JournalWriter
+from records.kept_files import is_kept_name, name_for
+from records.transcript import Round, Transcript
 
 MOST_BYTES = 20 * 1024 * 1024
 MOST_TEXT = MOST_BYTES * 7 // 5
@@ -17,7 +17,33 @@ MOST_TEXT = MOST_BYTES * 7 // 5
 _KINDS = ((b"\x89PNG\r\n\x1a\n", "png"), (b"\xff\xd8\xff", "jpeg"), (b"GIF87a", "gif"), (b"GIF89a", "gif"))
 
 
-def keep_pictures(round_: Round, journal: Journal, workspace: Path | None) -> Round:
+def keep_recorded_pictures(transcript: Transcript, journal: JournalWriter, workspace: Path | None) -> Transcript:
+    """The same as `keep_transcript_pictures`, for a recording: only what lies in its workspace is read.
+
+    A recording may come from a stranger; the picture that it names elsewhere may be one of the user's own.
+
+    Raises:
+        JournalError: the disk did not take it.
+    """
+    keeper = _Keeper(journal, workspace, confined=True)
+    rounds = tuple(keeper.keep_round(round_) for round_ in transcript.rounds)
+    return replace(transcript, rounds=rounds, images=keeper.keep_all(transcript.images))
+
+
+def keep_transcript_pictures(transcript: Transcript, journal: JournalWriter, workspace: Path | None) -> Transcript:
+    """Copy all pictures of a conversation into `images/` and name them there: final ones, and those of its rounds.
+
+    See `keep_pictures`. What has been kept before is left as it is.
+
+    Raises:
+        JournalError: the disk did not take it.
+    """
+    keeper = _Keeper(journal, workspace)
+    rounds = tuple(keeper.keep_round(round_) for round_ in transcript.rounds)
+    return replace(transcript, rounds=rounds, images=keeper.keep_all(transcript.images))
+
+
+def keep_pictures(round_: Round, journal: JournalWriter, workspace: Path | None) -> Round:
     """Copy a round's pictures, its steps' too, into `images/`, and name them there.
 
     A picture is a path (relative ones lie in the agent's workspace) or a `data:` address. What cannot be read, is too
@@ -26,13 +52,7 @@ def keep_pictures(round_: Round, journal: Journal, workspace: Path | None) -> Ro
     Raises:
         JournalError: the disk did not take it.
     """
-    if not round_.images and not any(step.images for step in round_.steps):
-        return round_
-    steps = tuple(
-        replace(step, images=tuple(_keep(image, journal, workspace) for image in step.images)) if step.images else step
-        for step in round_.steps
-    )
-    return replace(round_, steps=steps, images=tuple(_keep(image, journal, workspace) for image in round_.images))
+    return _Keeper(journal, workspace).keep_round(round_)
 
 
 def kind_of(content: bytes) -> str | None:
@@ -42,30 +62,56 @@ def kind_of(content: bytes) -> str | None:
     return next((kind for magic, kind in _KINDS if content.startswith(magic)), None)
 
 
-def _keep(image: str, journal: Journal, workspace: Path | None) -> str:
-    content = _content(image, workspace)
-    # The path may have been the agent's idea: only what begins like a picture is taken.
-    kind = kind_of(content)
-    if kind is None:
-        return image if len(image) <= 1000 else f"{image[:1000]}…"
-    name = f"images/{hashlib.sha256(content).hexdigest()}.{kind}"
-    journal.keep(name, content)
-    return name
+class _Keeper:
+    """Reads the pictures of one conversation, and keeps them."""
 
+    def __init__(self, journal: JournalWriter, workspace: Path | None, *, confined: bool = False) -> None:
+        self._journal, self._workspace, self._confined = journal, workspace, confined
 
-def _content(image: str, workspace: Path | None) -> bytes:
-    """The picture's bytes, or none."""
-    if image.startswith("data:image/"):
-        _, _, data = image.partition(";base64,")
+    def keep_round(self, round_: Round) -> Round:
+        if not round_.images and not any(step.images for step in round_.steps):
+            return round_
+        steps = tuple(
+            replace(step, images=self.keep_all(step.images)) if step.images else step for step in round_.steps
+        )
+        return replace(round_, steps=steps, images=self.keep_all(round_.images))
+
+    def keep_all(self, images: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self._keep(image) for image in images)
+
+    def _keep(self, image: str) -> str:
+        if is_kept_name(image) and self._journal.holds(image):
+            return image
+        content = _embedded(image) if image.startswith("data:image/") else self._from_file(image)
+        # The path may have been the agent's idea: only what begins like a picture is taken.
+        kind = kind_of(content)
+        if kind is None:
+            return image if len(image) <= 1000 else f"{image[:1000]}…"
+        name = name_for("images", content, kind)
+        self._journal.keep(name, content)
+        return name
+
+    def _from_file(self, image: str) -> bytes:
+        """The picture's bytes, or none."""
         try:
-            # Some encoders break it into lines, which `validate` would refuse.
-            return base64.b64decode("".join(data.split()), validate=True) if len(data) <= MOST_TEXT else b""
-        except (binascii.Error, ValueError):
+            path = Path(self._workspace or Path(), image)
+            if self._confined and not self._is_inside(path):
+                return b""
+            if not path.is_file() or path.stat().st_size > MOST_BYTES:
+                return b""
+            return path.read_bytes()
+        except (OSError, ValueError, RuntimeError):
             return b""
+
+    def _is_inside(self, path: Path) -> bool:
+        return self._workspace is not None and path.resolve().is_relative_to(self._workspace.resolve())
+
+
+def _embedded(image: str) -> bytes:
+    """The bytes of a `data:` address, or none."""
+    _, _, data = image.partition(";base64,")
     try:
-        path = Path(workspace or Path(), image)
-        if not path.is_file() or path.stat().st_size > MOST_BYTES:
-            return b""
-        return path.read_bytes()
-    except (OSError, ValueError):
+        # Some encoders break it into lines, which `validate` would refuse.
+        return base64.b64decode("".join(data.split()), validate=True) if len(data) <= MOST_TEXT else b""
+    except (binascii.Error, ValueError):
         return b""

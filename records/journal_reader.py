@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from records.codec import decode
-from records.journal import HEAD, Damage, Event, JournalError, parse, raw_lines
-from records.long_texts import restore_texts
-from records.run_record import RunRecord, Setting
-from records.transcript import Round, StopReason, Transcript
+from records.conversation_lines import CONVERSATION, ConversationLines, Line, gather_runs, read_conversation_lines
+from records.journal_lines import HEAD, Damage, parse, raw_lines, see_runs
+from records.long_texts import KeptTexts, restore_texts
+from records.round_tally import RoundTally, number_of
+from records.run_record import Outcome, RunRecord, Setting
+from records.transcript import Round, Transcript
 from records.verdict import Insight
+
+__all__ = [
+    "ConversationLines",
+    "StoredRun",
+    "decode_run",
+    "read_conversation_lines",
+    "read_records",
+    "read_runs",
+    "split_reference",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +41,32 @@ class StoredRun:
     ended: bool
     """Whether the conversation came to its end; if not, the rounds are those that were saved before it broke off."""
     insights: tuple[Insight, ...]
+    """The last word of each evaluator on each subject."""
     record: RunRecord | None
     """None where the run did not end."""
+    gap: str | None = None
+    """Which rounds are missing, in words; None where the conversation is whole, or as whole as it was left."""
     lines: bytes = b""
     """The lines of setting, rounds and transcript as they stand, for copying."""
 
+    @property
+    def score(self) -> float | None:
+        """The record's, in [0, 1]; None where nothing was judged, or the run did not end."""
+        return None if self.record is None else self.record.score
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The record's; None where the run did not end."""
+        return None if self.record is None else self.record.outcome
+
 
 @dataclass(slots=True)
-class _Gathered:
-    attempt: int
+class _Decoded:
     setting: Setting = field(default_factory=Setting)
-    rounds: list[Round] = field(default_factory=list)
+    rounds: dict[int, Round] = field(default_factory=dict)
     transcript: Transcript | None = None
-    insights: dict[str, Insight] = field(default_factory=dict)
+    insights: dict[tuple[str, str], Insight] = field(default_factory=dict)
     record: RunRecord | None = None
-    lines: list[bytes] = field(default_factory=list)
 
 
 def split_reference(reference: str) -> tuple[Path, str | None]:
@@ -69,34 +93,25 @@ def read_runs(
     Raises:
         JournalError: there is no journal, or no such run in it.
     """
-    last, end = _last_lines(folder, run)
-    if run is not None and run not in last:
-        raise JournalError(f"{folder} holds no run {run!r}.{_known(_last_lines(folder, None)[0])}")
-    open_runs: dict[str, _Gathered] = {}
     damage = damage if damage is not None else Damage()
-    for number, _, line in raw_lines(folder):
-        if number > end:
-            # Another process appends while this one reads: what came after the first look is for the next reader.
-            break
-        event = parse(line, number, damage)
-        if event is None or event.run not in last:
-            continue
-        gathered = open_runs.get(event.run)
-        if gathered is None or event.attempt > gathered.attempt:
-            gathered = open_runs[event.run] = _Gathered(event.attempt)
-        if event.attempt == gathered.attempt:
-            try:
-                _take(gathered, event, folder)
-            except ValueError:
-                damage.add(number)
-                continue
-            if keep_lines and event.kind in ("setting", "round", "transcript"):
-                gathered.lines.append(line if line.endswith(b"\n") else line + b"\n")
-        if number == last[event.run]:
-            yield _finish(folder, event.run, open_runs.pop(event.run))
-    # Only a run whose very last line is torn is left here.
-    for name, gathered in open_runs.items():
-        yield _finish(folder, name, gathered)
+    for name, gathered in gather_runs(folder, run, damage, check_all=True):
+        yield _decode(folder, name, gathered.attempt, gathered.lines, damage, keep_lines)
+
+
+def decode_run(lines: ConversationLines, damage: Damage | None = None) -> StoredRun:
+    """The run that its lines tell: the same as `read_runs` gives, with the lines for copying.
+
+    Args:
+        lines: From `read_conversation_lines`, of this process or another. Long texts are read from its folder.
+        damage: Counts the lines that cannot be decoded, without their numbers.
+    """
+    found = []
+    damage = damage if damage is not None else Damage()
+    for text in (*lines.lines, *lines.judged):
+        event = parse(text, 0, damage)
+        if event is not None:
+            found.append(Line(0, event.kind, text.encode(), event.data))
+    return _decode(Path(lines.folder), lines.run, lines.attempt, found, damage, True)
 
 
 def read_records(folder: Path, damage: Damage | None = None) -> Iterator[RunRecord]:
@@ -115,6 +130,7 @@ def read_records(folder: Path, damage: Damage | None = None) -> Iterator[RunReco
         head = HEAD.match(line)
         if (head is None or head[1] == b"run") and (event := parse(line, number, damage)) and event.kind == "run":
             newest[event.run] = number
+            see_runs(folder, len(newest))
     wanted = set(newest.values())
     for number, _, line in raw_lines(folder):
         if number in wanted and (event := parse(line)) is not None:
@@ -126,64 +142,60 @@ def read_records(folder: Path, damage: Damage | None = None) -> Iterator[RunReco
             yield record
 
 
-def _last_lines(folder: Path, run: str | None) -> tuple[dict[str, int], int]:
-    """The number of each run's last line, torn ones included whose head is whole; and that of the file's last line."""
-    last: dict[str, int] = {}
-    end = 0
-    for number, _, line in raw_lines(folder):
-        end = number
-        if (head := HEAD.match(line)) is not None:
-            name = head[2].decode()
-        elif (event := parse(line)) is not None:
-            name = event.run
-        else:
+def _decode(folder: Path, run: str, attempt: int, lines: Iterable[Line], damage: Damage, keep_lines: bool) -> StoredRun:
+    decoded, texts = _Decoded(), KeptTexts(folder)
+    kept = []
+    for line in lines:
+        data = line.data
+        if data is None:
+            event = parse(line.raw, line.number, damage)
+            if event is None:
+                continue
+            data = event.data
+        try:
+            _take(decoded, line.kind, data, texts)
+        except ValueError:
+            damage.add(line.number)
             continue
-        if run is None or name == run:
-            last[name] = number
-    return last, end
-
-
-def _take(gathered: _Gathered, event: Event, folder: Path) -> None:
-    data = restore_texts(folder, event.data) if "_texts" in event.data else event.data
-    if event.kind == "round":
-        round_ = decode(Round, data)
-        if not gathered.rounds or round_.number > gathered.rounds[-1].number:
-            gathered.rounds.append(round_)
-    elif event.kind == "setting":
-        gathered.setting = decode(Setting, data)
-    elif event.kind == "transcript":
-        gathered.transcript = decode(Transcript, data)
-    elif event.kind == "insight":
-        insight = decode(Insight, data)
-        gathered.insights[insight.evaluator] = insight
-    elif event.kind == "run":
-        gathered.record = decode(RunRecord, data)
-
-
-def _finish(folder: Path, run: str, gathered: _Gathered) -> StoredRun:
-    ending = gathered.transcript
-    if ending is None:
-        transcript = Transcript(rounds=tuple(gathered.rounds))
-    else:
-        # The event holds everything but the rounds, which were saved one by one before it.
-        names = [name for name in Transcript.__dataclass_fields__ if name != "rounds"]
-        transcript = Transcript(tuple(gathered.rounds), **{name: getattr(ending, name) for name in names})
+        if keep_lines and line.kind in CONVERSATION:
+            kept.append(line.raw.removesuffix(b"\n") + b"\n")
+    ending = decoded.transcript
+    # The event holds everything but the rounds, which were saved one by one before it.
+    rounds = tuple(decoded.rounds[number] for number in sorted(decoded.rounds))
     return StoredRun(
         folder,
         run,
-        gathered.attempt,
-        gathered.setting,
-        transcript,
-        ending is not None and ending.stop is not StopReason.CANCELLED,
-        tuple(gathered.insights.values()),
-        gathered.record,
-        b"".join(gathered.lines),
+        attempt,
+        decoded.setting,
+        replace(ending or Transcript(), rounds=rounds, round_count=None),
+        ending is not None and ending.ended,
+        tuple(decoded.insights.values()),
+        decoded.record,
+        _gap(rounds, ending),
+        b"".join(kept),
     )
 
 
-def _known(last: dict[str, int]) -> str:
-    if not last:
-        return " The journal is empty."
-    names = list(last)
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return f" It has: {', '.join(names[:5])}{more}."
+def _gap(rounds: tuple[Round, ...], ending: Transcript | None) -> str | None:
+    tally = RoundTally()
+    for round_ in rounds:
+        tally.see(round_.number)
+    return tally.gap(number_of(ending.round_count, least=0) if ending is not None else None)
+
+
+def _take(decoded: _Decoded, kind: str, data: dict[str, Any], texts: KeptTexts) -> None:
+    if "_texts" in data or "_steps" in data:
+        data = restore_texts(texts, data)
+    if kind == "round":
+        round_ = decode(Round, data)
+        # An import that was killed writes its rounds again.
+        decoded.rounds.setdefault(round_.number, round_)
+    elif kind == "setting":
+        decoded.setting = decode(Setting, data)
+    elif kind == "transcript":
+        decoded.transcript = decode(Transcript, data)
+    elif kind == "insight":
+        insight = decode(Insight, data)
+        decoded.insights[insight.evaluator, insight.subject] = insight
+    elif kind == "run":
+        decoded.record = decode(RunRecord, data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from records.journal import Journal
+from records.journal import Journal, JournalError
 
 PAUSE_SECONDS = 1.0
 """Between two syncs. While a file is synced, appending to it waits: without a pause a suite took twice as long."""
@@ -13,15 +13,19 @@ PAUSE_SECONDS = 1.0
 class Syncer:
     """Syncs a journal on a thread, about once a second while it grows. A power cut costs the last second at most.
 
-    Use as an async context manager; at its end everything is synced.
+    Use as an async context manager; at its end everything is synced. Where the journal is lost, what goes on inside is
+    cancelled, and the context ends with JournalLost.
     """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._wanted = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._owner: asyncio.Task[object] | None = None
+        self._lost: JournalError | None = None
 
     async def __aenter__(self) -> Syncer:
+        self._owner = asyncio.current_task()
         self._task = asyncio.create_task(self._work())
         return self
 
@@ -29,6 +33,8 @@ class Syncer:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        if self._lost is not None:
+            raise self._lost
         self._journal.sync()
 
     def want(self) -> None:
@@ -39,5 +45,11 @@ class Syncer:
         while True:
             await self._wanted.wait()
             self._wanted.clear()
-            await asyncio.to_thread(self._journal.sync)
+            try:
+                await asyncio.to_thread(self._journal.sync)
+            except JournalError as error:
+                self._lost = error
+                if self._owner is not None:
+                    self._owner.cancel()
+                return
             await asyncio.sleep(PAUSE_SECONDS)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from enum import StrEnum
 
-from records.transcript import StopReason, Usage
+from records.open_enum import OpenEnum
+from records.transcript import Metrics, StopReason, Usage
 from records.verdict import Insight
 
 
-class Outcome(StrEnum):
-    """How a run ended. The first two count against the agent, the other three do not."""
+class Outcome(OpenEnum):
+    """How a run ended. The first two count against the agent, the other three, and what is unknown, do not."""
 
     SCORED = "scored"
     TARGET_ERROR = "target_error"
@@ -46,15 +46,32 @@ class Setting:
     judge_model: str | None = None
     sandbox: str | None = None
     sandbox_isolates: bool | None = None
+    check_seconds: float | None = None
+    """Time limit of each check that was asked for; None where the case's own holds, or the default."""
+    check_memory_mb: int | None = None
+    """Memory of each check that was asked for, in MiB; None likewise."""
     max_rounds: int = 0
     reply_seconds: float = 0.0
     run_seconds: float | None = None
     workspace: str | None = None
-    """Where the agent's files lie, relative to the journal's folder; absolute if the adapter keeps them elsewhere."""
+    """Where the agent's files lie, relative to the journal's folder. Older journals may name a folder elsewhere."""
     prompts: Mapping[str, str] = field(default_factory=dict)
     """Prompt name to the first 12 hex digits of its SHA-256."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """Package to version."""
+    evaluators: tuple[str, ...] = ()
+    """Who judged, by name; the first is the primary, which alone decides score, points and outcome."""
+    trial: int | None = None
+    """Which trial of the case; None in older journals."""
+    agent_version: str | None = None
+    workspace_left_out: str = ""
+    """Why the agent's files are not in the journal though it left some, in words; empty where nothing is missing."""
+    in_process: bool = False
+    """Whether the agent's code ran in Viva's own process, which it could have changed."""
+    source: str = ""
+    """What was recorded, as given (`chat:FILE`); empty for an exam that Viva held."""
+    place: str = ""
+    """Where in the source it was found: file and line, say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,4 +117,9 @@ class RunRecord:
     """By role: `target`, `examiner`, `judge`."""
     timing: Timing = field(default_factory=Timing)
     trace_id: str | None = None
+    success: bool | None = None
+    """Whether the source, or a check of the user's own, calls it a success; None where nobody says. No part of the
+    score."""
+    metrics: Metrics | None = None
+    """None where nothing was counted."""
     setting: Setting = field(default_factory=Setting)

@@ -35,6 +35,11 @@ def printable(text: str, limit: int | None = None) -> str:
     return shown if cut is text else f"{shown}… [{len(text) - len(cut):,} more characters]"
 
 
+def without_invisible(text: str) -> str:
+    """Text without the characters that hide or reorder others."""
+    return _BIDI.sub("", text)
+
+
 def one_line(text: str, limit: int | None = None) -> str:
     """Like `printable`, with all white space folded to single blanks."""
     ahead = text if limit is None else text[: limit * 4 + 1000]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
-from enum import StrEnum
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
+
+from records.open_enum import OpenEnum
 
 LEFT_OUT = "left out"
 """Metadata of a field whose value in a file that leaves it out is not the type's own default."""
+LIVE = "viva"
+"""The source of a conversation that Viva held itself; any other is a recording."""
 
 
-class StopReason(StrEnum):
+class StopReason(OpenEnum):
     """Why a conversation ended."""
 
     FINISHED = "finished"
@@ -23,7 +27,7 @@ class StopReason(StrEnum):
     CANCELLED = "cancelled"
 
 
-class StepKind(StrEnum):
+class StepKind(OpenEnum):
     """What sort of thing a step was."""
 
     THINK = "think"
@@ -31,6 +35,19 @@ class StepKind(StrEnum):
     TOOL = "tool"
     ACTION = "action"
     AGENT = "agent"
+
+
+MOST_TOKENS = 10**15
+"""From here on a count that is no whole number is nobody's count."""
+_COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "cached_tokens",
+    "reasoning_tokens",
+    "calls",
+    "retries",
+    "cache_write_tokens",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +66,27 @@ class Usage:
     """Attempts beyond the first, over all calls."""
     cost: float | None = field(default=None, metadata={LEFT_OUT: 0.0})
     """US dollars; None where it is not known, which is not the same as 0, and makes a sum unknown."""
+    _: KW_ONLY
+    cache_write_tokens: int = 0
+    """Input tokens that the provider wrote to its cache; part of `input_tokens`."""
+    reported: bool = True
+    """False where some of the tokens were not reported by anybody: the counts are then the least that was used, and
+    say nothing where they are 0."""
+
+    def __post_init__(self) -> None:
+        """Keep what no budget can be held against out of every sum: what is no number, NaN, or below 0.
+
+        Such a count is 0 and the whole is not reported; such a cost is unknown.
+        """
+        for name in _COUNTS:
+            value = getattr(self, name)
+            if type(value) is not int or value < 0:
+                sound = isinstance(value, int | float) and 0 <= value < MOST_TOKENS
+                object.__setattr__(self, name, int(value) if sound else 0)
+                if not sound:
+                    object.__setattr__(self, "reported", False)
+        if self.cost is not None and not (isinstance(self.cost, int | float) and 0 <= self.cost < math.inf):
+            object.__setattr__(self, "cost", None)
 
     def __add__(self, other: Usage) -> Usage:
         cost = None if self.cost is None or other.cost is None else self.cost + other.cost
@@ -60,6 +98,8 @@ class Usage:
             self.calls + other.calls,
             self.retries + other.retries,
             cost,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+            reported=self.reported and other.reported,
         )
 
     @classmethod
@@ -73,6 +113,29 @@ class Usage:
 
 NO_USAGE = Usage(cost=0.0)
 """Of who called no model, or said nothing of it."""
+UNREPORTED = Usage(reported=False)
+"""Of who called a model, as far as one can tell, where neither tokens nor cost were reported."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metrics:
+    """What was counted while a session was observed, where its source tells."""
+
+    usage_by_model: Mapping[str, Usage] = field(default_factory=dict)
+    tool_calls: Mapping[str, int] = field(default_factory=dict)
+    """Tool to its calls, the failed ones included."""
+    tool_failures: Mapping[str, int] = field(default_factory=dict)
+    """Tool to its calls that failed."""
+    never_completed: int = 0
+    """Starts without a completion: something was cut off."""
+    never_started: int = 0
+    """Completions without a start: observing began too late, or something was lost."""
+    aborts: Mapping[str, int] = field(default_factory=dict)
+    """Reason to how often something was stopped for it."""
+    model_failures: Mapping[str, int] = field(default_factory=dict)
+    """Kind of failure to the model calls that failed so."""
+    billing_units: Mapping[str, float] = field(default_factory=dict)
+    """What a provider bills by that is neither tokens nor money (premium requests…), by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +199,8 @@ class Round:
     """How long the examiner took to find the message."""
     agent_seconds: float = 0.0
     """How long the agent took to reply."""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    """Whatever else the source said of this round."""
 
     @property
     def id(self) -> str:
@@ -148,7 +213,8 @@ class Transcript:
     """A whole conversation, or what a recording holds of one."""
 
     rounds: tuple[Round, ...] = ()
-    source: str = "viva"
+    source: str = LIVE
+    """`viva`, or what it was recorded from (`chat`…)."""
     trace_id: str | None = None
     system: str | None = None
     """The examined side's system text, where the source tells."""
@@ -165,8 +231,42 @@ class Transcript:
     notes: tuple[str, ...] = ()
     """What else a reader should know: an agent that could not be closed, a recording that was cut."""
     fault: str | None = None
-    """Whose fault the stop was: `target`, `examiner` or `infra`; None where it was nobody's."""
+    """Whose fault the stop was, a `Fault`: `target`, `examiner` or `infra`; None where it was nobody's."""
     usage: Mapping[str, Usage] = field(default_factory=dict)
     """By role."""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     """Whatever else the source said, of the whole or of single messages; its reader says under which keys."""
+    metrics: Metrics | None = None
+    """What was counted while the session was observed; None where nothing was."""
+    success: bool | None = None
+    """Whether the source calls the session a success; None where it does not say. Not part of any score."""
+    round_count: int | None = None
+    """In a journal, where the rounds are events of their own: how many there are. None elsewhere."""
+
+    def without_rounds(self) -> Transcript:
+        """Leave out the rounds and note their number, as a journal holds it."""
+        return replace(self, rounds=(), round_count=len(self.rounds))
+
+    @property
+    def failed(self) -> bool:
+        """Whether the examined side broke the conversation off: it raised, took too long, or spent too much."""
+        return self.fault == "target" or self.stop in (StopReason.TARGET_ERROR, StopReason.BUDGET)
+
+    @property
+    def answered(self) -> bool:
+        """Whether the examined side ever said or did anything of its own; an error is nobody's reply."""
+        return any(round_.error is None and (round_.agent is not None or round_.steps) for round_ in self.rounds)
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is no more to come: only a conversation that Viva held can have been interrupted."""
+        return is_ended(self.source, self.stop)
+
+
+def is_ended(source: object, stop: object) -> bool:
+    """`Transcript.ended` by its two fields alone, as they stand in a record or in a file (None where left out).
+
+    A recording has ended whatever its stop reason; a conversation that Viva held has not where it has no stop reason
+    or was cancelled.
+    """
+    return source not in (None, LIVE) or stop not in (None, StopReason.CANCELLED)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import datetime
 import decimal
 import functools
 import json
 import math
+import pickle
 from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
@@ -22,17 +24,24 @@ from hypothesis import strategies as st
 from records import (
     Evidence,
     Insight,
+    Label,
+    Metrics,
+    Outcome,
     Reply,
     Round,
     RunRecord,
     Setting,
     Step,
+    StepKind,
+    StopReason,
     Timing,
     Transcript,
     Usage,
     Verdict,
+    Vote,
 )
 from records.codec import decode, encode, loads, to_plain
+from records.open_enum import OpenEnum
 from records.transcript import LEFT_OUT, NO_USAGE
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -56,6 +65,8 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         return st.lists(st.deferred(lambda: values(arguments[0])), max_size=2).map(tuple)
     if origin is Mapping:
         return st.dictionaries(text, st.deferred(lambda: values(arguments[1])), max_size=2)
+    if issubclass(hint, OpenEnum):
+        return st.sampled_from(hint) | text.map(hint)
     return st.sampled_from(hint) if issubclass(hint, Enum) else records(hint)
 
 
@@ -66,7 +77,7 @@ def records(kind: type) -> st.SearchStrategy[Any]:
     return st.builds(kind, **{field.name: values(hints[field.name]) for field in dataclasses.fields(kind)})
 
 
-KINDS = [Evidence, Insight, Reply, Round, RunRecord, Setting, Step, Timing, Transcript, Usage, Verdict]
+KINDS = [Evidence, Insight, Metrics, Reply, Round, RunRecord, Setting, Step, Timing, Transcript, Usage, Verdict, Vote]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -110,6 +121,69 @@ def test_fields_of_a_later_version_are_ignored_and_missing_ones_defaulted(kind: 
 def test_json_of_another_shape_is_a_value_error_and_nothing_else(kind: type, data: Any) -> None:
     with contextlib.suppress(ValueError):
         assert isinstance(decode(kind, data), kind)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_unknown_values_of_enums_are_written_again_as_they_were_read(word: str) -> None:
+    round_ = {"number": 1, "agent": "tell", "steps": [{"id": "s", "kind": word}]}
+    assert json.loads(encode(decode(Round, round_)))["steps"] == [
+        {"id": "s"} if word == "tool" else {"id": "s", "kind": word}
+    ]
+    assert json.loads(encode(decode(Transcript, {"stop": word, "fault": word}))) == {"stop": word, "fault": word}
+    record = {"id": "r", "subject": "s", "agent": "a", "outcome": word, "score": None, "stop": word}
+    assert json.loads(encode(decode(RunRecord, record))) == record
+    assert to_plain(decode(RunRecord, record), full=True)["outcome"] == word
+    verdict = {"subject": "s", "criterion": "c", "label": word, "score": None, "fault": word}
+    assert json.loads(encode(decode(Verdict, verdict))) == verdict
+
+
+def test_an_unknown_outcome_counts_against_nobody() -> None:
+    assert [Outcome(word).counts for word in ("scored", "target_error", "infra_error", "made_up")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize("kind", [Outcome, StepKind, StopReason])
+@given(word=st.text())
+def test_an_unknown_value_is_its_own_text_and_harmless_where_it_is_shown(kind: type[OpenEnum], word: str) -> None:
+    value = kind(word)
+    assert value == word
+    assert hash(value) == hash(word)
+    assert value.known == (word in [each.value for each in kind])
+    assert 0 < len(value.value) <= 60
+    assert not set(value.value) & set("<>|\"'`=&[]()\\\n\r\x1b\u202e")
+    assert not value.value.startswith(("+", "-", "@", "="))
+    again = pickle.loads(pickle.dumps(value))
+    assert (again, again.value, copy.deepcopy(value)) == (value, value.value, value)
+
+
+def test_an_unknown_value_of_plain_words_is_shown_as_it_is() -> None:
+    assert [StepKind(word).value for word in ("retriever", "tool_use", "guard-rail", "a.b")] == [
+        "retriever",
+        "tool_use",
+        "guard-rail",
+        "a.b",
+    ]
+
+
+def test_labels_are_what_files_say() -> None:
+    verdict = Verdict("run", "p", Label.HIT, 1.0)
+    assert json.loads(encode(verdict))["label"] == "hit"
+    assert decode(Verdict, json.loads(encode(verdict))).label == Label.HIT
+
+
+def test_votes_of_older_files_are_read_and_of_newer_ones_keep_their_order_and_reasons() -> None:
+    plain = {"subject": "run", "criterion": "p", "label": "hit", "score": 1.0}
+    old = decode(Verdict, {**plain, "votes": {"code": "hit", "gpt": "miss"}})
+    assert old.votes == (Vote("code", "hit"), Vote("gpt", "miss"))
+    thrice = (Vote("gpt", "hit", "said so"), Vote("gpt", "miss", "did not"), Vote("gpt", "hit"))
+    assert decode(Verdict, json.loads(encode(Verdict("run", "p", "hit", 1.0, votes=thrice)))).votes == thrice
+    assert decode(Insight, {"evaluator": "e", "subject": "s", "label": "l", "score": None, "verdicts": [plain]})
+    with pytest.raises(ValueError, match="votes"):
+        decode(Verdict, {**plain, "votes": {"code": 5}})
 
 
 def test_defaults_are_left_out_of_the_line() -> None:
@@ -194,7 +268,7 @@ def test_an_odd_object_where_text_belongs_becomes_text(name: str) -> None:
         (Step("s", result={"a": 1}), "result", '{"a": 1}'),  # type: ignore[arg-type]
         (Step(5), "id", "5"),  # type: ignore[arg-type]
         (Step("s", seconds="soon"), "seconds", None),  # type: ignore[arg-type]
-        (Step("s", kind="dance"), "kind", "tool"),  # type: ignore[arg-type]
+        (Step("s", kind=["dance"]), "kind", "tool"),  # type: ignore[arg-type]
         (Step("s", images=["a.png"]), "images", ("a.png",)),  # type: ignore[arg-type]
         (Step("s", usage=None), "usage", NO_USAGE),  # type: ignore[arg-type]
         (Step("s", attributes=None), "attributes", {}),  # type: ignore[arg-type]
@@ -258,6 +332,8 @@ def test_usage_adds_up_and_an_unknown_price_stays_unknown(parts: list[Usage]) ->
     first, second, third = (dataclasses.replace(each, cost=1.5) for each in parts)
     total = first + second + third
     assert total.input_tokens == sum(each.input_tokens for each in (first, second, third))
+    assert total.cache_write_tokens == sum(each.cache_write_tokens for each in (first, second, third))
+    assert total.reported == all(each.reported for each in (first, second, third))
     assert total.calls == first.calls + second.calls + third.calls
     assert total.cost == 4.5
     assert (first + dataclasses.replace(second, cost=None) + third).cost is None

@@ -31,8 +31,8 @@ def read_round(folder: Path) -> Round:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["round", "insight", "run"]), hostile, hostile), max_size=8))
 def test_events_come_back_in_order_whatever_they_say(said: list[tuple[str, str, str]]) -> None:
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         with Journal(folder) as journal:
             for number, (kind, run, words) in enumerate(said, 1):
                 journal.append(kind, run, number, Round(number, words, words[::-1]))
@@ -50,11 +50,12 @@ def test_events_come_back_in_order_whatever_they_say(said: list[tuple[str, str, 
 @settings(max_examples=60, deadline=None)
 @given(hostile, hostile)
 def test_every_event_is_one_line_of_json_by_itself(run: str, words: str) -> None:
-    with tempfile.TemporaryDirectory() as place:
-        with Journal(Path(place)) as journal:
+    with tempfile.TemporaryDirectory() as temporary:
+        with Journal(Path(temporary)) as journal:
             journal.append("round", run, 1, Round(1, words))
             journal.append("round", run, 1, Round(2, words))
-        lines = [line for line in (Path(place) / FILE).read_bytes().split(b"\n") if line]
+        *lines, rest = (Path(temporary) / FILE).read_bytes().split(b"\n")
+        assert rest == b""
         assert [json.loads(line)["v"] for line in lines] == [FORMAT, FORMAT]
 
 
@@ -70,8 +71,8 @@ def test_texts_beyond_the_limit_are_kept_whole_beside_the_journal(
         (seed or "x") * (length // max(len(seed), 1) + 1) for seed, length in zip(seeds, lengths, strict=True)
     )
     step = Step("s1", result=result, attributes={"a/b~c": [{"": note}]})
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         with Journal(folder) as journal:
             journal.append("round", "run", 1, Round(1, asked, said, (step,)))
         again = read_round(folder)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from records import Insight, Outcome, Round, RunRecord, Setting, StopReason, Transcript, Usage
 from records.journal import FILE, Damage, Journal, JournalError
-from records.journal_reader import StoredRun, read_records, read_runs, split_reference
+from records.journal_reader import StoredRun, read_conversation_lines, read_records, read_runs, split_reference
 
 
 def record(run: str, score: float, attempt: int = 1) -> RunRecord:
@@ -111,6 +111,16 @@ def test_judged_again_in_place_the_last_word_of_each_evaluator_counts(tmp_path: 
     assert list(read_records(tmp_path)) == [record("run", 0.8)]
 
 
+def test_insights_of_one_evaluator_on_different_subjects_all_survive(tmp_path: Path) -> None:
+    first, second = Insight("session", "r1", "no", 0.0), Insight("session", "r2", "yes", 1.0)
+    with Journal(tmp_path) as journal:
+        begin(journal, "run", 2)
+        for insight in (first, second, replace(first, label="yes", score=1.0)):
+            journal.append("insight", "run", 1, insight)
+    (stored,) = read_runs(tmp_path)
+    assert stored.insights == (replace(first, label="yes", score=1.0), second)
+
+
 def test_a_run_that_broke_off_keeps_its_rounds_and_is_not_ended(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         begin(journal, "killed", 22)
@@ -129,6 +139,21 @@ def test_a_run_that_broke_off_keeps_its_rounds_and_is_not_ended(tmp_path: Path) 
     }
     assert [name for name, stored in runs.items() if stored.record] == ["done"]
     assert [each.id for each in read_records(tmp_path)] == ["done"]
+
+
+@pytest.mark.parametrize("stop", [None, *StopReason, StopReason("of tomorrow")])
+@pytest.mark.parametrize("source", ["viva", "chat"])
+def test_only_a_conversation_that_viva_held_can_be_unfinished(
+    tmp_path: Path, source: str, stop: StopReason | None
+) -> None:
+    transcript = Transcript(source=source, stop=stop)
+    assert transcript.ended == (source == "chat" or stop not in (None, StopReason.CANCELLED))
+    with Journal(tmp_path) as journal:
+        begin(journal, "run", 1)
+        journal.append("transcript", "run", 1, transcript)
+    (stored,) = read_runs(tmp_path)
+    (lines,) = read_conversation_lines(tmp_path)
+    assert stored.ended == stored.transcript.ended == lines.ended == transcript.ended
 
 
 def test_a_run_whose_last_line_is_torn_is_handed_out_without_it(tmp_path: Path) -> None:
@@ -202,7 +227,7 @@ def test_an_event_of_another_shape_is_counted_and_costs_only_itself(tmp_path: Pa
     with Journal(tmp_path) as journal:
         begin(journal, "run", 2)
         for kind in ("setting", "round", "transcript", "insight", "run"):
-            journal.append(kind, "run", 1, {"number": "many", "stop": "never", "case": 5, "evaluator": []})
+            journal.append(kind, "run", 1, {"number": "many", "stop": 5, "case": 5, "evaluator": []})
         begin(journal, "other", 1)
     damage = Damage()
     runs = {stored.id: stored for stored in read_runs(tmp_path, damage=damage)}

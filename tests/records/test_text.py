@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from records.journal import run_id
+from records.journal import observed_run_id, run_id
 from records.text import one_line, printable, slug, storable
 
 # Everything Python can hold in a string, lone surrogates included; what terminals and parsers choke on is likely.
@@ -109,3 +110,17 @@ def test_names_that_look_alike_have_run_ids_of_their_own(other: tuple[str, str, 
 def test_run_ids_do_not_change_between_versions() -> None:
     """A suite that was killed under an older Viva is resumed by these."""
     assert run_id("sum_1_to_50", "examples/agents/careful.py:Careful") == "sum_1_to_50-c8c89115"
+
+
+@given(st.text(), st.text())
+def test_the_id_of_an_observed_run_is_a_safe_file_name_and_the_same_every_time(trace: str, subject: str) -> None:
+    name = observed_run_id(trace, subject)
+    assert name == observed_run_id(trace, subject)
+    assert re.fullmatch(r"[a-z0-9_.-]{1,48}-[0-9a-f]{12}", name)
+    assert not name.startswith(".")
+
+
+def test_two_traces_of_one_subject_and_two_subjects_of_one_session_are_two_runs() -> None:
+    ids = {observed_run_id(*each) for each in (("t1", "task"), ("t2", "task"), ("t1", "other"), ("t1",), ("task",))}
+    assert len(ids) == 5
+    assert observed_run_id("5b8aa5a2d2c872e8321cf37308d69df2", "book a flight") == "book-a-flight-28a8e8876a59"

@@ -124,14 +124,15 @@ def test_garbage_anywhere_costs_only_the_events_it_stands_in(
     (folder / FILE).write_bytes(content)
     lines = [line for line in content.split(b"\n") if line]
     damage = Damage()
-    events = list(map(told, scan(folder, damage)))
-    # A splice may make a new sound line (of digits changed within one), but costs none that still stands whole.
-    standing = [sound[line] for line in lines if line in sound]
-    assert [event for event in events if event in standing] == standing
+    found = list(scan(folder, damage))
+    events = list(map(told, found))
+    # A splice may make a new sound line (of digits changed within one), even one that tells the same as another: so
+    # lines are compared at their places. Each that still stands whole is told there; others as each by itself reads.
+    assert events == [told_there for line in lines if (told_there := sound.get(line) or key(line))]
     assert damage.torn + damage.unknown == len(lines) - len(events)
     runs = Damage()
     rounds = sum(len(stored.transcript.rounds) for stored in read_runs(folder, damage=runs))
-    assert rounds <= 6
+    assert rounds <= sum(event.kind == "round" for event in found)
     assert runs.torn >= damage.torn
     list(read_records(folder))
 

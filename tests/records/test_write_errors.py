@@ -16,6 +16,7 @@ import pytest
 
 from records import Round
 from records.journal import FILE, Damage, Journal, JournalError, scan
+from records.kept_files import name_for
 
 NOBODY = 65534
 
@@ -34,13 +35,13 @@ def file_size_limit(size: int) -> Iterator[None]:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 64 KiB, where this process may mount one."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)], capture_output=True)
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], capture_output=True)
     if mounted.returncode:
         pytest.skip("may not mount a file system")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
 def numbers(folder: Path, damage: Damage | None = None) -> list[int]:
@@ -79,16 +80,16 @@ def test_a_full_disk_is_said_and_costs_only_the_events_it_refused(small_disk: Pa
         with pytest.raises(JournalError, match=f"{folder}.*(disk full|No space left)"):
             journal.append("round", "run", 1, Round(77, "y" * 9000))
         with pytest.raises(JournalError, match="No space left"):
-            journal.keep("texts/a.txt", b"z" * 50_000)
+            journal.keep(name_for("texts", b"z" * 50_000, "txt"), b"z" * 50_000)
         assert not list(folder.rglob("*.part"))
-        assert not (folder / "texts" / "a.txt").exists()
+        assert not list(folder.glob("texts/*"))
         ballast.unlink()
         journal.append("round", "run", 1, Round(99))
-        journal.keep("texts/a.txt", b"z" * 5000)
+        journal.keep(name := name_for("texts", b"z" * 5000, "txt"), b"z" * 5000)
         journal.sync()
     assert taken > 10
     assert numbers(folder) == [*range(1, taken + 1), 99]
-    assert (folder / "texts" / "a.txt").read_bytes() == b"z" * 5000
+    assert (folder / name).read_bytes() == b"z" * 5000
 
 
 def test_a_long_text_that_finds_no_room_is_a_journal_error_not_half_an_event(tmp_path: Path) -> None:
@@ -113,20 +114,20 @@ def test_a_folder_on_a_read_only_disk_is_said_with_a_way_out(small_disk: Path) -
 @pytest.mark.parametrize("parents", [0o755, 0o700])
 def test_a_folder_that_is_not_ones_own_is_said_with_a_way_out(parents: int) -> None:
     """In a child process without privileges, as root may write anywhere."""
-    place = Path(tempfile.mkdtemp())
-    place.chmod(parents)
-    (place / "locked").mkdir(mode=0o555)
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(parents)
+    (folder / "locked").mkdir(mode=0o555)
     code = (
         "import os, sys; from pathlib import Path; from records.journal import Journal, JournalError\n"
         f"if os.getuid() == 0: os.setgroups([]); os.setuid({NOBODY})\n"
         "try: Journal(Path(sys.argv[1]))\n"
         "except JournalError as error: print(error)"
     )
-    for folder in (place / "locked", place / "locked" / "deeper"):
-        done = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True)
+    for locked in (folder / "locked", folder / "locked" / "deeper"):
+        done = subprocess.run([sys.executable, "-c", code, str(locked)], capture_output=True, text=True)
         assert done.stderr == ""
         assert (
-            done.stdout == f"cannot write a journal in {folder}: Permission denied. Choose another folder with --out.\n"
+            done.stdout == f"cannot write a journal in {locked}: Permission denied. Choose another folder with --out.\n"
         )
 
 

@@ -1,0 +1,25 @@
+"""The checksum at the end of each line of a journal: it tells a line with a changed byte from a sound one."""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+_BEGIN = b',"crc":"'
+_END = b'"}\n'
+_LENGTH = len(_BEGIN) + 8 + len(_END)
+
+
+def seal(line: bytes) -> bytes:
+    """Close a line that lacks its last brace: with the CRC-32 of everything before it, and the line's end."""
+    # Last, so that it is found without parsing, and covers all that stands before it.
+    return b'%b,"crc":"%08x"}\n' % (line, crc32(line))
+
+
+def is_unchanged(line: bytes) -> bool | None:
+    """Whether a line is what its checksum says; None where it has none, as lines of older versions."""
+    if not line.endswith(b"\n"):
+        line += b"\n"
+    end = len(line) - _LENGTH
+    if not line.startswith(_BEGIN, end) or not line.endswith(_END):
+        return None
+    return line[-len(_END) - 8 : -len(_END)] == b"%08x" % crc32(line[:end])
