@@ -1,6 +1,7 @@
 """Exam papers: the Case schema, its loader, and one folder per bundled case."""
 
 from cases.case import Case, ScoringPoint, ScriptLine
+from cases.check_limits import CheckLimits
 from cases.errors import CaseError, Mistake
 from cases.find import BUNDLED, bundled, find_case, find_cases
 from cases.load import load_case
@@ -9,6 +10,7 @@ __all__ = [
     "BUNDLED",
     "Case",
     "CaseError",
+    "CheckLimits",
     "Mistake",
     "ScoringPoint",
     "ScriptLine",

@@ -1,11 +1,34 @@
-"""The Case: one exam paper as plain data. Reading it from a file is `load`'s."""
+"""The Case: one exam paper as plain data. `load` reads it from a file.
+
+This is the place to add a field of the case file: declare it in `Case` with the kind of reader that it needs
+(`metadata=read_as("text")`). The keys of the file, the hints at misspelt keys and the reading itself follow from that.
+The plain kinds are in `cases/plain_fields.py`, those of a single field in `cases/field_readers.py`. A new field needs a
+default, because cases that are stored in journals do not have it, and a line in `docs/write-a-case.md`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from cases.check_limits import CheckLimits
+
+READER = "reader"
+"""In a field's metadata: the name and the options of the `CaseReader` method that reads it from a case file."""
+
+Kind = Literal[
+    # plain
+    "text", "texts", "number", "whole_number", "flag", "mapping",
+    # of a single field
+    "version", "requirements", "data_files", "check_limits", "scoring_points", "script",
+]  # fmt: skip
+
+
+def read_as(kind: Kind, **options: Any) -> dict[str, Any]:
+    """Return the metadata of a field that is read from a case file."""
+    return {READER: (kind, options)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +36,7 @@ class ScoringPoint:
     """A statement that is true of a good exam, and how much it counts."""
 
     id: str
-    """Stable within its case: made from the statement, so reordering the points keeps it."""
+    """Stable within its case: it is made from the statement, so that reordering the points does not change it."""
     score_point: str
     weight: float
     eval_code: str | None = None
@@ -21,7 +44,7 @@ class ScoringPoint:
 
 @dataclass(frozen=True, slots=True)
 class ScriptLine:
-    """One line of a script: a message, repeated for a counter, or said only if the agent's last words call for it."""
+    """One line of a script: a message, which may be repeated for a counter, or depend on the agent's last words."""
 
     say: str
     first: int | None = None
@@ -33,7 +56,7 @@ class ScriptLine:
     """A regular expression, case ignored; the line is skipped unless the agent's last reply matches it."""
 
     def messages(self) -> Iterator[str]:
-        """The messages this line stands for, made one by one: a long one said 100,000 times would fill the memory."""
+        """Yield the messages that this line stands for, one by one: all 100,000 at once could fill the memory."""
         if self.first is None or self.last is None:
             yield self.say
             return
@@ -43,7 +66,7 @@ class ScriptLine:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An exam paper. The fields are those of a TaskWeaver case file; `script`, `tags` and `timeout` are Viva's own."""
+    """An exam paper. The fields are those of a TaskWeaver case file; those from `script` on are Viva's own."""
 
     name: str
     """The folder's name."""
@@ -51,28 +74,30 @@ class Case:
     """The YAML file; its folder holds the data files."""
     hash: str
     """SHA-256 of the YAML file and the data files, in hex."""
-    task_description: str
-    scoring_points: tuple[ScoringPoint, ...]
-    version: str | None = None
-    config_var: Mapping[str, Any] | None = None
-    app_dir: str | None = None
-    dependencies: tuple[str, ...] = ()
-    data_files: tuple[str, ...] = ()
+    version: str | None = field(default=None, kw_only=True, metadata=read_as("version"))
+    task_description: str = field(metadata=read_as("text", required=True))
+    scoring_points: tuple[ScoringPoint, ...] = field(metadata=read_as("scoring_points"))
+    config_var: Mapping[str, Any] | None = field(default=None, metadata=read_as("mapping"))
+    app_dir: str | None = field(default=None, metadata=read_as("text"))
+    dependencies: tuple[str, ...] = field(default=(), metadata=read_as("requirements"))
+    data_files: tuple[str, ...] = field(default=(), metadata=read_as("data_files"))
     """Files and folders, relative to the case's folder."""
-    max_rounds: int | None = None
-    pre_command: tuple[str, ...] = ()
-    verbose: bool = False
-    script: tuple[ScriptLine, ...] = ()
-    tags: tuple[str, ...] = ()
-    timeout: float | None = None
+    max_rounds: int | None = field(default=None, metadata=read_as("whole_number"))
+    pre_command: tuple[str, ...] = field(default=(), metadata=read_as("texts", or_one=True))
+    verbose: bool = field(default=False, metadata=read_as("flag"))
+    script: tuple[ScriptLine, ...] = field(default=(), metadata=read_as("script"))
+    tags: tuple[str, ...] = field(default=(), metadata=read_as("texts"))
+    timeout: float | None = field(default=None, metadata=read_as("number", unit="seconds"))
     """Seconds that the whole conversation may take."""
+    check_limits: CheckLimits = field(default=CheckLimits(), metadata=read_as("check_limits"))
+    """What each check may use, where it is not the sandbox's default."""
 
     @property
     def folder(self) -> Path:
-        """Where the case's files lie."""
+        """The folder with the case's files."""
         return self.file.parent
 
     @property
     def max_points(self) -> float:
-        """Sum of all weights."""
+        """The sum of all weights."""
         return sum(point.weight for point in self.scoring_points)

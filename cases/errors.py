@@ -1,4 +1,4 @@
-"""What is wrong with a case file, and where."""
+"""The errors of case files: what is wrong, and in which line."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One thing to mend in a case file."""
+    """One thing to correct in a case file."""
 
     message: str
     line: int | None = None
-    """Counts from 1; None where the mistake is not in a line."""
+    """The line, counted from 1; None where the mistake is not in a line."""
 
 
 class CaseError(Exception):
-    """A case cannot be used. `mistakes` holds everything that is wrong with it, not just the first thing."""
+    """A case cannot be used. `mistakes` holds everything that is wrong with it, and not only the first thing."""
 
     def __init__(self, where: Path | str, mistakes: Sequence[Mistake | str]) -> None:
         self.where = str(where)

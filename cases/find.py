@@ -14,19 +14,19 @@ from cases.yaml_lines import MAX_BYTES
 BUNDLED = Path(__file__).parent
 SUFFIXES = (".yaml", ".yml")
 _CASE = re.compile(rb"""^(?:\xef\xbb\xbf)?(?:\{\s*)?["']?(task_description|scoring_points)["']?\s*:""", re.MULTILINE)
-"""A key of the file's own, in either style of YAML."""
+"""A key at the top of a case file, in either style of YAML."""
 
 
 def bundled() -> list[str]:
-    """Names of the cases that come with Viva, sorted."""
+    """Return the names of the cases that come with Viva, sorted."""
     return sorted(folder.name for folder in BUNDLED.iterdir() if _is_case(folder))
 
 
 def find_case(name: str) -> Path:
-    """The folder of a case given as a path or as a bundled case's name.
+    """Return the folder of a case, which is given as a path or as the name of a bundled case.
 
     Raises:
-        CaseError: neither is there; the message offers the nearest name.
+        CaseError: there is neither; the message offers the nearest name.
     """
     path = Path(name)
     if _is_case(path) or (path.suffix in SUFFIXES and os.path.isfile(path)):
@@ -44,7 +44,7 @@ def find_case(name: str) -> Path:
 
 
 def find_cases(path: Path) -> Iterator[Path]:
-    """All case folders at or below `path`, in the order of their names; each once, whatever links lead to it.
+    """Yield all case folders at or below `path` in the order of their names, each once, whatever links lead to it.
 
     Raises:
         CaseError: `path` does not exist.
@@ -55,7 +55,7 @@ def find_cases(path: Path) -> Iterator[Path]:
 
 
 def case_files(folder: Path) -> list[Path]:
-    """The YAML files of a folder, hidden ones left out, in the order of their names."""
+    """Return the YAML files of a folder, without hidden ones, in the order of their names."""
     return [
         file
         for file in _entries(folder)
@@ -64,20 +64,20 @@ def case_files(folder: Path) -> list[Path]:
 
 
 def looks_like_a_case(file: Path) -> bool:
-    """Whether a YAML file found on the way has a key that only cases have; those of models or CI are passed over."""
+    """Tell whether a YAML file has a key that only cases have. Those of models or CI are passed over."""
     try:
         with file.open("rb") as stream:
             start = stream.read(MAX_BYTES)
         return _CASE.search(start) is not None
     except OSError:
-        return True  # so that its loader tells why it cannot be read
+        return True  # so that the loader reports why it cannot be read
 
 
 def _below(path: Path, seen: set[str]) -> Iterator[Path]:
-    place = os.path.realpath(path)
-    if place in seen:
+    real = os.path.realpath(path)
+    if real in seen:
         return
-    seen.add(place)
+    seen.add(real)
     if path.is_file() or any(looks_like_a_case(file) for file in case_files(path)):
         yield path
         return
@@ -87,7 +87,7 @@ def _below(path: Path, seen: set[str]) -> Iterator[Path]:
 
 
 def _entries(folder: Path) -> list[Path]:
-    """What is in a folder, sorted; nothing where it may not be read."""
+    """Return what is in a folder, sorted; nothing where it cannot be read."""
     try:
         return sorted(folder.iterdir())
     except OSError:

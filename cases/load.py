@@ -8,12 +8,12 @@ from pathlib import Path
 from cases.case import Case
 from cases.data_files import hash_case
 from cases.errors import CaseError, Mistake
-from cases.fields import Reader
+from cases.field_readers import CaseReader
 from cases.find import case_files
 from cases.yaml_lines import read_yaml
 
-MOST_MISTAKES = 200
-"""No more are told of one file: it is something else than a case."""
+MAX_MISTAKES = 200
+"""The maximum number of mistakes that are reported of one file: one with more is not a case."""
 
 
 def load_case(path: Path) -> Case:
@@ -23,19 +23,19 @@ def load_case(path: Path) -> Case:
         path: The case's folder, or the YAML file in it.
 
     Raises:
-        CaseError: with every mistake that was found, each with its line.
+        CaseError: the case is not sound. The error holds every mistake that was found, with its line.
     """
     file = _case_file(path)
     data, lines, raw = read_yaml(file)
     if not isinstance(data, dict):
         raise CaseError(file, [Mistake("is not a mapping of fields; see docs/write-a-case.md", 1)])
-    reader = Reader(data, lines, file)
+    reader = CaseReader(data, lines, file)
     fields = reader.read()
     if reader.mistakes:
         mistakes: list[Mistake] = sorted(reader.mistakes, key=_line)
-        if len(mistakes) > MOST_MISTAKES:
-            more = len(mistakes) - MOST_MISTAKES
-            mistakes = [*mistakes[:MOST_MISTAKES], Mistake(f"and {more:,} more mistakes")]
+        if len(mistakes) > MAX_MISTAKES:
+            more = len(mistakes) - MAX_MISTAKES
+            mistakes = [*mistakes[:MAX_MISTAKES], Mistake(f"and {more:,} more mistakes")]
         raise CaseError(file, mistakes)
     try:
         digest = hash_case(raw, file.parent, fields["data_files"])

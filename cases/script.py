@@ -1,4 +1,4 @@
-"""The `script` of a case: what the examiner says when no model examines."""
+"""The `script` of a case: the examiner's messages when no model examines."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from cases.case import ScriptLine
 from cases.text import describe
 
 SCRIPT_KEYS = ("say", "for", "if_agent_says")
-# More rounds than any exam has; a typo such as 1..5000000000 must not fill the memory.
+# More rounds than any exam has. A typo such as 1..5000000000 must not fill the memory.
 MAX_REPEATS = 100_000
 _LOOP = re.compile(r"\s*([A-Za-z_]\w*)\s+in\s+(-?\d{1,9})\s*\.\.\s*(-?\d{1,9})\s*")
 
 
 class ScriptMistake(ValueError):
-    """One script line is wrong; `key` is where in it, if that is known."""
+    """One script line is wrong. `key` names the part that is, if that is known."""
 
     def __init__(self, message: str, key: str | None = None) -> None:
         super().__init__(message)
@@ -24,7 +24,7 @@ class ScriptMistake(ValueError):
 
 
 def read_script_line(item: Any) -> ScriptLine:
-    """One entry of `script`: plain text, or a mapping with `say` and optionally `for` and `if_agent_says`.
+    """Read one entry of `script`: plain text, or a mapping with `say` and optionally `for` and `if_agent_says`.
 
     Raises:
         ScriptMistake: it is neither.

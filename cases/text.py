@@ -1,4 +1,4 @@
-"""Small pure functions on the words of a case: ids of scoring points, values in error messages."""
+"""Small pure functions on texts of a case: ids of scoring points, and values in error messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def point_ids(statements: list[str]) -> list[str]:
-    """An id for each scoring point: a digest of its statement, with a count where a statement repeats."""
+    """Return an id for each scoring point: a digest of its statement, with a count where a statement repeats."""
     seen: Counter[str] = Counter()
     ids = []
     for statement in statements:
@@ -19,6 +19,6 @@ def point_ids(statements: list[str]) -> list[str]:
 
 
 def describe(value: Any) -> str:
-    """A value as it is shown in an error message."""
+    """Return a value as it is shown in an error message."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -1,4 +1,4 @@
-"""Reads YAML safely and remembers in which line everything stood."""
+"""Reads YAML safely, and remembers the line of everything."""
 
 from __future__ import annotations
 
@@ -14,27 +14,44 @@ from cases.errors import CaseError, Mistake
 # A case file is a page or two; more than this is a mistake or an attack on the parser.
 MAX_BYTES = 2 * 1024 * 1024
 MAX_DEPTH = 40
+MAX_VALUES = 100_000
 # Python neither prints nor reads decimal numbers of more than 4,300 digits; hexadecimal ones grow by a fifth.
 MAX_DIGITS = 1000
 MAX_WORDS = 300
-"""Characters of what YAML says of a fault: it quotes names, and they may be as long as the file."""
+"""Characters shown of a message from the YAML parser: it quotes names, which may be as long as the file."""
 _HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(slots=True)
 class Lines:
-    """Line numbers of a parsed document, by path: `("scoring_points", 0, "weight")`."""
+    """The line numbers of a parsed document, by path: `("scoring_points", 0, "weight")`."""
 
     at: dict[tuple[str | int, ...], int] = field(default_factory=dict)
     duplicates: list[tuple[str, int]] = field(default_factory=list)
-    """Keys that stand twice in one mapping, with the line of the second."""
+    """Keys that occur twice in one mapping, with the line of the second."""
 
     def of(self, *path: str | int) -> int | None:
-        """The line of a path, or of the nearest thing around it."""
+        """Return the line of a path, or of the nearest thing around it."""
         for end in range(len(path), -1, -1):
             if path[:end] in self.at:
                 return self.at[path[:end]]
         return None
+
+
+class _TooManyError(Exception):
+    """There are more values than a case file has."""
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader, within bounds: two megabytes of short values take it more than a minute."""
+
+    _values = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        self._values += 1
+        if self._values > MAX_VALUES:
+            raise _TooManyError
+        return super().compose_node(parent, index)
 
 
 def read_yaml(file: Path) -> tuple[Any, Lines, bytes]:
@@ -44,7 +61,7 @@ def read_yaml(file: Path) -> tuple[Any, Lines, bytes]:
         The plain data, the line numbers, and the file's bytes.
 
     Raises:
-        CaseError: the file cannot be read, is not UTF-8, is not YAML, or holds anchors (which could grow without end).
+        CaseError: the file cannot be read, is not UTF-8, is not YAML, or uses aliases (which could grow without end).
     """
     try:
         with file.open("rb") as stream:
@@ -59,7 +76,7 @@ def read_yaml(file: Path) -> tuple[Any, Lines, bytes]:
         raise CaseError(file, [Mistake("is not UTF-8 text", raw[: error.start].count(b"\n") + 1)]) from error
     lines = Lines()
     try:
-        loader = yaml.SafeLoader(text)
+        loader = _Loader(text)
         # Composing before constructing: the nodes still know their lines. The safe loader makes no Python objects.
         node = loader.get_single_node()
         if node is None:
@@ -68,6 +85,8 @@ def read_yaml(file: Path) -> tuple[Any, Lines, bytes]:
         data = loader.construct_document(node)
     except yaml.YAMLError as error:
         raise CaseError(file, [_syntax(error, text)]) from error
+    except _TooManyError as error:
+        raise CaseError(file, [f"holds more than {MAX_VALUES:,} values, which no case file needs"]) from error
     except RecursionError as error:
         raise CaseError(file, [f"is nested deeper than {MAX_DEPTH} levels"]) from error
     except (ValueError, LookupError, AttributeError, TypeError, OverflowError) as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cases import Case, CaseError, load_case
+from cases.data_files import hash_case
 
 POINT = "task_description: x\nscoring_points: [{score_point: y, weight: 1}]\n"
 
@@ -15,15 +16,15 @@ POINT = "task_description: x\nscoring_points: [{score_point: y, weight: 1}]\n"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A case folder with some files, and one outside it."""
-    place = tmp_path / "my_case"
-    (place / "data" / "deep").mkdir(parents=True)
-    (place / "table.csv").write_text("a")
-    (place / "data" / "numbers.csv").write_text("1")
-    (place / "data" / "deep" / "table.csv").write_text("2")
+    folder = tmp_path / "my_case"
+    (folder / "data" / "deep").mkdir(parents=True)
+    (folder / "table.csv").write_text("a")
+    (folder / "data" / "numbers.csv").write_text("1")
+    (folder / "data" / "deep" / "table.csv").write_text("2")
     (tmp_path / "outside.txt").write_text("not the case's")
     (tmp_path / "my_case_2").mkdir()
     (tmp_path / "my_case_2" / "other.txt").write_text("not the case's")
-    return place
+    return folder
 
 
 def load(folder: Path, *names: str) -> Case:
@@ -146,3 +147,11 @@ def test_data_files_that_are_not_a_list_are_a_mistake(folder: Path) -> None:
     (folder / "case.yaml").write_text(POINT + "data_files: table.csv\n")
     with pytest.raises(CaseError, match=r"case\.yaml:3: data_files must be a list, not 'table\.csv'"):
         load_case(folder)
+
+
+def test_data_files_too_large_to_be_copied_for_every_exam_are_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "case.yaml").write_text("x")
+    (tmp_path / "sparse").touch()
+    os.truncate(tmp_path / "sparse", 30 * 1024**3)
+    with pytest.raises(OSError, match="more than 1,024 MiB"):
+        hash_case(b"x", tmp_path, ("sparse",))

@@ -50,9 +50,9 @@ class Folder:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    place = tmp_path / "my_case"
-    place.mkdir()
-    return Folder(place)
+    folder = tmp_path / "my_case"
+    folder.mkdir()
+    return Folder(folder)
 
 
 # Every field of TaskWeaver's format

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from cases import Case, CaseError, load_case
-from cases.fields import CASE_KEYS
-from cases.yaml_lines import MAX_BYTES
+from cases.field_readers import CASE_KEYS
+from cases.yaml_lines import MAX_BYTES, read_yaml
 from records.codec import decode, encode, loads
 
 SOUND = "task_description: x\nscoring_points: [{score_point: y, weight: 1}]\n"
@@ -78,20 +78,20 @@ def test_broken_yaml_is_said_with_its_line(tmp_path: Path, content: str) -> None
 @pytest.mark.parametrize(
     "value",
     [
-        '!!python/object/apply:os.system ["touch {place}"]',
-        '!!python/object/new:subprocess.Popen [["touch", "{place}"]]',
+        '!!python/object/apply:os.system ["touch {path}"]',
+        '!!python/object/new:subprocess.Popen [["touch", "{path}"]]',
         "!!python/name:os.system",
         "!!python/module:os",
-        "!!python/object/apply:builtins.eval [\"open('{place}', 'w')\"]",
+        "!!python/object/apply:builtins.eval [\"open('{path}', 'w')\"]",
         "!unknown x",
     ],
 )
 def test_tags_make_no_python_objects(tmp_path: Path, value: str) -> None:
-    place = tmp_path / "ran"
-    line, message = mistake(tmp_path, f"{SOUND}config_var: {value.replace('{place}', str(place))}\n")
+    path = tmp_path / "ran"
+    line, message = mistake(tmp_path, f"{SOUND}config_var: {value.replace('{path}', str(path))}\n")
     assert line == 3
     assert "could not determine a constructor for the tag" in message
-    assert not place.exists()
+    assert not path.exists()
 
 
 @pytest.mark.parametrize(
@@ -198,12 +198,12 @@ sound_but_one = st.builds(
 
 
 def loads_or_says_why(content: bytes) -> None:
-    with tempfile.TemporaryDirectory() as place:
-        (Path(place) / "case.yaml").write_bytes(content)
-        (Path(place) / "data.csv").write_text("1")
+    with tempfile.TemporaryDirectory() as temporary:
+        (Path(temporary) / "case.yaml").write_bytes(content)
+        (Path(temporary) / "data.csv").write_text("1")
         case = mistakes = None
         try:
-            case = load_case(Path(place))
+            case = load_case(Path(temporary))
         except CaseError as error:
             mistakes = error.mistakes
     if case is None:
@@ -248,3 +248,27 @@ def test_a_bundled_case_with_a_few_bytes_changed_loads_or_is_a_case_error(at: in
     content = (Path(__file__).parents[2] / "cases" / "weather_asks_back" / "case.yaml").read_bytes()
     at %= len(content)
     loads_or_says_why(content[:at] + put + content[at + away :])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: [" + "1," * 300_000 + "]",
+        "\n".join(f"k{number}: 1" for number in range(150_000)),
+        "a: {" + "b, " * 200_000 + "}",
+        "- x\n" * 150_000,
+    ],
+)
+def test_a_file_of_very_many_values_is_refused_before_it_takes_long(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "case.yaml"
+    file.write_text(text)
+    with pytest.raises(CaseError, match="holds more than 100,000 values"):
+        read_yaml(file)
+
+
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? ", "[{a: "])
+def test_a_file_that_is_nested_for_ever_is_refused_in_words(tmp_path: Path, opening: str) -> None:
+    file = tmp_path / "case.yaml"
+    file.write_text(opening * (1_000_000 // len(opening)))
+    with pytest.raises(CaseError, match="is nested deeper than 40 levels"):
+        read_yaml(file)

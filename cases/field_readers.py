@@ -1,0 +1,167 @@
+"""Reads the fields of a case file, each with the reader that its declaration in `cases/case.py` names."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from cases.case import READER, Case, ScoringPoint, ScriptLine
+from cases.check_limits import ALLOWED, CheckLimits
+from cases.data_files import copied_to, data_file_fault
+from cases.errors import Mistake
+from cases.plain_fields import PlainReader, is_number
+from cases.script import SCRIPT_KEYS, ScriptMistake, read_script_line
+from cases.text import describe, point_ids
+from cases.yaml_lines import Lines
+
+
+def case_keys(kind: type[Case]) -> tuple[str, ...]:
+    """Return the keys of a case file: the names of the fields that have a reader."""
+    return tuple(field.name for field in fields(kind) if READER in field.metadata)
+
+
+CASE_KEYS = case_keys(Case)
+POINT_KEYS = ("score_point", "weight", "eval_code")
+LIMIT_KEYS = tuple(field.name for field in fields(CheckLimits))
+
+
+class CaseReader(PlainReader):
+    """Reads one case file. What `read` returns may be used only if `mistakes` is empty afterwards."""
+
+    def __init__(self, data: dict[Any, Any], lines: Lines, file: Path, kind: type[Case] = Case) -> None:
+        super().__init__(data, lines)
+        self.file = file
+        self.kind = kind
+        for key, line in lines.duplicates:
+            self.mistakes.append(
+                Mistake(f"{key!r} stands here a second time; YAML would silently drop the first", line)
+            )
+
+    def read(self) -> dict[str, Any]:
+        """Return the fields of a Case, except for those that say where it is."""
+        self.check_keys(self.data, case_keys(self.kind))
+        found = {}
+        for field in fields(self.kind):
+            if READER in field.metadata:
+                reader, options = field.metadata[READER]
+                found[field.name] = getattr(self, reader)(field.name, **options)
+        return found
+
+    def version(self, key: str) -> str | None:
+        """Read a version, which may be written as a number."""
+        return None if self.data.get(key) is None else str(self.data[key])
+
+    def requirements(self, key: str) -> tuple[str, ...]:
+        """Read a list of PEP 508 requirements."""
+        names = self.indexed_texts(key)
+        for index, name in names.items():
+            try:
+                Requirement(name)
+            except InvalidRequirement as error:
+                reason = str(error).splitlines()[0]
+                self.add_mistake(f"dependency {name!r} is not a requirement (PEP 508): {reason}", key, index)
+        return tuple(names.values())
+
+    def data_files(self, key: str) -> tuple[str, ...]:
+        """Read a list of files and folders inside the case folder."""
+        names = self.indexed_texts(key)
+        copies: dict[str, str] = {}
+        for index, name in names.items():
+            fault = data_file_fault(self.file, name)
+            if fault is None:
+                other = copies.setdefault(copied_to(self.file, name), name)
+                fault = None if other == name else f"would be copied over {describe(other)}"
+            if fault is not None:
+                self.add_mistake(f"data file {describe(name)} {fault}", key, index)
+        return tuple(names.values())
+
+    def check_limits(self, key: str) -> CheckLimits:
+        """Read a mapping of limits, each within the range that it has for cases."""
+        limits = self.mapping(key) or {}
+        self.check_keys(limits, LIMIT_KEYS, key)
+        found = {}
+        for field in fields(CheckLimits):
+            value, allowed = limits.get(field.name), field.metadata[ALLOWED]
+            if value is None:
+                continue
+            if allowed.holds(value):
+                found[field.name] = value
+            else:
+                self.add_mistake(f"{field.name} must be {allowed}, not {describe(value)}", key, field.name)
+        return CheckLimits(**found)
+
+    def scoring_points(self, key: str) -> tuple[ScoringPoint, ...]:
+        """Read the scoring points."""
+        value = self.data.get(key)
+        if not isinstance(value, list) or not value:
+            missing = "is missing" if value is None else "must be a list with at least one scoring point"
+            self.add_mistake(f"{key} {missing}", key)
+            return ()
+        statements = [str(item.get("score_point")) if isinstance(item, dict) else "" for item in value]
+        return tuple(
+            point
+            for index, (item, name) in enumerate(zip(value, point_ids(statements), strict=True))
+            if (point := self._point(item, name, key, index)) is not None
+        )
+
+    def _point(self, item: Any, name: str, *path: str | int) -> ScoringPoint | None:
+        if not isinstance(item, dict):
+            self.add_mistake(f"a scoring point has the keys {', '.join(POINT_KEYS)}; this is {describe(item)}", *path)
+            return None
+        self.check_keys(item, POINT_KEYS, *path)
+        statement, weight, code = item.get("score_point"), item.get("weight"), item.get("eval_code")
+        if not isinstance(statement, str) or not statement.strip():
+            wrong = "is missing" if statement is None else f"must be text, not {describe(statement)}; put it in quotes"
+            wrong = "is empty" if isinstance(statement, str) else wrong
+            self.add_mistake(f"score_point {wrong}", *path, "score_point")
+            statement = ""
+        if not is_number(weight):
+            wrong = "is missing" if "weight" not in item else f"must be a number above 0, not {describe(weight)}"
+            self.add_mistake(f"weight {wrong}", *path, "weight")
+            weight = 1
+        if code is not None:
+            self._check_code(code, *path, "eval_code")
+        return ScoringPoint(name, statement, float(weight or 1), code if isinstance(code, str) else None)
+
+    def _check_code(self, code: Any, *path: str | int) -> None:
+        if not isinstance(code, str) or not code.strip():
+            self.add_mistake(f"eval_code must be Python code, not {describe(code)}; leave it out to have none", *path)
+            return
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(code, "eval_code")
+                compile(tree, "eval_code", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            detail = error.msg if isinstance(error, SyntaxError) else str(error)
+            if isinstance(error, RecursionError | MemoryError):  # what these say differs between Pythons
+                detail = "it is nested too deeply"
+            where = f" (its line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
+            hint = "; a check passes when it ends without an exception, so use assert" if "'return'" in detail else ""
+            self.add_mistake(f"eval_code does not compile: {detail}{where}{hint}", *path)
+            return
+        if not tree.body:
+            self.add_mistake("eval_code checks nothing: it holds only comments", *path)
+
+    def script(self, key: str) -> tuple[ScriptLine, ...]:
+        """Read the examiner's messages."""
+        value = self.data.get(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not value:
+            self.add_mistake(f"{key} must be a list of messages", key)
+            return ()
+        lines = []
+        for index, item in enumerate(value):
+            if isinstance(item, dict):
+                self.check_keys(item, SCRIPT_KEYS, key, index)
+            try:
+                lines.append(read_script_line(item))
+            except ScriptMistake as error:
+                self.add_mistake(str(error), key, index, *([error.key] if error.key else []))
+        return tuple(lines)

@@ -1,0 +1,114 @@
+"""Reads plain kinds of fields (text, numbers, lists, flags, mappings), and collects mistakes instead of stopping."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection
+from typing import Any
+
+from cases.errors import Mistake
+from cases.text import describe
+from cases.yaml_lines import Lines
+
+MAX_NUMBER = 1e15
+"""The largest number that any field takes. It keeps sums finite."""
+
+
+class PlainReader:
+    """Reads plain fields of one mapping. What a method returns may be used only if `mistakes` is empty afterwards."""
+
+    def __init__(self, data: dict[Any, Any], lines: Lines) -> None:
+        self.data = data
+        self.lines = lines
+        self.mistakes: list[Mistake] = []
+
+    def text(self, key: str, *, required: bool = False) -> str | None:
+        """Read text that is not blank."""
+        value = self.data.get(key)
+        if value is None and not required:
+            return None
+        if value is None:
+            self.add_mistake(f"{key} is missing" if key not in self.data else f"{key} is empty", key)
+            return ""
+        if not isinstance(value, str):
+            self.add_mistake(f"{key} must be text, not {describe(value)}; put it in quotes", key)
+            return ""
+        if not value.strip():
+            self.add_mistake(f"{key} is empty", key)
+        return value
+
+    def texts(self, key: str, *, or_one: bool = False) -> tuple[str, ...]:
+        """Read a list of texts; with `or_one`, a single text counts as a list of one."""
+        return tuple(self.indexed_texts(key, or_one=or_one).values())
+
+    def indexed_texts(self, key: str, *, or_one: bool = False) -> dict[int, str]:
+        """Read a list of texts, and return the valid ones by their index."""
+        value = self.data.get(key)
+        if value is None:
+            return {}
+        if or_one and isinstance(value, str) and value.strip():
+            return {0: value}
+        if not isinstance(value, list):
+            self.add_mistake(f"{key} must be a list, not {describe(value)}", key)
+            return {}
+        texts = {}
+        for index, item in enumerate(value):
+            if isinstance(item, str) and item.strip():
+                texts[index] = item
+            else:
+                self.add_mistake(f"{key} holds {describe(item)}; each entry must be text", key, index)
+        return texts
+
+    def number(self, key: str, *, unit: str = "") -> float | None:
+        """Read a number above 0."""
+        value = self.data.get(key)
+        if value is None:
+            return None
+        if not is_number(value):
+            words = f"a number above 0 ({unit})" if unit else "a number above 0"
+            self.add_mistake(f"{key} must be {words}, not {describe(value)}", key)
+            return None
+        return float(value)
+
+    def whole_number(self, key: str) -> int | None:
+        """Read a whole number above 0."""
+        value = self.data.get(key)
+        if value is None:
+            return None
+        if not is_number(value) or not isinstance(value, int):
+            self.add_mistake(f"{key} must be a whole number above 0, not {describe(value)}", key)
+            return None
+        return value
+
+    def flag(self, key: str) -> bool:
+        """Read true or false; a missing field is false."""
+        value = self.data.get(key)
+        if value is not None and not isinstance(value, bool):
+            self.add_mistake(f"{key} must be true or false, not {describe(value)}", key)
+        return value is True
+
+    def mapping(self, key: str) -> dict[Any, Any] | None:
+        """Read a mapping with any keys."""
+        value = self.data.get(key)
+        if value is not None and not isinstance(value, dict):
+            self.add_mistake(f"{key} must be a mapping, not {describe(value)}", key)
+            return None
+        return value
+
+    def check_keys(self, mapping: dict[Any, Any], known: Collection[str], *path: str | int) -> None:
+        """Report every key that is not known here, with the nearest one that is."""
+        for key in mapping:
+            if key in known:
+                continue
+            near = difflib.get_close_matches(str(key), known, 1, 0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
+            self.add_mistake(f"unknown key {describe(key)}; {hint}", *path, str(key))
+
+    def add_mistake(self, message: str, *path: str | int) -> None:
+        """Note a mistake, with the line of what `path` leads to."""
+        self.mistakes.append(Mistake(message, self.lines.of(*path)))
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a number above 0. The upper limit also refuses infinity, and NaN is in no range."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MAX_NUMBER
