@@ -1,4 +1,4 @@
-"""Doors to the agents under test, readers of recordings, and clients of language models."""
+"""Connectors to the agents under test, readers of recordings, and clients of language models."""
 
 from adapters.virtual_user import VirtualUser
 from records.transcript import Reply, Step, StepKind, Usage

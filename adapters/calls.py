@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from contextvars import ContextVar
 from typing import Any
 
 from adapters.errors import AgentError
 from adapters.inside.raised import Home, in_short, raised_at, text_of
 from adapters.redact import redact
+from adapters.time_limits import TimeLeft, time_limit
 from records.text import storable
 
 HEED_SECONDS = 1.0
@@ -21,27 +23,44 @@ class TimeoutLeft(Exception):
     """`within` ran out of time. A class of its own, so that an agent's TimeoutError stays the agent's."""
 
 
+class LoopBlocked(BaseException):
+    """Raised into code of an agent's that blocks the event loop. No Exception: clauses for those let it by."""
+
+
+IN_AGENT: ContextVar[bool] = ContextVar("viva_in_agent", default=False)
+"""Whether the code that runs is an agent's; the tasks that it begins inherit it."""
+
+
 def called(function: Callable[[], Any]) -> Any:
-    """What `function` returns; whatever it raises comes as an Exception, and stops no event loop.
+    """Call `function`; whatever it raises comes as an Exception, and stops no event loop.
 
     Raises:
+        TimeoutLeft: it blocked the event loop for too long.
         Exception: its own, or RuntimeError in place of SystemExit, KeyboardInterrupt or CancelledError.
     """
+    token = IN_AGENT.set(True)
     try:
         return function()
+    except LoopBlocked as error:
+        raise TimeoutLeft(str(error)) from None
     except Exception:
         raise
     except BaseException as error:
         raise RuntimeError(in_short(error)) from error
+    finally:
+        IN_AGENT.reset(token)
 
 
 async def guarded(work: Awaitable[Any]) -> Any:
-    """The same for something awaitable, whose SystemExit or KeyboardInterrupt would stop the loop from within a task.
+    """Await `work`, whose SystemExit or KeyboardInterrupt would otherwise stop the loop from within a task.
 
     Cancellation and the end of a task that was struck off pass.
     """
+    IN_AGENT.set(True)
     try:
         return await work
+    except LoopBlocked as error:
+        raise TimeoutLeft(str(error)) from None
     except (Exception, asyncio.CancelledError, GeneratorExit):
         raise
     except BaseException as error:
@@ -62,15 +81,19 @@ async def within(seconds: float, work: Awaitable[Any], *, leave: bool = False) -
     """
     if leave:
         try:
-            async with asyncio.timeout(seconds) as limit:
+            async with time_limit(seconds) as limit:
                 return await work
         except TimeoutError:
             if limit.expired():
                 raise TimeoutLeft from None
             raise
     task = asyncio.ensure_future(work)
+    left = TimeLeft(seconds)
     try:
-        await asyncio.wait((task,), timeout=seconds)
+        over = False
+        while not (over or task.done()):
+            await asyncio.wait((task,), timeout=left.step)
+            over = left.over()
     except asyncio.CancelledError:
         task.cancel()
         task.add_done_callback(_forget)
@@ -102,20 +125,20 @@ async def abandon(tasks: Iterable[asyncio.Future[Any]]) -> None:
 
 
 def describe(error: BaseException, home: Home | None = None) -> str:
-    """An exception in words, as the transcript shows it: without secrets, and not without end.
+    """Put an exception into words, as the transcript shows it: without secrets, and of limited length.
 
     Args:
         error: What was raised.
-        home: Where the agent's own code lies, if it was the agent's: the words then begin with the place.
+        home: Where the agent's own code lies, if it was the agent's: the words then begin with file and line.
     """
     at = None if home is None else raised_at(error, home)
-    # What a door raised is words already.
+    # What a connector raised is words already.
     kind = None if home is None and isinstance(error, AgentError) else type(error).__name__
     return in_words(kind, text_of(error), at)
 
 
 def in_words(kind: str | None, text: str | None, at: str | None = None) -> str:
-    """The same for an exception that was raised elsewhere.
+    """Describe an exception that was raised elsewhere, as `describe` does.
 
     Args:
         kind: The name of its class; None where the text says all.
@@ -126,7 +149,7 @@ def in_words(kind: str | None, text: str | None, at: str | None = None) -> str:
     words = ": ".join(part for part in (at and redact(storable(at)), kind, text) if part)
     if len(words) <= ERROR_SHOWN:
         return words
-    # The mark lies within the limit, so that words which come through two doors are cut once.
+    # The mark lies within the limit, so that words which come through two processes are cut once.
     kept = ERROR_SHOWN - len(f"… [{len(words):,} more characters]")
     return f"{words[:kept]}… [{len(words) - kept:,} more characters]"
 

@@ -33,11 +33,11 @@ class AgentArguments:
     verbose: bool = False
 
 
-class DoorAgent:
-    """An agent elsewhere, whose door has to be opened before it can be spoken to. What a SPEC loads to may be one."""
+class ConnectedAgent:
+    """An agent elsewhere, which has to be opened before it can be spoken to."""
 
     async def open(self, seconds: float) -> None:
-        """Construct the agent behind the door, within `seconds`; leaves nothing behind when it raises.
+        """Construct the agent where it lives, within `seconds`. Leaves nothing behind when it raises.
 
         Raises:
             SetupError: the user must change something.
@@ -57,7 +57,7 @@ def check_factory(factory: Any) -> None:
 
 
 def check_agent(agent: Any) -> None:
-    """The same for an object.
+    """See that an object can be spoken to.
 
     Raises:
         SetupError: it cannot be spoken to.
@@ -66,7 +66,7 @@ def check_agent(agent: Any) -> None:
 
 
 def arguments_for(factory: AgentFactory, arguments: AgentArguments) -> dict[str, Any]:
-    """What a factory is called with: of all that an adapter may have, what it names.
+    """Choose what a factory is called with: of all that an adapter may have, what it names.
 
     Raises:
         SetupError: it wants something else as well, or the workspace that it wants cannot be made.
@@ -78,7 +78,7 @@ def arguments_for(factory: AgentFactory, arguments: AgentArguments) -> dict[str,
 
 
 def workspace_of(agent: Any, ours: Path | None) -> Path | None:
-    """The adapter's own folder, or else ours, which it is then told; it may not have been made yet.
+    """Find the adapter's own folder, or else tell it ours. The folder may not have been made yet.
 
     Raises:
         SetupError: ours cannot be made.
@@ -100,7 +100,7 @@ def _keep(rule: Callable[..., T], *arguments: Any) -> T:
 
 
 def as_reply(answer: object) -> Reply:
-    """What an adapter returned, as a Reply whose fields are what their types say: as a journal would give it back.
+    """Turn what an adapter returned into a Reply whose fields have their types, as a journal would give it back.
 
     So a live run is judged on the same words as a stored one, and no odd value breaks who reads it.
 

@@ -10,28 +10,28 @@ NO_METHOD = "{} has no get_reply_from_agent(message) method, so it cannot be exa
 WANTS = "{} wants {} when it is constructed; an adapter is given {}, by name. See docs/write-an-adapter.md."
 
 
-def in_words(facts: Mapping[str, Any], place: str = "", name: str = "", suffix: str = "") -> str:
-    """What to say of the facts of an `adapters.inside.rules.Setup`.
+def in_words(facts: Mapping[str, Any], module: str = "", name: str = "", suffix: str = "") -> str:
+    """Put the facts of an `adapters.inside.rules.Setup` into words.
 
     Args:
         facts: Perhaps from another process.
-        place: The module or file where the class should be, as the user gave it.
+        module: The module or file where the class should be, as the user gave it.
         name: The class.
         suffix: What follows it in the SPEC.
     """
     if "missing" in facts:
-        return _missing([str(found) for found in facts["classes"]], place, name, suffix)
+        return _missing([str(found) for found in facts["classes"]], module, name, suffix)
     if "no_method" in facts:
         return NO_METHOD.format(facts["no_method"])
     if "wants" in facts:
         return WANTS.format(facts["of"], ", ".join(facts["wants"]), ", ".join(facts["offered"]))
-    return f"{name} in {place} is not a class, so it cannot make an agent."
+    return f"{name} in {module} is not a class, so it cannot make an agent."
 
 
-def _missing(classes: Sequence[str], place: str, name: str, suffix: str) -> str:
+def _missing(classes: Sequence[str], module: str, name: str, suffix: str) -> str:
     if not name:
         first = classes[0] if classes else "Class"
-        return f"{place!r} does not say which class; write {place}:{first}{suffix}."
+        return f"{module!r} does not say which class; write {module}:{first}{suffix}."
     near = difflib.get_close_matches(name, classes, 1, 0.4) or classes[:1]
-    hint = f" Did you mean {place}:{near[0]}{suffix}?" if near else " It has no class with get_reply_from_agent."
-    return f"{place} has no {name!r}.{hint}"
+    hint = f" Did you mean {module}:{near[0]}{suffix}?" if near else " It has no class with get_reply_from_agent."
+    return f"{module} has no {name!r}.{hint}"

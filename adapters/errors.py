@@ -1,4 +1,4 @@
-"""What can go wrong at the doors, and whose fault it is."""
+"""What can go wrong between Viva and agents, recordings and models, and whose fault it is."""
 
 from __future__ import annotations
 
@@ -7,8 +7,25 @@ class SetupError(Exception):
     """The user must change something before an exam can begin: a SPEC, a key, a file. Says what and how."""
 
 
+class WorkspaceError(SetupError):
+    """The folder of a run cannot be made or filled: the disk, not the agent."""
+
+
+class MachineError(SetupError):
+    """This machine lacks room, memory or descriptors for a run: no fault of the agent's."""
+
+
+class SharedSetupError(SetupError):
+    """A mistake that shows in a first run and that every other would meet: no run is spent on it."""
+
+
 class AgentError(Exception):
     """The agent under test failed: counts against it."""
+
+    def __init__(self, words: str = "", *, unavailable: bool = False) -> None:
+        super().__init__(words)
+        self.unavailable = unavailable
+        """Whether it could not even be reached: its address, its key or its model's name may be wrong."""
 
 
 class AgentTimeout(AgentError):

@@ -14,7 +14,7 @@ from adapters.calls import TimeoutLeft, abandon, called, describe, guarded, with
 from adapters.contract import (
     AgentArguments,
     AgentFactory,
-    DoorAgent,
+    ConnectedAgent,
     arguments_for,
     as_reply,
     check_agent,
@@ -24,6 +24,7 @@ from adapters.contract import (
 from adapters.errors import AgentError, AgentTimeout, SetupError
 from adapters.inside.raised import Home
 from adapters.inside.rules import takes_verbose
+from adapters.machine import check_machine
 from adapters.threads import AgentThread
 from adapters.virtual_user import VirtualUser
 from records.transcript import Reply
@@ -64,7 +65,7 @@ class AgentSession:
         Raises:
             AgentTimeout: no reply within `seconds`.
             AgentError: it raised, or returned something that is not a reply.
-            SetupError: it wanted its workspace, which could not be made; no fault of the agent's.
+            SetupError: its workspace could not be made, or this machine lacks what it takes; no fault of the agent's.
         """
         until = time.monotonic() + seconds
         try:
@@ -77,14 +78,16 @@ class AgentSession:
                 self._busy = False
                 if inspect.isawaitable(answer):
                     answer = await self._await(answer, until - time.monotonic())
-        except TimeoutLeft:
-            raise AgentTimeout(f"no reply within {seconds:g} s") from None
+        except TimeoutLeft as error:
+            raise self._too_late(seconds, str(error)) from None
         except SetupError:
             self._busy = False
             raise
         except Exception as error:
             self._busy = False
-            raise AgentError(describe(error, self._home)) from error
+            check_machine(error, self.workspace)
+            unavailable = isinstance(error, AgentError) and error.unavailable
+            raise AgentError(describe(error, self._home), unavailable=unavailable) from error
         return as_reply(answer)
 
     async def close(self) -> str | None:
@@ -112,6 +115,15 @@ class AgentSession:
                 self._thread.release()
             await abandon(self._tasks)
         return None
+
+    def _too_late(self, seconds: float, why: str) -> AgentTimeout:
+        words, fault = f"no reply within {seconds:g} s{f': {why}' if why else ''}", None
+        if isinstance(self.agent, VirtualUser):
+            fault = self.agent._viva_fault
+        if fault is None:
+            return AgentTimeout(words)
+        # It was tried again when the time was up: what failed before says more than the clock.
+        return AgentTimeout(f"{words}; the last try failed: {fault}", unavailable=fault.unavailable)
 
     async def _await(self, work: Awaitable[Any], seconds: float) -> Any:
         """Wait for something of the agent's on the event loop; it is remembered until it has ended."""
@@ -164,7 +176,7 @@ async def open_session(
         else:
             agent = await within(seconds, thread.call(construct), leave=True)
         check_agent(agent)
-        if isinstance(agent, DoorAgent):
+        if isinstance(agent, ConnectedAgent):
             await agent.open(seconds)
         verbose = arguments.verbose if takes_verbose(agent.get_reply_from_agent) else None
         session = AgentSession(agent, thread, None, verbose=verbose, home=home)
@@ -179,7 +191,9 @@ async def open_session(
         if thread is not None:
             thread.release()
         if isinstance(error, TimeoutLeft):
-            raise AgentTimeout(f"its construction did not end within {seconds:g} s") from None
+            why = f": {error}" if str(error) else ""
+            raise AgentTimeout(f"its construction did not end within {seconds:g} s{why}") from None
+        check_machine(error, arguments.workspace)
         if isinstance(error, (SetupError, AgentError)) or not isinstance(error, Exception):
             raise
         raise AgentError(f"its construction failed: {describe(error, home)}") from error

@@ -15,7 +15,7 @@ class AgentThread:
     """Runs the calls of one agent one after the other, always on the same thread.
 
     One daemon thread per agent, not a shared pool: many agents keep thread-bound state (event loops, SQLite
-    connections), a hung agent then occupies no place that another could use, and cannot hold up the interpreter's exit.
+    connections), a hung agent then occupies no slot that another could use, and cannot hold up the interpreter's exit.
     """
 
     def __init__(self, name: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from typing import Any
 
+from adapters.errors import AgentError
 from adapters.workspace import make_folder
 from records.transcript import Reply
 
@@ -15,12 +16,14 @@ class VirtualUser:
 
     Override `get_reply_from_agent`, and `close` if there is something to release. Both may be plain or async. A plain
     agent has a thread of its own and is cut off when it hangs; one whose `get_reply_from_agent` is async lives on
-    Viva's event loop, where none of its code may block: nobody could cut it off, and its siblings would wait.
+    Viva's event loop, where none of its code may block: its siblings would wait until it is cut off, as a time-out.
     """
 
     # On the class, for subclasses that do not call `super().__init__`; named so that none has its own by these names.
     _viva_folder: Path | None = None
     _viva_offer: Path | None = None
+    _viva_fault: AgentError | None = None
+    """The last fault of the call under way, where a connector tries again by itself."""
 
     def __init__(
         self,

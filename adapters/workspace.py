@@ -6,15 +6,15 @@ import os
 import shutil
 from pathlib import Path
 
-from adapters.errors import SetupError
+from adapters.errors import WorkspaceError
 from cases import Case
 
 
-def clear_place(path: Path) -> Path:
+def clear_path(path: Path) -> Path:
     """See that nothing lies where a run's workspace will be: what an earlier attempt left there is moved aside.
 
     Raises:
-        SetupError: it cannot be moved.
+        WorkspaceError: it cannot be moved.
     """
     if os.path.lexists(path):
         number = 1
@@ -25,7 +25,7 @@ def clear_place(path: Path) -> Path:
         except FileNotFoundError:
             return path  # gone meanwhile
         except OSError as error:
-            raise SetupError(f"cannot move {path} aside: {error.strerror}. Choose another --out.") from error
+            raise WorkspaceError(f"cannot move {path} aside: {error.strerror}. Choose another --out.") from error
     return path
 
 
@@ -33,12 +33,12 @@ def make_folder(path: Path) -> Path:
     """Make a run's workspace, if it has not been made yet.
 
     Raises:
-        SetupError: the folder cannot be made.
+        WorkspaceError: the folder cannot be made.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SetupError(f"cannot make the workspace {path}: {error.strerror}. Choose another --out.") from error
+        raise WorkspaceError(f"cannot make the workspace {path}: {error.strerror}. Choose another --out.") from error
     return path
 
 
@@ -46,7 +46,7 @@ def copy_data_files(case: Case, workspace: Path) -> None:
     """Put the case's data files where the agent finds them, as TaskWeaver does: a file by its name, a folder by path.
 
     Raises:
-        SetupError: a file cannot be copied.
+        WorkspaceError: a file cannot be copied.
     """
     for name in case.data_files:
         source = case.folder / name
@@ -58,4 +58,4 @@ def copy_data_files(case: Case, workspace: Path) -> None:
                 workspace.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, workspace / source.name)
         except OSError as error:
-            raise SetupError(f"cannot copy the data file {source} to {workspace}: {error}") from error
+            raise WorkspaceError(f"cannot copy the data file {source} to {workspace}: {error}") from error

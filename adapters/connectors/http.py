@@ -1,22 +1,87 @@
-"""The door to an agent behind an OpenAI-compatible chat endpoint: `http(s)://host/v1#model`."""
+"""The connector to agents behind an OpenAI-compatible chat endpoint: `http(s)://host/v1#model`."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+import socket
+import urllib.request
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
+from adapters.bounded_json import DoubledKey, UnfitJson, parse
 from adapters.chat_messages import read_call, read_content
-from adapters.errors import AgentError, ModelAnswerError, ModelError, ProtocolError
+from adapters.connectors.loaded_agent import LoadedAgent
+from adapters.errors import AgentError, ModelAnswerError, ModelError, ProtocolError, SetupError
 from adapters.models.prices import price
-from adapters.models.retry import RetryPolicy, with_retries
+from adapters.models.retry import RetryPolicy, explain, is_unreachable, status_of, with_retries
 from adapters.virtual_user import VirtualUser
 from records.text import one_line, storable
 from records.transcript import NO_USAGE, Reply, Step, StepKind, Usage
 
 LONGEST_RESPONSE = 64 * 1024 * 1024
 """Bytes of one response, unpacked: the SDK would read whatever comes, and the agent decides how much that is."""
+
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+LOOK_SECONDS = 5.0
+"""How long a connection may take that only shows whether somebody listens."""
+
+
+class HttpConnector:
+    """Connects to a chat endpoint. Nothing is sent before the first exam; only that somebody listens is seen."""
+
+    def load(self, spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
+        """Take address and model from a SPEC.
+
+        Raises:
+            SetupError: it names no host or no model, or holds a password.
+        """
+        url, _, model = spec.partition("#")
+        if not model:
+            raise SetupError(f"{spec!r} does not name a model; write {url}#MODEL.")
+        try:
+            parts = urlsplit(url)
+            host, _ = parts.hostname, parts.port
+        except ValueError as error:
+            raise SetupError(f"{spec!r} is not an address: {error}.") from error
+        if not host:
+            raise SetupError(f"{spec!r} names no host; write http://HOST/v1#MODEL.")
+        if "@" in parts.netloc:
+            # The SPEC is printed and recorded.
+            raise SetupError("an agent's address must not hold a password or key; set VIVA_AGENT_API_KEY instead.")
+        factory = type("ChatAgent", (ChatAgent,), {"url": url, "model": model})
+        return LoadedAgent(spec, model, factory, kind="http", model=model, look=partial(look, url))
+
+
+async def look(url: str) -> None:
+    """See that somebody listens at an address. What says nothing for certain passes: the first run will tell.
+
+    Raises:
+        SetupError: there is no such host, or nothing listens there.
+    """
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    if urllib.request.getproxies().get(parts.scheme) and not urllib.request.proxy_bypass(host):
+        return  # the proxy finds the host, not this machine
+    for wait in (0.0, 0.5):  # a server that was started a moment ago
+        await asyncio.sleep(wait)
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                _, writer = await asyncio.open_connection(host, port)
+            writer.close()
+            return
+        except socket.gaierror as error:
+            if error.errno == socket.EAI_AGAIN:
+                return
+            wrong = f"there is no host {host!r}"
+        except ConnectionRefusedError:
+            wrong = f"nothing listens at {host}:{port}"
+        except (OSError, UnicodeError, TimeoutError):
+            return
+    raise SetupError(f"the agent's endpoint {url} cannot be reached: {wrong}. Start it, or mend --agent's address.")
 
 
 class ChatAgent(VirtualUser):
@@ -38,7 +103,7 @@ class ChatAgent(VirtualUser):
 
         super().__init__(task_description, app_dir, config_var)
         # No SDK time-out: the session's limit for one reply holds, and says `timeout` instead of a broken connection.
-        http = DefaultAsyncHttpxClient(timeout=None, event_hooks={"response": [_read_bounded]})
+        http = DefaultAsyncHttpxClient(timeout=None, event_hooks={"response": [_stay_on_host, _read_bounded]})
         self._client = AsyncOpenAI(
             base_url=self.url, api_key=_key_for(self.url), max_retries=0, timeout=None, http_client=http
         )
@@ -53,39 +118,60 @@ class ChatAgent(VirtualUser):
             AgentError: the endpoint failed after retries, or answered with nothing.
         """
         retries = 0
+        self._viva_fault = None
 
-        def retried() -> None:
+        def retried(fault: BaseException) -> None:
             nonlocal retries
             retries += 1
+            self._viva_fault = self._error(explain(fault), fault)
 
         messages = [*self._messages, {"role": "user", "content": message}]
         try:
             answer, tokens = await with_retries(lambda: self._ask(messages), self._policy, retried)
         except (ModelError, ModelAnswerError) as error:
-            raise AgentError(f"the agent's endpoint {self.url} failed: {error}") from error
-        content = answer.get("content")
-        if content is not None and not isinstance(content, str | list):
-            raise AgentError(f"the agent's endpoint answered with {type(content).__name__} instead of text")
-        text = storable(read_content(content)[0] or "")
+            raise self._error(str(error), error.__cause__) from error
+        if refusal := answer.get("refusal"):
+            # Also beside content: a provider that refuses may have said the beginning of something else before.
+            raise AgentError(f"the agent's model refused: {storable(str(refusal))}")
+        text = storable(read_content(answer.get("content"))[0] or "")
         steps = self._steps(answer)
         if not text and not steps:
-            refusal = answer.get("refusal")
-            raise AgentError(f"the agent's endpoint answered with nothing{f' ({refusal})' if refusal else ''}")
+            raise AgentError("the agent's endpoint answered with nothing")
         # Kept as plain words: tool calls without their results would make the next request invalid.
         self._messages = [*messages, {"role": "assistant", "content": text or "(tool calls only)"}]
         return Reply(text, steps, self._usage(tokens, retries))
 
+    def _error(self, words: str, fault: BaseException | None) -> AgentError:
+        """What its failure comes to, with the variable to set where one is wrong."""
+        status = None if fault is None else status_of(fault)
+        hint = ""
+        if status in (401, 403):
+            hint = ". VIVA_AGENT_API_KEY must hold the key that it takes"
+        elif status == 404:
+            hint = f". See that --agent names its address and, behind #, one of its models (now {self.model!r})"
+        unavailable = fault is not None and is_unreachable(fault)
+        return AgentError(f"the agent's endpoint {self.url} failed: {words}{hint}", unavailable=unavailable)
+
     async def _ask(self, messages: list[dict[str, Any]]) -> tuple[dict[str, Any], Any]:
         """One request. Returns the assistant's message as plain data, and the usage."""
         try:
-            completion = await self._client.chat.completions.create(model=self.model, messages=messages)  # type: ignore[arg-type]
+            # Raw: the SDK would build objects of every value that comes, on the loop, and check none of them.
+            response = await self._client.chat.completions.with_raw_response.create(
+                model=self.model,
+                messages=messages,  # type: ignore[arg-type]
+            )
         except Exception as error:
-            if isinstance(
-                error.__cause__, ModelAnswerError
-            ):  # `_read_bounded`'s, which the SDK takes for the network's
+            # What the hooks raise, the SDK takes for the network's.
+            if isinstance(error.__cause__, ModelAnswerError):
                 raise error.__cause__ from None
             raise
-        return _message_of(completion), completion.usage
+        try:
+            completion = await parse(response.http_response.content)
+        except DoubledKey as error:
+            raise ModelAnswerError(f"the response's JSON cannot be trusted: {error}") from error
+        except UnfitJson as error:
+            raise ProtocolError(_no_protocol(response.http_response.text, str(error))) from error
+        return _message_of(completion)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -113,16 +199,16 @@ class ChatAgent(VirtualUser):
         return tuple(steps)
 
     def _usage(self, tokens: Any, retries: int) -> Usage:
-        if tokens is None:
+        if not isinstance(tokens, dict):
             return NO_USAGE + Usage(calls=1, retries=retries, cost=None)
-        cached = _count(getattr(tokens, "prompt_tokens_details", None), "cached_tokens")
-        hidden = _count(getattr(tokens, "completion_tokens_details", None), "reasoning_tokens")
+        cached = _count(tokens.get("prompt_tokens_details"), "cached_tokens")
+        hidden = _count(tokens.get("completion_tokens_details"), "reasoning_tokens")
         given, made = _count(tokens, "prompt_tokens"), _count(tokens, "completion_tokens")
         return Usage(given, made, cached, hidden, 1, retries, price(self.model, given, made, cached))
 
 
 async def _read_bounded(response: Any) -> None:
-    """Reads a response before the SDK does.
+    """Read a response before the SDK does.
 
     Raises:
         ModelAnswerError: it is too long.
@@ -136,30 +222,64 @@ async def _read_bounded(response: Any) -> None:
     response._content = b"".join(parts)  # where httpx keeps what it has read
 
 
-def _message_of(completion: Any) -> dict[str, Any]:
-    """The assistant's message in what the SDK made of a response, which it does not check.
+async def _stay_on_host(response: Any) -> None:
+    """Follow no redirect to another host or port: who answers there, and with whose rights, the user did not choose.
+
+    From http to https on the same host is followed.
+
+    Raises:
+        ModelAnswerError: it redirects elsewhere.
+    """
+    if not response.has_redirect_location:
+        return
+    asked = urlsplit(str(response.request.url))
+    try:
+        led = urlsplit(urljoin(asked.geturl(), response.headers["location"]))
+        places = [(each.scheme, each.hostname, each.port or DEFAULT_PORTS.get(each.scheme)) for each in (asked, led)]
+    except ValueError:
+        raise ModelAnswerError("it redirects to what is no address") from None
+    (scheme, host, port), there = places
+    upgraded = ("https", host, 443) if (scheme, port) == ("http", 80) else None
+    if there not in ((scheme, host, port), upgraded):
+        raise ModelAnswerError(
+            f"it redirects to {one_line(led.netloc, 100)!r}, and redirects to other hosts are not followed"
+        )
+
+
+def _no_protocol(text: str, fault: str) -> str:
+    start = text.lstrip()[:20].lower()
+    if start.startswith("<"):
+        kind = "a web page"
+    elif start.startswith(("data:", "event:")):
+        kind = "an event stream, which was not asked for"
+    else:
+        kind = fault.removeprefix("it is ")
+    return f"it is {kind}: {one_line(text, 80)!r} (most addresses end in /v1)"
+
+
+def _message_of(completion: Any) -> tuple[dict[str, Any], Any]:
+    """The assistant's message in a response, and the usage.
 
     Raises:
         ProtocolError: there is none.
     """
-    if isinstance(completion, str):
-        start = completion.lstrip()[:20].lower()
-        kind = "an event stream, which was not asked for" if start.startswith(("data:", "event:")) else "no JSON"
-        kind = "a web page" if start.startswith("<") else kind
-        raise ProtocolError(f"it is {kind}: {one_line(completion, 80)!r}")
-    choices = getattr(completion, "choices", None)
-    message = getattr(choices[0], "message", None) if isinstance(choices, list) and choices else None
-    if message is None or not hasattr(message, "model_dump"):
-        error = getattr(completion, "error", None)
+    whole = completion if isinstance(completion, dict) else {}
+    choices = whole.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = first.get("message") if isinstance(first, dict) else None
+    if not isinstance(message, dict):
+        error = whole.get("error")
         raise ProtocolError("it holds no message" + (f", but the error {one_line(str(error), 200)}" if error else ""))
-    plain: dict[str, Any] = message.model_dump(exclude_unset=True, warnings=False)
-    return plain
+    content = message.get("content")
+    if content is not None and not isinstance(content, str | list):
+        raise ProtocolError(f"its content is {type(content).__name__} instead of text")
+    return message, whole.get("usage")
 
 
 def _count(holder: Any, name: str) -> int:
-    """A number of tokens; what is none, or below 0, counts as 0."""
-    value = getattr(holder, name, None)
-    return value if isinstance(value, int) and value > 0 else 0
+    """Read a number of tokens; what is none, or below 0, counts as 0."""
+    value = holder.get(name) if isinstance(holder, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def _key_for(url: str) -> str:

@@ -1,141 +1,96 @@
-"""Turns an agent SPEC into what makes agents: a class from a module or a file, or the door to a chat endpoint."""
+"""The connector to agents in Viva's own process: `package.module:Class` and `path/to/file.py:Class`."""
 
 from __future__ import annotations
 
 import difflib
-import importlib
-import importlib.util
-import re
+import os
 import sys
-from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from urllib.parse import urlsplit
+from typing import Any
 
 from adapters import contract_messages as mistakes
 from adapters.calls import describe
-from adapters.contract import AgentFactory
+from adapters.connectors.loaded_agent import LoadedAgent
+from adapters.connectors.spec import agent_label, class_of
+from adapters.contract import check_factory
 from adapters.errors import SetupError
 from adapters.inside import rules
-from adapters.inside.raised import Home, home_of
+from adapters.inside.raised import home_of
 from adapters.virtual_user import VirtualUser
-
-FORMS = (
-    "package.module:Class, path/to/file.py:Class, either with @/path/to/venv behind it, http(s)://host/v1#model, "
-    "or example:NAME"
-)
-"""What an agent SPEC may be; agents called `example:` come with Viva (`harness/exam/resources.py`)."""
-RESERVED = {"cmd": "a command", "replay": "a journal"}
-"""Doors that the design names and that are not there yet; not modules, although Python has one called `cmd`."""
-_IN_CHILD = re.compile(r":[^\W\d]\w*@.")
+from records.plugins import import_source, raised_at
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedAgent:
-    """An agent that can be examined."""
+class PythonConnector:
+    """Imports the class, or whatever else makes the agent."""
 
-    spec: str
-    """As the user gave it."""
-    name: str
-    """Short, for reports."""
-    factory: AgentFactory
-    version: str | None = None
-    search_path: tuple[str, ...] | None = None
-    """Where its own environment has its packages; None for an agent in Viva's environment, or behind an address."""
-    home: Home | None = None
-    """Where the code lies of an agent in Viva's own process."""
+    def load(self, spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
+        """Load `module:Class` or `file.py:Class`.
+
+        Raises:
+            SetupError: there is no such module, file or class, or it has no `get_reply_from_agent`.
+        """
+        source, name = class_of(spec)
+        module = _import_file(source) if source.endswith(".py") else _import_module(source)
+        try:
+            factory = rules.factory_of(module, name, VirtualUser)
+        except rules.Setup as wrong:
+            raise SetupError(mistakes.in_words(wrong.facts, source, name)) from None
+        return LoadedAgent(spec, name, factory, rules.version(module, factory), home=home_of(source, module))
 
 
-def load_agent(spec: str, *, isolate: bool = False, memory_mb: int | None = None) -> LoadedAgent:
-    """Load the agent that `spec` names.
+def spec_of(factory: Any) -> str:
+    """The SPEC of a class or function that is at hand: `package.module:Class`, or the script's `file.py:Class`.
 
-    Args:
-        spec: See `FORMS`.
-        isolate: A class that would run in Viva's own process runs in a process of its own, with Viva's interpreter.
-        memory_mb: Address space of each of the agent's processes at most, in MiB; only for one in its own process.
+    The command line finds it again by this SPEC where it stands at the top of its module.
+    """
+    name = getattr(factory, "__qualname__", None) or type(factory).__qualname__
+    module = getattr(factory, "__module__", None) or type(factory).__module__
+    file = getattr(sys.modules.get("__main__"), "__file__", None)
+    if module == "__main__" and isinstance(file, str) and file.endswith(".py"):
+        module = os.path.relpath(file)
+    return f"{module}:{name}"
+
+
+def loaded_from(factory: Any, spec: str) -> LoadedAgent:
+    """The agent that a class at hand, or a function that makes one, stands for.
 
     Raises:
-        SetupError: there is no such module, file, class or interpreter, or it has no `get_reply_from_agent`.
+        SetupError: it makes no agent.
     """
-    if spec.startswith(("http://", "https://")):
-        return _chat_agent(spec)
-    door = spec.partition(":")[0]
-    if door in RESERVED:
+    if not callable(factory):
         raise SetupError(
-            f"{spec!r}: agents behind {RESERVED[door]} are not there yet; it takes {FORMS}. "
-            f"A module of your own called {door} is reached by file: {door}.py:Class."
+            f"{factory!r:.80} makes no agent, and a new one is made for each exam: give its class, or a function that "
+            "makes one."
         )
-    if isolate or _IN_CHILD.search(spec):
-        return _child_agent(spec, memory_mb)
-    place, name = _parts(spec)
-    module = _from_file(Path(place)) if place.endswith(".py") else _from_module(place)
-    try:
-        factory = rules.factory_of(module, name, VirtualUser)
-    except rules.Setup as wrong:
-        raise SetupError(mistakes.in_words(wrong.facts, place, name)) from None
-    return LoadedAgent(spec, name, factory, rules.version(module, factory), home=home_of(place, module))
+    check_factory(factory)
+    module = sys.modules.get(getattr(factory, "__module__", None) or "")
+    home = None if module is None else home_of(module.__name__, module)
+    return LoadedAgent(spec, agent_label(spec), factory, rules.version(module, factory), home=home)
 
 
-def _child_agent(spec: str, memory_mb: int | None) -> LoadedAgent:
-    if sys.platform == "win32":
-        raise SetupError("an agent in a process of its own needs Linux or macOS.")
-    from adapters.connectors.child.agent import child_class, look
-    from adapters.connectors.child.location import Place, split
+def check_file(path: Path) -> None:
+    """See that an agent's file is there.
 
-    where = split(spec)
-    if where is None:
-        place, name = _parts(spec)
-        where = Place(place, name, sys.executable)
-    where = replace(where, memory_mb=memory_mb)
-    if where.place.endswith(".py"):
-        _see_file(Path(where.place))
-    found = look(where)
-    return LoadedAgent(spec, where.name, child_class(where), found.get("version"), tuple(found.get("path", ())))
-
-
-def _parts(spec: str) -> tuple[str, str]:
-    place, colon, name = spec.rpartition(":")
-    if not colon and spec.endswith(".py"):
-        place, name = spec, ""
-    if not place:
-        raise SetupError(f"{spec!r} is not an agent SPEC; it takes {FORMS}.")
-    return place, name
-
-
-def _see_file(path: Path) -> None:
+    Raises:
+        SetupError: it is not; names the nearest one.
+    """
     if not path.is_file():
         near = _nearest_file(path)
         raise SetupError(f"there is no agent file {path}." + (f" Did you mean {near}?" if near else ""))
 
 
-def _from_file(path: Path) -> ModuleType:
-    _see_file(path)
-    # Appended, never put in front: a user's folder named `records` must not replace one of Viva's.
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
-        sys.path.append(folder)
-    name = f"viva_agent_{abs(hash(str(path.resolve())))}"
-    if name in sys.modules:
-        return sys.modules[name]
-    description = importlib.util.spec_from_file_location(name, path)
-    if description is None or description.loader is None:
-        raise SetupError(f"{path} is not a Python file.")
-    module = importlib.util.module_from_spec(description)
-    sys.modules[name] = module
+def _import_file(source: str) -> ModuleType:
+    check_file(Path(source))
     try:
-        description.loader.exec_module(module)
+        return import_source(source)
     except BaseException as error:
-        del sys.modules[name]
-        raise _broken(path, error) from error
-    return module
+        raise _broken(Path(source), error) from error
 
 
-def _from_module(name: str) -> ModuleType:
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)
+def _import_module(name: str) -> ModuleType:
     try:
-        return importlib.import_module(name)
+        return import_source(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise SetupError(
@@ -147,18 +102,13 @@ def _from_module(name: str) -> ModuleType:
         raise _broken(name, error) from error
 
 
-def _broken(place: object, error: BaseException) -> SetupError:
+def _broken(source: Path | str, error: BaseException) -> SetupError:
     if isinstance(error, KeyboardInterrupt):
         raise error
     hint = " Install it into Viva's environment." if isinstance(error, ModuleNotFoundError) else ""
-    where = str(place)
-    trace = error.__traceback__
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if file not in (__file__, importlib.__file__) and not file.startswith("<frozen"):
-            where = f"{place}:{trace.tb_lineno}" if isinstance(place, Path) else f"{place} ({file}:{trace.tb_lineno})"
-            break
-        trace = trace.tb_next
+    where, at = str(source), raised_at(error, __file__)
+    if at is not None:
+        where = f"{source}:{at[1]}" if isinstance(source, Path) else f"{source} ({at[0]}:{at[1]})"
     return SetupError(f"{where} cannot be imported: {describe(error)}.{hint}")
 
 
@@ -167,22 +117,3 @@ def _nearest_file(path: Path) -> Path | None:
         return None
     near = difflib.get_close_matches(path.name, [file.name for file in path.parent.glob("*.py")], 1, 0.5)
     return path.parent / near[0] if near else None
-
-
-def _chat_agent(spec: str) -> LoadedAgent:
-    url, _, model = spec.partition("#")
-    if not model:
-        raise SetupError(f"{spec!r} does not name a model; write {url}#MODEL.")
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
-    except ValueError as error:
-        raise SetupError(f"{spec!r} is not an address: {error}.") from error
-    if not host:
-        raise SetupError(f"{spec!r} names no host; write http://HOST/v1#MODEL.")
-    if "@" in parts.netloc:
-        # The SPEC is printed and recorded.
-        raise SetupError("an agent's address must not hold a password or key; set VIVA_AGENT_API_KEY instead.")
-    from adapters.connectors.http import ChatAgent
-
-    return LoadedAgent(spec, model, type("ChatAgent", (ChatAgent,), {"url": url, "model": model}))

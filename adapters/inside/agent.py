@@ -10,28 +10,28 @@ import sys
 import types
 from typing import Any
 
-from .raised import text_of
+from .raised import LIBRARIES, text_of
 from .rules import OFFERED, Setup, factory_of
-from .stand_ins import VirtualUser
+from .stand_ins import VirtualUser, is_vivas
 
 
-def load(place: str, name: str) -> Any:
-    """The module at `place`: a path that ends in .py, or a module's name. And the factory it holds as `name`.
+def load(path: str, name: str) -> Any:
+    """Import the module at `path`, which ends in .py or is a module's name; return it and what it holds as `name`.
 
     Raises:
         Setup: as of `rules.factory_of`; or `broken` (with what importing raised), or `no_module`.
     """
     try:
-        module = _from_file(place) if place.endswith(".py") else _from_module(place)
+        module = _from_file(path) if path.endswith(".py") else _from_module(path)
     except BaseException as error:
         if isinstance(error, Setup):
             raise
-        raise Setup(broken=type(error).__name__, text=text_of(error), line=_line(error, place)) from error
+        raise Setup(broken=type(error).__name__, text=text_of(error), line=_line(error, path)) from error
     return module, factory_of(module, name, VirtualUser)
 
 
 def offered(request: dict[str, Any]) -> dict[str, Any]:
-    """What the agent may be constructed with, as it came over the wire."""
+    """Unpack what the agent may be constructed with, as it came over the wire."""
     given = {name: request.get(name) for name in OFFERED}
     if given["config_var"] is not None:
         import pickle
@@ -45,22 +45,32 @@ def offered(request: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _from_file(place: str) -> Any:
-    folder, stem = os.path.dirname(place), os.path.basename(place)[:-3]
+def _from_file(path: str) -> Any:
+    folder, stem = os.path.dirname(path), os.path.basename(path)[:-3]
     if folder in sys.path:
         sys.path.remove(folder)
     sys.path.insert(0, folder)  # as `python file.py` does
+    _add_current_folder()
     # A package made of the folder, so that `from .neighbour import …` works; its __init__.py is not run.
     package = types.ModuleType("viva_agent")
     package.__path__ = [folder]
     sys.modules["viva_agent"] = package
-    spec = importlib.util.spec_from_file_location("viva_agent." + stem, place)
+    spec = importlib.util.spec_from_file_location("viva_agent." + stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def _add_current_folder() -> None:
+    """Put the current folder behind the standard library, but before installed packages: Viva's may be among those."""
+    here = os.getcwd()
+    if here in sys.path or is_vivas(os.path.join(here, "adapters")):  # its checkout, whose packages need its libraries
+        return
+    libraries = (index for index, entry in enumerate(sys.path) if os.path.basename(entry) in LIBRARIES)
+    sys.path.insert(next(libraries, len(sys.path)), here)
 
 
 def _from_module(name: str) -> Any:
@@ -73,10 +83,10 @@ def _from_module(name: str) -> Any:
         raise
 
 
-def _line(error: BaseException, place: str) -> int | None:
+def _line(error: BaseException, path: str) -> int | None:
     line, trace = None, error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == place:
+        if trace.tb_frame.f_code.co_filename == path:
             line = trace.tb_lineno
         trace = trace.tb_next
     return line

@@ -13,11 +13,12 @@ TEXT = 100_000
 LONGEST_PATH = 200
 LONGEST_CHAIN = 10
 """Exceptions that are looked through, from one to its cause."""
-_LIBRARIES = {"site-packages", "dist-packages"}
+LIBRARIES = {"site-packages", "dist-packages"}
 _VIVA = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-_ROOMS = ("adapters", "cases", "examiner", "harness", "judge", "records", "sandbox")
+PACKAGES = ("adapters", "cases", "examiner", "harness", "judge", "records", "sandbox", "viva")
+"""Viva's own, by name."""
 # Nobody's agent, even where the agent's folder is one of those above them.
-_OTHERS = [os.path.dirname(os.path.realpath(os.__file__)), *(os.path.join(_VIVA, room) for room in _ROOMS)]
+_OTHERS = [os.path.dirname(os.path.realpath(os.__file__)), *(os.path.join(_VIVA, name) for name in PACKAGES)]
 
 
 class Home:
@@ -38,30 +39,38 @@ class Home:
         parts = inner.split(os.sep)
         if not path.startswith(self._prefix) or any(path.startswith(other) for other in self._others):
             return None
-        if _LIBRARIES.intersection(parts) or (self._only is not None and parts[0] != self._only):
+        if LIBRARIES.intersection(parts) or (self._only is not None and parts[0] != self._only):
             return None
         return inner if len(inner) <= LONGEST_PATH else "…" + inner[-LONGEST_PATH:]
 
 
-def home_of(place: str, module: Any) -> Home | None:
+def is_library(file: str) -> bool:
+    """Tell whether a file is Python's, an installed package's or Viva's own."""
+    path = os.path.realpath(file)
+    return bool(LIBRARIES.intersection(path.split(os.sep))) or any(
+        path.startswith(os.path.join(other, "")) for other in _OTHERS
+    )
+
+
+def home_of(source: str, module: Any) -> Home | None:
     """The home of an agent whose module was loaded from a path that ends in .py, or by its name.
 
     Of a file it is the folder around it; of a module the folder in which its package lies, or the package alone where
     that is a folder of installed packages. None for a module without a file.
     """
-    if place.endswith(".py"):
-        return Home(os.path.dirname(os.path.realpath(place)))
+    if source.endswith(".py"):
+        return Home(os.path.dirname(os.path.realpath(source)))
     file = getattr(module, "__file__", None)
     if not isinstance(file, str):
         return None
     path = os.path.realpath(file)
     if os.path.basename(path).startswith("__init__."):
         path = os.path.dirname(path)
-    *outer, name = place.split(".")
+    *outer, name = source.split(".")
     while outer and os.path.basename(path).partition(".")[0] == name:
         path, name = os.path.dirname(path), outer.pop()
     folder, entry = os.path.split(path)
-    return Home(folder, entry if os.path.basename(folder) in _LIBRARIES else None)
+    return Home(folder, entry if os.path.basename(folder) in LIBRARIES else None)
 
 
 def raised_at(error: BaseException, home: Home) -> str | None:

@@ -44,7 +44,7 @@ def encode_reply(number: int, answer: Any) -> bytes:
 
 
 def clean(value: Any) -> Any:
-    """The same as plain JSON, as `records/codec.py` would store it."""
+    """Turn any value into plain JSON, as `records/codec.py` would store it."""
     if isinstance(value, enum.Enum):
         return clean(value.value)
     if value is None or isinstance(value, (bool, int, float)):

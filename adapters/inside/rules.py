@@ -26,7 +26,7 @@ class Setup(Exception):
 
 
 def factory_of(module: Any, name: str, base: Any) -> Any:
-    """What the module holds as `name`: a class of agents, or anything else that makes one.
+    """Find what the module holds as `name`: a class of agents, or anything else that makes one.
 
     Raises:
         Setup: `missing` (with the classes that are there), `no_class` or `no_method`.
@@ -51,7 +51,7 @@ def check_factory(factory: Any, base: Any) -> None:
 
 
 def check_agent(agent: Any, base: Any) -> None:
-    """The same for an object; what `base`, the `VirtualUser` of this process, has does not count.
+    """See that an object has the method; that of `base`, the `VirtualUser` of this process, does not count.
 
     Raises:
         Setup: `no_method`.
@@ -62,13 +62,13 @@ def check_agent(agent: Any, base: Any) -> None:
 
 
 def version(module: Any, factory: Any) -> str | None:
-    """The agent's own word for its version."""
+    """Find the agent's own word for its version."""
     found = getattr(factory, "version", None) or getattr(module, "__version__", None)
     return found if isinstance(found, str) else None
 
 
 def arguments(factory: Any, offered: dict[str, Any]) -> dict[str, Any]:
-    """What a factory is called with: of all that is offered, what it names. `workspace` it has to name itself.
+    """Choose what a factory is called with: of all that is offered, what it names. `workspace` it has to name itself.
 
     Raises:
         Setup: `wants`, with `of` and `offered`: it wants something else as well.
@@ -89,7 +89,7 @@ def arguments(factory: Any, offered: dict[str, Any]) -> dict[str, Any]:
 
 
 def takes_verbose(method: Callable[..., Any]) -> bool:
-    """Whether `get_reply_from_agent` has a `verbose` parameter, as TaskWeaver's has."""
+    """Tell whether `get_reply_from_agent` has a `verbose` parameter, as TaskWeaver's has."""
     try:
         return any(item.name == "verbose" for item in _parameters(getattr(method, "__func__", method)))
     except (TypeError, ValueError):
@@ -122,5 +122,5 @@ def _parameters(function: Any) -> tuple[inspect.Parameter, ...]:
 
 @lru_cache(maxsize=256)
 def _kept_parameters(function: Any) -> tuple[inspect.Parameter, ...]:
-    """Kept, because looking at a signature takes as long as two rounds and every run asks for the same two."""
+    """Cache them: looking at a signature takes as long as two rounds, and every run asks for the same two."""
     return tuple(inspect.signature(function).parameters.values())

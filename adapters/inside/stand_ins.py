@@ -1,4 +1,7 @@
-"""What an agent gets for `from adapters import VirtualUser` where Viva is not installed: same names, same fields."""
+"""What an agent in a process of its own gets for `from viva import VirtualUser`, or the same from `adapters`.
+
+Same names and same fields as Viva's own, whether Viva is installed there or not.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import os
 import sys
 import types
 from dataclasses import dataclass, field
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 
@@ -47,6 +50,8 @@ class Usage:
     calls: int = 0
     retries: int = 0
     cost: float | None = None
+    cache_write_tokens: int = 0
+    reported: bool = True
 
     def __add__(self, other: Usage) -> Usage:
         cost = None if self.cost is None or other.cost is None else self.cost + other.cost
@@ -58,6 +63,8 @@ class Usage:
             self.calls + other.calls,
             self.retries + other.retries,
             cost,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.reported and other.reported,
         )
 
 
@@ -94,35 +101,93 @@ class Reply:
 
 
 _RECORDS = {"Reply": Reply, "Step": Step, "StepKind": StepKind, "Usage": Usage}
-# `adapters` is always ours, so that a folder of that name beside the agent does not hide it; its other modules, and
-# Viva's where it is installed, are found below it. `records` is a common name: ours only where there is no other.
-_FIRST = {"adapters": {**_RECORDS, "VirtualUser": VirtualUser}, "adapters.virtual_user": {"VirtualUser": VirtualUser}}
-_LAST: dict[str, dict[str, Any]] = {"records": {}, "records.transcript": dict(_RECORDS)}
+_FACE = {**_RECORDS, "VirtualUser": VirtualUser}
+# Of `viva` and `adapters` these names are there whatever else is called so; `records` is too common a name for that.
+_FIRST: dict[str, dict[str, Any]] = {
+    "viva": _FACE,
+    "adapters": _FACE,
+    "adapters.virtual_user": {"VirtualUser": VirtualUser},
+}
+_LAST: dict[str, dict[str, Any]] = {"records": {}, "records.transcript": _RECORDS}
 
 
-class _Finder:
-    """An importer of ready-made modules (PEP 451)."""
+def is_vivas(file: str) -> bool:
+    """Tell whether a module's file, or a folder without `__init__.py`, is part of an installation of Viva."""
+    path = os.path.realpath(file)
+    folder = path if os.path.isdir(path) else os.path.dirname(path)
+    if folder != path and not os.path.basename(path).startswith("__init__."):
+        return os.path.isfile(os.path.join(folder, "inside", "stand_ins.py"))  # `adapters/virtual_user.py`
+    return os.path.isfile(os.path.join(os.path.dirname(folder), "adapters", "inside", "stand_ins.py"))
 
-    def __init__(self, modules: dict[str, dict[str, Any]]) -> None:
-        self.modules = modules
+
+class _First:
+    """An importer (PEP 451) that comes before all others.
+
+    Where the user has a module of such a name, that one is imported, and the names of Viva's that it does not define
+    itself are there as well. Else there are only Viva's names; modules below are found in all folders of that name.
+    """
+
+    def __init__(self, agent: str) -> None:
+        self.agent = os.path.realpath(agent)
+        """The agent's own file, which is not imported a second time because it is called like a package of Viva's."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name not in self.modules or (self.modules is _LAST and path):  # `path`: below a package that is not ours
+        if name not in _FIRST:
             return None
-        package = any(other.startswith(name + ".") for other in self.modules)
-        return ModuleSpec(name, self, is_package=package)  # type: ignore[arg-type]
+        for entry in sys.path if path is None else path:
+            spec = PathFinder.find_spec(name, [entry])
+            if spec is None or spec.loader is None or not spec.has_location or spec.origin is None:
+                continue
+            if os.path.realpath(spec.origin) != self.agent and not is_vivas(spec.origin):
+                spec.loader = _Around(spec.loader, _FIRST[name])  # type: ignore[assignment]
+                return spec
+        return ModuleSpec(name, self, is_package="." not in name)  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> types.ModuleType | None:
         return None
 
     def exec_module(self, module: types.ModuleType) -> None:
-        vars(module).update(self.modules[module.__name__])
-        if module.__name__ == "adapters":
-            folders = [os.path.join(entry, "adapters") for entry in sys.path]
+        vars(module).update(_FIRST[module.__name__])
+        if hasattr(module, "__path__"):
+            folders = [os.path.join(entry, module.__name__) for entry in sys.path]
             module.__path__ = [folder for folder in folders if os.path.isdir(folder)]
 
 
-def install() -> None:
-    """Make the stand-ins importable."""
-    sys.meta_path.insert(0, _Finder(_FIRST))  # type: ignore[arg-type]
-    sys.meta_path.append(_Finder(_LAST))
+class _Around:
+    """The loader of a user's module, which finds names of Viva's already there and may replace them."""
+
+    def __init__(self, inner: Any, names: dict[str, Any]) -> None:
+        self.inner = inner
+        self.names = names
+
+    def create_module(self, spec: ModuleSpec) -> types.ModuleType | None:
+        made: types.ModuleType | None = self.inner.create_module(spec)
+        return made
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        vars(module).update(self.names)
+        self.inner.exec_module(module)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+class _Last:
+    """An importer of what nobody else has."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name not in _LAST or path:  # `path`: below a package that is not ours
+            return None
+        return ModuleSpec(name, self, is_package=name == "records")  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> types.ModuleType | None:
+        return None
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        vars(module).update(_LAST[module.__name__])
+
+
+def install(agent: str) -> None:
+    """Make the stand-ins importable for an agent: the path of its file, or a module's name."""
+    sys.meta_path.insert(0, _First(agent))
+    sys.meta_path.append(_Last())

@@ -43,15 +43,15 @@ class Worker:
 
     def run(self) -> None:
         """Serve until killed."""
-        stand_ins.install()
         threading.Thread(target=self.listen, name="viva", daemon=True).start()
         request = self.requests.get()
+        stand_ins.install(request["module"])
         try:
-            self.module, self.factory = load(request["place"], request["name"])
+            self.module, self.factory = load(request["module"], request["name"])
         except rules.Setup as error:
             self.send(request, setup=error.facts)
             self.serve()
-        self.home = home_of(request["place"], self.module)
+        self.home = home_of(request["module"], self.module)
         version = rules.version(self.module, self.factory)
         answer = {"version": version, "path": [entry or os.getcwd() for entry in sys.path], "prefix": sys.prefix}
         if inspect.iscoroutinefunction(getattr(self.factory, "get_reply_from_agent", None)):
@@ -100,7 +100,7 @@ class Worker:
         return result
 
     async def settled(self, work: Any) -> Any:
-        """What it returned and what it raised: asyncio would hand on a TimeoutError as another, without its place."""
+        """Return its result and what it raised: asyncio would hand on a TimeoutError without its file and line."""
         try:
             return await self.guarded(work), None
         except Exception as error:

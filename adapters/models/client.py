@@ -13,9 +13,9 @@ from autogen_core.models import ChatCompletionClient, CreateResult, LLMMessage, 
 from autogen_core.tools import Tool, ToolSchema
 from pydantic import BaseModel
 
-from adapters.errors import ModelAnswerError
+from adapters.errors import ModelAnswerError, ModelError, SharedSetupError
 from adapters.models.prices import price
-from adapters.models.retry import RetryPolicy, with_retries
+from adapters.models.retry import RetryPolicy, is_refused, status_of, with_retries
 from adapters.models.silenced import silence
 from records.codec import has_doubled_key
 from records.text import storable
@@ -40,8 +40,12 @@ class Traits:
 
     structured: bool
     """Whether it takes a schema for its answers; False once it has refused one."""
-    places: asyncio.Semaphore
+    slots: asyncio.Semaphore
     """Calls that may be under way at once."""
+    answered: bool = False
+    """Whether it ever answered anything."""
+    hint: str = ""
+    """Where key and address are set, in words."""
 
 
 class Model(ChatCompletionClient):
@@ -67,8 +71,13 @@ class Model(ChatCompletionClient):
         )
         self.usage = NO_USAGE
 
+    @property
+    def hint(self) -> str:
+        """Where key and address are set, in words."""
+        return self.traits.hint
+
     def for_run(self) -> Model:
-        """The same client with a fresh counter."""
+        """Make the same client with a fresh counter."""
         return Model(self.client, self.name, self.policy, self.traits)
 
     async def create(
@@ -89,12 +98,12 @@ class Model(ChatCompletionClient):
         """
         retries = 0
 
-        def retried() -> None:
+        def retried(_: BaseException) -> None:
             nonlocal retries
             retries += 1
 
         async def call() -> CreateResult:
-            async with self.traits.places:
+            async with self.traits.slots:
                 return await self.client.create(
                     messages,
                     tools=tools,
@@ -108,11 +117,15 @@ class Model(ChatCompletionClient):
             result = await with_retries(call, self.policy, retried)
         except ModelAnswerError:
             # It was answered, and will be charged; what it cost the SDK does not tell with its error.
+            self.traits.answered = True
             self.usage += Usage(calls=1, retries=retries, cost=None)
             raise
-        except BaseException:
+        except BaseException as error:
             self.usage += Usage(retries=retries, cost=0.0)
+            if isinstance(error, ModelError) and not self.traits.answered:
+                self._check_setup(error, schema=isinstance(json_output, type))
             raise
+        self.traits.answered = True
         self.usage += self._usage_of(result, retries)
         if not tools and not isinstance(result.content, str):
             raise ModelAnswerError("the model called a tool, and it was given none")
@@ -123,6 +136,17 @@ class Model(ChatCompletionClient):
         if isinstance(result.content, str):
             result.content = _checked(result.content, json_output=bool(json_output))
         return result
+
+    def _check_setup(self, error: ModelError, *, schema: bool) -> None:
+        """See that a provider that never answered anything does not refuse the key, the model or the address.
+
+        Raises:
+            SharedSetupError: it does.
+        """
+        cause = error.__cause__
+        if cause is None or not is_refused(cause) or (schema and status_of(cause) == 404):
+            return  # some answer a schema with 404; whoever asked goes on without one
+        raise SharedSetupError(f"the model {self.name} cannot be used: {error} {self.hint}".rstrip()) from error
 
     def _usage_of(self, result: CreateResult, retries: int) -> Usage:
         tokens = result.usage
@@ -156,11 +180,11 @@ class Model(ChatCompletionClient):
         return self.client.total_usage()
 
     def count_tokens(self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = []) -> int:
-        """As the client counts."""
+        """Report usage as the client counts it."""
         return self.client.count_tokens(messages, tools=tools)
 
     def remaining_tokens(self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = []) -> int:
-        """As the client counts."""
+        """Report usage as the client counts it."""
         return self.client.remaining_tokens(messages, tools=tools)
 
     @property
@@ -170,7 +194,7 @@ class Model(ChatCompletionClient):
 
     @property
     def model_info(self) -> ModelInfo:
-        """What the model can do."""
+        """Say what the model can do."""
         return self.client.model_info
 
 

@@ -48,12 +48,14 @@ def make_model(spec: str, *, policy: RetryPolicy | None = None, calls: int = MOD
     kind, colon, name = spec.partition(":")
     if kind == "openai" and colon and name:
         model = Model(_openai(name), name, policy)
+        model.traits.hint = "The key is OPENAI_API_KEY, the address OPENAI_BASE_URL."
     elif spec.endswith((".json", ".yaml", ".yml")):
         model = _from_file(Path(spec), policy)
+        model.traits.hint = f"Key and address are those of {spec}."
     else:
         model = None
     if model is not None:
-        model.traits.places = asyncio.Semaphore(calls)
+        model.traits.slots = asyncio.Semaphore(calls)
         return model
     raise SetupError(
         f"{spec!r} is not a model; write openai:NAME, or the path of a JSON or YAML file with an AutoGen component."
@@ -113,7 +115,7 @@ def _keep_secrets(config: Mapping[str, Any]) -> None:
 
 
 def _without_content(error: Exception) -> str:
-    """What is wrong with a model file, without quoting it: keys may stand in it."""
+    """Say what is wrong with a model file without quoting it, because it may hold keys."""
     if isinstance(error, yaml.MarkedYAMLError):
         line = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
         return f"{error.problem or 'not YAML'}{line}"

@@ -45,14 +45,14 @@ class RetryPolicy:
 
 
 async def with_retries(
-    call: Callable[[], Awaitable[T]], policy: RetryPolicy, retried: Callable[[], None] | None = None
+    call: Callable[[], Awaitable[T]], policy: RetryPolicy, retried: Callable[[BaseException], None] | None = None
 ) -> T:
     """Call until it is answered.
 
     Args:
         call: One attempt.
         policy: How often and how patiently.
-        retried: Told of each attempt beyond the first.
+        retried: Told of each failure after which it is called again.
 
     Raises:
         ModelAnswerError: the provider answered, with something unusable; asking the same again is the caller's choice.
@@ -76,9 +76,10 @@ async def with_retries(
             raise failed
         return await call()
 
-    def before_sleep(_: tenacity.RetryCallState) -> None:
-        if retried is not None:
-            retried()
+    def before_sleep(state: tenacity.RetryCallState) -> None:
+        fault = state.outcome.exception() if state.outcome is not None else None
+        if retried is not None and fault is not None:
+            retried(fault)
 
     doubling = tenacity.wait_exponential(multiplier=policy.initial_seconds, max=policy.longest_seconds)
     jitter = tenacity.wait_random(0, policy.initial_seconds)
@@ -111,7 +112,7 @@ def _translated(error: Exception) -> Exception:
 
 
 def is_transient(error: BaseException, policy: RetryPolicy) -> bool:
-    """Whether the same call may well succeed a little later.
+    """Tell whether the same call may well succeed a little later.
 
     By status (408, 409, 429, 5xx), by a dropped or refused connection, and by a body that is not the protocol: a
     proxy's error page with status 200, or JSON that was cut off. The SDKs raise ordinary TypeErrors for the last.
@@ -136,6 +137,19 @@ def status_of(error: BaseException) -> int | None:
         if isinstance(value, int):
             return value
     return None
+
+
+def is_refused(error: BaseException) -> bool:
+    """Tell whether a provider refuses the key, or knows no such model or address: the next call would end as this."""
+    return status_of(error) in (401, 403, 404)
+
+
+def is_unreachable(error: BaseException) -> bool:
+    """Tell whether a call never got as far as a model: refused, or no connection to the address at all."""
+    if is_refused(error):
+        return True
+    causes = (error, error.__cause__, error.__context__)
+    return any(type(each).__name__ in ("ConnectError", "ConnectTimeout", "ConnectionRefusedError") for each in causes)
 
 
 def retry_after(error: BaseException) -> float | None:
@@ -174,8 +188,8 @@ def explain(error: BaseException) -> str:
     status = status_of(error)
     name = type(error).__name__
     text = redact(" ".join(str(error).split()))[:300]
-    if status == 401:
-        return f"the provider refused the key (401). Set the right one in the environment. {text}"
+    if status in (401, 403):
+        return f"the provider refused the key ({status}). Set the right one in the environment. {text}"
     if status == 404:
         return f"no such model or address there (404); most addresses end in /v1. {text}"
     if status == 429:

@@ -20,5 +20,5 @@ def silence() -> None:
 
 
 def filters_for_pytest() -> list[str]:
-    """The same as pytest's `filterwarnings` takes it."""
+    """Write it as pytest's `filterwarnings` takes it."""
     return [f"ignore:{text}:UserWarning" for text in SILENCED]

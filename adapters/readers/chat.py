@@ -10,46 +10,44 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from adapters.errors import SetupError
 from adapters.readers.chat_rounds import MessageError, read_messages
-from records.transcript import Transcript
+from adapters.readers.recording import Recording, RecordingError
+from records.usage_sums import with_usage
 
 _LISTS = ("traj", "messages")
 
 
-class RecordingError(SetupError):
-    """A recording cannot be read. Names the file and the line (or the element of its list)."""
+class ChatReader:
+    """Reads `chat:FILE`."""
+
+    def read(self, source: str) -> Iterator[Recording]:
+        """Read the conversations of a file; see `read_conversations`."""
+        return read_conversations(Path(source))
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
-    """One recorded conversation and what the file says about it."""
-
-    transcript: Transcript
-    """Its attribute `recording` holds the other fields of the object around the messages."""
-    place: str
-    """File and line, or file and element: for messages to people."""
-    task_id: str | None = None
-    trial: int | None = None
-    """As the recording counts: tau-bench begins with 0."""
-    reward: float | None = None
-    """None where the recording holds none, or no finite number."""
-
-
-def read_conversations(path: Path) -> Iterator[Conversation]:
-    """The conversations of a file, in its order.
+def read_conversations(path: Path) -> Iterator[Recording]:
+    """Read the conversations of a file, in its order.
 
     JSON Lines: each line a conversation, or each a message of one conversation. JSON: one conversation, or a list of
     them. A conversation is a list of messages or an object that holds one as `traj` or `messages`. JSON Lines of
-    conversations are read one at a time; other files are held in memory.
+    conversations are read one at a time; other files are held in memory. Fields of the object around the messages that
+    a `Recording` has no name for are in the transcript's attribute `recording`.
 
     Raises:
         RecordingError: while iterating, at the first place that cannot be read; what came before it has been given.
     """
+    for each in _read(path):
+        counted = ("task", each.subject), ("trial", each.trial)
+        marks = "".join(f", {name} {value}" for name, value in counted if value is not None)
+        # Without the folders above it: a file that was moved holds the same runs.
+        yield replace(each, run_key=f"{path.name}{each.place.removeprefix(str(path))}{marks}")
+
+
+def _read(path: Path) -> Iterator[Recording]:
     single: list[dict[str, Any]] = []
     whole = False
     for place, document in _documents(path):
@@ -66,7 +64,7 @@ def read_conversations(path: Path) -> Iterator[Conversation]:
 
 
 def _documents(path: Path) -> Iterator[tuple[str, Any]]:
-    """Each JSON document of the file with its place: its lines, or the whole of it."""
+    """Read each JSON document of the file, with its place: its lines, or the whole of it."""
     try:
         with path.open("rb") as file:
             lines = enumerate(file, 1)
@@ -114,7 +112,7 @@ def _load(data: bytes, path: Path, number: int | None) -> Any:
         raise RecordingError(f"{path}{where}: cannot be read: {error}") from error
 
 
-def _expand(place: str, document: Any) -> Iterator[Conversation]:
+def _expand(place: str, document: Any) -> Iterator[Recording]:
     if isinstance(document, list) and not _is_messages(document):
         for position, element in enumerate(document, 1):
             inner = f"{place}, element {position}"
@@ -136,7 +134,7 @@ def _is_message(document: Any) -> bool:
     return isinstance(document, dict) and "role" in document and not any(key in document for key in _LISTS)
 
 
-def _wrapped(place: str, document: Any) -> Conversation:
+def _wrapped(place: str, document: Any) -> Recording:
     key = next((key for key in _LISTS if isinstance(document, dict) and isinstance(document.get(key), list)), None)
     if key is None:
         raise RecordingError(
@@ -145,7 +143,7 @@ def _wrapped(place: str, document: Any) -> Conversation:
     return _conversation(place, document[key], {name: value for name, value in document.items() if name != key})
 
 
-def _conversation(place: str, messages: list[Any], around: dict[str, Any]) -> Conversation:
+def _conversation(place: str, messages: list[Any], around: dict[str, Any]) -> Recording:
     try:
         transcript = read_messages(messages)
     except MessageError as error:
@@ -163,18 +161,19 @@ def _conversation(place: str, messages: list[Any], around: dict[str, Any]) -> Co
         transcript = replace(transcript, tools=tuple(rest.pop("tools")))
     if rest:
         transcript = replace(transcript, attributes={**transcript.attributes, "recording": rest})
-    return Conversation(
-        transcript,
-        place,
-        str(task) if isinstance(task, str | int) else None,
-        trial if isinstance(trial, int) else None,
-        reward,
+    return Recording(
+        with_usage(transcript),
+        place=place,
+        run_key=place,
+        subject=str(task) if isinstance(task, str | int) else None,
+        trial=trial if isinstance(trial, int) else None,
+        reward=reward,
     )
 
 
 def _number(value: Any) -> float | None:
-    """A finite number; None for anything else (JSON as Python reads it has NaN, and whole numbers beyond a float)."""
-    if not isinstance(value, int | float):
+    """Take a finite number, None for anything else (JSON in Python reads it has NaN, and integers beyond a float)."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
         number = float(value)

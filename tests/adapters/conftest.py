@@ -1,4 +1,4 @@
-"""What tests of adapters share: keys in the environment, waits that are noted instead of waited, doors to agents."""
+"""What tests of adapters share: keys in the environment, waits that are only noted, connectors to agents."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def bare_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=["in Viva's process", "isolated", "bare environment"])
-def door(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[str, bool]:
+def connector(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[str, bool]:
     """What follows the class in the SPEC, and whether `--isolate` is given."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     if request.param == "bare environment":

@@ -1,4 +1,4 @@
-"""An agent's exception is told with file and line of the agent's own code, in the same words through every door."""
+"""An agent's exception is told with file and line of its own code, in the same words through every connector."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from types import ModuleType
 import pytest
 
 from adapters.calls import ERROR_SHOWN
-from adapters.connectors.python import load_agent
+from adapters.connectors.table import load_agent
 from adapters.errors import AgentError
 from adapters.inside.raised import Home, home_of, raised_at
 from adapters.session import AgentArguments, open_session
 from tests.adapters.connectors.child.child_agents import RAISING, TOOLS
-from tests.adapters.connectors.child.child_doors import open_agent
+from tests.adapters.connectors.child.child_connectors import open_agent
 
 SECRET = "sk-of-mine-123456"
 
@@ -57,9 +57,9 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("name", ["Sync", "Async", "Later"])
 async def test_an_exception_is_told_with_the_innermost_line_of_the_agents_own(
-    file: Path, door: tuple[str, bool], workspace: Path, name: str
+    file: Path, connector: tuple[str, bool], workspace: Path, name: str
 ) -> None:
-    session = await open_agent(f"{file}:{name}{door[0]}", workspace, isolate=door[1])
+    session = await open_agent(f"{file}:{name}{connector[0]}", workspace, isolate=connector[1])
     heard = {}
     for message in WORDS:
         with pytest.raises(AgentError) as caught:
@@ -71,8 +71,10 @@ async def test_an_exception_is_told_with_the_innermost_line_of_the_agents_own(
     assert await session.close() == f"close() failed: {at('here')}: KeyError: 'key'"
 
 
-async def test_long_words_are_cut_once_and_the_place_stays(file: Path, door: tuple[str, bool], workspace: Path) -> None:
-    session = await open_agent(f"{file}:Sync{door[0]}", workspace, isolate=door[1])
+async def test_long_words_are_cut_once_and_file_and_line_stay(
+    file: Path, connector: tuple[str, bool], workspace: Path
+) -> None:
+    session = await open_agent(f"{file}:Sync{connector[0]}", workspace, isolate=connector[1])
     with pytest.raises(AgentError) as caught:
         await session.reply("long", 20)
     await session.close()
@@ -90,15 +92,17 @@ async def test_long_words_are_cut_once_and_the_place_stays(file: Path, door: tup
     ],
 )
 async def test_so_is_one_of_its_construction(
-    file: Path, door: tuple[str, bool], workspace: Path, name: str, words: str
+    file: Path, connector: tuple[str, bool], workspace: Path, name: str, words: str
 ) -> None:
     with pytest.raises(AgentError) as caught:
-        await open_agent(f"{file}:{name}{door[0]}", workspace, isolate=door[1])
+        await open_agent(f"{file}:{name}{connector[0]}", workspace, isolate=connector[1])
     assert str(caught.value) == f"its construction failed: {words}"
 
 
-async def test_an_agent_that_cancels_itself_is_told_where(file: Path, door: tuple[str, bool], workspace: Path) -> None:
-    session = await open_agent(f"{file}:Cancels{door[0]}", workspace, isolate=door[1])
+async def test_an_agent_that_cancels_itself_is_told_where(
+    file: Path, connector: tuple[str, bool], workspace: Path
+) -> None:
+    session = await open_agent(f"{file}:Cancels{connector[0]}", workspace, isolate=connector[1])
     with pytest.raises(AgentError) as caught:
         await session.reply("?", 20)
     assert str(caught.value) == f"{at('cancelled')}: RuntimeError: it cancelled its own task"
@@ -106,16 +110,16 @@ async def test_an_agent_that_cancels_itself_is_told_where(file: Path, door: tupl
 
 
 async def test_an_exception_on_no_line_of_the_agents_own_is_told_without_one(
-    file: Path, door: tuple[str, bool], workspace: Path
+    file: Path, connector: tuple[str, bool], workspace: Path
 ) -> None:
-    session = await open_agent(f"{file}:OnlyOfALibrary{door[0]}", workspace, isolate=door[1])
+    session = await open_agent(f"{file}:OnlyOfALibrary{connector[0]}", workspace, isolate=connector[1])
     with pytest.raises(AgentError, match=r"^JSONDecodeError: Expecting value"):
         await session.reply("?", 20)
     await session.close()
 
 
 async def test_an_agent_of_a_module_is_told_with_the_path_of_its_package(
-    file: Path, door: tuple[str, bool], workspace: Path, monkeypatch: pytest.MonkeyPatch
+    file: Path, connector: tuple[str, bool], workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a library of the same project, and an environment that lies in its folder."""
     package = file.parent / "pack_of_mine"
@@ -134,7 +138,7 @@ async def test_an_agent_of_a_module_is_told_with_the_path_of_its_package(
     monkeypatch.chdir(file.parent)
     monkeypatch.syspath_prepend(str(packages))
     monkeypatch.setenv("PYTHONPATH", str(packages))
-    session = await open_agent(f"pack_of_mine.deep:Agent{door[0]}", workspace, isolate=door[1])
+    session = await open_agent(f"pack_of_mine.deep:Agent{connector[0]}", workspace, isolate=connector[1])
     with pytest.raises(AgentError) as caught:
         await session.reply("?", 20)
     assert str(caught.value) == "pack_of_mine/deep/__init__.py:4: OSError: gone"
@@ -155,7 +159,7 @@ def test_libraries_are_not_the_agents_own_wherever_they_lie(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("place", "file", "own", "shown"),
+    ("source", "file", "own", "shown"),
     [
         ("agent", "agent.py", "tool.py", "tool.py"),
         ("pack.agent", "pack/agent.py", "pack/tool.py", "pack/tool.py"),
@@ -170,11 +174,11 @@ def test_libraries_are_not_the_agents_own_wherever_they_lie(tmp_path: Path) -> N
     ],
 )
 def test_the_home_of_a_module_is_where_its_package_lies(
-    tmp_path: Path, place: str, file: str, own: str, shown: str | None
+    tmp_path: Path, source: str, file: str, own: str, shown: str | None
 ) -> None:
-    module = ModuleType(place)
+    module = ModuleType(source)
     module.__file__ = str(tmp_path / file)
-    home = home_of(place, module)
+    home = home_of(source, module)
     assert home is not None
     assert home.path_of(str(tmp_path / own)) == shown
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.connectors.python import load_agent
+from adapters.connectors.table import load_agent
 from adapters.errors import AgentError
 from adapters.session import AgentArguments, open_session
 

@@ -9,7 +9,7 @@ import pytest
 
 from adapters.errors import SetupError
 from adapters.models.prompts import digest, render
-from adapters.workspace import clear_place, copy_data_files, make_folder
+from adapters.workspace import clear_path, copy_data_files, make_folder
 from cases import load_case
 
 CASE = """
@@ -26,8 +26,8 @@ def case_with(folder: Path, *files: str) -> Path:
 
 def test_a_workspace_is_fresh_and_what_lay_there_is_moved_aside(tmp_path: Path) -> None:
     for text in ("first", "second"):
-        (make_folder(clear_place(tmp_path / "run")) / "file").write_text(text)
-    assert not clear_place(tmp_path / "run").exists(), "it is made when somebody wants it"
+        (make_folder(clear_path(tmp_path / "run")) / "file").write_text(text)
+    assert not clear_path(tmp_path / "run").exists(), "it is made when somebody wants it"
     kept = sorted((folder.name, (folder / "file").read_text()) for folder in tmp_path.glob("run.*"))
     assert kept == [("run.1", "first"), ("run.2", "second")]
 
@@ -35,7 +35,7 @@ def test_a_workspace_is_fresh_and_what_lay_there_is_moved_aside(tmp_path: Path) 
 def test_a_workspace_that_cannot_be_made_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SetupError, match="Choose another --out"):
-        make_folder(clear_place(tmp_path / "file" / "run"))
+        make_folder(clear_path(tmp_path / "file" / "run"))
 
 
 def test_what_cannot_be_moved_aside_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +46,7 @@ def test_what_cannot_be_moved_aside_says_what_to_do(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(Path, "rename", full)
     with pytest.raises(SetupError, match=r"No space left .* Choose another --out"):
-        clear_place(tmp_path / "run")
+        clear_path(tmp_path / "run")
 
 
 def test_files_are_copied_by_name_and_folders_whole(tmp_path: Path) -> None:

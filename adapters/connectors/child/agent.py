@@ -1,4 +1,4 @@
-"""The door to an agent in a process of its own: `file.py:Class@/path/to/venv`, or any class with `--isolate`."""
+"""One agent in a process of its own, as the session sees it: started, constructed, spoken to, closed and killed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import Any, ClassVar
 
 from adapters import contract_messages as mistakes
 from adapters.calls import in_words
-from adapters.connectors.child.location import Place
+from adapters.connectors.child.location import Location
 from adapters.connectors.child.process import ChildEnded, ChildProcess
-from adapters.contract import DoorAgent
+from adapters.contract import ConnectedAgent
 from adapters.errors import AgentError, AgentTimeout, SetupError
+from adapters.time_limits import time_limit
 from records.codec import decode
 from records.transcript import Reply
 
@@ -26,10 +27,10 @@ LOAD_SECONDS = 300.0
 """How long importing the agent may take when it is first looked at."""
 
 
-class ChildAgent(DoorAgent):
+class ChildAgent(ConnectedAgent):
     """One agent in one process. A VirtualUser in all but the class; its own class says which agent."""
 
-    where: ClassVar[Place]
+    location: ClassVar[Location]
 
     def __init__(
         self,
@@ -51,18 +52,23 @@ class ChildAgent(DoorAgent):
         """Start the process and construct the agent there.
 
         Raises:
-            SetupError: the interpreter, the class or its method is not there.
+            SetupError: the interpreter is not there, or this system has no process or file left for it.
             AgentTimeout: importing and constructing took longer than `seconds`; waiting for an interpreter, when
                 many start at once, is not the agent's fault.
             AgentError: the construction failed, or the process died of it.
         """
+        started = False
         try:
             await self.start()
-            async with asyncio.timeout(seconds):
+            started = True
+            async with time_limit(seconds):
                 await self.load()
                 answer = await self._ask("make", **self._arguments)
         except BaseException as error:
             await self._end()
+            if isinstance(error, SetupError) and started:
+                # The class was sound when Viva looked at it: from here on the agent's process may say what it likes.
+                raise AgentError(f"its construction failed: {error}") from error
             if isinstance(error, TimeoutError):
                 raise AgentTimeout(f"its construction did not end within {seconds:g} s") from None
             if isinstance(error, AgentError):
@@ -78,7 +84,7 @@ class ChildAgent(DoorAgent):
         Raises:
             SetupError: it is not there, or this system has no process or file left for it.
         """
-        self._child = await ChildProcess.start(self.where.python, self.where.memory_mb)
+        self._child = await ChildProcess.start(self.location.python, self.location.memory_mb)
 
     async def load(self) -> dict[str, Any]:
         """Import the class there. Returns its `version`, its module `path`, its `prefix`.
@@ -87,10 +93,10 @@ class ChildAgent(DoorAgent):
             SetupError: the class or its method is not there.
             AgentError: the process died of it.
         """
-        place = self.where.place
-        if place.endswith(".py"):
-            place = str(Path(place).resolve())
-        return await self._ask("load", place=place, name=self.where.name)
+        module = self.location.module
+        if module.endswith(".py"):
+            module = str(Path(module).resolve())
+        return await self._ask("load", module=module, name=self.location.name)
 
     async def get_reply_from_agent(self, message: str, verbose: bool = False) -> str | Reply:
         """Hand over the message.
@@ -153,7 +159,7 @@ class ChildAgent(DoorAgent):
             self._told = self._told or do != "close"
             raise
         if (setup := answer.get("setup")) is not None:
-            raise SetupError(_setup_words(self.where, setup))
+            raise SetupError(_setup_words(self.location, setup))
         if (kind := answer.get("error")) is not None:
             text, at = answer.get("text"), answer.get("at")
             raise AgentError(in_words(str(kind), None if text is None else str(text), None if at is None else str(at)))
@@ -162,12 +168,12 @@ class ChildAgent(DoorAgent):
         return answer
 
 
-def child_class(where: Place) -> type[ChildAgent]:
-    """What makes such agents."""
-    return type(where.name, (ChildAgent,), {"where": where})
+def child_class(location: Location) -> type[ChildAgent]:
+    """Make the class of such agents."""
+    return type(location.name, (ChildAgent,), {"location": location})
 
 
-def look(where: Place) -> dict[str, Any]:
+def look(location: Location) -> dict[str, Any]:
     """Import the class once, in a process that is then ended, so that mistakes are found before the first exam.
 
     Raises:
@@ -177,32 +183,32 @@ def look(where: Place) -> dict[str, Any]:
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(lambda: asyncio.run(_look(where))).result()
+        return thread.submit(lambda: asyncio.run(_look(location))).result()
 
 
-async def _look(where: Place) -> dict[str, Any]:
-    agent = child_class(where)("")
+async def _look(location: Location) -> dict[str, Any]:
+    agent = child_class(location)("")
     try:
         await agent.start()
         async with asyncio.timeout(LOAD_SECONDS):
             return await agent.load()
     except TimeoutError:
-        raise SetupError(f"importing {where.place} did not end within {LOAD_SECONDS:g} s.") from None
+        raise SetupError(f"importing {location.module} did not end within {LOAD_SECONDS:g} s.") from None
     except AgentError as error:
-        raise SetupError(f"{where.place} cannot be imported with {where.python}: {error}.") from error
+        raise SetupError(f"{location.module} cannot be imported with {location.python}: {error}.") from error
     finally:
         await agent._end()
 
 
-def _setup_words(where: Place, facts: dict[str, Any]) -> str:
+def _setup_words(location: Location, facts: dict[str, Any]) -> str:
     if "broken" in facts:
         line = f":{facts['line']}" if facts.get("line") else ""
         kind = str(facts["broken"])
-        hint = f" Install it into the agent's environment ({where.python})." if kind == "ModuleNotFoundError" else ""
-        return f"{where.place}{line} cannot be imported: {in_words(kind, facts.get('text'))}.{hint}"
+        hint = f" Install it into the agent's environment ({location.python})." if kind == "ModuleNotFoundError" else ""
+        return f"{location.module}{line} cannot be imported: {in_words(kind, facts.get('text'))}.{hint}"
     if "no_module" in facts:
         return f"there is no module {facts['no_module']!r} here or in the agent's environment ({facts['prefix']})."
-    return mistakes.in_words(facts, where.place, where.name, where.suffix)
+    return mistakes.in_words(facts, location.module, location.name, location.suffix)
 
 
 def _pickled(config: Mapping[str, Any]) -> str:

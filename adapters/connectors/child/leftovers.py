@@ -40,7 +40,7 @@ def sweep(mark: str) -> list[int]:
 
 
 def _is_between(pid: int) -> bool:
-    """Whether one that showed no environment may have had one, or may show one yet.
+    """Tell whether one that showed no environment may have had one, or may show one yet.
 
     The kernel is taking it down: nothing of it runs any more, but its memory and files are still held. Or it is about
     to run another program (execve(2)), whose environment is not in its place yet: 8 ms were seen on a busy machine.
@@ -82,7 +82,7 @@ def _processes() -> list[int]:
 
 
 def _environment(pid: int) -> bytes:
-    """What it was started with. Nothing for a dead, dying or starting process, one of the kernel's, another user's."""
+    """Read what it was started with; nothing for a dead, dying or starting process, the kernel's or another user's."""
     try:
         return Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:

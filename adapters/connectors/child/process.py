@@ -16,6 +16,7 @@ import socket
 import time
 from typing import Any
 
+from adapters.bounded_json import LARGE, UnfitJson, read
 from adapters.connectors.child.leftovers import sweep
 from adapters.connectors.child.spawn import Spawned, spawn, starting
 from adapters.errors import AgentError, SetupError
@@ -29,6 +30,17 @@ NOTICE_SECONDS = 2.0
 NOTICE_LIMIT = 1 << 20
 UP_SECONDS = 5.0
 """How long others wait for an interpreter to get going before they start theirs."""
+
+
+FAILURE = frozenset({"n", "error", "text", "at", "words"})
+"""What any answer may say: that it failed."""
+ANSWERS = {
+    "load": frozenset({"version", "path", "prefix", "setup"}),
+    "make": frozenset({"workspace", "setup"}),
+    "reply": frozenset({"reply"}),
+    "close": frozenset[str](),
+}
+"""What the answer to each request may say beside that."""
 
 
 class ChildEnded(AgentError):
@@ -47,6 +59,11 @@ class ChildProcess:
         self._mark = spawned.mark
         self._number = 0
         self._answer: asyncio.Future[dict[str, Any]] | None = None
+        self._asked = ""
+        self._reading = 0
+        """Large frames that a thread is reading."""
+        self._ended_with: str | None = None
+        """How the process ended, while there is still something to read."""
         self.busy = False
         """Whether there is a request it has not answered, perhaps because nobody waited for the answer."""
         self._torn = False
@@ -98,6 +115,7 @@ class ChildProcess:
         if self._gone.done():
             raise ChildEnded(self.ending())
         self._number += 1
+        self._asked = do
         self._answer = expected = self._loop.create_future()
         body = json.dumps({"n": self._number, "do": do, **request}).encode()
         self._loop.add_reader(self._data, self._on_data)
@@ -117,7 +135,7 @@ class ChildProcess:
 
     @property
     def answers(self) -> bool:
-        """Whether it may still be asked something."""
+        """Tell whether it may still be asked something."""
         return not (self._torn or self._closed or self._gone.done())
 
     async def end(self) -> str | None:
@@ -150,7 +168,7 @@ class ChildProcess:
         self._forget_first_words()
 
     def ending(self) -> str:
-        """How its process ended, and what it printed last."""
+        """Say how its process ended, and what it printed last."""
         status = self._notices.get("worker")
         if status is None:
             if not self._up.done():
@@ -187,15 +205,33 @@ class ChildProcess:
                 return
             body = bytes(buffer[4 : 4 + size])
             del buffer[: 4 + size]
-            try:
-                answer = json.loads(body)
-                number = answer["n"]
-            except (ValueError, TypeError, KeyError, RecursionError):
-                self._fail("its process sent what is no answer")
-                return
-            # An older number is the late answer to a question that was given up.
-            if number == self._number and self._answer is not None and not self._answer.done():
-                self._answer.set_result(answer)
+            if size <= LARGE:
+                self._take(_read(body))
+            else:
+                # On a thread: the agent decides how long this takes, and the loop is everybody's.
+                self._reading += 1
+                reading = self._loop.run_in_executor(None, _read, body)
+                reading.add_done_callback(self._take_read)
+
+    def _take_read(self, reading: asyncio.Future[Any]) -> None:
+        self._reading -= 1
+        if not reading.cancelled():
+            self._take(reading.result())
+        if self._ended_with is not None and not self._reading:
+            self._fail(self._ended_with)
+
+    def _take(self, answer: Any) -> None:
+        """Take a frame for the answer to what was asked, if it is one."""
+        if isinstance(answer, str):
+            self._fail(f"its process sent what is no answer: {answer}")
+            return
+        number = answer.get("n")
+        if self._answer is None or self._answer.done() or (type(number) is int and number < self._number):
+            return  # the late answer to a question that was given up
+        if number != self._number or not answer.keys() <= ANSWERS[self._asked] | FAILURE:
+            self._fail("its process sent what is no answer to what was asked")
+            return
+        self._answer.set_result(answer)
 
     def _on_control(self) -> None:
         try:
@@ -232,7 +268,10 @@ class ChildProcess:
             with contextlib.suppress(OSError):
                 self._received += self._data.recv(1 << 18)
             self._parse()
-        self._fail(self.ending())
+        if self._reading:
+            self._ended_with = self.ending()
+        else:
+            self._fail(self.ending())
 
     def _fail(self, words: str) -> None:
         if self._answer is not None and not self._answer.done():
@@ -254,6 +293,15 @@ class ChildProcess:
         if self._first_words is not None:
             os.close(self._first_words)
             self._first_words = None
+
+
+def _read(body: bytes) -> dict[str, Any] | str:
+    """What a frame says, or what is wrong with it."""
+    try:
+        answer = read(body, strict=False)
+    except UnfitJson as error:
+        return str(error)
+    return answer if isinstance(answer, dict) else "it is no object"
 
 
 def _signal(number: int) -> str:

@@ -98,7 +98,7 @@ def _spawn_with(python: str, memory_mb: int | None, files: int) -> Spawned:
 
 
 def starting() -> asyncio.Semaphore:
-    """As many interpreters start at once as there are cores: more would only keep the event loop from running."""
+    """Allow as many interpreters to start at once as there are cores: more would keep the event loop from running."""
     loop = asyncio.get_running_loop()
     if loop not in _STARTING:
         _STARTING[loop] = asyncio.Semaphore(os.cpu_count() or 2)

@@ -1,4 +1,4 @@
-"""The door to an agent behind an OpenAI-compatible chat endpoint, over real HTTP."""
+"""The connector to an agent behind an OpenAI-compatible chat endpoint, over real HTTP."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from adapters import StepKind
 from adapters.connectors.http import ChatAgent
-from adapters.connectors.python import load_agent
+from adapters.connectors.table import load_agent
 from adapters.errors import AgentError, AgentTimeout
 from adapters.session import AgentArguments, AgentSession, open_session
 from tests.conftest import KEY, QUICK
@@ -121,7 +121,7 @@ FAULTS: list[tuple[Fault | Answer, str, int]] = [
     (Garbage(content_type="text/html"), "not the protocol's", 3),
     (EmptyContent(), "answered with nothing", 1),
     (EmptyContent(null=True), "answered with nothing", 1),
-    (Answer(None, refusal="I will not."), r"answered with nothing \(I will not\.\)", 1),
+    (Answer(None, refusal="I will not."), r"model refused: I will not", 1),
 ]
 
 
@@ -208,8 +208,8 @@ async def test_the_agents_own_key_is_sent_to_it(key: str, monkeypatch: pytest.Mo
 
 
 def test_a_key_does_not_follow_a_downgrade_to_plain_http(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Door(ChatAgent):
+    class Endpoint(ChatAgent):
         url = "http://api.openai.com/v1"
         model = "m"
 
-    assert Door("task")._client.api_key == "none"
+    assert Endpoint("task")._client.api_key == "none"

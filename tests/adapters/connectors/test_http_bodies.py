@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -11,11 +13,11 @@ from typing import Any, ClassVar
 import pytest
 
 from adapters.connectors import http as chat
-from adapters.connectors.python import load_agent
+from adapters.connectors.table import load_agent
 from adapters.errors import AgentError
 from adapters.session import AgentArguments, AgentSession, open_session
 from records.transcript import Reply
-from tests.model_server import Garbage, ModelServer
+from tests.model_server import Garbage, ModelServer, sequence
 
 
 def completion(**message: Any) -> str:
@@ -66,10 +68,16 @@ STREAM = 'data: {"choices": [{"delta": {"content": "hi"}}]}\n\ndata: [DONE]\n\n'
         ('{"choices": []}', "application/json", "holds no message"),
         ('{"choices": [{"message": null}]}', "application/json", "holds no message"),
         ('{"error": {"message": "overloaded"}}', "application/json", "but the error .*overloaded"),
-        ('{"a":' * 100_000, "application/json", "not the protocol's .*RecursionError"),
-        (completion(content=7), "application/json", "answered with int instead of text"),
+        ('{"a":' * 100_000, "application/json", "not the protocol's: it is nested more than 100 levels"),
+        (completion(content=7), "application/json", "content is int instead of text"),
         (completion(content=[]), "application/json", "answered with nothing"),
-        (completion(content=None, refusal="I will not."), "application/json", "answered with nothing .I will not"),
+        (completion(content=None, refusal="I will not."), "application/json", "model refused: I will not"),
+        (completion(content="Well, sure.", refusal="I will not."), "application/json", "model refused: I will not"),
+        (completion(content="a")[:-1] + ', "choices": []}', "application/json", "has the same key twice"),
+        ('{"choices": [{"message": {"content": "no", "content": "yes"}}]}', "application/json", "same key twice"),
+        ('{"choices": [{"index": NaN, "message": {"content": "a"}}]}', "application/json", "NaN is no JSON"),
+        ('{"choices": [' + "{}," * 200_000 + "{}]}", "application/json", "more than 100,000 values"),
+        ('{"choices": [], "x": [' + "[]," * 1_000_000 + "1]}", "application/json", "more than 100,000 values"),
     ],
 )
 async def test_a_body_that_is_no_answer_is_the_agents_fault_and_said_in_words(
@@ -130,7 +138,39 @@ async def test_numbers_of_tokens_that_are_none_take_nothing_off_a_budget() -> No
     assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.calls) == (0, 0, 1)
 
 
-class Door(BaseHTTPRequestHandler):
+@pytest.mark.parametrize("body", ["no protocol", "<p>busy</p>", '{"ok": true}', "[[[", '{"choices": {}}', "\xff"])
+async def test_a_body_that_is_no_protocol_is_asked_for_again_within_the_call(body: str) -> None:
+    with ModelServer({"m": sequence(Garbage(text=body), then="At last.")}) as server:
+        session = await session_at(server.url)
+        reply = await session.reply("Hello.", 30)
+        await session.close()
+    assert (reply.text, reply.usage.retries, len(server.requests)) == ("At last.", 1, 2)
+
+
+async def test_a_long_reply_full_of_commas_and_braces_is_no_flood_of_values() -> None:
+    text = '{"a", [b], "\\' * 100_000
+    (reply,) = await replies(completion(content=text))
+    assert reply.text == text
+
+
+async def test_a_large_reply_is_read_while_the_loop_goes_on() -> None:
+    longest, before = 0.0, time.thread_time()  # of the loop: a busy machine has no part in it
+
+    async def beat() -> None:
+        nonlocal longest, before
+        while True:
+            await asyncio.sleep(0.005)
+            longest, before = max(longest, time.thread_time() - before), time.thread_time()
+
+    beats = asyncio.create_task(beat())
+    body = '{"x": [' + "0," * 5_000_000 + '0], "choices": []}'
+    with pytest.raises(AgentError, match="more than 100,000 values"):
+        await replies(body)
+    beats.cancel()
+    assert longest < 0.5
+
+
+class Endpoint(BaseHTTPRequestHandler):
     """Redirects, and floods until nobody listens."""
 
     protocol_version = "HTTP/1.1"
@@ -145,7 +185,7 @@ class Door(BaseHTTPRequestHandler):
             self.end_headers()
             try:
                 while True:
-                    Door.sent += self.wfile.write(b" " * 65_536)
+                    Endpoint.sent += self.wfile.write(b" " * 65_536)
             except OSError:
                 self.close_connection = True
             return
@@ -159,8 +199,8 @@ class Door(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def door() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
+def endpoint() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
@@ -168,18 +208,75 @@ def door() -> Iterator[str]:
 
 
 async def test_a_response_without_end_is_cut_off_and_not_asked_for_again(
-    door: str, monkeypatch: pytest.MonkeyPatch
+    endpoint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chat, "LONGEST_RESPONSE", 1_000_000)
-    session = await session_at(f"{door}/flood/v1")
+    session = await session_at(f"{endpoint}/flood/v1")
     with pytest.raises(AgentError, match="longer than 1,000,000 bytes"):
         await session.reply("Hello.", 60)
     await session.close()
-    assert Door.sent < 50_000_000
+    assert Endpoint.sent < 50_000_000
 
 
-async def test_a_redirect_that_leads_nowhere_is_the_agents_fault(door: str) -> None:
-    session = await session_at(f"{door}/307/v1")
+class Elsewhere(BaseHTTPRequestHandler):
+    """Redirects to where its class says, and answers what was redirected."""
+
+    protocol_version = "HTTP/1.1"
+    to: ClassVar[str] = ""
+    asked: ClassVar[list[str]] = []
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        Elsewhere.asked.append(f"{self.headers['Host']}{self.path}")
+        body = b"" if "/v1/" in self.path else completion(content="I moved.").encode()
+        self.send_response(200 if body else 307)
+        self.send_header("Location", Elsewhere.to)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("to", "followed"),
+    [
+        ("/moved/chat", True),
+        ("//127.0.0.1:{port}/moved", True),
+        ("http://localhost:{port}/moved", False),
+        ("http://127.0.0.1:{other}/moved", False),
+        ("http://[::1]:{port}/moved", False),
+        ("http://169.254.169.254/latest/meta-data", False),
+        ("https://example.invalid/moved", False),
+        ("http://127.0.0.1:99999/moved", False),
+        ("http://2130706433:{port}/moved", False),
+    ],
+)
+async def test_a_redirect_is_followed_on_the_same_host_and_port_only(to: str, followed: bool) -> None:
+    servers = [ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) for _ in range(2)]
+    for server in servers:
+        Thread(target=server.serve_forever, daemon=True).start()
+    port, other = (server.server_address[1] for server in servers)
+    Elsewhere.to, Elsewhere.asked = to.format(port=port, other=other), []
+    session = await session_at(f"http://127.0.0.1:{port}/v1")
+    try:
+        if followed:
+            assert (await session.reply("Hello.", 30)).text == "I moved."
+        else:
+            with pytest.raises(AgentError, match="redirects to"):
+                await session.reply("Hello.", 30)
+            assert len(Elsewhere.asked) == 1, "nobody else was asked"
+    finally:
+        await session.close()
+        for server in servers:
+            server.shutdown()
+            server.server_close()
+
+
+async def test_a_redirect_that_leads_nowhere_is_the_agents_fault(endpoint: str) -> None:
+    session = await session_at(f"{endpoint}/307/v1")
     with pytest.raises(AgentError, match="redirects"):
         await session.reply("Hello.", 60)
     await session.close()

@@ -10,7 +10,7 @@ import pytest
 
 import records
 from adapters.connectors.http import ChatAgent
-from adapters.connectors.python import load_agent
+from adapters.connectors.table import load_agent
 from adapters.errors import SetupError
 
 GOOD = """
@@ -85,8 +85,8 @@ MISTAKES = {
     ":Agent": r"not an agent SPEC",
     "cmd:cat": r"agents behind a command are not there yet; it takes package.module:Class",
     "cmd:python agent.py --chat": r"agents behind a command are not there yet",
-    "replay:runs/a-journal": r"agents behind a journal are not there yet",
-    "replay:Agent@/some/venv": r"reached by file: replay.py:Class",
+    "replay:runs/no-journal": r"there is no folder runs/no-journal",
+    "replay:Agent@/some/venv": r"there is no folder .* reached by file: replay.py:Class",
     ".relative:Agent": r"cannot be imported",
     "http://127.0.0.1:1/v1": r"does not name a model; write http://127.0.0.1:1/v1#MODEL",
     "http://#m": r"names no host",
@@ -103,7 +103,7 @@ def test_a_wrong_spec_says_what_to_do(spec: str, good: Path) -> None:
     assert "user:pass" not in str(caught.value)
 
 
-def test_a_file_may_be_called_like_a_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_may_be_called_like_a_connector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "replay.py").write_text(GOOD)
     monkeypatch.chdir(tmp_path)
     assert load_agent("replay.py:GoodAgent").name == "GoodAgent"

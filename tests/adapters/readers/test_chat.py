@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.errors import SetupError
-from adapters.readers.chat import Conversation, RecordingError, read_conversations
+from adapters.readers.chat import read_conversations
 from adapters.readers.chat_rounds import read_messages
+from adapters.readers.recording import Recording, RecordingError
 from records.codec import decode, encode
 from records.journal import Journal
 from records.journal_reader import read_runs
@@ -205,7 +206,7 @@ def test_the_wrapper_is_read_and_what_is_unknown_in_it_kept(tmp_path: Path) -> N
         "traj": [user("a"), agent("b", name="Bo")],
     }
     (found,) = read_conversations(write(tmp_path, json.dumps(wrapper)))
-    assert (found.task_id, found.trial, found.reward) == ("7", 2, 1.0)
+    assert (found.subject, found.trial, found.reward) == ("7", 2, 1.0)
     assert found.transcript.tools == ({"name": "t"},)
     assert found.transcript.attributes == {
         "recording": {"info": {"source": "user"}, "messages": "two of them"},
@@ -281,11 +282,11 @@ def test_what_is_no_number_is_no_reward_and_is_kept(tmp_path: Path, reward: Any)
 
 
 @pytest.fixture(scope="module")
-def tau() -> list[Conversation]:
+def tau() -> list[Recording]:
     return tau_conversations()
 
 
-def test_nothing_of_the_shared_conversations_is_lost(tau: list[Conversation]) -> None:
+def test_nothing_of_the_shared_conversations_is_lost(tau: list[Recording]) -> None:
     lines = [json.loads(line) for line in TAU.read_text().splitlines()]
     for each, line in zip(tau, lines, strict=True):
         assert each.transcript.notes == ()

@@ -1,4 +1,4 @@
-"""Agents, good and bad, that the tests of the child-process door write into files."""
+"""Agents, good and bad, that the tests of the connector to child processes write into files."""
 
 PLAIN = '''
 import os

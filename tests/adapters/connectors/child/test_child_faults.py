@@ -16,12 +16,12 @@ import pytest
 
 from adapters.connectors.child import agent as child
 from adapters.connectors.child import process as child_process
-from adapters.connectors.python import load_agent
+from adapters.connectors.table import load_agent
 from adapters.errors import AgentError, AgentTimeout, SetupError
 from adapters.inside.wire import LIMIT
 from adapters.session import AgentArguments, AgentSession, open_session
 from tests.adapters.connectors.child.child_agents import HOSTILE, PLAIN
-from tests.adapters.connectors.child.child_doors import noted, open_agent, until
+from tests.adapters.connectors.child.child_connectors import noted, open_agent, until
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 
@@ -337,7 +337,7 @@ def test_nothing_is_left_when_viva_itself_is_killed(file: Path, workspace: Path,
     script = textwrap.dedent(f"""
         import asyncio
         from pathlib import Path
-        from adapters.connectors.python import load_agent
+        from adapters.connectors.table import load_agent
         from adapters.session import AgentArguments, open_session
 
         async def main():

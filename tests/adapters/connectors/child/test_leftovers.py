@@ -13,7 +13,7 @@ import pytest
 
 from adapters.connectors.child import leftovers
 from adapters.connectors.child.leftovers import MARK, sweep
-from tests.adapters.connectors.child.child_doors import until
+from tests.adapters.connectors.child.child_connectors import until
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 

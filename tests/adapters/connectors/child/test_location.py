@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import adapters
-from adapters.connectors.child.location import Place, find_python, split
-from adapters.connectors.python import load_agent
+from adapters.connectors.child.location import Location, find_python, split
+from adapters.connectors.table import load_agent
 from adapters.errors import SetupError
 from adapters.session import AgentArguments, open_session
 from tests.adapters.connectors.child.child_agents import PLAIN
@@ -22,7 +22,7 @@ INSIDE = sorted((Path(adapters.__file__).parent / "inside").glob("*.py"))
 
 
 @pytest.mark.parametrize(
-    ("spec", "place"),
+    ("spec", "module"),
     [
         ("a.py:C@{python}", "a.py"),
         ("some/where/a.py:C@{python}", "some/where/a.py"),
@@ -30,8 +30,10 @@ INSIDE = sorted((Path(adapters.__file__).parent / "inside").glob("*.py"))
         ("pack.module:C@{python}", "pack.module"),
     ],
 )
-def test_the_part_behind_the_class_is_the_interpreter(spec: str, place: str) -> None:
-    assert split(spec.format(python=sys.executable)) == Place(place, "C", sys.executable, suffix=f"@{sys.executable}")
+def test_the_part_behind_the_class_is_the_interpreter(spec: str, module: str) -> None:
+    assert split(spec.format(python=sys.executable)) == Location(
+        module, "C", sys.executable, suffix=f"@{sys.executable}"
+    )
 
 
 @pytest.mark.parametrize("spec", ["a.py:C", "/home/me@work/a.py:C", "pack.module:C", "a.py", "a.py:C@", "a.py@x"])
@@ -46,7 +48,7 @@ def test_an_interpreter_is_found_by_environment_path_or_name(tmp_path: Path, mon
     # The link is kept as it is: an interpreter knows its environment by the path it is called by.
     assert find_python(str(environment)) == str(environment / "bin" / "python")
     assert find_python(str(environment / "bin" / "python")) == str(environment / "bin" / "python")
-    assert split(f"a.py:C@{environment}") == Place(
+    assert split(f"a.py:C@{environment}") == Location(
         "a.py", "C", str(environment / "bin" / "python"), suffix=f"@{environment}"
     )
     monkeypatch.setenv("PATH", str(environment / "bin"))

@@ -1,4 +1,4 @@
-"""How the tests of the child-process door open agents, and see that nothing of them is left."""
+"""How the tests of the connector to child processes open agents, and see that nothing of them is left."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from adapters.connectors.python import load_agent
+from adapters.connectors.table import load_agent
 from adapters.session import AgentArguments, AgentSession, open_session
 
 PATIENCE = 20.0

@@ -1,0 +1,37 @@
+"""The connector to agents in a process of their own: `file.py:Class@/path/to/venv`, or any class with `--isolate`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from adapters.connectors.child.agent import child_class, look
+from adapters.connectors.child.location import Location, split
+from adapters.connectors.loaded_agent import LoadedAgent
+from adapters.connectors.python import check_file
+from adapters.connectors.spec import class_of
+from adapters.errors import SetupError
+
+
+class ChildConnector:
+    """Looks at the class in a process that is then ended; each exam starts one of its own."""
+
+    def load(self, spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
+        """Load `module:Class` or `file.py:Class`, with Viva's interpreter unless `@/path/to/venv` names another.
+
+        Raises:
+            SetupError: there is no such module, file, class or interpreter, or it has no `get_reply_from_agent`.
+        """
+        if sys.platform == "win32":
+            raise SetupError("an agent in a process of its own needs Linux or macOS.")
+        location = split(spec)
+        if location is None:
+            location = Location(*class_of(spec), sys.executable)
+        location = replace(location, memory_mb=memory_mb)
+        if location.module.endswith(".py"):
+            check_file(Path(location.module))
+        found = look(location)
+        search_path = tuple(found.get("path", ()))
+        factory, version = child_class(location), found.get("version")
+        return LoadedAgent(spec, location.name, factory, version, search_path, kind="child")

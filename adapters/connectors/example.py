@@ -1,0 +1,36 @@
+"""The connector to the agents that come with Viva: `example:careful`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from adapters.connectors.child.connector import ChildConnector
+from adapters.connectors.loaded_agent import Connector, LoadedAgent
+from adapters.connectors.python import PythonConnector
+from adapters.errors import SetupError
+
+_ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = (_ROOT / "harness" / "example_agents", _ROOT / "examples" / "agents")
+"""Of an installed Viva, and of a checkout; site-packages may well hold an `examples` of somebody else's."""
+
+
+class ExampleConnector:
+    """Connects to an example by its name."""
+
+    def load(self, spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
+        """Load `example:NAME`.
+
+        Raises:
+            SetupError: there is no such example.
+        """
+        name = spec.partition(":")[2]
+        folder = next((folder for folder in FOLDERS if folder.is_dir()), None)
+        names = [] if folder is None else sorted(file.stem for file in folder.glob("*.py"))
+        if folder is None or name not in names:
+            raise SetupError(f"there is no example agent {name!r}; there are {', '.join(names)}.")
+        connector: Connector = ChildConnector() if isolate else PythonConnector()
+        file = f"{folder / name}.py:{name.title().replace('_', '')}Agent"
+        agent = connector.load(file, isolate=isolate, memory_mb=memory_mb)
+        # The SPEC in records must not tell where Viva is installed.
+        return replace(agent, spec=spec, kind="example")

@@ -1,0 +1,104 @@
+"""The connector to stored conversations: `replay:JOURNAL` says again what an agent said in one run of a journal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar
+
+from adapters.connectors.loaded_agent import LoadedAgent
+from adapters.connectors.spec import agent_label
+from adapters.errors import AgentError, SetupError
+from adapters.virtual_user import VirtualUser
+from records.journal import JournalError
+from records.journal_reader import StoredRun, read_runs, split_reference
+from records.kept_files import is_kept, is_kept_name
+from records.text import one_line
+from records.transcript import Reply, Round
+
+MOST_SHOWN = 5
+"""Ids of runs that a message names."""
+
+
+class ReplayConnector:
+    """Connects to one run of a journal, `replay:JOURNAL` or `replay:JOURNAL#RUN-ID`."""
+
+    def load(self, spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
+        """Read the run.
+
+        Raises:
+            SetupError: there is no such journal or run, the journal holds several, or the run holds no reply.
+        """
+        reference = spec.partition(":")[2]
+        try:
+            stored = stored_run(reference)
+        except JournalError as error:
+            hint = " A module of your own called replay is reached by file: replay.py:Class."
+            looks_like_class = re.fullmatch(r"[^\W\d]\w*(@.*)?", reference, re.DOTALL)
+            raise SetupError(f"{error}{hint if looks_like_class else ''}") from error
+        rounds = tuple(round_ for round_ in stored.transcript.rounds if round_.agent is not None or round_.steps)
+        if not rounds:
+            raise SetupError(f"the run {stored.id} in {stored.folder} holds no reply that could be given again.")
+        name = stored.transcript.participants.get("target") or agent_label(stored.setting.agent or stored.id)
+        version = stored.record.agent_version if stored.record is not None else None
+        members = {"folder": stored.folder.resolve(), "rounds": rounds}
+        return LoadedAgent(spec, name, type("ReplayAgent", (ReplayAgent,), members), version, kind="replay")
+
+
+class ReplayAgent(VirtualUser):
+    """Gives stored replies in their order, with steps and usage, whatever it is asked."""
+
+    folder: ClassVar[Path]
+    """The journal's."""
+    rounds: ClassVar[tuple[Round, ...]]
+
+    def __init__(
+        self, task_description: str, app_dir: str | None = None, config_var: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(task_description, app_dir, config_var)
+        self._given = 0
+
+    async def get_reply_from_agent(self, message: str) -> Reply:
+        """Return the next stored reply.
+
+        Raises:
+            AgentError: the agent failed in this round when it was recorded, or there is no further reply.
+        """
+        if self._given == len(self.rounds):
+            raise AgentError(f"the stored conversation has no reply beyond its last, number {self._given}")
+        round_ = self.rounds[self._given]
+        self._given += 1
+        if round_.error is not None:
+            raise AgentError(round_.error)
+        steps = tuple(replace(step, images=self._images(step.images)) for step in round_.steps)
+        return Reply(round_.agent or "", steps, round_.usage, self._images(round_.images))
+
+    def _images(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Name the pictures that the journal holds; any other is left out, because its path could lead anywhere."""
+        pictures = (name for name in names if name.startswith("images/") and is_kept_name(name))
+        return tuple(str(self.folder / name) for name in pictures if is_kept(self.folder, name))
+
+
+def stored_run(reference: str) -> StoredRun:
+    """Read one run out of a journal: `FOLDER#RUN-ID`, or `FOLDER` if it holds one.
+
+    Raises:
+        JournalError: there is no such journal or run.
+        SetupError: the journal holds several runs, or none, or rounds of the one are missing.
+    """
+    folder, run = split_reference(reference)
+    runs = read_runs(folder, run)
+    first = next(runs, None)
+    if first is None:
+        raise SetupError(f"{folder} holds no run.")
+    others = [other.id for other in islice(runs, MOST_SHOWN)]
+    if others:
+        ids = ", ".join(one_line(name, 120) for name in (first.id, *others)[:MOST_SHOWN])
+        more = " and more" if len(others) == MOST_SHOWN else ""
+        raise SetupError(f"{folder} holds several runs; name one: '{folder}#{first.id}'. It holds {ids}{more}.")
+    if first.gap:
+        raise SetupError(f"the conversation {folder}#{one_line(first.id, 120)} is not whole: {first.gap}.")
+    return first

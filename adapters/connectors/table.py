@@ -1,0 +1,114 @@
+"""The table of connectors, and `load_agent`: the one place in which an agent SPEC finds its connector."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import Any
+
+from adapters.calls import describe
+from adapters.connectors.loaded_agent import Connector, LoadedAgent
+from adapters.connectors.name_clash import find_clash
+from adapters.connectors.spec import CHILD, FORMS, OWN_CONNECTOR
+from adapters.errors import SetupError
+from records.plugins import BUILT_IN, Found, Kind, PluginError, import_string, is_announced, is_path, load, names
+
+CONNECTORS = Kind(
+    "connector",
+    "viva.connectors",
+    {
+        "http": "adapters.connectors.http:HttpConnector",
+        "https": "adapters.connectors.http:HttpConnector",
+        "replay": "adapters.connectors.replay:ReplayConnector",
+        "example": "adapters.connectors.example:ExampleConnector",
+    },
+)
+"""By what stands before the first colon of a SPEC."""
+BY_FORM = {
+    "python": "adapters.connectors.python:PythonConnector",
+    "child": "adapters.connectors.child.connector:ChildConnector",
+}
+"""For SPECs that name a class: no word before a colon selects these, because it could be a module's name."""
+RESERVED = {"cmd": "a command"}
+"""Connectors that the design names and that are not there yet; not modules, although Python has one called `cmd`."""
+
+
+def load_agent(spec: str, *, isolate: bool = False, memory_mb: int | None = None) -> LoadedAgent:
+    """Load the agent that `spec` names.
+
+    Args:
+        spec: See `FORMS`; or `NAME:REST` for the connector `NAME` of an installed distribution, or
+            `path/to/file.py:Connector:REST` for one by import string.
+        isolate: A class that would run in Viva's own process runs in a process of its own, with Viva's interpreter.
+        memory_mb: Address space of each of the agent's processes at most, in MiB; only for one in its own process.
+
+    Raises:
+        SetupError: there is no such module, file, class, connector or interpreter, or it has no
+            `get_reply_from_agent`.
+    """
+    name = _named_connector(spec)
+    if name is None:
+        return _load_class(spec, isolate=isolate, memory_mb=memory_mb)
+    if name in CONNECTORS.builtin:
+        connector: Connector = import_string(CONNECTORS.builtin[name])()
+        return connector.load(spec, isolate=isolate, memory_mb=memory_mb)
+    return _load_with_plugin(name, spec, isolate=isolate, memory_mb=memory_mb)
+
+
+def connectors() -> list[Found]:
+    """List all connectors, without importing them."""
+    return [*(Found(name, BUILT_IN, target) for name, target in BY_FORM.items()), *names(CONNECTORS)]
+
+
+def _named_connector(spec: str) -> str | None:
+    """The connector that a SPEC names, as `plugins.load` takes it; None where it names a class."""
+    name, colon, _ = spec.partition(":")
+    if name in CONNECTORS.builtin and colon:
+        return name
+    if name in RESERVED and colon:
+        raise SetupError(
+            f"{spec!r}: agents behind {RESERVED[name]} are not there yet; it takes {FORMS}. "
+            f"A module of your own called {name} is reached by file: {name}.py:Class."
+        )
+    if not colon:
+        return None
+    if name and not is_path(name) and is_announced(CONNECTORS, name):
+        return name
+    own = OWN_CONNECTOR.fullmatch(spec)
+    return None if own is None else own["part"]
+
+
+def _load_class(spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
+    clash = None
+    if not isolate and CHILD.fullmatch(spec) is None and sys.platform != "win32":
+        clash = find_clash(spec)
+    form = "child" if isolate or clash is not None or CHILD.fullmatch(spec) else "python"
+    connector: Connector = import_string(BY_FORM[form])()
+    agent = connector.load(spec, isolate=isolate, memory_mb=memory_mb)
+    if clash is None:
+        return agent
+    notice = (
+        f"{agent.name} runs in a process of its own, because {clash} has the name of one of Viva's packages "
+        "(see docs/agents-in-a-process-of-their-own.md)"
+    )
+    return replace(agent, notices=(*agent.notices, notice))
+
+
+def _load_with_plugin(name: str, spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
+    try:
+        part: Any = load(CONNECTORS, name)
+    except PluginError as error:
+        raise SetupError(str(error)) from error
+    if not callable(getattr(part, "load", None)):
+        raise SetupError(f"{name} is no connector: it has no load(spec, isolate, memory_mb) method.")
+    try:
+        connector = part() if isinstance(part, type) else part
+        agent = connector.load(spec, isolate=isolate, memory_mb=memory_mb)
+    except SetupError:
+        raise
+    except Exception as error:
+        raise SetupError(f"the connector {name} failed to load {spec!r}: {describe(error)}.") from error
+    if not isinstance(agent, LoadedAgent):
+        raise SetupError(f"the connector {name} returned {type(agent).__name__}, not a LoadedAgent.")
+    # Records find a run again by the SPEC that was asked for.
+    return replace(agent, spec=spec, kind=name)
