@@ -1,31 +1,31 @@
-"""Runs untrusted Python (a case's `eval_code`) against what an agent left behind."""
+"""Runs untrusted Python (a case's `eval_code`) on a copy of what an agent left."""
 
 from sandbox.interface import (
     CheckResult,
     DaemonGone,
     DependencyError,
     Ending,
-    Room,
     RunView,
     Sandbox,
     SandboxError,
-    SandboxLimits,
     SandboxLost,
+    SandboxSession,
     SandboxUnavailable,
     WorkspaceTooLarge,
 )
+from sandbox.limits import SandboxLimits
 
 __all__ = [
     "CheckResult",
     "DaemonGone",
     "DependencyError",
     "Ending",
-    "Room",
     "RunView",
     "Sandbox",
     "SandboxError",
     "SandboxLimits",
     "SandboxLost",
+    "SandboxSession",
     "SandboxUnavailable",
     "WorkspaceTooLarge",
 ]

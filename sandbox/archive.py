@@ -1,49 +1,61 @@
-"""Packs a workspace for the way into a sandbox. Reads nothing outside of it, follows no link, opens no device."""
+"""Packs a workspace to be sent into a sandbox. Reads nothing outside of it, follows no link, opens no device."""
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import json
 import os
 import stat
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sandbox.interface import RunView, SandboxError, WorkspaceTooLarge
+from sandbox.interface import RunView, SandboxError, WorkspaceTooLarge, WorkspaceUnreadable
 
 MIB = 1024 * 1024
-MOST_DEPTH = 200
-MOST_PATH = 3500
-"""Bytes of a path in the workspace: with its folder in front it must stay below what a system call takes (4096)."""
-MOST_TALK = 64
-"""MiB of conversation, as JSON: the server holds it in memory of its own."""
+MAX_DEPTH = 200
+MAX_PATH = 3500
+"""Bytes of a path in the workspace. With its folder in front it must stay below what a system call takes (4096)."""
+MAX_CONVERSATION_MB = 64
+"""MiB of conversation, as JSON. The server holds it in its own memory."""
+# These say that Viva's own process or machine is at its end, and nothing about what the agent left.
+_OURS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ESTALE)
+_DEEP = 32
+_deep = threading.Lock()
+"""Held by whoever packs folders of this depth: each level takes a descriptor, and one tree must not take them all."""
 
 
 @dataclass
 class _Packer:
-    most_bytes: int
-    most_entries: int
+    max_bytes: int
+    max_entries: int
     entries: list[tuple[str, str, int, int, Any]] = field(default_factory=list)
     pieces: list[bytes] = field(default_factory=list)
     size: int = 0
+    is_deep: bool = False
 
     def folder(self, descriptor: int, prefix: str, depth: int) -> None:
-        # Everything goes through directory descriptors and O_NOFOLLOW: an agent still at work may swap a folder
-        # for a link between looking and opening.
+        # Everything goes through directory descriptors and O_NOFOLLOW: an agent that is still working may replace a
+        # folder by a link between the look and the opening.
         for name in sorted(os.listdir(descriptor)):
-            # What cannot be read is not there, for the check as for us: no agent gets out of its exam by a mode.
-            with contextlib.suppress(OSError):
+            try:
                 self._entry(descriptor, name, prefix, depth)
+            except OSError as error:
+                # What cannot be read does not exist for the check: no agent gets out of its exam by changing a mode.
+                if error.errno in _OURS:
+                    raise
 
     def _entry(self, descriptor: int, name: str, prefix: str, depth: int) -> None:
         path = prefix + name
-        if len(os.fsencode(path)) > MOST_PATH:
-            raise WorkspaceTooLarge(f"a path of more than {MOST_PATH} bytes at {prefix[:60]!r}")
+        if len(os.fsencode(path)) > MAX_PATH:
+            raise WorkspaceTooLarge(f"a path of more than {MAX_PATH} bytes at {prefix[:60]!r}")
         state = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
         if stat.S_ISDIR(state.st_mode):
-            if depth > MOST_DEPTH:
-                raise WorkspaceTooLarge(f"more than {MOST_DEPTH} folders inside each other at {prefix[:60]!r}")
+            if depth > MAX_DEPTH:
+                raise WorkspaceTooLarge(f"more than {MAX_DEPTH} folders inside each other at {prefix[:60]!r}")
+            if depth == _DEEP and not self.is_deep:
+                self.is_deep = _deep.acquire()
             below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor)
             try:
                 self._add("d", path, 0o700, 0, None)
@@ -64,7 +76,7 @@ class _Packer:
             state = os.fstat(descriptor)
             if not stat.S_ISREG(state.st_mode):
                 return
-            data = file.read(max(0, self.most_bytes - self.size) + 1)
+            data = file.read(max(0, self.max_bytes - self.size) + 1)
         self.pieces.append(data)
         mode = 0o700 if state.st_mode & 0o100 else 0o600
         self._add("f", path, mode, len(data), state.st_mtime_ns)
@@ -72,44 +84,44 @@ class _Packer:
     def _add(self, kind: str, path: str, mode: int, length: int, extra: Any) -> None:
         self.entries.append((kind, path, mode, length, extra))
         self.size += length
-        if self.size > self.most_bytes:
-            raise WorkspaceTooLarge(f"more than {self.most_bytes // MIB} MiB")
-        if len(self.entries) > self.most_entries:
-            raise WorkspaceTooLarge(f"more than {self.most_entries} files")
+        if self.size > self.max_bytes:
+            raise WorkspaceTooLarge(f"more than {self.max_bytes // MIB} MiB")
+        if len(self.entries) > self.max_entries:
+            raise WorkspaceTooLarge(f"more than {self.max_entries} files")
 
 
 def _stays_inside(prefix: str, target: str) -> bool:
-    """Whether a relative link in the folder `prefix` leads to a place in the workspace, by its words alone.
+    """Tell from its text alone whether a relative link in the folder `prefix` leads to a path in the workspace.
 
-    Upwards only at its beginning: behind the name of another link, `..` leads to wherever that one's target lies.
+    It may lead upwards only at its beginning: behind the name of another link, `..` leads to wherever that one points.
     """
     parts = [part for part in target.split("/") if part not in ("", ".")]
     upwards = next((at for at, part in enumerate(parts) if part != ".."), len(parts))
     return not target.startswith("/") and upwards <= prefix.count("/") and ".." not in parts[upwards:]
 
 
-def pack(workspace: Path | None, view: RunView, *, most_mb: int, most_entries: int = 20_000) -> bytes:
-    """The payload of an `O` frame: four bytes of header length, a JSON header, then the files' bytes in its order.
+def pack(workspace: Path | None, view: RunView, *, max_mb: int, max_entries: int = 20_000) -> bytes:
+    """Return the payload of an `O` frame: four bytes of header length, a JSON header, the files' bytes in its order.
 
     The header holds `chat_history`, `rounds` and `entries`: (kind `d`, `f` or `l`, path, mode, length, mtime in ns
     or a link's target). Links that leave the workspace, devices, fifos and sockets are left out.
 
     Raises:
-        WorkspaceTooLarge: more than `most_mb` MiB, `most_entries` entries, folders too deep, a path too long, or more
-            than `MOST_TALK` MiB of conversation.
-        SandboxError: the workspace itself cannot be read; what cannot be read in it is left out.
+        WorkspaceTooLarge: more than `max_mb` MiB or `max_entries` entries, folders too deep, a path too long, or more
+            than `MAX_CONVERSATION_MB` MiB of conversation.
+        WorkspaceUnreadable: the workspace itself is no folder, or cannot be read; what cannot be read in it is left
+            out.
+        SandboxError: this machine cannot read it.
     """
-    packer = _Packer(most_mb * MIB, most_entries)
+    packer = _Packer(max_mb * MIB, max_entries)
     if workspace is not None:
-        # The workspace itself may be reached through a link: that one is ours.
         try:
-            root = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY)
+            _pack_folder(packer, workspace)
         except OSError as error:
             raise SandboxError(f"the workspace {workspace} cannot be read: {error.strerror}") from error
-        try:
-            packer.folder(root, "", 0)
         finally:
-            os.close(root)
+            if packer.is_deep:
+                _deep.release()
     header = json.dumps(
         {
             "chat_history": [list(message) for message in view.chat_history],
@@ -118,6 +130,21 @@ def pack(workspace: Path | None, view: RunView, *, most_mb: int, most_entries: i
         },
         default=str,
     ).encode()
-    if len(header) > MOST_TALK * MIB:
-        raise WorkspaceTooLarge(f"more than {MOST_TALK} MiB of conversation")
+    if len(header) > MAX_CONVERSATION_MB * MIB:
+        raise WorkspaceTooLarge(f"more than {MAX_CONVERSATION_MB} MiB of conversation")
     return b"".join([len(header).to_bytes(4, "big"), header, *packer.pieces])
+
+
+def _pack_folder(packer: _Packer, workspace: Path) -> None:
+    # The folders above may be links: those are the user's. In the place of the workspace itself a link is the agent's.
+    try:
+        root = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError as error:
+        if error.errno in _OURS:
+            raise
+        what = "is a link" if os.path.islink(workspace) else f"cannot be read: {error.strerror}"
+        raise WorkspaceUnreadable(f"the agent's workspace {what}") from error
+    try:
+        packer.folder(root, "", 0)
+    finally:
+        os.close(root)

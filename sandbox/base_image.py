@@ -1,4 +1,4 @@
-"""Gets or makes the base image: from a registry, or from Debian packages where none answers. For `sandbox build`."""
+"""Gets the base image for `viva sandbox build`: from a registry, or made from Debian packages where none answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sandbox import ownership as owner
+from sandbox import ownership
 from sandbox.daemon import Daemon
 from sandbox.docker import DockerSandbox
 from sandbox.images import HOME_MADE, IMAGE_VARIABLE, OFFICIAL, Images
@@ -19,8 +19,8 @@ from sandbox.interface import Ending, RunView, SandboxError, SandboxUnavailable
 
 PACKAGES = ("python3", "python3-pip", "ca-certificates")
 SUITE_VARIABLE, MIRROR_VARIABLE = "VIVA_DEBIAN_SUITE", "VIVA_DEBIAN_MIRROR"
-# Nothing that a check or an installation reads.
-NEEDLESS = (
+# No check and no installation reads these.
+UNNEEDED_FOLDERS = (
     "usr/share/doc",
     "usr/share/man",
     "usr/share/locale",
@@ -35,7 +35,7 @@ async def build(
 ) -> str:
     """Make sure that the daemon has a base image that works, and return its name.
 
-    `from_packages` makes one from Debian packages without asking a registry. `say` is told each step.
+    With `from_packages`, the image is made from Debian packages without asking a registry. `say` receives each step.
 
     Raises:
         SandboxUnavailable: no registry answers, and this machine cannot make one.
@@ -64,7 +64,7 @@ async def build(
 async def _make(daemon: Daemon, name: str, say: Callable[[str], None]) -> str:
     if os.geteuid() != 0 or shutil.which("debootstrap") is None:
         raise SandboxUnavailable(
-            "an image of one's own is made from Debian packages, which takes root and debootstrap.",
+            "making an image from Debian packages requires root and debootstrap.",
             "Debian, Ubuntu: `apt-get install debootstrap`, then `viva sandbox build` as root; or name an image "
             f"that you have with {IMAGE_VARIABLE}.",
         )
@@ -83,7 +83,7 @@ def _make_and_import(api: Any, name: str) -> None:
         if done.returncode:
             raise SandboxError(f"debootstrap failed: {log.read_text(errors='replace')[-800:]}")
         _slim(tree)
-        labels = " ".join(f'{key}="{value}"' for key, value in owner.image_labels("base").items())
+        labels = " ".join(f'{key}="{value}"' for key, value in ownership.image_labels("base").items())
         repository, _, tag = name.rpartition(":")
         with subprocess.Popen(["tar", "-C", str(tree), "--numeric-owner", "-c", "."], stdout=subprocess.PIPE) as tar:
             assert tar.stdout
@@ -95,7 +95,10 @@ def _make_and_import(api: Any, name: str) -> None:
 
 
 def debootstrap_command(tree: Path) -> list[str]:
-    """Suite and mirror from the environment, else this machine's own where it is a Debian, else debootstrap's."""
+    """Return the command that makes a system in the folder `tree`.
+
+    Suite and mirror come from the environment, else from this machine where it is a Debian, else from debootstrap.
+    """
     release = Path("/etc/os-release").read_text() if Path("/etc/os-release").exists() else ""
     debian = re.search(r"^ID=debian$", release, re.MULTILINE)
     suite = re.search(r"^VERSION_CODENAME=(\w+)$", release, re.MULTILINE)
@@ -117,24 +120,24 @@ def _mirror_of_this_machine() -> str | None:
 
 
 def _slim(tree: Path) -> None:
-    for name in NEEDLESS:
+    for name in UNNEEDED_FOLDERS:
         shutil.rmtree(tree / name, ignore_errors=True)
         (tree / name).mkdir(parents=True, exist_ok=True)
     for path in tree.rglob("*"):
         if path.is_file() and not path.is_symlink() and path.stat().st_mode & 0o6000:
-            path.chmod(path.stat().st_mode & 0o777)  # nobody in there has to become somebody else
+            path.chmod(path.stat().st_mode & 0o777)  # nothing in the image may change its user
 
 
 async def try_out(daemon: Daemon, image: str) -> str:
-    """Run one check in a locked room of this image; what Python it has.
+    """Run one check in a container of this image, and return which Python it has.
 
     Raises:
-        SandboxError: no room could be had, or the check did not pass.
+        SandboxError: no session could be had, or the check did not pass.
     """
     sandbox = DockerSandbox(Daemon(daemon.where), image=image)
     try:
-        room = await sandbox.open(None, RunView(), run_id="try-out")
-        result = await room.check(
+        session = await sandbox.open(None, RunView(), run_id="try-out")
+        result = await session.check(
             "import sys; assert sys.version_info >= (3, 9); print('Python', sys.version.split()[0])"
         )
         if result.ending is not Ending.PASSED:

@@ -1,4 +1,4 @@
-"""Makes of `sandbox/inside` what is sent into a room: a boot script for `python3 -c` and one frame of source."""
+"""Bundles `sandbox/inside` to be sent to a server: a boot script for `python3 -c`, and one frame of source code."""
 
 from __future__ import annotations
 
@@ -7,12 +7,26 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-# In the order in which they import each other.
-_MODULES = ("hardening", "files", "faults", "talk", "watch", "check_run", "child", "server")
+# The modules of `sandbox/inside` that a server needs, in the order in which they import each other.
+_MODULES = (
+    "hardening",
+    "system_calls",
+    "landlock",
+    "files",
+    "faults",
+    "own_faults",
+    "conversation",
+    "watch",
+    "check_run",
+    "witness",
+    "child",
+    "server",
+)
 
 
 @cache
 def boot_script() -> str:
+    """Return the script that a server starts with; it reads the other modules from stdin."""
     return (resources.files("sandbox") / "inside" / "boot.py").read_text()
 
 
@@ -24,6 +38,6 @@ def _modules() -> tuple[tuple[str, str], ...]:
 
 
 def boot_frame(options: dict[str, Any]) -> bytes:
-    """Four bytes of length, then JSON: the modules' source and the server's options."""
+    """Return the first frame: four bytes of length, then JSON with the modules' source and the server's options."""
     data = json.dumps({"modules": _modules(), "options": options}).encode()
     return len(data).to_bytes(4, "big") + data

@@ -1,4 +1,4 @@
-"""The backend for machines without a daemon: bubblewrap puts the same server behind namespaces of its own."""
+"""The backend for machines without a Docker daemon: bubblewrap runs the same server in its own namespaces."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from pathlib import Path
 
 from sandbox.backend import ServerSandbox
 from sandbox.bundle import boot_script
-from sandbox.interface import SandboxError, SandboxLimits, SandboxUnavailable
-from sandbox.packages import site_folder
+from sandbox.connection import ServerConnection
+from sandbox.interface import SandboxError, SandboxUnavailable
+from sandbox.limits import SandboxLimits
 from sandbox.process import CLEAN_ENVIRONMENT, ChildPipe
-from sandbox.session import Session
+from sandbox.site_folder import site_folder
 
 MIB = 1024 * 1024
-# Of the host's system only what a Python program needs to start: libraries, programs, time zones.
+# The only parts of the host's system in a sandbox are what a Python program needs: libraries, programs, time zones.
 SYSTEM_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/bin", "/usr/share/zoneinfo")
 LINKED_FOLDERS = ("/lib", "/lib32", "/lib64", "/bin")
 SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime")
@@ -34,17 +35,16 @@ NAMESPACE_REMEDY = (
 
 @dataclass(frozen=True)
 class Launch:
-    """How bubblewrap is called on this machine: found out once by trying."""
+    """How to call bubblewrap on this machine. This is found out once, by trying."""
 
     program: str
     python: str
     user: int | None
-    """The user to become first when we are root; none to stay who we are."""
+    """The user to become first when we are root; none to keep the present user."""
 
     @property
     def installation(self) -> list[str]:
-        """The folders of a Python that is not the system's own, no more of them than it needs to start: the prefix
-        may be somebody's home."""
+        """The folders of a Python that is not the system's own: only those it needs, as its prefix may be a home."""
         prefix = Path(self.python).parent.parent
         if prefix == Path("/usr"):
             return []
@@ -52,7 +52,7 @@ class Launch:
 
 
 def arguments(launch: Launch, limits: SandboxLimits, workspace_mb: int, site: Path | None) -> list[str]:
-    """The command line of bubblewrap, up to the program to run. Pure but for looking which system folders exist."""
+    """Return the command line of bubblewrap, up to the program to run. Only looks which system folders exist."""
     words = [launch.program, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--as-pid-1"]
     words += ["--new-session", "--clearenv", "--hostname", "viva", "--cap-drop", "ALL"]
     for name, value in CLEAN_ENVIRONMENT.items():
@@ -72,23 +72,26 @@ def arguments(launch: Launch, limits: SandboxLimits, workspace_mb: int, site: Pa
         words += ["--ro-bind", folder, folder]
     if site is not None:
         words += ["--ro-bind", str(site), "/opt/viva/site"]
-    words += ["--proc", "/proc", "--dev", "/dev"]
+    # Some settings below /proc/sys belong to the namespaces (pid_max), and so to whoever is their owner.
+    words += ["--proc", "/proc", "--ro-bind-try", "/proc/sys", "/proc/sys", "--dev", "/dev"]
     for mount, size in (("/box", limits.disk_mb + workspace_mb), ("/tmp", limits.disk_mb), ("/dev/shm", 64)):  # noqa: S108
         words += ["--perms", "0700", "--size", str(size * MIB), "--tmpfs", mount]
     return [*words, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/", "--"]
 
 
-async def start(launch: Launch, limits: SandboxLimits, workspace_mb: int, site: Path | None) -> Session:
-    """Bring up a server in namespaces of its own.
+async def start(launch: Launch, limits: SandboxLimits, workspace_mb: int, site: Path | None) -> ServerConnection:
+    """Start a server in new namespaces.
 
     Raises:
         SandboxError: bubblewrap or the server did not come up.
     """
     if launch.user is not None:
-        launch = replace(launch, user=_somebody())  # each room's own: its processes are counted apart
+        launch = replace(
+            launch, user=_unused_user_id()
+        )  # one for each session, so that its processes are counted separately
     command = [*arguments(launch, limits, workspace_mb, site), launch.python, "-I", "-c", boot_script()]
-    session = Session(await ChildPipe.start(command, CLEAN_ENVIRONMENT, user=launch.user))
-    await session.start(
+    connection = ServerConnection(await ChildPipe.start(command, CLEAN_ENVIRONMENT, user=launch.user))
+    await connection.start(
         {
             "alone": True,
             "root": "/box",
@@ -97,14 +100,14 @@ async def start(launch: Launch, limits: SandboxLimits, workspace_mb: int, site: 
             "site": "/opt/viva/site" if site else None,
         }
     )
-    return session
+    return connection
 
 
 def counts_processes(launch: Launch) -> bool:
-    """Whether the kernel's limit on processes (RLIMIT_NPROC) counts those of one room alone.
+    """Tell whether the kernel's limit on processes (RLIMIT_NPROC) counts only those of one session.
 
     It counts by user, and since Linux 5.14 by user and user namespace. Before that an ordinary user's other programs
-    would count as well, and leave a check none. Root's own processes are not limited at all.
+    would count as well, and leave none to a check. Root's own processes are not limited at all.
     """
     if launch.user is not None:
         return True
@@ -112,8 +115,8 @@ def counts_processes(launch: Launch) -> bool:
     return os.geteuid() != 0 and release is not None and (int(release[1]), int(release[2])) >= (5, 14)
 
 
-def _somebody() -> int:
-    """A user id without an account."""
+def _unused_user_id() -> int:
+    """Return a user id that has no account."""
     return random.randint(20_000, 59_999)  # noqa: S311 - no secret
 
 
@@ -156,8 +159,8 @@ def _candidates(program: str) -> list[Launch]:
     pythons = [ours] + ([system] if system != ours and os.path.exists(system) else [])
     if os.geteuid() != 0:
         return [Launch(program, python, None) for python in pythons]
-    # As root, become somebody else first: root's processes are not counted, and root needs no permission.
-    return [Launch(program, python, who) for who in (_somebody(), None) for python in pythons]
+    # As root, become another user first: root's processes are not counted, and root needs no permission.
+    return [Launch(program, python, who) for who in (_unused_user_id(), None) for python in pythons]
 
 
 class BwrapSandbox(ServerSandbox):
@@ -170,22 +173,31 @@ class BwrapSandbox(ServerSandbox):
     name = "bwrap"
     isolates = True
 
-    def __init__(self, *, concurrency: int = 1, limits: SandboxLimits | None = None, workspace_mb: int = 128) -> None:
-        super().__init__(concurrency=concurrency, limits=limits, workspace_mb=workspace_mb)
+    def __init__(
+        self,
+        *,
+        concurrency: int = 1,
+        limits: SandboxLimits | None = None,
+        workspace_mb: int = 128,
+        allow_source: bool = False,
+    ) -> None:
+        super().__init__(concurrency=concurrency, limits=limits, workspace_mb=workspace_mb, allow_source=allow_source)
         self.launch = find_launch()
         weaknesses = [
-            "A check shares the host's kernel: a hole in that is a hole in the wall.",
+            "A check shares the host's kernel: a flaw in the kernel is a flaw in the sandbox.",
             "A check can read the programs and libraries of the host's /usr.",
-            "Memory is limited per process and watched as a whole, not walled: a fast bomb can exceed it for a moment.",
+            "Memory is limited per process, and only watched as a whole: a fast bomb can exceed it for a moment.",
         ]
         if not counts_processes(self.launch):
-            weaknesses.append("Processes are watched, not walled: this machine's settings or kernel do not allow more.")
+            weaknesses.append(
+                "The number of processes is only watched: this machine's settings or kernel do not allow more."
+            )
         self.weaknesses = tuple(weaknesses)
 
     async def environment(self, dependencies: Sequence[str]) -> str:
-        return await site_folder(dependencies, self.launch.python)
+        return await site_folder(dependencies, self.launch.python, allow_source=self.allow_source)
 
-    async def start(self, environment: str, run_id: str) -> Session:
+    async def start(self, environment: str, run_id: str) -> ServerConnection:
         site = Path(environment) if environment else None
         try:
             return await start(self.launch, self.limits, self.workspace_mb, site)

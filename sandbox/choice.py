@@ -1,24 +1,32 @@
-"""Which sandbox a run gets: the one asked for, or with `auto` the strongest there is, and why not a stronger one."""
+"""Chooses a run's sandbox: the one asked for, or with `auto` the strongest there is, and why not a stronger one."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from typing import TypedDict
 
-from sandbox.interface import Sandbox, SandboxError, SandboxLimits, SandboxUnavailable
+from sandbox.interface import Sandbox, SandboxError, SandboxUnavailable
+from sandbox.limits import SandboxLimits
 
 LOOK_SECONDS = 15.0
 """How long a daemon that answers may take to say whether it has the base image."""
 KINDS = ("auto", "docker", "bwrap", "process")
 
 
+class _Options(TypedDict):
+    concurrency: int
+    limits: SandboxLimits | None
+    allow_source: bool
+
+
 @dataclass(frozen=True)
 class Choice:
-    """A sandbox that is there."""
+    """A sandbox that works here."""
 
     sandbox: Sandbox
     note: str = ""
-    """With `auto`: why it is not docker, and what would change that. Empty when there is nothing to say."""
+    """With `auto`: why it is not docker, and what would change that. Otherwise empty."""
 
 
 async def choose(
@@ -29,46 +37,47 @@ async def choose(
     limits: SandboxLimits | None = None,
     runtime: str | None = None,
     patience: float = 60.0,
+    allow_source: bool = False,
 ) -> Choice:
     """Open the sandbox `kind`: `docker`, `bwrap`, `process`, or `auto` for the first of these that works here.
 
-    `image` is the base image (else `VIVA_SANDBOX_IMAGE`, else the official slim Python image), `concurrency` how many
-    rooms are kept ready, `limits` the default and the most of any check, `runtime` a Docker runtime (else
-    `VIVA_SANDBOX_RUNTIME`), `patience` how many seconds a run waits for a daemon that went away.
+    `image` is the base image (else `VIVA_SANDBOX_IMAGE`, else the official slim Python image), `concurrency` the
+    number of servers kept ready, `limits` the largest limits of any check (`limits.largest`), `runtime` a Docker
+    runtime (else `VIVA_SANDBOX_RUNTIME`), and `patience` how many seconds a run waits for a daemon that went away.
+    `allow_source` allows dependencies that are no wheels of a package index, and so programs of their authors'.
 
     Raises:
-        SandboxUnavailable: this kind is not there; never for `auto`.
-        ValueError: no such kind.
+        SandboxUnavailable: this kind does not work here; never raised for `auto`.
+        ValueError: there is no such kind.
     """
+    options: _Options = {"concurrency": concurrency, "limits": limits, "allow_source": allow_source}
     if kind == "docker":
-        return Choice(await _docker(image, concurrency, limits, runtime, patience))
+        return Choice(await _docker(image, runtime, patience, options))
     if kind == "bwrap":
-        return Choice(await _bwrap(concurrency, limits))
+        return Choice(await _bwrap(options))
     if kind == "process":
-        return Choice(_process(concurrency, limits))
+        return Choice(_process(options))
     if kind != "auto":
         raise ValueError(f"no sandbox is called {kind!r}: choose one of {', '.join(KINDS)}")
     try:
-        return Choice(await _docker(image, concurrency, limits, runtime, patience))
+        return Choice(await _docker(image, runtime, patience, options))
     except SandboxError as error:
         why = str(error)
     try:
-        return Choice(await _bwrap(concurrency, limits), f"Sandbox: bwrap, not docker: {why}")
+        return Choice(await _bwrap(options), f"Sandbox: bwrap, not docker: {why}")
     except SandboxError as error:
         note = f"Sandbox: process, which does NOT isolate. Not docker: {why} Not bwrap: {error}"
-        return Choice(_process(concurrency, limits), note)
+        return Choice(_process(options), note)
 
 
-async def _docker(
-    image: str | None, concurrency: int, limits: SandboxLimits | None, runtime: str | None, patience: float
-) -> Sandbox:
+async def _docker(image: str | None, runtime: str | None, patience: float, options: _Options) -> Sandbox:
     from sandbox.daemon import RESTART_REMEDY, Daemon
     from sandbox.docker import DockerSandbox
 
     daemon = Daemon(patience=patience)
     try:
         await daemon.reach()
-        sandbox = DockerSandbox(daemon, image=image, concurrency=concurrency, limits=limits, runtime=runtime)
+        sandbox = DockerSandbox(daemon, image=image, runtime=runtime, **options)
         try:
             async with asyncio.timeout(LOOK_SECONDS):
                 await sandbox.images.find()
@@ -83,16 +92,16 @@ async def _docker(
     return sandbox
 
 
-async def _bwrap(concurrency: int, limits: SandboxLimits | None) -> Sandbox:
+async def _bwrap(options: _Options) -> Sandbox:
     from sandbox.bwrap import BwrapSandbox
 
-    return await asyncio.to_thread(BwrapSandbox, concurrency=concurrency, limits=limits)
+    return await asyncio.to_thread(BwrapSandbox, **options)
 
 
-def _process(concurrency: int, limits: SandboxLimits | None) -> Sandbox:
+def _process(options: _Options) -> Sandbox:
     from sandbox.process import ProcessSandbox
 
-    return ProcessSandbox(concurrency=concurrency, limits=limits)
+    return ProcessSandbox(**options)
 
 
 __all__ = ["KINDS", "Choice", "SandboxUnavailable", "choose"]

@@ -1,4 +1,4 @@
-"""A container's stdin and stdout as a pipe: attaching to it, reading Docker's stream format, and its removal."""
+"""A container's stdin and stdout as a pipe: attaches to it, reads Docker's stream format, and removes containers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ContainerPipe:
         self._open = True
 
     async def connect(self) -> None:
-        """Attach. Done before the container starts: a harness that is killed in between leaves nothing that runs."""
+        """Attach. Call it before the container starts: a harness killed in between then leaves nothing that runs."""
         stream = await self._daemon.run(_attach, self._container)
         self._reader, self._writer = await asyncio.open_connection(sock=stream, limit=1024 * 1024)
 
@@ -46,12 +46,12 @@ class ContainerPipe:
         else:
             self._errors = (self._errors + piece)[-2000:]
 
-    async def rest(self, most: int = 1_000_000) -> bytes:
-        """All it still prints until it ends, the last `most` bytes; stderr behind stdout."""
+    async def rest(self, maximum: int = 1_000_000) -> bytes:
+        """Return what it prints until it ends: the last `maximum` bytes, then stderr."""
         with contextlib.suppress(EOFError):
             while True:
                 await self._piece()
-                del self._buffer[:-most]
+                del self._buffer[:-maximum]
         return bytes(self._buffer + self._errors)
 
     async def write(self, data: bytes) -> None:
@@ -67,7 +67,7 @@ class ContainerPipe:
             await self._daemon.run(remove, self._container)
 
     def hang_up(self) -> None:
-        """Let go of the connection: the end of its stdin ends the server."""
+        """Close the connection: the end of its stdin ends the server."""
         with contextlib.suppress(Exception):
             self._writer.close()
 
@@ -76,7 +76,7 @@ class ContainerPipe:
 
 
 def remove(api: Any, container: str) -> None:
-    """Remove a container, running or not, and see it gone; one that was gone already is no error."""
+    """Remove a container, running or not, and wait until it is gone. One that was gone already is no error."""
     from docker.errors import APIError, NotFound
 
     try:
@@ -86,7 +86,7 @@ def remove(api: Any, container: str) -> None:
     except APIError as error:
         if error.status_code != 409:
             raise
-        # The daemon removes it already, because it has ended: that takes a moment more.
+        # The daemon is already removing it, because it has ended.
         with contextlib.suppress(NotFound):
             api.wait(container, timeout=30, condition="removed")
 
@@ -105,7 +105,7 @@ def _attach(api: Any, container: str) -> socket.socket:
 
 
 def _bridge(secure: ssl.SSLSocket) -> socket.socket:
-    """asyncio does not take over a TLS connection made elsewhere; a thread carries its bytes to a socket pair."""
+    """Carry a TLS connection's bytes to a socket pair, in a thread: asyncio takes over no TLS made elsewhere."""
     ours, theirs = socket.socketpair()
     threading.Thread(target=_carry, args=(secure, theirs), daemon=True).start()
     ours.setblocking(False)
@@ -113,7 +113,7 @@ def _bridge(secure: ssl.SSLSocket) -> socket.socket:
 
 
 def _carry(secure: ssl.SSLSocket, plain: socket.socket) -> None:
-    """Both directions in one thread: OpenSSL's connections must not be read and written at the same time."""
+    """Carry both directions in one thread: OpenSSL connections must not be read and written at the same time."""
     secure.setblocking(False)
     waiting = b""
     with contextlib.suppress(OSError), secure, plain:

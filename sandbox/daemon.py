@@ -1,4 +1,4 @@
-"""The way to a Docker daemon: where it is, whether it answers, and calls to it that outlast its short absences."""
+"""Reaches a Docker daemon: where it is, whether it answers, and calls to it that outlast its short absences."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from sandbox.interface import DaemonGone, SandboxError, SandboxUnavailable
 START_REMEDY = "Start Docker, or say where it is with DOCKER_HOST."
 RESTART_REMEDY = "Look at the daemon's own log, and restart it."
 PING_SECONDS = 3.0
-"""How long a daemon that may be away has for the smallest of answers."""
+"""How long a daemon that may be away has to answer a ping."""
 CALL_SECONDS = 60.0
-"""How long it may keep one call waiting: a busy one takes seconds to make a container."""
+"""How long one call may take: a busy daemon needs seconds to make a container."""
 T = TypeVar("T")
 
 
 def address() -> str:
-    """Where the daemon should be: `DOCKER_HOST`, the system's socket, or a rootless daemon's."""
+    """Return where the daemon should be: `DOCKER_HOST`, the system's socket, or a rootless daemon's."""
     if host := os.environ.get("DOCKER_HOST"):
         return host
     rootless = Path(os.environ.get("XDG_RUNTIME_DIR", "/nonexistent")) / "docker.sock"
@@ -35,7 +35,7 @@ def address() -> str:
 
 
 def why_unreachable(where: str, timeout: float = 1.0) -> str:
-    """An empty string when something listens at `where`, else the reason. Costs one connection."""
+    """Return an empty string when something listens at `where`, else the reason. Opens one connection."""
     parts = urlsplit(where)
     try:
         if parts.scheme in ("unix", "http+unix"):
@@ -53,10 +53,10 @@ def why_unreachable(where: str, timeout: float = 1.0) -> str:
 
 
 class Daemon:
-    """One Docker daemon, through the SDK, off the event loop.
+    """One Docker daemon, called through its SDK outside of the event loop.
 
-    `patience` is how long, in seconds, calls wait for a daemon that went away before they give it up; `calls` how
-    many there are at once.
+    `patience` is how many seconds calls wait for a daemon that went away before they give up; `calls` is the maximum
+    number of calls at once.
     """
 
     def __init__(self, where: str | None = None, *, patience: float = 60.0, calls: int = 8) -> None:
@@ -67,7 +67,7 @@ class Daemon:
         self._given_up = False
 
     def _connect(self, seconds: float) -> Any:
-        # Imported only here: it takes 150 ms, and not everybody has a daemon.
+        # Imported only where it is used: the import takes 150 ms, and not everybody has a daemon.
         import docker
         from docker.utils import kwargs_from_env
 
@@ -99,7 +99,7 @@ class Daemon:
             await _off_loop(lambda: self._connect(PING_SECONDS).ping())  # waits for no other call
 
     async def call(self, method: str, *arguments: Any, **options: Any) -> Any:
-        """Call a method of `docker.APIClient`, patiently; an answer of any kind is final.
+        """Call a method of `docker.APIClient`, and try again while the daemon is away. Any answer is final.
 
         Raises:
             DaemonGone: the daemon was away, and did not come back within `patience` seconds.
@@ -108,17 +108,17 @@ class Daemon:
         return await self.patiently(lambda: self.run(lambda api: getattr(api, method)(*arguments, **options)))
 
     async def patiently(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Attempt again as long as it fails because the daemon is away.
+        """Repeat an attempt as long as it fails because the daemon is away.
 
         Raises:
             DaemonGone: it did not come back within `patience` seconds.
         """
-        # Once it was waited for in vain nobody waits again: a suite would, for each of its runs in turn.
+        # Nobody waits for a daemon that did not come back before: a suite would, for each of its runs in turn.
         deadline = time.monotonic() + (0.0 if self._given_up else self.patience)
         doubtful = self._given_up
         while True:
             try:
-                if doubtful:  # one that hangs is found out in seconds, and not after a whole call
+                if doubtful:  # shows in seconds that a daemon hangs, where a whole call would take a minute
                     await self._ping()
                 result = await attempt()
                 self._given_up = False
@@ -136,7 +136,7 @@ class Daemon:
                 await asyncio.sleep(min(0.5, self.patience / 4))
 
     async def run(self, function: Callable[..., Any], *arguments: Any, seconds: float = CALL_SECONDS) -> Any:
-        """Run a function that is given the API client, in a thread of its own. What it raises comes as it is.
+        """Run a function with the API client, in another thread. What it raises is passed on unchanged.
 
         `seconds` is how long each of its requests may wait for the daemon.
         """
@@ -157,7 +157,7 @@ class Daemon:
 
 
 async def _off_loop(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Run it in a thread that Python does not wait for when it ends: `concurrent.futures` would, for each hung call."""
+    """Run a function in a daemon thread: at its exit, Python would wait for hung threads of `concurrent.futures`."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Any] = loop.create_future()
 
@@ -183,7 +183,7 @@ async def _off_loop(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def is_absence(error: BaseException) -> bool:
-    """Whether this says that no daemon was there to answer, and not that one answered no."""
+    """Tell whether an error says that no daemon answered, and not that one refused."""
     from docker.errors import DockerException
     from requests.exceptions import ConnectionError as NoConnection
     from requests.exceptions import Timeout
@@ -194,18 +194,20 @@ def is_absence(error: BaseException) -> bool:
 
 
 def is_api_error(error: BaseException) -> bool:
+    """Tell whether the daemon answered with an error."""
     from docker.errors import APIError
 
     return isinstance(error, APIError)
 
 
 def is_missing(error: BaseException) -> bool:
+    """Tell whether the daemon answered that there is no such thing."""
     from docker.errors import NotFound
 
     return isinstance(error, NotFound)
 
 
 def explain(error: BaseException) -> SandboxError:
-    """The daemon's own explanation where there is one, as an error of ours."""
+    """Return a `SandboxError` with the daemon's own explanation, where it gave one."""
     words = getattr(error, "explanation", None) or str(error) or type(error).__name__
     return SandboxError(f"Docker: {words}")

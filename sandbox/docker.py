@@ -1,4 +1,4 @@
-"""The backend with the strongest walls: one locked container per run, its server spoken to over stdin and stdout."""
+"""The backend with the strongest walls: one locked container per run, with its server at its stdin and stdout."""
 
 from __future__ import annotations
 
@@ -11,44 +11,71 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox import ownership as owner
+from sandbox import ownership
 from sandbox.backend import EnvironmentGone, ServerSandbox
 from sandbox.bundle import boot_script
+from sandbox.connection import ServerConnection
 from sandbox.container import ContainerPipe, remove
 from sandbox.daemon import Daemon, explain, is_missing
 from sandbox.images import SITE, Images
-from sandbox.interface import SandboxError, SandboxLimits
+from sandbox.interface import SandboxError
 from sandbox.leftovers import prune
-from sandbox.session import Session
+from sandbox.limits import SandboxLimits
 
 MIB = 1024 * 1024
 RUNTIME_VARIABLE = "VIVA_SANDBOX_RUNTIME"
 SERVER_MB = 64
-"""What the server needs beside its checks."""
+"""Memory that the server needs for itself."""
+# Smallest, usual and largest bytes of each socket. Version 1 of control groups does not count them.
+TCP_BUFFERS = {"net.ipv4.tcp_rmem": "4096 65536 131072", "net.ipv4.tcp_wmem": "4096 16384 131072"}
 
 
 @dataclass(frozen=True)
-class Locked:
-    """What one container is made for; how it is locked beyond this is the same for all."""
+class ContainerSpec:
+    """What differs between containers. Everything else about how they are locked is the same for all."""
 
     image: str
     limits: SandboxLimits
+    """The largest limits of any check in it: memory, tmpfs and process limits are made to hold them."""
     workspace_mb: int
     runtime: str | None
     run_id: str
 
 
-def container_settings(api: Any, room: Locked) -> dict[str, Any]:
-    """The arguments of `create_container` for a room. Pure but for the choice of a user id."""
+def container_settings(api: Any, spec: ContainerSpec) -> dict[str, Any]:
+    """Return the arguments of `create_container`. The user id is drawn by lot."""
     # The SDK would add the proxies of ~/.docker/config.json, with their passwords: `use_config_proxy`.
-    # A user of its own for each container: its processes are counted apart (RLIMIT_NPROC counts per user on the
-    # whole machine), and would still be strangers to each other outside. Below 65536 for mapped user namespaces.
+    # Each container has its own user: its processes are counted separately (RLIMIT_NPROC counts per user on the whole
+    # machine), and have no rights over each other even outside. Ids are below 65536 for mapped user namespaces.
     user = random.randint(20_000, 59_999)  # noqa: S311 - no secret
-    limits = room.limits
+    limits = spec.limits
+    name = f"viva-{uuid.uuid4().hex[:12]}"
     disk = f"rw,nosuid,nodev,exec,mode=0700,uid={user},gid={user},nr_inodes=50000"
-    memory = (limits.memory_mb + 2 * limits.disk_mb + room.workspace_mb + SERVER_MB) * MIB
+    memory = (limits.memory_mb + 2 * limits.disk_mb + spec.workspace_mb + SERVER_MB) * MIB
+    host_config = api.create_host_config(
+        network_mode="none",
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges:true"],
+        read_only=True,
+        tmpfs={
+            "/box": f"{disk},size={(limits.disk_mb + spec.workspace_mb)}m",
+            "/tmp": f"{disk},size={limits.disk_mb}m",  # noqa: S108 - inside the container
+            "/dev/shm": f"{disk},size=64m",  # noqa: S108 - inside the container
+        },
+        mem_limit=memory,
+        memswap_limit=memory,
+        pids_limit=limits.processes + 8,
+        ipc_mode="private",
+        auto_remove=True,
+        init=False,
+        log_config={"Type": "none", "Config": {}},
+        restart_policy={"Name": "no"},
+        runtime=spec.runtime,
+        # Other runtimes have a network of their own.
+        sysctls=TCP_BUFFERS if spec.runtime in (None, "runc") else None,
+    )
     return {
-        "image": room.image,
+        "image": spec.image,
         "entrypoint": ["python3"],
         "command": ["-I", "-c", boot_script()],
         "user": f"{user}:{user}",
@@ -60,28 +87,9 @@ def container_settings(api: Any, room: Locked) -> dict[str, Any]:
         "tty": False,
         "network_disabled": True,
         "healthcheck": {"test": ["NONE"]},
-        "labels": owner.labels("room", room.run_id),
-        "name": f"viva-{uuid.uuid4().hex[:12]}",
-        "host_config": api.create_host_config(
-            network_mode="none",
-            cap_drop=["ALL"],
-            security_opt=["no-new-privileges:true"],
-            read_only=True,
-            tmpfs={
-                "/box": f"{disk},size={(limits.disk_mb + room.workspace_mb)}m",
-                "/tmp": f"{disk},size={limits.disk_mb}m",  # noqa: S108 - inside the container
-                "/dev/shm": f"{disk},size=64m",  # noqa: S108 - inside the container
-            },
-            mem_limit=memory,
-            memswap_limit=memory,
-            pids_limit=limits.processes + 8,
-            ipc_mode="private",
-            auto_remove=True,
-            init=False,
-            log_config={"Type": "none", "Config": {}},
-            restart_policy={"Name": "no"},
-            runtime=room.runtime,
-        ),
+        "labels": ownership.labels("session", spec.run_id, name),
+        "name": name,
+        "host_config": host_config,
     }
 
 
@@ -96,7 +104,7 @@ SERVER_OPTIONS: dict[str, Any] = {
 
 @contextlib.contextmanager
 def _as_ours() -> Iterator[None]:
-    """Whatever the SDK, its HTTP library or the daemon came up with, the caller sees a `SandboxError`."""
+    """Turn whatever the SDK, its HTTP library or the daemon raise into a `SandboxError`."""
     try:
         yield
     except SandboxError:
@@ -111,7 +119,7 @@ class DockerSandbox(ServerSandbox):
     name = "docker"
     isolates = True
     weaknesses: tuple[str, ...] = (
-        "A check shares the host's kernel: a hole in that is a hole in the wall (a runtime such as runsc has its own).",
+        "A check shares the host's kernel: a flaw in it is a flaw in the sandbox (runsc and the like have their own).",
     )
 
     def __init__(
@@ -123,10 +131,11 @@ class DockerSandbox(ServerSandbox):
         limits: SandboxLimits | None = None,
         workspace_mb: int = 128,
         runtime: str | None = None,
+        allow_source: bool = False,
     ) -> None:
-        super().__init__(concurrency=concurrency, limits=limits, workspace_mb=workspace_mb)
+        super().__init__(concurrency=concurrency, limits=limits, workspace_mb=workspace_mb, allow_source=allow_source)
         self.daemon = daemon or Daemon()
-        self.images = Images(self.daemon, image)
+        self.images = Images(self.daemon, image, allow_source=allow_source)
         self.runtime = runtime = runtime or os.environ.get(RUNTIME_VARIABLE) or None
         if runtime not in (None, "runc"):
             self.weaknesses = ()
@@ -139,25 +148,25 @@ class DockerSandbox(ServerSandbox):
             return await self.images.with_dependencies(dependencies)
 
     async def _sweep(self) -> None:
-        with contextlib.suppress(Exception):  # the next harness sweeps as well
+        with contextlib.suppress(Exception):  # the next harness tries again
             await prune(self.daemon)
 
-    async def start(self, environment: str, run_id: str) -> Session:
+    async def start(self, environment: str, run_id: str) -> ServerConnection:
         with _as_ours():
             return await self.daemon.patiently(lambda: self._start(environment, run_id))
 
-    async def _start(self, image: str, run_id: str) -> Session:
-        """Create and start a container, and bring its server up."""
+    async def _start(self, image: str, run_id: str) -> ServerConnection:
+        """Create and start a container, and start its server."""
         container, pipe = "", None
         try:
-            room = Locked(image, self.limits, self.workspace_mb, self.runtime, run_id)
-            settings = await self.daemon.run(container_settings, room)
+            spec = ContainerSpec(image, self.limits, self.workspace_mb, self.runtime, run_id)
+            settings = await self.daemon.run(container_settings, spec)
             container = (await self.daemon.run(lambda api: api.create_container(**settings)))["Id"]
             pipe = ContainerPipe(self.daemon, container)
             await pipe.connect()
             await self.daemon.run(lambda api: api.start(container))
-            session = Session(pipe)
-            await session.start(SERVER_OPTIONS)
+            connection = ServerConnection(pipe)
+            await connection.start(SERVER_OPTIONS)
         except BaseException as error:
             if pipe is not None:
                 pipe.hang_up()
@@ -168,7 +177,7 @@ class DockerSandbox(ServerSandbox):
                 self.images.forget()
                 raise EnvironmentGone("the image was removed") from error
             raise
-        return session
+        return connection
 
     async def close(self) -> None:
         await super().close()

@@ -1,4 +1,4 @@
-"""Which image a run's containers come from: the base image, or one made of it with a case's dependencies."""
+"""Finds or makes the image for a run's containers: the base image, or one with a case's dependencies on top."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
-from sandbox import ownership as owner
+from sandbox import ownership
 from sandbox.container import ContainerPipe, remove
 from sandbox.daemon import Daemon, explain, is_api_error, is_missing
 from sandbox.interface import DependencyError, SandboxUnavailable
@@ -24,6 +24,7 @@ HOME_MADE = "viva-base:debian"
 IMAGE_VARIABLE = "VIVA_SANDBOX_IMAGE"
 REPOSITORY = "viva-dependencies"
 SITE = "/opt/viva/site"
+SCRATCH = "/tmp/viva"  # noqa: S108 - a tmpfs of the builder's: nothing written there becomes part of the image
 BUILD_REMEDY = "`viva sandbox build` gets or makes one."
 ANSWER_SECONDS = 10.0
 """How long a registry may take to begin to answer."""
@@ -31,20 +32,21 @@ BUILD_SECONDS = 900.0
 
 
 class Images:
-    """The images of one daemon. `image` is the base image's name; none: `VIVA_SANDBOX_IMAGE`, else the official one."""
+    """The images of one daemon. `image` names the base image (else `VIVA_SANDBOX_IMAGE`, else the official one)."""
 
-    def __init__(self, daemon: Daemon, image: str | None = None) -> None:
+    def __init__(self, daemon: Daemon, image: str | None = None, *, allow_source: bool = False) -> None:
         self._daemon = daemon
+        self._allow_source = allow_source
         self.wanted = image or os.environ.get(IMAGE_VARIABLE) or None
         self._base: tuple[str, str] | None = None
         self._turn = asyncio.Lock()
         self._known: dict[tuple[str, ...], asyncio.Task[str]] = {}
 
     async def base(self) -> str:
-        """The id of the base image, pulled when it is not there.
+        """Return the id of the base image, and pull it where the daemon does not have it.
 
         Raises:
-            SandboxUnavailable: it is not there, and no registry gives it.
+            SandboxUnavailable: the daemon does not have it, and no registry gives it.
         """
         async with self._turn:
             if self._base is None:
@@ -53,11 +55,11 @@ class Images:
 
     @property
     def base_name(self) -> str:
-        """What the base image is called, once it was looked for."""
+        """The name of the base image, once it was looked for."""
         return self._base[0] if self._base else self.wanted or OFFICIAL
 
     async def find(self) -> tuple[str, str] | None:
-        """Name and id of the base image where the daemon has it."""
+        """Return name and id of the base image where the daemon has it."""
         for name in [self.wanted] if self.wanted else [OFFICIAL, HOME_MADE]:
             try:
                 return name, (await self._daemon.call("inspect_image", name))["Id"]
@@ -78,7 +80,7 @@ class Images:
             with contextlib.suppress(RuntimeError):  # nobody waits any more
                 loop.call_soon_threadsafe(answered.set)
 
-        # The SDK lets a pull wait for ever; what hangs is left behind in its thread.
+        # The SDK lets a pull wait for ever; one that hangs is left behind in its thread.
         pulling = asyncio.ensure_future(self._daemon.run(_pull, name, heard))
         pulling.add_done_callback(lambda _: answered.set())
         try:
@@ -96,27 +98,27 @@ class Images:
             pulling.cancel()
 
     async def with_dependencies(self, dependencies: Sequence[str]) -> str:
-        """The id of an image with these packages, built once however many ask.
+        """Return the id of an image with these packages. It is built once, however many runs ask for it.
 
         Raises:
             DependencyError: one cannot be installed.
         """
         if not dependencies:
             return await self.base()
-        wanted = tuple(normalised(dependencies))
+        wanted = tuple(normalised(dependencies, allow_source=self._allow_source))
         task = self._known.get(wanted)
         if task is None or (task.done() and (task.cancelled() or task.exception())):
             task = self._known[wanted] = asyncio.create_task(self._ensure(wanted))
         return await asyncio.shield(task)
 
     def forget(self) -> None:
-        """What was known of images no longer holds: somebody removed one."""
+        """Forget what is known of images: somebody removed one."""
         self._base = None
         self._known.clear()
 
     async def _ensure(self, requirements: tuple[str, ...]) -> str:
         base = await self.base()
-        key = key_of(base, requirements)
+        key = key_of(f"{base} {'source' if self._allow_source else 'wheels'}", requirements)
         name = f"{REPOSITORY}:{key}"
         async with only_one(key):
             try:
@@ -127,9 +129,26 @@ class Images:
             return await self._build(base, requirements, name)
 
     async def _build(self, base: str, requirements: tuple[str, ...], name: str) -> str:
-        """Install into a container with network that never runs a check, and keep what it became."""
+        """Install into a container that has a network and never runs a check, and keep the result as an image."""
         source = package_source()
-        order = {**asdict(source), "requirements": requirements, "target": SITE}
+        if self._allow_source:
+            source = source.without_credentials()  # a build could read them, and keep them in the image
+            if source.is_local:
+                raise DependencyError(
+                    ", ".join(requirements),
+                    "the package index is on this machine's loopback: source packages are built in a container that "
+                    "must not reach it. Name an index elsewhere, or build wheels of them.",
+                )
+        order = {
+            **asdict(source),
+            "requirements": requirements,
+            "target": SITE,
+            "scratch": SCRATCH,
+            "home": SCRATCH,
+            "abandon": "",
+            "source": self._allow_source,
+            "options": ["--no-cache-dir", "--root-user-action=ignore"],
+        }
         container = ""
         try:
             settings = await self._daemon.run(_builder_settings, base, source.is_local)
@@ -145,7 +164,7 @@ class Images:
                 pipe.hang_up()
             status = (await self._daemon.call("wait", container))["StatusCode"]
             if status != 0:
-                raise blame(requirements, said.decode("utf-8", "replace"))
+                raise blame(requirements, said.decode("utf-8", "replace"), allow_source=self._allow_source)
             return str(await self._daemon.run(_commit, container, name, seconds=BUILD_SECONDS))
         except TimeoutError as error:
             raise DependencyError(", ".join(requirements), f"not done after {BUILD_SECONDS:g} s") from error
@@ -159,6 +178,7 @@ class Images:
 
 
 def _builder_settings(api: Any, base: str, local_index: bool) -> dict[str, Any]:
+    name = f"viva-builder-{uuid.uuid4().hex[:12]}"
     return {
         "image": base,
         "entrypoint": ["python3"],
@@ -168,8 +188,8 @@ def _builder_settings(api: Any, base: str, local_index: bool) -> dict[str, Any]:
         "working_dir": "/",
         "stdin_open": True,
         "healthcheck": {"test": ["NONE"]},
-        "labels": owner.labels("builder"),
-        "name": f"viva-builder-{uuid.uuid4().hex[:12]}",
+        "labels": ownership.labels("builder", name=name),
+        "name": name,
         "host_config": api.create_host_config(
             network_mode="host" if local_index else "default",
             cap_drop=["ALL"],
@@ -184,8 +204,8 @@ def _builder_settings(api: Any, base: str, local_index: bool) -> dict[str, Any]:
 
 def _commit(api: Any, container: str, name: str) -> str:
     repository, tag = name.split(":")
-    # What the builder was labelled with would stay on the image, and on every container made from it.
-    given = {**owner.image_labels("dependencies"), owner.KIND: ""}
+    # The builder's labels would stay on the image, and on every container made from it.
+    given = {**ownership.image_labels("dependencies"), ownership.KIND: ""}
     labels = " ".join(f'{key}="{value}"' for key, value in given.items())
     changes = ["ENTRYPOINT []", 'CMD ["python3"]', f"LABEL {labels}"]
     return str(api.commit(container, repository=repository, tag=tag, changes=changes)["Id"])
@@ -202,7 +222,7 @@ def _pull(api: Any, name: str, heard: Callable[[], None]) -> None:
 
 
 def split_tag(name: str) -> tuple[str, str | None]:
-    """Repository and tag; a digest stays with the repository, a port is no tag."""
+    """Return repository and tag. A digest stays with the repository, and a port is no tag."""
     if "@" in name:
         return name, None
     head, colon, tag = name.rpartition(":")

@@ -1,4 +1,4 @@
-"""What every sandbox backend offers, and whose fault each ending is. The backends live beside this module."""
+"""The interface of all sandbox backends, and the endings of a check. Each backend is a module beside this one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
+from sandbox.limits import SandboxLimits
+
 
 class SandboxError(Exception):
-    """The sandbox itself failed. Says nothing about the agent."""
+    """The sandbox itself failed. This says nothing about the agent."""
 
 
 class SandboxUnavailable(SandboxError):
@@ -23,7 +25,7 @@ class SandboxUnavailable(SandboxError):
 
 
 class SandboxLost(SandboxError):
-    """The room went away in the middle of a check: judge again, in a fresh room."""
+    """The session died in the middle of a check: judge again, in a new session."""
 
 
 class DaemonGone(SandboxError):
@@ -31,14 +33,18 @@ class DaemonGone(SandboxError):
 
 
 class WorkspaceTooLarge(SandboxError):
-    """What the agent left is more than a sandbox takes in. This one does speak about the agent."""
+    """What the agent left is too much for a sandbox. Unlike the other errors, this one is about the agent."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(f"the workspace is too large for a sandbox: {detail}")
 
 
+class WorkspaceUnreadable(SandboxError):
+    """There is no folder where the workspace was, or one that cannot be read, or a link. This is about the agent."""
+
+
 class DependencyError(SandboxError):
-    """A requirement of a case cannot be installed; `requirement` names it."""
+    """A requirement of a case cannot be installed. `requirement` names it."""
 
     def __init__(self, requirement: str, detail: str) -> None:
         super().__init__(f"cannot install {requirement!r} into the sandbox: {detail}")
@@ -46,36 +52,18 @@ class DependencyError(SandboxError):
 
 
 class Ending(StrEnum):
-    """How one check ended. Whether that speaks about the agent is the judge's to decide."""
+    """How one check ended. The judge decides what that says about the agent."""
 
     PASSED = "passed"
     """The code ran to its end without an exception, and the server saw that end."""
     FAILED = "failed"
-    """An exception that speaks of what the agent left: `AssertionError`, `FileNotFoundError`, `ValueError`…"""
+    """It raised an exception about what the agent left: `AssertionError`, `FileNotFoundError`, `ValueError`…"""
     BROKEN = "broken"
-    """The check's own fault: it does not compile, or uses a name or a module that is not there."""
+    """The check itself is wrong: it does not compile, or uses a name or a module that does not exist."""
     TIMEOUT = "timeout"
-    """Still running at the end of its wall or CPU time; it was killed."""
+    """It was still running at the end of its wall or CPU time, and was killed."""
     LIMIT = "limit"
-    """It broke another limit (memory, processes, disk…), or its process died without the server seeing an end."""
-
-
-@dataclass(frozen=True, slots=True)
-class SandboxLimits:
-    """What one check may use."""
-
-    seconds: float = 30.0
-    """Wall-clock seconds."""
-    cpu_seconds: float = 30.0
-    memory_mb: int = 512
-    processes: int = 64
-    open_files: int = 256
-    file_mb: int = 64
-    """Largest single file it may write, in MiB."""
-    disk_mb: int = 256
-    """All it may write, in MiB, its copy of the workspace included."""
-    output_kb: int = 64
-    """Printed output that is kept, head and tail, in KiB."""
+    """It exceeded another limit (memory, processes, disk…), or its process died before the server saw an end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,38 +80,42 @@ class RunView:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What came of one check."""
+    """The result of one check."""
 
     ending: Ending
     exception: str | None = None
     """Class name of the exception that ended it."""
     message: str = ""
-    """The exception's own words, or which limit was broken."""
+    """The exception's own words, or the limit that was exceeded."""
     line: int | None = None
     """Line of the check's code where it ended."""
     missing_module: str | None = None
-    """For a `ModuleNotFoundError`: the module. The judge decides whose it should have been."""
+    """The module of a `ModuleNotFoundError`. The judge decides who should have provided it."""
     imported: tuple[str, ...] = ()
-    """What the agent left and ran inside the check, where it can make any check pass: files of the workspace,
+    """What of the agent's ran inside the check, where it can make any check pass: files of the workspace,
     `pickle: module.name` for what a pickle named, `text: …` for text that the check itself executed."""
+    workspace_fault: str = ""
+    """Why the check saw an empty workspace instead of the agent's; empty where it saw the agent's."""
     output: str = ""
     seconds: float = 0.0
     """Wall-clock seconds of the check's own code."""
 
 
-class Room(Protocol):
-    """One run's place in a sandbox: its workspace, and a server that runs checks against copies of it."""
+class SandboxSession(Protocol):
+    """One run's workspace in a sandbox, and a server that runs checks on copies of it."""
 
     async def check(self, code: str, limits: SandboxLimits | None = None) -> CheckResult:
-        """Run one `eval_code`. Checks of a room do not see each other's changes.
+        """Run one `eval_code`, within `limits` or else those of the sandbox.
+
+        The checks of a session do not see each other's changes.
 
         Raises:
-            SandboxLost: the room died under the check.
+            SandboxLost: the session died during the check.
         """
         ...
 
     async def close(self) -> None:
-        """Give everything back. Never raises; may be called twice."""
+        """Release everything. Never raises; may be called twice."""
         ...
 
 
@@ -135,25 +127,25 @@ class Sandbox(Protocol):
     isolates: bool
     """False where a check could reach the host."""
     weaknesses: tuple[str, ...]
-    """What this backend does not guarantee, one short sentence each."""
+    """What this backend does not guarantee, in one short sentence each."""
 
     async def provide(self, dependencies: Sequence[str]) -> None:
-        """Get these PEP 508 requirements, and start nothing. Called before the first exam.
+        """Get these PEP 508 requirements without starting a server. Called before the first exam.
 
         Raises:
-            DependencyError: a requirement cannot be had.
+            DependencyError: a requirement cannot be installed.
             SandboxError: the backend failed.
         """
         ...
 
     async def prepare(self, dependencies: Sequence[str] = (), *, run_id: str = "") -> None:
-        """Make a room with these PEP 508 requirements quick to open. Called before a conversation starts.
+        """Start a server with these PEP 508 requirements, so that a session opens quickly.
 
-        `run_id` only names the run on what is started for it; any run may get the room.
+        Called before a conversation starts. `run_id` only labels what is started: any run may get the server.
 
         Raises:
-            DependencyError: a requirement cannot be had.
-            SandboxError: the backend cannot make a room at all.
+            DependencyError: a requirement cannot be installed.
+            SandboxError: the backend cannot start a server at all.
         """
         ...
 
@@ -164,14 +156,14 @@ class Sandbox(Protocol):
         *,
         dependencies: Sequence[str] = (),
         run_id: str = "",
-    ) -> Room:
-        """Open a room on a copy of `workspace` (an empty one for none).
+    ) -> SandboxSession:
+        """Open a session on a copy of `workspace` (an empty one for none).
 
         Raises:
-            SandboxError: no room can be had.
+            SandboxError: no session could be opened.
         """
         ...
 
     async def close(self) -> None:
-        """Close what is still open and remove what is kept ready. Never raises."""
+        """Close all sessions and remove the servers that are kept ready. Never raises."""
         ...

@@ -1,4 +1,4 @@
-"""Who made a container or image: labels that let leftovers of dead harnesses be told from the work of living ones."""
+"""Ownership labels of containers and images. They tell leftovers of dead harnesses from what living ones use."""
 
 from __future__ import annotations
 
@@ -8,35 +8,39 @@ from functools import cache
 from pathlib import Path
 
 HOST, PID, START, RUN, KIND = "viva.host", "viva.pid", "viva.start", "viva.run", "viva.kind"
+NAME = "viva.name"
+"""The container's own name. What a user commits from one of ours has its labels, and so have the containers made from
+that; but none of these has its name."""
 
 
 IMAGE = "viva.image."
-"""Begins the labels of images. A container inherits its image's labels, whoever starts it: were they named alike,
-a stranger's container made from an image of ours would be taken for ours, and removed with its maker's leftovers."""
-CONTAINERS = ("room", "builder")
+"""The prefix of labels on images. A container inherits its image's labels, whoever starts it: without the prefix, a
+stranger's container made from an image of ours would be taken for ours, and removed with its maker's leftovers."""
+CONTAINERS = ("session", "builder")
 
 
-def labels(kind: str, run_id: str = "") -> dict[str, str]:
-    """For a container; `kind` is `room` or `builder`."""
+def labels(kind: str, run_id: str = "", name: str = "") -> dict[str, str]:
+    """Return the labels of a container; `kind` is `session` or `builder`, `name` the name that it gets."""
     pid = os.getpid()
-    return {HOST: this_host(), PID: str(pid), START: start_of(pid) or "", RUN: run_id, KIND: kind}
+    found = {HOST: this_host(), PID: str(pid), START: start_of(pid) or "", RUN: run_id, KIND: kind}
+    return {**found, NAME: name} if name else found
 
 
 def image_labels(kind: str) -> dict[str, str]:
-    """For an image; `kind` is `dependencies` or `base`."""
+    """Return the labels of an image; `kind` is `dependencies` or `base`."""
     return {image_key(key): value for key, value in labels(kind).items() if key != RUN}
 
 
 def image_key(key: str) -> str:
-    """What a label is called on an image."""
+    """Return the name of a label on an image."""
     return IMAGE + key.removeprefix("viva.")
 
 
 @cache
 def this_host() -> str:
-    """Names the table of process ids that `pid` counts in: machine, boot and PID namespace.
+    """Return a name for the table of process ids in which ours counts: machine, boot and PID namespace.
 
-    One daemon may serve several machines, or harnesses in containers, where the same number is another process.
+    One daemon may serve several machines, or harnesses in containers, where the same id means another process.
     """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -46,9 +50,9 @@ def this_host() -> str:
 
 
 def start_of(pid: int) -> str | None:
-    """When the process started, in clock ticks since boot; none when there is no such process.
+    """Return when the process started, in clock ticks since boot; none when there is no such process.
 
-    A process id comes back after a while; together with its start it names one process.
+    Process ids are used again after a while; together with its start, an id names one process.
     """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -57,18 +61,18 @@ def start_of(pid: int) -> str | None:
     return None if fields[0] == "Z" else fields[19]
 
 
-def is_ours(found: dict[str, str] | None) -> bool:
-    """Whether these are the labels of a container that a harness made."""
-    return bool(found) and found is not None and found.get(KIND) in CONTAINERS
+def is_ours(found: dict[str, str] | None, name: str | None = None) -> bool:
+    """Tell whether these are the labels of a container that a harness made, and gave this name."""
+    return found is not None and found.get(KIND) in CONTAINERS and name in (None, found.get(NAME, name))
 
 
 def is_leftover(found: dict[str, str] | None) -> bool:
-    """Whether a container with these labels is ours, and its owner certainly dead; one elsewhere counts as living."""
+    """Tell whether a container is ours and its owner certainly dead. An owner elsewhere counts as living."""
     return found is not None and is_ours(found) and _is_dead(found.get(HOST), found.get(PID), found.get(START))
 
 
 def is_leftover_image(found: dict[str, str] | None) -> bool:
-    """The same for an image."""
+    """Tell the same of an image."""
     return found is not None and _is_dead(*(found.get(image_key(key)) for key in (HOST, PID, START)))
 
 
@@ -79,7 +83,7 @@ def _is_dead(host: str | None, pid: str | None, start: str | None) -> bool:
 
 
 def _is_hidden(pid: int) -> bool:
-    """Whether a process lives though there is no sign of it: another user's under `hidepid`, or there is no `/proc`."""
+    """Tell whether a process lives without showing: another user's under `hidepid`, or where there is no `/proc`."""
     if os.path.exists(f"/proc/{pid}"):
         return False
     try:

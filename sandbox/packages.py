@@ -1,4 +1,4 @@
-"""A case's dependencies: which they are, where this machine gets them, and a folder of them for bwrap and process."""
+"""A case's dependencies: their names, this machine's package index, and the lock under which they are installed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ import fcntl
 import hashlib
 import os
 import re
-import shutil
 import ssl
-import subprocess
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,11 +31,17 @@ _PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "CURL_CA_BUNDLE")
 
 
-def normalised(dependencies: Sequence[str]) -> list[str]:
-    """The requirements in PEP 508's own spelling, sorted, each once.
+# `pip install x.tar.gz` means the file, although it could be a package's name.
+_ARCHIVE = re.compile(r"\.(zip|whl|egg|tar|tgz|tbz2?|txz|tlz|gz|bz2|xz|lz|lzma)$", re.IGNORECASE)
+_CREDENTIALS = re.compile(r"//[^/@\s]+@")
+SOURCE_OPTION = "--allow-source-dependencies"
+
+
+def normalised(dependencies: Sequence[str], *, allow_source: bool = False) -> list[str]:
+    """Return the requirements in PEP 508's own spelling, sorted and without duplicates.
 
     Raises:
-        DependencyError: one is no PEP 508 requirement, or points to a file of this machine.
+        DependencyError: one is no PEP 508 requirement, names a file, or an address without leave.
     """
     from packaging.requirements import InvalidRequirement, Requirement
 
@@ -48,6 +51,14 @@ def normalised(dependencies: Sequence[str]) -> list[str]:
             requirement = Requirement(text)
         except InvalidRequirement as error:
             raise DependencyError(text, f"it is not a PEP 508 requirement: {str(error).splitlines()[0]}") from error
+        if _ARCHIVE.search(requirement.name):
+            raise DependencyError(text, "it names a file; only packages from an index can be installed")
+        if requirement.url and not allow_source:
+            raise DependencyError(
+                text,
+                "it names an address, from which a program of its author's could come; only wheels from a package "
+                f"index are installed. If you trust the case, add {SOURCE_OPTION}.",
+            )
         if requirement.url and not requirement.url.startswith(("https://", "http://", "git+https://")):
             raise DependencyError(text, "only packages from an index or an http(s) address can be installed")
         found.add(str(requirement))
@@ -55,27 +66,33 @@ def normalised(dependencies: Sequence[str]) -> list[str]:
 
 
 def key_of(base: str, requirements: Sequence[str]) -> str:
-    """Names one environment: what it is made of, and what is put in."""
+    """Return a name for the environment that has these requirements on top of this base."""
     return hashlib.sha256("\n".join([base, *requirements]).encode()).hexdigest()[:24]
 
 
 @dataclass(frozen=True)
 class PackageSource:
-    """How this machine reaches its package index. May hold credentials: only ever sent, never stored or shown."""
+    """How this machine reaches its package index. It may hold credentials: it is sent, and never stored or shown."""
 
     pip: dict[str, str] = field(default_factory=dict)
     proxies: dict[str, str] = field(default_factory=dict)
     certificates: str = ""
 
+    def without_credentials(self) -> PackageSource:
+        """Return the same without user names and passwords: for whoever runs programs of a package's author."""
+        pip = {key: _CREDENTIALS.sub("//", value) for key, value in self.pip.items()}
+        proxies = {name: _CREDENTIALS.sub("//", value) for name, value in self.proxies.items()}
+        return PackageSource(pip, proxies, self.certificates)
+
     @property
     def is_local(self) -> bool:
-        """Whether it lies on this machine's loopback, which a container with a network of its own cannot see."""
+        """Whether the index is on this machine's loopback, which a container with its own network cannot reach."""
         words = " ".join([*self.pip.values(), *self.proxies.values()])
         return bool(re.search(r"//([^/@\s]*@)?(localhost|127\.|\[::1\])", words))
 
 
 def package_source(environment: Mapping[str, str] | None = None) -> PackageSource:
-    """Read pip's configuration files, then its environment variables, as pip does; proxies; the CA bundle."""
+    """Read the configuration files and environment variables of pip, as pip does, the proxies and the CA bundle."""
     env = os.environ if environment is None else environment
     home = Path(env.get("HOME", "/nonexistent"))
     files = [
@@ -107,8 +124,8 @@ def package_source(environment: Mapping[str, str] | None = None) -> PackageSourc
     return PackageSource(pip, proxies, Path(bundle).read_text(errors="replace") if bundle else "")
 
 
-def blame(requirements: Sequence[str], output: str) -> DependencyError:
-    """Which requirement pip stumbled over, by its own words, and the end of what it said."""
+def blame(requirements: Sequence[str], output: str, *, allow_source: bool = True) -> DependencyError:
+    """Return an error that names the requirement at which pip failed, with the end of what pip said."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR:")] or lines[-1:] or ["pip said nothing"]
     names = {
@@ -120,12 +137,14 @@ def blame(requirements: Sequence[str], output: str) -> DependencyError:
     ]
     blamed = named[0] if named else ", ".join(requirements)
     # An index address can hold a password.
-    detail = re.sub(r"//[^/@\s]+@", "//", " ".join(errors)[-600:])
+    detail = _CREDENTIALS.sub("//", " ".join(errors)[-600:])
+    if not allow_source:
+        detail += f" (Only wheels are installed. If you trust the case, {SOURCE_OPTION} allows source packages.)"
     return DependencyError(blamed, detail)
 
 
 def cache_folder(below: str) -> Path:
-    """Where environments and locks are kept. Root's is not below its home: other users' sandboxes must get there.
+    """Return the folder for environments or locks. Root's is not below its home: other users' sandboxes must reach it.
 
     Raises:
         SandboxError: it cannot be written, or belongs to somebody else, whose code would run in our checks.
@@ -146,7 +165,7 @@ def cache_folder(below: str) -> Path:
 
 @contextlib.asynccontextmanager
 async def only_one(key: str) -> AsyncIterator[None]:
-    """Hold a lock that all harnesses on this machine know; the kernel lets go of it when we die."""
+    """Hold a lock that all harnesses on this machine share. The kernel releases it when we die."""
     descriptor = os.open(cache_folder("locks") / key, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         while True:
@@ -158,53 +177,3 @@ async def only_one(key: str) -> AsyncIterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-async def site_folder(dependencies: Sequence[str], python: str) -> str:
-    """A folder with these packages for this interpreter, installed once; an empty string when there are none.
-
-    Wheels only: a source distribution would run its author's code on this machine.
-
-    Raises:
-        DependencyError: one cannot be had.
-    """
-    if not dependencies:
-        return ""
-    requirements = normalised(dependencies)
-    version = await asyncio.to_thread(_version_of, python)
-    key = key_of(f"{version} {sys.platform} {os.uname().machine}", requirements)
-    target = cache_folder("site") / key
-    if target.is_dir():
-        return str(target)
-    async with only_one(key):
-        if not target.is_dir():
-            await asyncio.to_thread(_install, requirements, python, version, target)
-    return str(target)
-
-
-def _version_of(python: str) -> str:
-    if os.path.realpath(python) == os.path.realpath(sys.executable):
-        return f"{sys.version_info[0]}.{sys.version_info[1]}"
-    ask = "import sys; print('%d.%d' % sys.version_info[:2])"
-    return subprocess.run([python, "-I", "-c", ask], capture_output=True, text=True, check=True).stdout.strip()
-
-
-def _install(requirements: Sequence[str], python: str, version: str, target: Path) -> None:
-    installer = next((one for one in (sys.executable, python) if _has_pip(one)), None)
-    if installer is None:
-        raise DependencyError(", ".join(requirements), "there is no pip here: install it into Viva's own environment")
-    fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=".making-"))
-    try:
-        command = [installer, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--quiet"]
-        command += ["--target", str(fresh), "--only-binary", ":all:", "--python-version", version, "--", *requirements]
-        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-        if done.returncode:
-            raise blame(requirements, done.stderr + done.stdout)
-        fresh.chmod(0o755)
-        fresh.rename(target)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-
-
-def _has_pip(python: str) -> bool:
-    return subprocess.run([python, "-m", "pip", "--version"], capture_output=True, check=False).returncode == 0

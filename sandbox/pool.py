@@ -1,4 +1,4 @@
-"""Keeps started servers ready, so that the first check of a run waits for nothing. Each is given away once."""
+"""Keeps started servers ready, so that the first check of a run need not wait. Each server is used by one run."""
 
 from __future__ import annotations
 
@@ -8,64 +8,64 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from sandbox.session import Session
+from sandbox.connection import ServerConnection
 
-_Waiting = asyncio.Future[Session]
+_Waiting = asyncio.Future[ServerConnection]
 
 
 class Pool:
-    """`start(environment, run_id)` makes a server; at most `size` wait here, over all environments."""
+    """Servers that are kept ready: at most `size`, of all environments together. `start` makes one."""
 
-    def __init__(self, start: Callable[[str, str], Awaitable[Session]], size: int) -> None:
+    def __init__(self, start: Callable[[str, str], Awaitable[ServerConnection]], size: int) -> None:
         self._start = start
         self._size = max(1, size)
         self._waiting: OrderedDict[_Waiting, tuple[str, str]] = OrderedDict()
         self._endings: set[asyncio.Task[None]] = set()
 
-    def expect(self, environment: str, run_id: str = "") -> asyncio.Future[Session]:
-        """One more run will come for a server like this: begin to start it, or name one that waits already."""
+    def expect(self, environment: str, run_id: str = "") -> asyncio.Future[ServerConnection]:
+        """Prepare for one more run in this environment: start a server, or return one that is already kept ready."""
         for one in [one for one in self._waiting if one.done() and (one.cancelled() or one.exception())]:
             del self._waiting[one]
         if len(self._waiting) >= self._size:
             other = next((one for one, (named, _) in self._waiting.items() if named != environment), None)
             if other is None:
-                return next(iter(self._waiting))  # as many as may wait are waiting; that run will start its own
+                return next(iter(self._waiting))  # there are enough; that run will start its own
             self._drop(other)
         starting = asyncio.ensure_future(self._start(environment, run_id))
         self._waiting[starting] = (environment, run_id)
         return starting
 
-    async def take(self, environment: str, run_id: str = "") -> Session:
-        """A server of this environment, ready or started now: the one meant for this run, else any.
+    async def take(self, environment: str, run_id: str = "") -> ServerConnection:
+        """Return a server of this environment: the one started for this run, else another, else a fresh one.
 
         Raises:
-            SandboxError: none can be had.
+            SandboxError: no server could be started.
         """
         fitting = [one for one, (named, _) in self._waiting.items() if named == environment]
         fitting.sort(key=lambda one: self._waiting[one][1] != run_id)
         for one in fitting:
             if self._waiting.pop(one, None) is None:
-                continue  # given away while we waited for another
-            with contextlib.suppress(Exception):  # what went wrong earlier may go right now
-                session = await self._wait(one)
-                if await self._is_alive(session):
-                    return session
+                continue  # somebody took it while we waited for another
+            with contextlib.suppress(Exception):  # what failed earlier may succeed now
+                connection = await self._wait(one)
+                if await self._is_alive(connection):
+                    return connection
         return await self.fresh(environment, run_id)
 
-    async def fresh(self, environment: str, run_id: str = "") -> Session:
-        """A server started now. Whoever is cancelled while it starts leaves none behind."""
+    async def fresh(self, environment: str, run_id: str = "") -> ServerConnection:
+        """Start a server now. A caller that is cancelled meanwhile leaves none behind."""
         return await self._wait(asyncio.ensure_future(self._start(environment, run_id)))
 
-    async def _is_alive(self, session: Session) -> bool:
+    async def _is_alive(self, connection: ServerConnection) -> bool:
         alive = False
         try:
-            alive = await session.alive()
+            alive = await connection.alive()
         finally:
             if not alive:
-                self._later(session.pipe.close())  # nobody has to wait for the end of a dead one
+                self._later(connection.pipe.close())  # nobody has to wait for the end of a dead one
         return alive
 
-    async def _wait(self, one: _Waiting) -> Session:
+    async def _wait(self, one: _Waiting) -> ServerConnection:
         try:
             return await asyncio.shield(one)
         except asyncio.CancelledError:
@@ -93,5 +93,5 @@ class Pool:
 
 async def _close(one: _Waiting) -> None:
     with contextlib.suppress(Exception):
-        session = await one
-        await session.pipe.close()
+        connection = await one
+        await connection.pipe.close()

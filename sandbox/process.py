@@ -13,15 +13,15 @@ from collections.abc import Mapping, Sequence
 
 from sandbox.backend import ServerSandbox
 from sandbox.bundle import boot_script
+from sandbox.connection import ServerConnection
 from sandbox.interface import SandboxError
-from sandbox.packages import site_folder
-from sandbox.session import Session
+from sandbox.site_folder import site_folder
 
 CLEAN_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 
 
 class ChildPipe:
-    """A server that is a child process of the harness. `folder` is what it leaves when it is killed."""
+    """A server that is a child process of the harness. `folder` is removed after it, in case it was killed."""
 
     def __init__(self, process: asyncio.subprocess.Process, errors: int, folder: str | None) -> None:
         self._process = process
@@ -49,7 +49,7 @@ class ChildPipe:
                 stderr=errors,
                 env=dict(environment),
                 cwd="/",
-                start_new_session=True,  # Ctrl-C is for the harness to act on
+                start_new_session=True,  # Ctrl-C is meant for the harness
                 user=user,
                 group=user,
                 extra_groups=None if user is None else [],
@@ -67,7 +67,7 @@ class ChildPipe:
         await self._in.drain()
 
     async def close(self) -> None:
-        """The end of its stdin ends the server, which first ends what its checks left; killed only if it does not."""
+        """Close its stdin, so that the server ends what its checks left, and then itself; kill it if it does not."""
         with contextlib.suppress(Exception):
             self._in.close()
         try:
@@ -99,15 +99,15 @@ class ProcessSandbox(ServerSandbox):
         "A check can use the network.",
         "A check can read your processes' environment where the kernel has no Landlock (Linux before 5.19).",
         "A check can signal your processes where Landlock does not forbid it (Linux before 6.12).",
-        "Processes, memory and disk are watched, not walled: a fast bomb can exceed them for a moment.",
+        "Processes, memory and disk are only watched: a fast bomb can exceed their limits for a moment.",
     )
 
     async def environment(self, dependencies: Sequence[str]) -> str:
-        return await site_folder(dependencies, sys.executable)
+        return await site_folder(dependencies, sys.executable, allow_source=self.allow_source)
 
-    async def start(self, environment: str, run_id: str) -> Session:
-        # Made by the server, once it has all that it needs to remove it: a harness killed meanwhile leaves nothing.
-        root = os.path.join(tempfile.gettempdir(), f"viva-room-{secrets.token_hex(8)}")
+    async def start(self, environment: str, run_id: str) -> ServerConnection:
+        # The server makes this folder once it can remove it: a harness that is killed meanwhile leaves nothing.
+        root = os.path.join(tempfile.gettempdir(), f"viva-session-{secrets.token_hex(8)}")
         command = [sys.executable, "-I", "-c", boot_script()]
         options = {
             "alone": False,
@@ -118,8 +118,8 @@ class ProcessSandbox(ServerSandbox):
             "site": environment,
         }
         try:
-            session = Session(await ChildPipe.start(command, CLEAN_ENVIRONMENT, folder=root))
-            await session.start(options)
+            connection = ServerConnection(await ChildPipe.start(command, CLEAN_ENVIRONMENT, folder=root))
+            await connection.start(options)
         except OSError as error:
             raise SandboxError(f"no process could be started: {error}") from error
-        return session
+        return connection

@@ -1,4 +1,4 @@
-"""The harness's half of a room: frames to the server inside, and its answers turned into results."""
+"""The harness's half of a session: it asks the server for checks, and turns the answers into results."""
 
 from __future__ import annotations
 
@@ -6,94 +6,30 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
-from typing import Any, Protocol
+from dataclasses import asdict, replace
+from typing import Any
 
-from sandbox.bundle import boot_frame
-from sandbox.interface import CheckResult, Ending, SandboxError, SandboxLimits, SandboxLost
+from sandbox.connection import START_SECONDS, ServerConnection
+from sandbox.interface import CheckResult, Ending, SandboxError, SandboxLost
+from sandbox.limits import SandboxLimits
 
 # A server that is busy cleaning up after a check is given this long beyond the check's own time.
 GRACE_SECONDS = 20.0
-START_SECONDS = 60.0
-MOST_BYTES = 8 * 1024 * 1024
 
 
-class Pipe(Protocol):
-    """The two ends of a server's stdin and stdout, and the power to end it."""
+class ServerSession:
+    """A `SandboxSession` in one server. Its checks run one after the other, so that they cannot disturb each other."""
 
-    async def read(self, size: int) -> bytes:
-        """Exactly `size` bytes. Raises EOFError or OSError when the far end is gone."""
-        ...
-
-    async def write(self, data: bytes) -> None:
-        """Raises OSError when the far end is gone."""
-        ...
-
-    async def close(self) -> None:
-        """End the server and all it holds. Never raises; may be called twice."""
-        ...
-
-    def last_words(self) -> str:
-        """What the server or its container said on stderr, the end of it."""
-        ...
-
-
-class Session:
-    """A server that has said hello and belongs to nobody yet."""
-
-    def __init__(self, pipe: Pipe) -> None:
-        self.pipe = pipe
-        self.hello: dict[str, Any] = {}
-
-    async def start(self, options: dict[str, Any]) -> None:
-        """Send the server its source and wait for its first word.
-
-        Raises:
-            SandboxError: it did not come up; the message ends with what it said on stderr.
-        """
-        try:
-            async with asyncio.timeout(START_SECONDS):
-                await self.pipe.write(boot_frame(options))
-                self.hello = await self.answer(b"H")
-        except (EOFError, OSError, TimeoutError, SandboxError) as error:
-            await self.pipe.close()
-            said = self.pipe.last_words() or str(error) or type(error).__name__
-            raise SandboxError(f"the sandbox's server did not start: {said}") from error
-        except BaseException:
-            await self.pipe.close()
-            raise
-
-    async def ask(self, kind: bytes, payload: bytes, answer: bytes) -> dict[str, Any]:
-        await self.pipe.write(len(payload).to_bytes(4, "big") + kind + payload)
-        return await self.answer(answer)
-
-    async def alive(self) -> bool:
-        """Whether the server still answers, before a run relies on it."""
-        try:
-            async with asyncio.timeout(5):
-                await self.ask(b"P", b"", b"P")
-        except (EOFError, OSError, TimeoutError, ValueError, SandboxError):
-            return False
-        return True
-
-    async def answer(self, wanted: bytes) -> dict[str, Any]:
-        head = await self.pipe.read(5)
-        size, kind = int.from_bytes(head[:4], "big"), head[4:]
-        if size > MOST_BYTES:
-            raise SandboxError(f"the server sent a frame of {size} bytes")
-        message = json.loads(await self.pipe.read(size))
-        if kind == b"E" and isinstance(message, dict):
-            raise SandboxError(f"the server gave up: {message.get('message')}")
-        if kind != wanted or not isinstance(message, dict):
-            raise SandboxError("the server sent something else than was asked")
-        return message
-
-
-class ServerRoom:
-    """A `Room`: one run's workspace in one server. Checks run one after the other, so that none meets another."""
-
-    def __init__(self, session: Session, limits: SandboxLimits, on_close: Callable[[], Awaitable[None]]) -> None:
-        self._session = session
+    def __init__(
+        self,
+        connection: ServerConnection,
+        limits: SandboxLimits,
+        on_close: Callable[[], Awaitable[None]],
+        *,
+        workspace_fault: str = "",
+    ) -> None:
+        self._workspace_fault = workspace_fault
+        self._connection = connection
         self._limits = limits
         self._on_close = on_close
         self._turn = asyncio.Lock()
@@ -101,32 +37,32 @@ class ServerRoom:
         self._lost = ""
 
     async def load(self, payload: bytes) -> None:
-        """Give the server the workspace.
+        """Send the server the workspace.
 
         Raises:
-            SandboxLost: it went away.
+            SandboxLost: the server went away.
         """
-        await self._speak(b"O", payload, b"R", START_SECONDS + len(payload) / 1_000_000)
+        await self._ask(b"O", payload, b"R", START_SECONDS + len(payload) / 1_000_000)
 
     async def check(self, code: str, limits: SandboxLimits | None = None) -> CheckResult:
         limits = limits or self._limits
         request = json.dumps({"code": code, "limits": asdict(limits)}).encode()
         async with self._turn:
-            message = await self._speak(b"C", request, b"V", limits.seconds + GRACE_SECONDS)
+            message = await self._ask(b"C", request, b"V", limits.seconds + GRACE_SECONDS)
         try:
-            return read_result(message, limits)
+            return replace(read_result(message, limits), workspace_fault=self._workspace_fault)
         except (KeyError, ValueError, TypeError) as error:
             await self._give_up(f"unreadable ending: {error}")
             raise SandboxLost(self._lost) from error
 
-    async def _speak(self, kind: bytes, payload: bytes, answer: bytes, seconds: float) -> dict[str, Any]:
+    async def _ask(self, kind: bytes, payload: bytes, answer: bytes, seconds: float) -> dict[str, Any]:
         if self._lost or not self._open:
-            raise SandboxLost(self._lost or "the room is closed")
+            raise SandboxLost(self._lost or "the session is closed")
         try:
             async with asyncio.timeout(seconds):
-                return await self._session.ask(kind, payload, answer)
+                return await self._connection.ask(kind, payload, answer)
         except (EOFError, OSError, TimeoutError, ValueError, SandboxError) as error:
-            words = self._session.pipe.last_words() or str(error) or type(error).__name__
+            words = self._connection.pipe.last_words() or str(error) or type(error).__name__
             await self._give_up(f"the sandbox went away: {words}")
             raise SandboxLost(self._lost) from error
         except asyncio.CancelledError:
@@ -146,10 +82,10 @@ class ServerRoom:
 
 
 def read_result(message: dict[str, Any], limits: SandboxLimits) -> CheckResult:
-    """Believe nothing of what comes out of a sandbox but its form.
+    """Turn what came out of a sandbox into a result. Only its form is trusted, never its content.
 
     Raises:
-        KeyError, ValueError, TypeError: not the form of an ending.
+        KeyError, ValueError, TypeError: it does not have the form of an ending.
     """
     line = message.get("line")
     missing = message.get("missing_module")
@@ -169,6 +105,6 @@ def read_result(message: dict[str, Any], limits: SandboxLimits) -> CheckResult:
     )
 
 
-def _text(value: Any, most: int) -> str:
-    """Cut to size, and such that it can be written: half of a surrogate pair is no character."""
-    return str(value or "")[:most].encode("utf-8", "replace").decode()
+def _text(value: Any, maximum: int) -> str:
+    """Cut a text to size, and make it one that can be written: half of a surrogate pair is no character."""
+    return str(value or "")[:maximum].encode("utf-8", "replace").decode()

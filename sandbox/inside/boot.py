@@ -1,4 +1,4 @@
-"""First code to run inside: takes the other modules' source from stdin, so that nothing is mounted or installed."""
+"""The first code to run inside. It reads the other modules' source from stdin: nothing is mounted or installed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typing import Any
 
 
 def take(size: int) -> bytes:
+    """Read exactly `size` bytes from stdin, or end this process."""
     data = b""
     while len(data) < size:
-        # A room that nobody speaks to ends itself: its harness died between starting it and its first word.
+        # A server that hears nothing ends itself: its harness died between starting it and its first word.
         if not select.select([0], [], [], 60)[0]:
             os._exit(3)
         piece = os.read(0, size - len(data))
@@ -25,6 +26,7 @@ def take(size: int) -> bytes:
 
 
 def load() -> Any:
+    """Make modules of the source, and start the server."""
     boot = json.loads(take(int.from_bytes(take(4), "big")))
     for name, source in boot["modules"]:
         module = types.ModuleType(name)

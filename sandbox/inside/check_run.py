@@ -1,4 +1,4 @@
-"""One check seen from the server: followed to its end or its limit, and what its process reported."""
+"""One check as the server sees it: followed to its end or to a limit, and what its process reported."""
 
 from __future__ import annotations
 
@@ -14,32 +14,36 @@ from sandbox.inside import files, hardening, watch
 
 RESULT_BYTES = 262144
 WATCH_SECONDS = 0.05
-MOST_FILES = 60_000
+MAX_FILES = 60_000
+MAX_SOCKETS = 512
+"""Of all the check's processes. What is sent and not received lies in kernel memory that may be charged to nobody."""
+MAX_FLAGS = 50
+REPORTED = ("passed", "failed", "broken", "limit")
 
 
-class Ending(Exception):
-    """The server stops here; everything of the room's ends with it."""
+class ServerStop(Exception):
+    """The server must end, and everything in its sandbox with it."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a check runs: whose processes, which folder, which file systems and what was on them before it."""
+class CheckLocation:
+    """Where a check runs: its processes, its folder, its file systems and what was on them before it."""
 
     processes: watch.Processes
     root: str
     mounts: list[str]
     disk_before: int
     wake: int
-    """Readable when a process has ended."""
+    """A descriptor that becomes readable when a process has ended."""
 
 
-class Run:
-    """One check under way, as the server sees it."""
+class CheckRun:
+    """One check under way."""
 
     def __init__(
-        self, place: Place, pid: int, out_read: int, result_read: int, limits: dict[str, float], base: int
+        self, location: CheckLocation, pid: int, out_read: int, result_read: int, limits: dict[str, float], base: int
     ) -> None:
-        self.place, self.pid, self.limits, self.base = place, pid, limits, base
+        self.location, self.pid, self.limits, self.base = location, pid, limits, base
         self.out_read, self.result_read = out_read, result_read
         self.output = watch.Output(int(limits["output_kb"] * 1024))
         self.result = bytearray()
@@ -49,10 +53,13 @@ class Run:
             os.set_blocking(descriptor, False)
 
     def follow(self, deadline: float) -> str:
-        """Read until the check's process has ended or must be. Returns why it must be, or an empty string."""
+        """Read until the check's process has ended or must be ended.
+
+        Returns the limit that was exceeded, or an empty string.
+        """
         poll = select.poll()
         poll.register(0, select.POLLRDHUP)  # only its hang-up
-        for descriptor in (self.out_read, self.result_read, self.place.wake):
+        for descriptor in (self.out_read, self.result_read, self.location.wake):
             poll.register(descriptor, select.POLLIN)
         next_look = time.monotonic() + WATCH_SECONDS
         while self.status is None:
@@ -66,27 +73,31 @@ class Run:
                 next_look = time.monotonic() + WATCH_SECONDS
             for descriptor, event in poll.poll(max(0.0, min(deadline, next_look) - now) * 1000 + 0.5):
                 if descriptor == 0 and event & (select.POLLHUP | select.POLLERR | select.POLLRDHUP):
-                    raise Ending("stdin ended")
+                    raise ServerStop("stdin ended")
                 if descriptor in (self.out_read, self.result_read) and not self.read(descriptor):
                     poll.unregister(descriptor)
-                elif descriptor == self.place.wake:
+                elif descriptor == self.location.wake:
                     _read(descriptor)
             self.reap()
         return ""
 
     def over_limit(self) -> str:
-        used, count = self.place.processes.usage(self.base)
+        """Return the limit that is exceeded now, or an empty string."""
+        used, count = self.location.processes.usage(self.base)
         if used > self.limits["memory_mb"] * hardening.MIB:
             return "memory"
         if count > self.limits["processes"]:
             return "processes"
-        mounts = self.place.mounts
-        written = files.used_bytes(mounts) - self.place.disk_before if mounts else files.size_of(self.place.root)
+        mounts = self.location.mounts
+        written = files.used_bytes(mounts) - self.location.disk_before if mounts else files.size_of(self.location.root)
         if written > self.limits["disk_mb"] * hardening.MIB:
             return "disk space"
-        return "number of files" if files.used_entries(mounts) > MOST_FILES else ""
+        if self.location.processes.sockets() > MAX_SOCKETS:
+            return "sockets"
+        return "number of files" if files.used_entries(mounts) > MAX_FILES else ""
 
     def read(self, descriptor: int) -> bool:
+        """Read what a pipe holds. Returns False at its end."""
         data = _read(descriptor)
         if descriptor == self.out_read:
             self.output.add(data or b"")
@@ -95,13 +106,14 @@ class Run:
         return data != b""
 
     def drain(self) -> None:
-        """What is left in the pipes once every process is gone."""
+        """Read what is left in the pipes once every process is gone."""
         for descriptor in (self.out_read, self.result_read):
             for _ in range(64):  # a pipe holds 64 KiB; nobody writes any more
                 if not _read_into(self, descriptor):
                     break
 
     def reap(self) -> None:
+        """Collect the processes that have ended, and note how the check's own did."""
         while self.status is None:
             try:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
@@ -114,12 +126,15 @@ class Run:
                 self.status, self.cpu = status, usage.ru_utime + usage.ru_stime
 
     def outcome(self, proof: bytes, stopped: str) -> dict[str, Any]:
-        """The ending, and what was flagged on the way to it."""
+        """Return the ending, and what was flagged before it."""
         flags, ending = read_report(bytes(self.result), proof)
-        return {**self.ending(ending, stopped), "imported": flags}
+        found = self.ending(ending, stopped)
+        if found["ending"] == "failed" and found.get("exception") == "SystemExit" and not flags:
+            flags = ["text: left by SystemExit"]
+        return {**found, "imported": flags}
 
     def ending(self, ending: dict[str, Any] | None, stopped: str) -> dict[str, Any]:
-        """A pass needs all three: the proof, a whole report, and a process that ended by itself."""
+        """Return the ending. A pass requires the proof, a whole report, and a process that ended by itself."""
         if stopped == "time":
             return {"ending": "timeout", "message": f"still running after {self.limits['seconds']:g} seconds"}
         if stopped:
@@ -135,6 +150,7 @@ class Run:
         }
 
     def died(self, number: int) -> dict[str, Any]:
+        """Return the ending of a check whose process died of a signal."""
         if number == signal.SIGXCPU or (number == signal.SIGKILL and self.cpu >= self.limits["cpu_seconds"]):
             return {"ending": "timeout", "message": f"used {self.limits['cpu_seconds']:g} seconds of CPU"}
         if number == signal.SIGKILL:
@@ -143,7 +159,7 @@ class Run:
 
 
 def read_report(data: bytes, proof: bytes) -> tuple[list[str], dict[str, Any] | None]:
-    """The flags and the ending that a check's process sent. What is behind anything unproven is not read."""
+    """Return the flags and the ending that a check's process sent. Reading stops at whatever lacks the proof."""
     flags: list[str] = []
     while data.startswith(proof) and len(data) >= len(proof) + 5:
         at = len(proof) + 5
@@ -151,18 +167,18 @@ def read_report(data: bytes, proof: bytes) -> tuple[list[str], dict[str, Any] | 
         kind, text, data = data[at - 5 : at - 4], data[at : at + size], data[at + size :]
         try:
             said = json.loads(text) if len(text) == size else None
-        except ValueError:
+        except (ValueError, RecursionError):  # the agent's code can write here: see `child.Report`
             break
         if kind == b"F" and isinstance(said, str):
-            flags.append(said)
-        elif kind == b"E" and isinstance(said, dict) and not data:
+            flags += [said] if len(flags) < MAX_FLAGS else []
+        elif kind == b"E" and isinstance(said, dict) and said.get("ending") in REPORTED and not data:
             return flags, said
         else:
             break
     return flags, None
 
 
-def _read_into(run: Run, descriptor: int) -> bool:
+def _read_into(run: CheckRun, descriptor: int) -> bool:
     before = _read(descriptor)
     if not before:
         return False
@@ -174,7 +190,7 @@ def _read_into(run: Run, descriptor: int) -> bool:
 
 
 def _read(descriptor: int) -> bytes | None:
-    """Bytes, empty at the end, none when there is nothing to read yet."""
+    """Return bytes: empty at the end of the pipe, none when there is nothing to read yet."""
     try:
         return os.read(descriptor, 65536)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""Whose fault an exception is: the check's own, the agent's files', or a limit's. Decides nothing else."""
+"""Decides what an exception speaks about: the check itself, what the agent left, or a limit."""
 
 from __future__ import annotations
 
@@ -15,12 +15,17 @@ _LIMIT_ERRNOS = {
     errno.ENOMEM: "memory",
     errno.EAGAIN: "processes",
 }
+# These parts of the library leave on behalf of whoever calls them, and not of what they read.
+_LEAVERS = ("_sitebuiltins", "/unittest/main", "/argparse")
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
 _name_of = type.__dict__["__name__"].__get__
 
 
 def code_objects(code: types.CodeType) -> list[types.CodeType]:
-    """The check's code and all functions in it. Compared by identity: a file name can be forged, an object cannot."""
+    """Return the check's code and all functions in it.
+
+    They are compared by identity: a file name can be forged, an object cannot.
+    """
     found = [code]
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -29,6 +34,7 @@ def code_objects(code: types.CodeType) -> list[types.CodeType]:
 
 
 def not_compiling(error: BaseException) -> dict[str, Any]:
+    """Return the ending of a check whose code does not compile."""
     return {
         "ending": "broken",
         "exception": _name_of(type(error)),
@@ -37,19 +43,21 @@ def not_compiling(error: BaseException) -> dict[str, Any]:
     }
 
 
-def verdict(
+def ending_of(
     error: BaseException, own: list[types.CodeType], home: str, *, untraced: bool, executed_text: bool
 ) -> dict[str, Any]:
-    """Name the ending for an exception that left the check's code.
+    """Return the ending for an exception that left the check's code.
 
-    `untraced`: something of the agent's ran that leaves no frame, so that what looks like the check's own frame may
-    be the agent's data speaking. `executed_text`: the check executed text, which speaks for whoever left it.
+    `untraced` means that something of the agent's ran that leaves no frame, so that what looks like the check's own
+    frame may come from the agent's data. `executed_text` means that the check executed text, which counts as the
+    agent's.
     """
     ours = {id(code) for code in own}
-    line, innermost, nearest = None, "", ""
+    line, innermost, nearest, last = None, "", "", ""
     trace = _traceback_of(error)
     while trace is not None:
         code = trace.tb_frame.f_code
+        last = code.co_filename
         if id(code) in ours:
             line, innermost = trace.tb_lineno, "check"
         elif code.co_filename.startswith("<frozen importlib"):
@@ -61,6 +69,8 @@ def verdict(
         if innermost in ("check", "workspace"):
             nearest = innermost
         trace = trace.tb_next
+    if innermost == "library" and any(name in last for name in _LEAVERS):
+        innermost = nearest
     ending, message = _ending(error, innermost, nearest, untraced)
     return {
         "ending": ending,
@@ -72,7 +82,7 @@ def verdict(
 
 
 def _is_text(name: str) -> bool:
-    """Whether code of this file name comes from no file: `<string>`, but not Python's own frozen modules."""
+    """Tell whether code of this file name comes from no file: `<string>`, but not Python's own frozen modules."""
     return name.startswith("<") and not name.startswith("<frozen ")
 
 
@@ -91,7 +101,8 @@ def _ending(error: BaseException, innermost: str, nearest: str, untraced: bool) 
     if isinstance(error, NameError):
         return ("broken" if innermost == "check" else "failed"), ""
     if isinstance(error, SystemExit):
-        return ("failed" if nearest == "workspace" else "broken"), "SystemExit: " + words(error)
+        # Where a library leaves, it was asked to by what it read.
+        return ("broken" if innermost == nearest == "check" else "failed"), "SystemExit: " + words(error)
     return "failed", ""
 
 
@@ -101,7 +112,7 @@ def _missing(error: BaseException) -> str | None:
 
 
 def words(error: BaseException) -> str:
-    """The exception's own words, whatever its `__str__` does."""
+    """Return the exception's own words, whatever its `__str__` does."""
     try:
         return str(error)[:4000]
     except BaseException:

@@ -1,4 +1,4 @@
-"""The workspace inside: kept in the server's memory, laid out afresh for each check, wiped afterwards."""
+"""The workspace inside: the server keeps it in memory, and gives each check a fresh copy that is wiped afterwards."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Workspace:
-    """What the agent left, out of the reach of every check: written to disk only as copies."""
+    """What the agent left. No check can reach it: only copies are written to disk."""
 
     def __init__(self, payload: memoryview) -> None:
         size = int.from_bytes(payload[:4], "big")
@@ -17,7 +17,7 @@ class Workspace:
         self._bytes = payload[4 + size :]
 
     def lay_out(self, home: str) -> None:
-        """Write a fresh copy below `home`, which must not exist."""
+        """Write a fresh copy to the folder `home`, which must not exist yet."""
         os.mkdir(home, 0o700)
         at = 0
         for kind, path, mode, length, extra in self.header["entries"]:
@@ -42,7 +42,7 @@ class Workspace:
 
 
 def wipe(directory: str) -> None:
-    """Empty a directory, however deep, however its modes are set. Links are removed, never followed.
+    """Empty a directory, whatever its depth and modes. Links are removed, never followed.
 
     Nested directories are moved up and emptied in turn, so that neither recursion nor path length grows with depth.
     """
@@ -65,7 +65,7 @@ def wipe(directory: str) -> None:
 
 
 def _restore(directory: str) -> None:
-    """Without isolation a check may have removed the directory or put a link in its place; anywhere, locked it."""
+    """Make the directory usable again: a check may have locked it, removed it, or put a link in its stead."""
     try:
         state = os.lstat(directory)
     except FileNotFoundError:
@@ -79,7 +79,7 @@ def _restore(directory: str) -> None:
 
 
 def _unlink_files(directory: str) -> list[str]:
-    """Remove what is not a directory; return the directories."""
+    """Remove everything but directories, and return these."""
     with os.scandir(directory) as scan:
         entries = [(entry.path, entry.is_dir(follow_symlinks=False)) for entry in scan]
     for path, is_directory in entries:
@@ -89,7 +89,7 @@ def _unlink_files(directory: str) -> list[str]:
 
 
 def used_bytes(mounts: list[str]) -> int:
-    """Bytes in use on the file systems that a check can write to, each of them ours alone."""
+    """Return the bytes in use on the file systems that a check can write to. Nobody else uses them."""
     total = 0
     for mount in mounts:
         try:
@@ -101,7 +101,7 @@ def used_bytes(mounts: list[str]) -> int:
 
 
 def used_entries(mounts: list[str]) -> int:
-    """Files and folders on these file systems."""
+    """Return the number of files and folders on these file systems."""
     total = 0
     for mount in mounts:
         state = os.statvfs(mount)
@@ -110,7 +110,10 @@ def used_entries(mounts: list[str]) -> int:
 
 
 def size_of(directory: str, budget: int = 20000) -> int:
-    """Bytes below a directory that shares its file system with others; looks at `budget` entries at most."""
+    """Return the size in bytes of a directory that shares its file system with others.
+
+    At most `budget` entries are counted.
+    """
     total, waiting = 0, [directory]
     while waiting and budget > 0:
         try:

@@ -1,4 +1,4 @@
-"""The check's processes seen from the server: who they are, what they use, and how all of them are ended."""
+"""Watches the processes of a check from the server: which they are, what they use and print; and ends them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import time
 class Processes:
     """All processes of the running check.
 
-    With a PID namespace of the room's own (`alone`), that is everything but the server, which is PID 1 there: one
-    `kill(-1)` reaches all of it, forks in flight included. Without one, the server is their subreaper and walks
+    Where the server has a PID namespace to itself (`alone`), that is everything but the server, which is PID 1 there:
+    one `kill(-1)` reaches all of them, forks in flight included. Elsewhere the server is their subreaper and walks
     the process table.
     """
 
@@ -21,6 +21,7 @@ class Processes:
         """Shared memory on the machine when the check began, in bytes."""
 
     def pids(self) -> list[int]:
+        """Return the ids of the check's processes."""
         me = os.getpid()
         every = [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != me]
         if self.alone:
@@ -41,7 +42,7 @@ class Processes:
         return found
 
     def usage(self, base: int) -> tuple[int, int]:
-        """Memory that the check's processes hold beyond the `base` each inherited, and how many tasks they are."""
+        """Return the memory that the processes hold beyond the `base` that each inherited, and the number of tasks."""
         total = largest_shared = all_shared = tasks = 0
         for pid in self.pids():
             private, shared, threads = _usage(pid)
@@ -49,12 +50,22 @@ class Processes:
             largest_shared = max(largest_shared, shared)
             all_shared += shared
             tasks += threads
-        # Whether processes hold the same shared pages or each their own is not to be seen from here; how much there
-        # is on the whole machine is, and the truth lies below both.
+        # From here one cannot see whether processes share the same pages or hold their own. What the whole machine
+        # holds can be seen, and the true figure is below both.
         return total + max(largest_shared, min(all_shared, shared_memory() - self.shared_before)), tasks
 
+    def sockets(self) -> int:
+        """Return how many sockets there are. Zero where others have theirs in the same network namespace."""
+        if not self.alone:
+            return 0
+        try:
+            with open("/proc/net/sockstat") as file:
+                return int(file.readline().split()[2])
+        except (OSError, ValueError, IndexError):
+            return 0
+
     def end(self, patience: float = 10.0) -> bool:
-        """Kill and reap every one. False when some would not go: then this room must not be used again."""
+        """Kill and reap all of them. Returns False if some remain: then this server must not be used again."""
         deadline = time.monotonic() + patience
         while True:
             try:
@@ -76,7 +87,7 @@ class Processes:
 
 
 def _usage(pid: int) -> tuple[int, int, int]:
-    """Private and shared resident bytes, and threads; zeros for a process that is gone."""
+    """Return private and shared resident bytes, and the number of threads; zeros for a process that is gone."""
     found = {"RssAnon": 0, "RssShmem": 0, "Threads": 0}
     try:
         with open(f"/proc/{pid}/status") as file:
@@ -90,7 +101,7 @@ def _usage(pid: int) -> tuple[int, int, int]:
 
 
 def shared_memory() -> int:
-    """Bytes of shared memory and tmpfs on the whole machine."""
+    """Return the bytes of shared memory and tmpfs on the whole machine."""
     try:
         with open("/proc/meminfo") as file:
             return next((int(line.split()[1]) * 1024 for line in file if line.startswith("Shmem:")), 0)
@@ -99,15 +110,16 @@ def shared_memory() -> int:
 
 
 class Output:
-    """What the check printed: the head and the tail are kept, however much it was."""
+    """What the check printed. However much that is, only its beginning and its end are kept."""
 
-    def __init__(self, most: int) -> None:
-        self._half = max(1, most // 2)
+    def __init__(self, size: int) -> None:
+        self._half = max(1, size // 2)
         self._head = bytearray()
         self._tail = bytearray()
         self._dropped = 0
 
     def add(self, data: bytes) -> None:
+        """Take in what was printed next."""
         space = self._half - len(self._head)
         if space > 0:
             self._head += data[:space]
@@ -123,6 +135,7 @@ class Output:
             del self._tail[:extra]
 
     def text(self) -> str:
+        """Return what was kept, with a mark where something was left out."""
         self._trim()
         middle = b"\n[... %d bytes left out ...]\n" % self._dropped if self._dropped else b""
         return bytes(self._head + middle + self._tail).decode("utf-8", "replace")

@@ -40,7 +40,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def box(kind: str) -> AsyncIterator[Sandbox]:
-    """One sandbox of the kind for all tests: rooms are what is fresh."""
+    """One sandbox of the kind for all tests: sessions are what is fresh."""
     sandbox = await sandbox_of(kind, concurrency=2)
     yield sandbox
     await sandbox.close()

@@ -21,7 +21,7 @@ from textwrap import shorten
 import pytest
 import pytest_asyncio
 
-from sandbox import CheckResult, Ending, Room, RunView, Sandbox, SandboxLimits, SandboxLost
+from sandbox import CheckResult, Ending, RunView, Sandbox, SandboxLimits, SandboxLost, SandboxSession
 
 from .attacks import ATTACKS, PRELUDE, Attack
 
@@ -101,13 +101,15 @@ def listen(listener: socket.socket, heard: list[str]) -> None:
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def neighbour(box: Sandbox, host: Host, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Room]:
+async def neighbour(
+    box: Sandbox, host: Host, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[SandboxSession]:
     """Another run, open all the while, with something to hide and to lose."""
     folder = tmp_path_factory.mktemp("neighbour")
     (folder / "private").write_text(host.neighbour)
-    room = await box.open(folder, RunView(), run_id="neighbour")
-    yield room
-    await room.close()
+    session = await box.open(folder, RunView(), run_id="neighbour")
+    yield session
+    await session.close()
 
 
 @pytest.fixture
@@ -165,7 +167,7 @@ def made(content: bytes) -> bytes:
 @pytest.mark.parametrize("kind", ISOLATING, indirect=True, scope="session")
 @pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name for attack in ATTACKS])
 async def test_attack(
-    box: Sandbox, kind: str, attack: Attack, host: Host, workspace: Path, neighbour: Room, tmp_path: Path
+    box: Sandbox, kind: str, attack: Attack, host: Host, workspace: Path, neighbour: SandboxSession, tmp_path: Path
 ) -> None:
     if attack.machine not in ("", platform.machine()):
         pytest.skip(f"written for {attack.machine}")
@@ -177,10 +179,10 @@ async def test_attack(
             "{{", "{"
         ).replace("}}", "}")
     await box.prepare()
-    room = await box.open(workspace, RunView(), run_id="attack")
+    session = await box.open(workspace, RunView(), run_id="attack")
     try:
         timed = {"limit", "timeout"} & set(attack.endings)
-        result = await room.check(code, LIMITS if timed else PATIENT)
+        result = await session.check(code, LIMITS if timed else PATIENT)
         note(kind, attack, result)
         # On a busy machine the clock may stop a bomb before the limit that it heads for.
         allowed = {*attack.endings, *(["timeout"] if "limit" in attack.endings else [])}
@@ -188,14 +190,14 @@ async def test_attack(
         assert not attack.flagged or result.imported, "the agent's code ran and nobody says so"
         assert "SUCCEEDED" not in result.message + result.output
         assert not host.heard, "a listener of the host was reached"
-        honest = await room.check(HONEST, PATIENT)
+        honest = await session.check(HONEST, PATIENT)
         assert honest.ending is Ending.PASSED, f"the next check was reached: {honest}"
-        lie = await room.check("assert 1 == 2", PATIENT)
+        lie = await session.check("assert 1 == 2", PATIENT)
         assert lie.ending is Ending.FAILED, "the server was made to lie"
     except SandboxLost as lost:
-        pytest.fail(f"the room was lost: {lost}")
+        pytest.fail(f"the session was lost: {lost}")
     finally:
-        await room.close()
+        await session.close()
     alive = await neighbour.check(f"assert open('private').read() == {host.neighbour!r}")
     assert alive.ending is Ending.PASSED, "the neighbour was harmed"
 
@@ -204,7 +206,9 @@ HONEST = """
 import glob, os, time
 assert open('hard').read() == 'untouched' and os.path.isdir('sub')
 assert len([name for name in os.listdir('/proc') if name.isdigit()]) <= 2, 'a process was left'
-assert not glob.glob('/tmp/*') and not glob.glob('/dev/shm/*') and os.listdir('/box') == ['work'], 'a file was left'
+assert not glob.glob('/tmp/*') and not glob.glob('/dev/shm/*'), 'a file was left'
+assert sorted(os.listdir('/box')) == ['home', 'temporary', 'work'], 'a file was left'
+assert not os.listdir('/box/home') + os.listdir('/box/temporary'), 'a file was left'
 for folder in ('/var/tmp', '/run', '/dev/mqueue', '/home', '/opt'): assert not os.path.exists(folder + '/planted')
 if os.path.exists('/proc/sysvipc/shm'): assert len(open('/proc/sysvipc/shm').readlines()) == 1, 'shared memory was left'
 before = os.path.exists('/tmp/heartbeat'); time.sleep(0.02); assert not os.path.exists('/tmp/heartbeat')

@@ -18,8 +18,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from sandbox import DaemonGone, Ending, RunView, SandboxLimits, SandboxLost, SandboxUnavailable
-from sandbox import ownership as owner
+from sandbox import DaemonGone, Ending, RunView, SandboxLimits, SandboxLost, SandboxUnavailable, ownership
 from sandbox.choice import choose
 from sandbox.daemon import Daemon, why_unreachable
 from sandbox.docker import DockerSandbox
@@ -137,15 +136,15 @@ async def test_docker_host_over_tcp_works_without_shared_files(
     (tmp_path / "answer").write_text("42")
     sandbox = (await choose("docker", image=second.image)).sandbox
     await sandbox.prepare()
-    room = await sandbox.open(tmp_path, RunView(), run_id="over-tcp")
-    result = await room.check("assert open('answer').read() == '42'; open('answer', 'w').write('43')")
+    session = await sandbox.open(tmp_path, RunView(), run_id="over-tcp")
+    result = await session.check("assert open('answer').read() == '42'; open('answer', 'w').write('43')")
     assert result.ending is Ending.PASSED, result
     there = Daemon(second.where)
-    assert len(await there.call("containers", filters={"label": owner.HOST})) >= 1
+    assert len(await there.call("containers", filters={"label": ownership.HOST})) >= 1
     await sandbox.close()
 
     async def nothing_is_left() -> bool:
-        return not await there.call("containers", all=True, filters={"label": owner.HOST})
+        return not await there.call("containers", all=True, filters={"label": ownership.HOST})
 
     await eventually(nothing_is_left)
     there.close()
@@ -156,8 +155,8 @@ async def test_docker_host_over_tcp_works_without_shared_files(
 async def test_a_daemon_that_dies_is_waited_for_and_the_checks_go_on(second: SecondDaemon, how: signal.Signals) -> None:
     sandbox = DockerSandbox(Daemon(second.where, patience=60), image=second.image)
     try:
-        room = await sandbox.open(None, RunView(), run_id="dies")
-        check = asyncio.ensure_future(room.check("import time; time.sleep(40)", SandboxLimits(seconds=60)))
+        session = await sandbox.open(None, RunView(), run_id="dies")
+        check = asyncio.ensure_future(session.check("import time; time.sleep(40)", SandboxLimits(seconds=60)))
         await asyncio.sleep(0.3)
         await second.end(how)
         with pytest.raises(SandboxLost):
@@ -166,8 +165,8 @@ async def test_a_daemon_that_dies_is_waited_for_and_the_checks_go_on(second: Sec
         await asyncio.sleep(2)
         assert not reopened.done(), "it waits"
         await second.start()
-        room = await asyncio.wait_for(reopened, 90)
-        assert (await room.check("assert True")).ending is Ending.PASSED
+        session = await asyncio.wait_for(reopened, 90)
+        assert (await session.check("assert True")).ending is Ending.PASSED
     finally:
         await sandbox.close()
 
@@ -175,10 +174,10 @@ async def test_a_daemon_that_dies_is_waited_for_and_the_checks_go_on(second: Sec
 async def test_a_daemon_that_stays_away_is_given_up_after_the_stated_time(second: SecondDaemon) -> None:
     sandbox = DockerSandbox(Daemon(second.where, patience=2), image=second.image)
     try:
-        room = await sandbox.open(None, RunView(), run_id="gone")
+        session = await sandbox.open(None, RunView(), run_id="gone")
         await second.end(signal.SIGKILL)
         with pytest.raises(SandboxLost):
-            await room.check("assert True")
+            await session.check("assert True")
         async with asyncio.timeout(60):
             with pytest.raises(DaemonGone, match="away for 2 s"):
                 await sandbox.open(None, RunView(), run_id="gone")
@@ -187,22 +186,23 @@ async def test_a_daemon_that_stays_away_is_given_up_after_the_stated_time(second
         await second.start()
 
 
-async def test_a_daemon_that_hangs_loses_the_room_is_given_up_and_keeps_nobody_waiting(
+async def test_a_daemon_that_hangs_loses_the_session_is_given_up_and_keeps_nobody_waiting(
     second: SecondDaemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It takes connections and answers nothing: stopped, swapping, out of disk."""
     monkeypatch.setattr("sandbox.session.GRACE_SECONDS", 1.0)
+    monkeypatch.setattr("sandbox.daemon.PING_SECONDS", 1.0)
     daemon = Daemon(second.where, patience=2)
     sandbox = DockerSandbox(daemon, image=second.image)
     assert second.process
-    room = await sandbox.open(None, RunView(), run_id="hangs")
+    session = await sandbox.open(None, RunView(), run_id="hangs")
     daemon._given_up = True  # as after a first call in vain, which has a minute
     second.process.send_signal(signal.SIGSTOP)
     try:
         await eventually(second.is_stopped)
         async with asyncio.timeout(60):
             with pytest.raises(SandboxLost):
-                await room.check("import time; time.sleep(600)", SandboxLimits(seconds=1))
+                await session.check("import time; time.sleep(600)", SandboxLimits(seconds=1))
             with pytest.raises(DaemonGone):
                 await sandbox.open(None, RunView(), run_id="hangs")
             with pytest.raises(SandboxUnavailable, match="answers nothing"):

@@ -16,11 +16,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from sandbox import Ending, RunView
-from sandbox import ownership as owner
+from sandbox import Ending, RunView, ownership
 from sandbox.daemon import Daemon
 from sandbox.docker import DockerSandbox
-from sandbox.images import Images
+from sandbox.images import REPOSITORY, Images
 from sandbox.leftovers import prune
 
 from .conftest import eventually, sandbox_of
@@ -64,8 +63,8 @@ def start_harness(kind: str, checks: int = 0, seconds: float = 0.05) -> subproce
 
 async def ours(daemon: Daemon, pids: set[int]) -> list[str]:
     """What of these harnesses' is still running."""
-    found = await daemon.call("containers", filters={"label": owner.HOST})
-    return [one["Names"][0] for one in found if int(one["Labels"][owner.PID]) in pids]
+    found = await daemon.call("containers", filters={"label": ownership.HOST})
+    return [one["Names"][0] for one in found if int(one["Labels"][ownership.PID]) in pids]
 
 
 async def gone_within(daemon: Daemon, pids: set[int], seconds: float) -> float:
@@ -93,8 +92,8 @@ async def test_twenty_harnesses_killed_at_random_moments_leave_nothing_running(d
 
     async def nothing_is_left() -> bool:
         await prune(daemon)
-        left = await daemon.call("containers", all=True, filters={"label": owner.HOST})
-        return not [one for one in left if owner.is_leftover(one["Labels"])]
+        left = await daemon.call("containers", all=True, filters={"label": ownership.HOST})
+        return not [one for one in left if ownership.is_leftover(one["Labels"])]
 
     await eventually(nothing_is_left)
 
@@ -119,7 +118,7 @@ async def test_a_harness_that_is_ended_in_a_long_check_leaves_nothing_running(ki
     harness.send_signal(how)
     await asyncio.to_thread(harness.communicate)
     began = time.monotonic()
-    while alive := [pid for pid in children if owner.start_of(pid)]:
+    while alive := [pid for pid in children if ownership.start_of(pid)]:
         assert time.monotonic() - began < 60, alive
         await asyncio.sleep(0.1)
     if kind == "docker":
@@ -153,20 +152,26 @@ def descendants(pid: int) -> list[int]:
 
 
 async def test_pruning_removes_what_dead_owners_left_and_nothing_else(daemon: Daemon, foreign: str) -> None:
-    dead = start_harness("none")
-    gone = {**owner.labels("room"), owner.PID: str(dead.pid), owner.START: owner.start_of(dead.pid) or ""}
-    dead.communicate()
+    # It lives until its containers do: others on this machine prune what dead owners left at any time.
+    owner = await asyncio.create_subprocess_exec("sleep", "600")
+    gone = {
+        **ownership.labels("session"),
+        ownership.PID: str(owner.pid),
+        ownership.START: ownership.start_of(owner.pid) or "",
+    }
     name = uuid.uuid4().hex[:8]
     labels = {
         f"viva-dead-{name}": gone,
         f"viva-deadrunning-{name}": gone,
-        f"viva-living-{name}": owner.labels("room"),
-        f"viva-elsewhere-{name}": {**gone, owner.HOST: "another machine"},
-        f"viva-recycled-{name}": {**owner.labels("room"), owner.START: "1"},
+        f"viva-living-{name}": ownership.labels("session"),
+        f"viva-elsewhere-{name}": {**gone, ownership.HOST: "another machine"},
+        f"viva-recycled-{name}": {**ownership.labels("session"), ownership.START: "1"},
     }
     for one, values in labels.items():
         await make(daemon, one, values)
     await daemon.call("start", f"viva-deadrunning-{name}")
+    owner.kill()
+    await owner.wait()
     try:
         pruned = await prune(daemon)
         wanted = {f"viva-dead-{name}", f"viva-deadrunning-{name}", f"viva-recycled-{name}"}
@@ -184,9 +189,9 @@ async def test_pruning_removes_what_dead_owners_left_and_nothing_else(daemon: Da
 async def test_a_strangers_container_does_not_become_ours_by_its_image(daemon: Daemon) -> None:
     """Containers inherit the labels of their image, and the base image is one of ours."""
     name = f"viva-heir-{uuid.uuid4().hex[:8]}"
-    inherited = {**owner.image_labels("base"), owner.image_key(owner.START): "1"}
+    inherited = {**ownership.image_labels("base"), ownership.image_key(ownership.START): "1"}
     await make(daemon, name, inherited)
-    await make(daemon, f"{name}-old", {**owner.labels("base"), owner.START: "1"})
+    await make(daemon, f"{name}-old", {**ownership.labels("base"), ownership.START: "1"})
     try:
         pruned = await prune(daemon)
         assert not {name, f"{name}-old"} & {*pruned.containers, *pruned.kept}
@@ -196,9 +201,54 @@ async def test_a_strangers_container_does_not_become_ours_by_its_image(daemon: D
             await daemon.call("remove_container", one, force=True)
 
 
+async def test_what_a_user_committed_from_one_of_ours_is_not_ours(daemon: Daemon) -> None:
+    """A commit takes all labels along, and a container that is made from it has them."""
+    name = f"viva-kept-{uuid.uuid4().hex[:8]}"
+    labels = {**ownership.labels("session", name="viva-0123456789ab"), ownership.START: "1"}
+    await make(daemon, name, labels)
+    try:
+        pruned = await prune(daemon)
+        assert name not in {*pruned.containers, *pruned.kept}
+        assert name in await names(daemon)
+    finally:
+        await daemon.call("remove_container", name, force=True)
+
+
+async def test_pruning_removes_its_own_tags_only(daemon: Daemon) -> None:
+    mark = uuid.uuid4().hex
+    container, tag = f"viva-made-{mark[:8]}", f"{REPOSITORY}:{mark[:24]}"
+    dead = {
+        **ownership.image_labels("dependencies"),
+        ownership.image_key(ownership.START): "1",
+        ownership.image_key(ownership.KIND): "dependencies",
+    }
+    changes = ["LABEL " + " ".join(f'{key}="{value}"' for key, value in dead.items())]
+    await make(daemon, container, {})
+    kept = [f"mine-{mark}:1", f"mine-{mark}:committed", f"{REPOSITORY}:mine-{mark}"]
+    made: list[str] = []
+    try:
+        repository, _, version = tag.partition(":")
+        made += [(await daemon.call("commit", container, repository=repository, tag=version, changes=changes))["Id"]]
+        for name in (kept[0], kept[2]):
+            await daemon.call("tag", tag, *name.split(":"))
+        made += [(await daemon.call("commit", container, *kept[1].split(":"), changes=changes))["Id"]]
+        made += [(await daemon.call("commit", container, changes=changes))["Id"]]  # without any name
+        pruned = await prune(daemon, images=True)
+        assert tag in pruned.images
+        assert not {*kept, *made} & {*pruned.images, *pruned.kept}
+        for name in [*kept, *made]:
+            assert await daemon.call("inspect_image", name), "an image that is the user's was removed"
+        assert tag not in (await daemon.call("inspect_image", kept[0]))["RepoTags"]
+    finally:
+        await daemon.call("remove_container", container, force=True)
+        for one in [tag, *kept, *made]:
+            with contextlib.suppress(Exception):
+                await daemon.call("remove_image", one, force=True)
+
+
 async def test_leftovers_are_removed_at_the_next_start(daemon: Daemon) -> None:
     name = f"viva-left-{uuid.uuid4().hex[:8]}"
-    await make(daemon, name, {**owner.labels("room"), owner.START: "1"})
+    await make(daemon, name, {**ownership.labels("session"), ownership.START: "1"})
     sandbox = DockerSandbox(Daemon())
     try:
         await sandbox.open(None, RunView())
@@ -228,19 +278,19 @@ async def test_a_closed_sandbox_leaves_no_container(daemon: Daemon) -> None:
     run = uuid.uuid4().hex
     for _ in range(3):
         await sandbox.prepare(run_id=run)
-    rooms = await asyncio.gather(*(sandbox.open(None, RunView(), run_id=run) for _ in range(4)))
-    assert await daemon.call("containers", filters={"label": f"{owner.RUN}={run}"})
-    for room in rooms[:2]:
-        await room.close()
+    sessions = await asyncio.gather(*(sandbox.open(None, RunView(), run_id=run) for _ in range(4)))
+    assert await daemon.call("containers", filters={"label": f"{ownership.RUN}={run}"})
+    for session in sessions[:2]:
+        await session.close()
     await sandbox.close()
 
     async def none_is_left() -> bool:
-        return not await daemon.call("containers", all=True, filters={"label": f"{owner.RUN}={run}"})
+        return not await daemon.call("containers", all=True, filters={"label": f"{ownership.RUN}={run}"})
 
     await eventually(none_is_left)
 
 
-async def test_a_room_is_ready_when_the_conversation_ends(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_session_is_ready_when_the_conversation_ends(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first check of a run waits for nothing when the conversation took longer than a start."""
     sandbox = DockerSandbox(Daemon(), concurrency=1)
     try:
@@ -251,8 +301,8 @@ async def test_a_room_is_ready_when_the_conversation_ends(daemon: Daemon, monkey
 
         await eventually(conversation_is_over)
         monkeypatch.setattr(sandbox, "_start", lambda *_: pytest.fail("the first check waits for a start"))
-        room = await sandbox.open(None, RunView(), run_id="r")
-        assert (await room.check("assert True")).ending is Ending.PASSED
+        session = await sandbox.open(None, RunView(), run_id="r")
+        assert (await session.check("assert True")).ending is Ending.PASSED
     finally:
         await sandbox.close()
 
@@ -263,9 +313,9 @@ async def test_no_container_serves_two_runs(daemon: Daemon) -> None:
         seen = set()
         for number in range(4):
             await sandbox.prepare()
-            room = await sandbox.open(None, RunView(), run_id=str(number))
-            seen.add((await room.check("import os; print(os.getuid(), os.stat('/proc/1').st_ctime)")).output)
-            await room.close()
+            session = await sandbox.open(None, RunView(), run_id=str(number))
+            seen.add((await session.check("import os; print(os.getuid(), os.stat('/proc/1').st_ctime)")).output)
+            await session.close()
         assert len(seen) == 4
     finally:
         await sandbox.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import errno
 import json
 import os
 import shutil
@@ -17,18 +19,28 @@ from typing import Any
 
 import pytest
 
-from sandbox import DependencyError, Ending, RunView, SandboxError, SandboxLimits, SandboxLost, WorkspaceTooLarge
-from sandbox import ownership as owner
+from sandbox import (
+    DependencyError,
+    Ending,
+    RunView,
+    SandboxError,
+    SandboxLimits,
+    SandboxLost,
+    WorkspaceTooLarge,
+    ownership,
+)
 from sandbox.archive import pack
+from sandbox.connection import ServerConnection
 from sandbox.container import _bridge
-from sandbox.docker import Locked, container_settings
+from sandbox.docker import ContainerSpec, container_settings
 from sandbox.images import _builder_settings, split_tag
 from sandbox.inside.files import Workspace, wipe
-from sandbox.inside.hardening import filter_program
+from sandbox.inside.system_calls import filter_program
 from sandbox.inside.watch import Output
+from sandbox.interface import WorkspaceUnreadable
 from sandbox.packages import blame, key_of, normalised, package_source
 from sandbox.pool import Pool
-from sandbox.session import ServerRoom, Session, read_result
+from sandbox.session import ServerSession, read_result
 
 
 class Answers:
@@ -76,11 +88,11 @@ def frame(kind: bytes, message: Any) -> bytes:
         frame(b"E", {"message": "I am broken"}),
     ],
 )
-async def test_an_answer_of_the_wrong_form_loses_the_room_and_never_passes(answer: bytes) -> None:
+async def test_an_answer_of_the_wrong_form_loses_the_session_and_never_passes(answer: bytes) -> None:
     pipe = Answers(answer)
-    room = ServerRoom(Session(pipe), SandboxLimits(), pipe.close)
+    session = ServerSession(ServerConnection(pipe), SandboxLimits(), pipe.close)
     with pytest.raises(SandboxLost):
-        await room.check("assert False")
+        await session.check("assert False")
     assert pipe.closed
 
 
@@ -111,7 +123,7 @@ def test_packing_reads_nothing_that_changes_into_a_link(tmp_path: Path, monkeypa
         return real_open(path, flags, *arguments, **options)
 
     monkeypatch.setattr(os, "open", swapping_open)
-    assert b"hunter2" not in pack(work, RunView(), most_mb=1)
+    assert b"hunter2" not in pack(work, RunView(), max_mb=1)
     assert (work / "folder").is_symlink(), "the swap did happen"
 
 
@@ -126,11 +138,11 @@ def test_what_cannot_be_read_is_not_there_and_the_rest_is(tmp_path: Path, monkey
         return real_open(path, flags, *arguments, **options)
 
     monkeypatch.setattr(os, "open", refusing_open)
-    payload = pack(tmp_path, RunView(), most_mb=1)
+    payload = pack(tmp_path, RunView(), max_mb=1)
     assert payload.endswith(b"ok")
     assert b"locked" not in payload
     with pytest.raises(SandboxError, match="cannot be read"):
-        pack(tmp_path / "nowhere", RunView(), most_mb=1)
+        pack(tmp_path / "nowhere", RunView(), max_mb=1)
 
 
 @pytest.mark.parametrize(
@@ -150,11 +162,11 @@ def test_what_cannot_be_read_is_not_there_and_the_rest_is(tmp_path: Path, monkey
 def test_a_link_goes_in_only_when_its_words_prove_that_it_stays(tmp_path: Path, target: str, stays: bool) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "link").symlink_to(target)
-    assert (b"sub/link" in pack(tmp_path, RunView(), most_mb=1)) is stays
+    assert (b"sub/link" in pack(tmp_path, RunView(), max_mb=1)) is stays
 
 
 def test_what_a_server_could_not_lay_out_speaks_about_the_agent(tmp_path: Path) -> None:
-    """Left to the server it would be a lost room, and the run out of the averages."""
+    """Left to the server it would be a lost session, and the run out of the averages."""
     descriptor = os.open(tmp_path, os.O_RDONLY)
     for _ in range(20):
         os.mkdir("d" * 200, dir_fd=descriptor)
@@ -163,9 +175,9 @@ def test_what_a_server_could_not_lay_out_speaks_about_the_agent(tmp_path: Path) 
         descriptor = below
     os.close(descriptor)
     with pytest.raises(WorkspaceTooLarge, match="path"):
-        pack(tmp_path, RunView(), most_mb=1)
+        pack(tmp_path, RunView(), max_mb=1)
     with pytest.raises(WorkspaceTooLarge, match="conversation"):
-        pack(None, RunView(chat_history=[("human", "x" * 70_000_000)]), most_mb=1)
+        pack(None, RunView(chat_history=[("human", "x" * 70_000_000)]), max_mb=1)
 
 
 @pytest.mark.parametrize("path", ["../out", "/etc/out", "a/../../out"])
@@ -192,11 +204,11 @@ def test_wiping_follows_no_link(tmp_path: Path) -> None:
 def test_wiping_follows_no_link_in_its_own_place(tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "file").write_text("ok")
-    (tmp_path / "room").symlink_to(tmp_path / "kept")
-    wipe(str(tmp_path / "room"))
+    (tmp_path / "session").symlink_to(tmp_path / "kept")
+    wipe(str(tmp_path / "session"))
     assert (tmp_path / "kept" / "file").read_text() == "ok"
-    assert (tmp_path / "room").is_dir()
-    assert not (tmp_path / "room").is_symlink()
+    assert (tmp_path / "session").is_dir()
+    assert not (tmp_path / "session").is_symlink()
 
 
 def test_output_within_its_size_is_whole() -> None:
@@ -208,9 +220,65 @@ def test_output_within_its_size_is_whole() -> None:
     assert output.text() == "abcde\n[... 998 bytes left out ...]\n56789"
 
 
-def run_filter(program: bytes, arch: int, number: int, argument: int) -> int:
+@pytest.mark.parametrize("how", ["a link", "a dangling link", "a file", "a fifo", "gone"])
+def test_what_stands_in_the_workspaces_place_is_not_followed(tmp_path: Path, how: str) -> None:
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "key").write_text("hunter2")
+    work = tmp_path / "work"
+    if how == "a fifo":
+        os.mkfifo(work)
+    elif how == "a file":
+        work.write_text("hunter2")
+    elif how != "gone":
+        work.symlink_to(tmp_path / ("secrets" if how == "a link" else "nowhere"))
+    with pytest.raises(WorkspaceUnreadable):
+        pack(work, RunView(), max_mb=1)
+
+
+def test_the_users_own_links_above_the_workspace_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "disk" / "work").mkdir(parents=True)
+    (tmp_path / "disk" / "work" / "answer").write_text("42")
+    (tmp_path / "runs").symlink_to(tmp_path / "disk")
+    assert b"42" in pack(tmp_path / "runs" / "work", RunView(), max_mb=1)
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO])
+def test_a_machine_at_its_end_is_not_taken_for_an_empty_workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    (tmp_path / "answer").write_text("42")
+    real_open = os.open
+
+    def failing_open(path: Any, flags: int, *arguments: Any, **options: Any) -> int:
+        if path == "answer":
+            raise OSError(number, os.strerror(number))
+        return real_open(path, flags, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", failing_open)
+    with pytest.raises(SandboxError) as caught:
+        pack(tmp_path, RunView(), max_mb=1)
+    assert not isinstance(caught.value, WorkspaceUnreadable), "it says nothing about the agent"
+
+
+def test_deep_folders_packed_at_once_do_not_take_all_descriptors(tmp_path: Path) -> None:
+    for name in "abcdefgh":
+        (tmp_path / name / Path(*["d"] * 190)).mkdir(parents=True)
+    most = 0
+
+    def work(name: str) -> bytes:
+        return pack(tmp_path / name, RunView(), max_mb=1)
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        waiting = [pool.submit(work, name) for name in "abcdefgh" * 4]
+        while not all(one.done() for one in waiting):
+            most = max(most, len(os.listdir("/proc/self/fd")))
+    assert all(one.result() for one in waiting)
+    assert most < 190 + 8 * 34 + 100
+
+
+def run_filter(program: bytes, arch: int, number: int, argument: int, second: int = 0, third: int = 0) -> int:
     """Interpret the few BPF instructions that the filter is made of."""
-    data = struct.pack("<IIQ6Q", number, arch, 0, argument, 0, 0, 0, 0, 0)
+    data = struct.pack("<IIQ6Q", number, arch, 0, argument, second, third, 0, 0, 0)
     lines = [struct.unpack("HBBI", program[at : at + 8]) for at in range(0, len(program), 8)]
     at = word = 0
     while True:
@@ -252,36 +320,65 @@ def test_the_filter_forbids_what_it_says(number: int, argument: int, allowed: bo
     assert run_filter(program, 0x40000003, number, argument) != 0x7FFF0000, "32-bit calls are another table"
 
 
+@pytest.mark.parametrize(
+    ("number", "arguments", "allowed"),
+    [
+        (302, (0, 7), True),  # prlimit64 on itself, as setrlimit does it
+        (302, (1, 7), False),
+        (203, (0,), True),  # sched_setaffinity
+        (203, (77,), False),
+        (141, (0, 0, 5), True),  # setpriority, as nice does it
+        (141, (0, 1, 5), False),
+        (141, (2, 0, 5), False),  # all processes of the user
+        (251, (1, 0), True),  # ioprio_set
+        (251, (1, 1), False),
+        (251, (3, 0), False),
+        (41, (16, 3, 0), True),  # netlink ROUTE
+        (41, (16, 3, 15), False),  # kernel events
+        (41, (1, 1, 15), True),
+        (72, (3, 1), True),  # fcntl
+        (72, (3, 1026), False),  # a watch on a folder
+        (294, (0,), False),  # inotify_init1
+    ],
+)
+def test_the_filter_lets_a_program_reach_itself_only(number: int, arguments: tuple[int, ...], allowed: bool) -> None:
+    program = filter_program("x86_64")
+    assert program
+    assert (run_filter(program, 0xC000003E, number, *arguments) == 0x7FFF0000) is allowed
+
+
 def test_an_unknown_machine_has_no_filter() -> None:
     assert filter_program("riscv64") is None
     assert filter_program("aarch64")
 
 
 def test_a_living_owner_is_told_from_a_dead_one() -> None:
-    ours = owner.labels("room", "run-1")
-    assert ours[owner.RUN] == "run-1"
-    assert not owner.is_leftover(ours)
+    ours = ownership.labels("session", "run-1")
+    assert ours[ownership.RUN] == "run-1"
+    assert not ownership.is_leftover(ours)
     dead = subprocess.Popen([sys.executable, "-c", ""])
-    start = owner.start_of(dead.pid) or "1"
+    start = ownership.start_of(dead.pid) or "1"
     dead.wait()
-    assert owner.is_leftover({**ours, owner.PID: str(dead.pid), owner.START: start})
-    assert owner.is_leftover({**ours, owner.START: "1"}), "the same number, another process"
-    assert not owner.is_leftover({**ours, owner.HOST: "elsewhere", owner.START: "1"}), "cannot be asked: lives"
-    assert not owner.is_leftover({"some.other": "label"})
-    assert not owner.is_leftover(None)
+    assert ownership.is_leftover({**ours, ownership.PID: str(dead.pid), ownership.START: start})
+    assert ownership.is_leftover({**ours, ownership.START: "1"}), "the same number, another process"
+    assert not ownership.is_leftover({**ours, ownership.HOST: "elsewhere", ownership.START: "1"}), (
+        "cannot be asked: lives"
+    )
+    assert not ownership.is_leftover({"some.other": "label"})
+    assert not ownership.is_leftover(None)
 
 
 def test_an_owner_that_cannot_be_seen_counts_as_living(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another user's process below a `/proc` that hides it, and any process where there is no `/proc`."""
-    ours = {**owner.labels("room"), owner.START: "1"}
-    assert owner.is_leftover(ours)
-    monkeypatch.setattr(owner.os.path, "exists", lambda path: False)
-    monkeypatch.setattr(owner, "start_of", lambda pid: None)
-    assert not owner.is_leftover(ours)
+    ours = {**ownership.labels("session"), ownership.START: "1"}
+    assert ownership.is_leftover(ours)
+    monkeypatch.setattr(ownership.os.path, "exists", lambda path: False)
+    monkeypatch.setattr(ownership, "start_of", lambda pid: None)
+    assert not ownership.is_leftover(ours)
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    assert owner.is_leftover({**ours, owner.PID: str(dead.pid)})
-    assert owner.is_leftover({**ours, owner.PID: "9" * 30}), "no process has such a number"
+    assert ownership.is_leftover({**ours, ownership.PID: str(dead.pid)})
+    assert ownership.is_leftover({**ours, ownership.PID: "9" * 30}), "no process has such a number"
 
 
 def test_proxies_of_the_docker_configuration_do_not_reach_a_container(
@@ -296,7 +393,7 @@ def test_proxies_of_the_docker_configuration_do_not_reach_a_container(
     api = docker.APIClient(base_url="unix:///nonexistent", version="1.41")
     sent: list[Any] = []
     monkeypatch.setattr(api, "create_container_from_config", lambda config, *more: sent.append(config))
-    api.create_container(**container_settings(api, Locked("image", SandboxLimits(), 1, None, "")))
+    api.create_container(**container_settings(api, ContainerSpec("image", SandboxLimits(), 1, None, "")))
     api.create_container(**_builder_settings(api, "image", local_index=False))
     assert len(sent) == 2
     assert "hunter2" not in repr(sent)
@@ -308,10 +405,10 @@ async def test_whoever_is_cancelled_while_a_server_starts_leaves_none_behind() -
     started = asyncio.Event()
     pipe = Answers()
 
-    async def start(environment: str, run_id: str) -> Session:
+    async def start(environment: str, run_id: str) -> ServerConnection:
         started.set()
         await asyncio.sleep(0.05)
-        return Session(pipe)
+        return ServerConnection(pipe)
 
     pool = Pool(start, 1)
     taking = asyncio.create_task(pool.take(""))
@@ -333,8 +430,8 @@ async def test_a_server_that_does_not_answer_is_replaced_without_waiting_for_its
 
     pipes = [Dead(), Answers(frame(b"P", {}))]
 
-    async def start(environment: str, run_id: str) -> Session:
-        return Session(pipes.pop(0))
+    async def start(environment: str, run_id: str) -> ServerConnection:
+        return ServerConnection(pipes.pop(0))
 
     pool = Pool(start, 1)
     pool.expect("")
@@ -350,6 +447,15 @@ def test_requirements_are_pep_508_and_nothing_else() -> None:
         with pytest.raises(DependencyError) as caught:
             normalised(["fine", bad])
         assert caught.value.requirement == bad
+    for bad in (
+        "evil.zip",
+        "evil.tar.gz",
+        "evil-1.0-py3-none-any.whl",
+        "evil.tgz ; python_version > '3'",
+        "x[y]@http://h/",
+    ):
+        with pytest.raises(DependencyError):
+            normalised([bad])
     assert key_of("base", ["a", "b"]) != key_of("base", ["a"]) != key_of("other", ["a"])
 
 
@@ -404,7 +510,7 @@ async def test_a_server_that_does_not_start_says_why() -> None:
 
     pipe = await ChildPipe.start([sys.executable, "-c", "import sys; sys.exit('no such luck')"], {})
     with pytest.raises(SandboxError, match="no such luck"):
-        await Session(pipe).start({})
+        await ServerConnection(pipe).start({})
 
 
 def test_a_tls_connection_is_carried_whole_in_both_directions(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ X86 = "x86_64"
 
 @dataclass(frozen=True)
 class Attack:
-    """One attempt. `endings` are those it may have; whatever its ending, the room must then serve an honest check."""
+    """One attempt. `endings` are those it may have; whatever it is, the session must then serve an honest check."""
 
     group: str
     name: str

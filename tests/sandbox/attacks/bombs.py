@@ -167,7 +167,7 @@ while True:
     ),
     Attack(
         "bombs",
-        "filling every place at once, so that the server has no room",
+        "filling every file system at once, so that the server has no space",
         """
 for folder in ('/box', '/tmp', '/dev/shm'):
     if not os.fork():
@@ -183,7 +183,7 @@ time.sleep(60)
     ),
     Attack(
         "bombs",
-        "inode bomb in every place at once",
+        "inode bomb in every file system at once",
         """
 for folder in ('/box', '/tmp', '/dev/shm'):
     if not os.fork():
@@ -204,6 +204,36 @@ x = []
 while True: x.append(os.open('/dev/null', os.O_RDONLY))
 """,
         (LIMIT,),
+    ),
+    Attack(
+        "bombs",
+        "sockets that are filled and never read",
+        """
+kept = []
+for _ in range(12):
+    if not os.fork(): break
+while True:
+    try:
+        pair = socket.socketpair(); kept.append(pair); pair[0].setblocking(False)
+        while True: pair[0].send(bytes(60000))
+    except OSError: time.sleep(0.001)
+""",
+        (LIMIT,),
+    ),
+    Attack(
+        "bombs",
+        "sockets that travel inside each other's messages",
+        """
+kept = [socket.socketpair()]
+while True:
+    try:
+        for _ in range(20):
+            pair = socket.socketpair(); kept[-1][0].setblocking(False)
+            socket.send_fds(kept[-1][0], [b'x'], [pair[1].fileno()]); pair[1].close(); kept.append((pair[0], None))
+            if len(kept) > 100: kept[0][0].close() if len(kept) % 2 else None; kept = kept[-50:]
+    except OSError: time.sleep(0.001)
+""",
+        (LIMIT, TIMEOUT),
     ),
     Attack(
         "bombs",

@@ -70,7 +70,7 @@ zipfile.ZipFile('answer.zip').extractall()
 import zipfile
 zipfile.ZipFile('answer.zip').extractall()
 import os
-assert not os.path.exists('/tmp/climbed') and os.listdir('/box') == ['work']
+assert not os.path.exists('/tmp/climbed') and sorted(os.listdir('/box')) == ['home', 'temporary', 'work']
 """,
         files={
             "answer.zip": b"ZIP CLIMB",

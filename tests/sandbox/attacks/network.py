@@ -107,6 +107,16 @@ assert not [name for name in names if name.startswith(('eth', 'ens', 'enp', 'doc
     ),
     Attack(
         "network",
+        "kernel events, audit, connections: netlink's other protocols",
+        """
+for protocol in (1, 2, 4, 7, 9, 11, 12, 15, 16, 20):
+    refused(str(protocol), socket.socket, 16, socket.SOCK_RAW, protocol)
+refused('events', socket.socket, 16, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, 15)
+socket.socket(16, socket.SOCK_RAW, 0).close()
+""",
+    ),
+    Attack(
+        "network",
         "bringing an interface up",
         """
 import fcntl

@@ -124,4 +124,15 @@ for path in ('/sys/firmware/dmi/tables/DMI', '/sys/firmware/acpi/tables/DSDT', '
     refused(path, readable, path)
 """,
     ),
+    Attack(
+        "reading",
+        "watching what others do with the system's files",
+        """
+import fcntl
+assert libc.inotify_init() == -1 and libc.inotify_init1(0) == -1, 'SUCCEEDED: inotify'
+refused('F_NOTIFY', fcntl.fcntl, os.open('/usr/lib', os.O_RDONLY), fcntl.F_NOTIFY, fcntl.DN_ACCESS)
+assert libc.fanotify_init(0x200, 0) == -1, 'SUCCEEDED: fanotify'
+refused('lease', fcntl.fcntl, os.open(os.path.realpath('/bin/sh'), os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK)
+""",
+    ),
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .attack import BROKEN, FAILED, LIMIT, PASSED, Attack
+from .attack import BROKEN, FAILED, LIMIT, PASSED, X86, Attack
 
 SERVER = [
     Attack(
@@ -221,6 +221,103 @@ print('refused: descriptors:', words)
 """
         },
         bare=True,
+    ),
+    Attack(
+        "server",
+        "ending or starving the server by limits on its resources",
+        """
+import resource
+for kind in (resource.RLIMIT_CPU, resource.RLIMIT_NOFILE, resource.RLIMIT_AS, resource.RLIMIT_FSIZE):
+    refused(str(kind), resource.prlimit, 1, kind, (0, 0))
+refused('reading', resource.prlimit, 1, resource.RLIMIT_CPU)
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+""",
+    ),
+    Attack(
+        "server",
+        "throttling the server: priorities",
+        """
+refused('process', os.setpriority, os.PRIO_PROCESS, 1, 19)
+refused('group', os.setpriority, os.PRIO_PGRP, os.getpgid(1), 19)
+refused('user', os.setpriority, os.PRIO_USER, 0, 19)
+refused('user', os.setpriority, os.PRIO_USER, os.getuid(), 19)
+os.nice(1); os.setpriority(os.PRIO_PROCESS, 0, 19)
+""",
+    ),
+    Attack(
+        "server",
+        "throttling the server: scheduling",
+        """
+refused('affinity', os.sched_setaffinity, 1, [0])
+refused('idle', os.sched_setscheduler, 1, os.SCHED_IDLE, os.sched_param(0))
+refused('parameter', os.sched_setparam, 1, os.sched_param(0))
+os.sched_setaffinity(0, os.sched_getaffinity(0))
+""",
+    ),
+    Attack(
+        "server",
+        "throttling the server: system calls without a function in Python",
+        """
+refused('sched_setattr', call, 314, 1, struct.pack('IIQiIQQQ', 48, 5, 0, 0, 0, 0, 0, 0), 0)
+for who, which in ((1, 1), (2, 0), (3, os.getuid())): refused('ioprio_set', call, 251, who, which, 3 << 13)
+refused('a pid with bits above the lowest 32', call, 302, (1 << 32) + 1, 0, struct.pack('QQ', 0, 0), None)
+""",
+        machine=X86,
+    ),
+    Attack(
+        "server",
+        "a program of the agent's that the check starts, throttling everything it finds",
+        """
+import subprocess
+done = subprocess.run(['python3', 'agent.py'], capture_output=True, text=True)
+print(done.stdout)
+assert done.returncode == 0 and 'SUCCEEDED' not in done.stdout, done.stderr
+""",
+        files={
+            "agent.py": """
+import os, resource
+for pid in sorted(int(name) for name in os.listdir('/proc') if name.isdigit() and int(name) != os.getpid()):
+    for act in (
+        lambda: resource.prlimit(pid, resource.RLIMIT_CPU, (0, 0)),
+        lambda: os.setpriority(os.PRIO_PROCESS, pid, 19),
+        lambda: os.sched_setaffinity(pid, [0]),
+        lambda: os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0)),
+    ):
+        try:
+            act(); print('SUCCEEDED', pid)
+        except OSError as error:
+            words = error.strerror
+print('refused: any: ' + words)
+"""
+        },
+        bare=True,
+    ),
+    Attack(
+        "server",
+        "the server's switches below /proc",
+        """
+for name in ('oom_score_adj', 'autogroup', 'coredump_filter', 'timerslack_ns', 'comm', 'sched', 'setgroups'):
+    refused(name, lambda: (lambda file: (file.write('0'), file.close()))(open('/proc/1/' + name, 'w')))
+""",
+    ),
+    Attack(
+        "server",
+        "signals by way of a descriptor, a queue and a handle",
+        """
+import fcntl, signal
+read, write = os.pipe(); os.set_blocking(read, False)
+for sign in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD, signal.SIGIO):
+    try:
+        fcntl.fcntl(read, 10, sign); fcntl.fcntl(read, fcntl.F_SETOWN, 1); fcntl.fcntl(read, fcntl.F_SETFL, os.O_ASYNC)
+        os.write(write, b'x')
+    except OSError as error: print('refused: F_SETOWN:', error.strerror)
+    info = ctypes.create_string_buffer(struct.pack('iii', sign, 0, -1) + bytes(120))
+    refused('queue', call, 129, 1, int(sign), info)
+    try: signal.pidfd_send_signal(os.pidfd_open(1), sign)
+    except OSError as error: print('refused: pidfd:', error.strerror)
+time.sleep(0.05)
+""",
+        machine=X86,
     ),
     Attack(
         "server",

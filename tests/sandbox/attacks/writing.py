@@ -17,6 +17,17 @@ for path in ('/proc/sys/kernel/core_pattern', '/proc/sysrq-trigger', '/proc/sys/
     ),
     Attack(
         "writing",
+        "settings of the namespaces (pid_max, message queues, shared memory)",
+        """
+for name in ('kernel/pid_max', 'kernel/ns_last_pid', 'kernel/threads-max', 'kernel/msgmax', 'kernel/shmmax',
+             'kernel/sem', 'kernel/shm_rmid_forced', 'fs/mqueue/msg_max', 'net/ipv4/ip_default_ttl',
+             'net/unix/max_dgram_qlen', 'user/max_pid_namespaces', 'vm/overcommit_memory', 'fs/file-max'):
+    path = '/proc/sys/' + name
+    if os.path.exists(path): refused(path, lambda: (lambda file: (file.write('400'), file.close()))(open(path, 'w')))
+""",
+    ),
+    Attack(
+        "writing",
         "control groups",
         """
 for path in ['/sys/fs/cgroup/memory/release_agent', '/sys/fs/cgroup/cgroup.procs', '/sys/fs/cgroup/pids/pids.max']:
@@ -137,7 +148,8 @@ refused('link', os.link, json.__file__, 'mine'); refused('link', os.link, '/proc
         "workspace",
         "planting a file for the next check",
         """
-for folder in ('/box', '/tmp', '/dev/shm', '/var/tmp', '/run', '/run/lock', '/dev/mqueue', '/home', '/opt'):
+for folder in ('/box', '/box/home', '/box/temporary', '/tmp', '/dev/shm', '/var/tmp', '/run',
+               '/run/lock', '/dev/mqueue', '/home', '/opt'):
     try: open(folder + '/planted', 'w').write('{marker}')
     except OSError: continue
 """,

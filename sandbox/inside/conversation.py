@@ -48,7 +48,7 @@ _STAND_INS = {
 
 
 def message_classes() -> dict[str, Any]:
-    """The real classes where LangChain is among the dependencies, ours under LangChain's names elsewhere."""
+    """Return the real classes where LangChain is installed; elsewhere ours, importable by LangChain's names."""
     classes: dict[str, Any] = {name: globals()[name] for name in NAMES}
     if util.find_spec("langchain_core") is not None:
         real = import_module("langchain_core.messages")
@@ -68,7 +68,7 @@ def message_classes() -> dict[str, Any]:
 
 
 def names(header: dict[str, Any], classes: dict[str, Any]) -> dict[str, Any]:
-    """The names a check starts with."""
+    """Return the names that are defined when a check begins."""
     role = {"system": classes["SystemMessage"], "human": classes["HumanMessage"], "ai": classes["AIMessage"]}
     return {
         "json": json,
