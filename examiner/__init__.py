@@ -1,4 +1,4 @@
-"""Holds the conversation with the agent under test. Knows the task, never the scoring points."""
+"""Conducts the conversation with the agent under test. It knows the task, never the scoring points."""
 
 from examiner.conversation import ConversationLimits, Examiner, ExaminerError, converse
 from examiner.replayed import ReplayedExaminer

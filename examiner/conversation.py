@@ -1,22 +1,22 @@
-"""The conversation: examiner and agent in turn, each round handed out before the next begins."""
+"""Runs the conversation between examiner and agent, and delivers each round before the next begins."""
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from adapters.errors import AgentError, AgentTimeout, ModelError
+from adapters.time_limits import running_time, time_limit
 from records.text import storable
 from records.transcript import NO_USAGE, Reply, Round, StopReason, Transcript, Usage
 
 DEFAULT_MAX_ROUNDS = 15
 REPLY_SECONDS = 300.0
 KICK_OFF = "I am ready. What can I do for you?"
-"""The agent's imagined first words, with which every conversation opens on the examiner's side."""
+"""The first message that the examiner sees, as if the agent had sent it."""
 
 
 class ExaminerError(Exception):
@@ -24,49 +24,49 @@ class ExaminerError(Exception):
 
 
 class Examiner(Protocol):
-    """Finds the next message to the agent. One object serves one conversation."""
+    """Provides the next message to the agent. One object serves one conversation."""
 
     name: str
     """`script`, `replay`, or a model's name."""
     may_repeat: bool
-    """Whether saying the same twice in a row is intended; from a model it is a sign that it is stuck."""
+    """Whether the same message twice in a row is intended; a model that repeats itself is stuck."""
 
     @property
     def usage(self) -> Usage:
-        """Of this conversation so far."""
+        """Return the usage of this conversation so far."""
         ...
 
     async def next_message(self, reply: str | None) -> str | None:
-        """The next message, or None to end the exam.
+        """Return the next message, or None to end the exam.
 
         Args:
-            reply: What the agent said last; None at the beginning.
+            reply: The agent's last reply; None at the beginning.
 
         Raises:
-            ExaminerError: it has nothing sensible to say.
-            ModelError: its model's provider failed.
+            ExaminerError: there is no usable message.
+            ModelError: the provider of its model failed.
         """
         ...
 
 
 class AgentUnderTest(Protocol):
-    """The agent under test, as the conversation needs it; `adapters.session.AgentSession` is one."""
+    """The agent under test, as the conversation uses it; `adapters.session.AgentSession` is one."""
 
     async def reply(self, message: str, seconds: float) -> Reply:
-        """One reply, or AgentError, or AgentTimeout after `seconds`."""
+        """Return one reply, or raise AgentError, or AgentTimeout after `seconds`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationLimits:
-    """Where a conversation ends, whatever its examiner wants."""
+    """Limits that end a conversation, whatever its examiner wants."""
 
     max_rounds: int = DEFAULT_MAX_ROUNDS
-    """Examiner messages at most; the agent's reply to the last one is still read, and so is a closing stop message."""
+    """Maximum number of examiner messages; the reply to the last one and a closing stop message are still read."""
     reply_seconds: float = REPLY_SECONDS
-    """Longest wait for one reply, in seconds; a slower agent ends the conversation as `timeout`."""
+    """Maximum wait for one reply, in seconds; a slower agent ends the conversation as `timeout`."""
     run_seconds: float | None = None
-    """Longest time for the whole conversation, in seconds."""
+    """Maximum duration of the whole conversation, in seconds."""
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ class _ConversationState:
     """What has happened so far."""
 
     examiner: Examiner
-    began: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=running_time)
     rounds: list[Round] = field(default_factory=list)
     last_message: str | None = None
     last_reply: str | None = None
@@ -83,13 +83,13 @@ class _ConversationState:
     agent_seconds: float = 0.0
 
     def seconds_left(self, limits: ConversationLimits) -> float:
-        """Of the whole conversation; infinite without a limit."""
+        """Return the seconds left for the whole conversation; infinite without a limit."""
         if limits.run_seconds is None:
             return math.inf
-        return limits.run_seconds - (time.monotonic() - self.began)
+        return limits.run_seconds - (running_time() - self.began)
 
     def slower(self) -> str:
-        """Whose fault it is that the conversation took too long."""
+        """Return whose fault it is that the conversation took too long."""
         return "infra" if self.examiner_seconds > self.agent_seconds else "target"
 
 
@@ -97,29 +97,30 @@ async def converse(
     examiner: Examiner,
     agent: AgentUnderTest,
     limits: ConversationLimits,
-    on_round: Callable[[Round], None] | None = None,
+    on_round: Callable[[Round], Awaitable[None]] | None = None,
 ) -> Transcript:
-    """Hold one conversation.
+    """Conduct one conversation.
 
     Args:
-        examiner: Asks.
-        agent: Answers.
-        limits: Where to stop at the latest.
-        on_round: Called with each round as soon as it is complete, before the next begins.
+        examiner: Provides the messages.
+        agent: Replies to them.
+        limits: When to stop at the latest.
+        on_round: Awaited with each round as soon as it is complete, before the next begins.
 
     Returns:
-        The transcript with its stop reason; faults of examiner and agent are in it, not raised.
+        The transcript with its stop reason. Faults of examiner and agent are recorded in it, not raised.
 
     Raises:
-        asyncio.CancelledError: somebody wants the run to end; the rounds so far have been handed out.
+        asyncio.CancelledError: the run was cancelled; the rounds so far have been delivered.
     """
     state = _ConversationState(examiner)
     while True:
         began = time.monotonic()
         before = examiner.usage
         try:
-            async with asyncio.timeout(_finite(state.seconds_left(limits))):
-                message = await _ask(state)
+            left = state.seconds_left(limits)
+            # No limit is the usual case, and costs nothing.
+            message = await (_ask(state) if left == math.inf else _ask_within(state, max(0.0, left)))
         except (ExaminerError, ModelError, TimeoutError) as error:
             state.examiner_seconds += time.monotonic() - began
             return _no_message(state, limits, error)
@@ -139,7 +140,7 @@ async def converse(
         state.rounds.append(round_)
         state.last_message, state.last_reply = message, round_.agent
         if on_round is not None:
-            on_round(round_)
+            await on_round(round_)
         if stop is StopReason.TIMEOUT and state.seconds_left(limits) <= 0:
             return _out_of_time(state, limits)
         if stop is not None:
@@ -158,6 +159,11 @@ async def _ask(state: _ConversationState) -> str | None:
     if message == state.last_message and not examiner.may_repeat:
         raise ExaminerError(f"the examiner repeated itself word for word in round {len(state.rounds) + 1}")
     return storable(message)
+
+
+async def _ask_within(state: _ConversationState, seconds: float) -> str | None:
+    async with time_limit(seconds):
+        return await _ask(state)
 
 
 async def _round(
@@ -190,13 +196,9 @@ async def _round(
     return round_, stop
 
 
-def _finite(seconds: float) -> float | None:
-    return None if seconds == math.inf else max(0.0, seconds)
-
-
 def _no_message(state: _ConversationState, limits: ConversationLimits, error: Exception) -> Transcript:
     if len(state.rounds) >= limits.max_rounds:
-        # Only the closing stop message is missing: the exam was held.
+        # Only the closing stop message is missing: the exam is complete.
         return _end(state, StopReason.MAX_ROUNDS)
     if isinstance(error, TimeoutError):
         return _out_of_time(state, limits)
@@ -239,6 +241,7 @@ def _end(
         participants={"examiner": state.examiner.name},
         stop=stop,
         stop_detail=detail,
+        notes=tuple(getattr(state.examiner, "notes", ())),
         fault=fault,
         usage={"target": target, "examiner": state.examiner.usage},
     )

@@ -6,7 +6,7 @@ from records.transcript import NO_USAGE, Transcript
 
 
 class ReplayedExaminer:
-    """Says what the examiner of a transcript said."""
+    """Repeats the messages of a transcript's examiner."""
 
     name = "replay"
     may_repeat = True
@@ -16,5 +16,5 @@ class ReplayedExaminer:
         self._messages = iter([round_.examiner for round_ in transcript.rounds if round_.examiner])
 
     async def next_message(self, reply: str | None) -> str | None:
-        """The next stored message, or None after the last."""
+        """Return the next stored message, or None after the last."""
         return next(self._messages, None)

@@ -1,20 +1,24 @@
-"""The scripted examiner: says a case's `script`, without a model."""
+"""The scripted examiner: sends the messages of a case's `script`, without a model."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from cases import ScriptLine
+from examiner.conversation import ExaminerError
+from records.text import one_line
 from records.transcript import NO_USAGE
 
 REPLY_SEARCHED = 20_000
-"""Characters of a reply, head and tail, in which `if_agent_says` is looked for: what the agent says may be made to keep
-an innocent pattern searching for hours, and nothing else goes on meanwhile."""
+"""Number of characters of a reply (head and tail) that `if_agent_says` is matched against: an agent could send text
+that keeps a harmless pattern busy for hours, and blocks everything else."""
+
+SEARCH_SECONDS = 0.5
+"""How long one search may take; nothing else goes on meanwhile."""
 
 
 class ScriptedExaminer:
-    """Says the lines of a script in order, and skips those that the agent's last words do not call for."""
+    """Sends the lines of a script in order, and skips those whose condition the agent's last reply does not meet."""
 
     name = "script"
     may_repeat = True
@@ -22,17 +26,35 @@ class ScriptedExaminer:
 
     def __init__(self, script: Sequence[ScriptLine]) -> None:
         self._reply = ""
+        self.notes: tuple[str, ...] = ()
+        """What a reader of the conversation should know."""
         self._messages = self._walk(script)
 
     async def next_message(self, reply: str | None) -> str | None:
-        """The next message, or None after the last."""
+        """Return the next message, or None after the last."""
         self._reply = _searched(reply or "")
         return next(self._messages, None)
 
     def _walk(self, script: Sequence[ScriptLine]) -> Iterator[str]:
         for line in script:
-            if line.if_agent_says is None or re.search(line.if_agent_says, self._reply, re.IGNORECASE):
+            if line.if_agent_says is None or self._says(line.if_agent_says):
                 yield from line.messages()
+
+    def _says(self, pattern: str) -> bool:
+        """Whether the reply matches. A search that takes too long found nothing: what the agent says decides how long
+        it takes, and must not end the exam as somebody else's fault."""
+        import regex  # type: ignore[import-untyped]  # with a time limit, which Python's own has not
+
+        try:
+            return bool(regex.search(pattern, self._reply, regex.IGNORECASE, timeout=SEARCH_SECONDS))
+        except TimeoutError:
+            self.notes = (
+                *self.notes,
+                f"the search for {one_line(pattern, 80)!r} took longer than {SEARCH_SECONDS:g} s",
+            )
+            return False
+        except regex.error as error:
+            raise ExaminerError(f"the pattern {one_line(pattern, 80)!r} cannot be searched for: {error}") from error
 
 
 def _searched(reply: str) -> str:

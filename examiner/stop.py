@@ -1,4 +1,4 @@
-"""Understands how a model says that the exam is over."""
+"""Defines the stop keyword, and recognises it in a model's message."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 STOP_KEYWORD = "EXAM_FINISHED"
 
 # Models escape the underscore (Markdown), change the case, and wrap the word in quotes, emphasis (`_` too) or code
-# fences. As part of a longer name (`exam_finished_at`) it is a word of the task, and none of ours.
+# fences. As part of a longer name (`exam_finished_at`) it belongs to the task, and is not the keyword.
 _KEYWORD = re.compile(
     r"(?<![^\W_])(?<![^\W_]_)(?<![^\W_]__)EXAM\\?_FINISHED(?!_*[^\W_])",
     re.IGNORECASE,
@@ -20,20 +20,20 @@ _DECORATION = "`*_\"'\u201c\u201d\u2018\u2019()[]<>{} \t"
 
 @dataclass(frozen=True, slots=True)
 class ExaminerMessage:
-    """A model's message, told apart from its wish to stop."""
+    """A model's message, separated from its wish to stop."""
 
     text: str
-    """What it said besides the keyword; empty where that is only what a keyword is dressed in."""
+    """The message without the keyword; empty if only decoration is left."""
     stop: bool
     misplaced: bool = False
-    """The keyword stands in the middle of a sentence, so neither sending nor stopping would be right."""
+    """The keyword is in the middle of a sentence, so neither sending nor stopping would be right."""
 
 
 def read_message(text: str) -> ExaminerMessage:
     """Look for the stop keyword.
 
-    Alone, at the end of a sentence or line, or at the beginning of one, it ends the exam, whatever its case and
-    decoration. In the middle of a sentence it is misplaced.
+    The keyword ends the exam if it stands alone, or at the beginning or end of a sentence or line, whatever its case
+    and decoration. In the middle of a sentence it is misplaced.
     """
     found = list(_KEYWORD.finditer(text))
     if not found:

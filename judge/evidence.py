@@ -1,4 +1,4 @@
-"""Looks up in the transcript what a judge says stands there."""
+"""Looks up the quotes of a judge in the transcript."""
 
 from __future__ import annotations
 
@@ -6,44 +6,44 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from judge.quotes import Text
-from judge.view import step_text
+from judge.view import step_text, visible
 from records.text import storable
 from records.transcript import Round, Transcript
 from records.verdict import Evidence
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Words that somebody said."""
+class _Passage:
+    """Something that was said in a round, and the id that evidence refers to it by."""
 
     where: str
     round: int
-    text: Text
+    texts: tuple[Text, ...]
+    """As the judge read them; and as they were said, where that differs."""
     by_agent: bool
 
 
 def look_up(
     transcript: Transcript, quotes: Iterable[tuple[int | None, str]], *, by_agent: bool = False
 ) -> tuple[list[Evidence], list[str]]:
-    """Find quotes.
+    """Look up quotes.
 
-    A quote counts as found where the same words stand, whatever the white space and the kind of quotation marks; an
-    ellipsis stands for anything between, and no word or number stands in a longer one. It is looked for in the named
-    round first, then everywhere: a right quote with a wrong round number is corrected, not thrown away.
+    `judge.quotes.Text` says when a quote matches. The given round is searched first, then all others: a correct quote
+    with a wrong round number is corrected, not rejected.
 
     Args:
-        transcript: Where to look.
-        quotes: Round number (None if not known) and the words.
-        by_agent: Look in what the agent said and did only, not in the examiner's words.
+        transcript: The transcript to search.
+        quotes: Round number (None if not known) and text of each quote.
+        by_agent: Search only what the agent said and did, not the examiner's messages.
 
     Returns:
-        Evidence for the quotes that were found, with the words as given, and the quotes that were not.
+        Evidence for the quotes that were found, with the text as given, and the quotes that were not.
     """
-    places = [place for round_ in transcript.rounds for place in _places(round_) if place.by_agent or not by_agent]
+    passages = [each for round_ in transcript.rounds for each in _passages(round_) if each.by_agent or not by_agent]
     found: list[Evidence] = []
     lost: list[str] = []
     for number, quote in quotes:
-        where = _find(places, number, quote)
+        where = _find(passages, number, quote)
         if where is None:
             lost.append(quote)
         else:
@@ -51,14 +51,20 @@ def look_up(
     return found, lost
 
 
-def _places(round_: Round) -> Iterator[_Place]:
-    """Everything said in a round, each with the id it is found under; the agent's words come first."""
-    yield _Place(round_.id, round_.number, Text(round_.agent or ""), True)
+def _passages(round_: Round) -> Iterator[_Passage]:
+    """Yield everything that was said in a round, the agent's words first."""
+    yield _Passage(round_.id, round_.number, _shown(round_.agent), True)
     for step in round_.steps:
-        yield _Place(step.id, round_.number, Text(step_text(step)), True)
-    yield _Place(round_.id, round_.number, Text(round_.examiner or ""), False)
+        yield _Passage(step.id, round_.number, _shown(step_text(step)), True)
+    yield _Passage(round_.id, round_.number, _shown(round_.examiner), False)
 
 
-def _find(places: Sequence[_Place], wanted: int | None, quote: str) -> str | None:
-    ordered = sorted(places, key=lambda place: place.round != wanted)
-    return next((place.where for place in ordered if place.text.find(quote)), None)
+def _find(passages: Sequence[_Passage], wanted: int | None, quote: str) -> str | None:
+    ordered = sorted(passages, key=lambda passage: passage.round != wanted)
+    return next((each.where for each in ordered if any(text.find(quote) for text in each.texts)), None)
+
+
+def _shown(words: str | None) -> tuple[Text, ...]:
+    said = words or ""
+    shown = visible(said)
+    return (Text(said),) if shown == said else (Text(shown), Text(said))

@@ -1,4 +1,4 @@
-"""Finds where a judge's quotes stand in a text, for whoever believes them and for whoever marks them."""
+"""Matches a judge's quotes against a text, to verify them and to mark them in reports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
 Span = tuple[int, int]
-"""Start and end in the text as it was said."""
+"""Start and end in the original text."""
 
 _MARKS = str.maketrans({"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'", "\u00a0": " "})
 _GAP = re.compile(r"\s*(?:\u2026|\.\.\.|\[\u2026\]|\[\.\.\.\])\s*")
@@ -18,25 +18,25 @@ _WORD = re.compile(r"\S+")
 
 
 class Text:
-    """Words to look for quotes in; folded once, and only where a quote does not stand there to the letter.
+    """A text to search for quotes; it is folded once, and only if a quote does not match exactly.
 
-    A quote counts as found where the same words stand, whatever the white space and the kind of quotation marks; an
-    ellipsis stands for anything between, and neither a number nor a word stands in a longer one. A quote without a
-    letter or digit is none.
+    A quote matches the same words, whatever the white space and the kind of quotation marks. An ellipsis matches
+    anything, and neither a number nor a word matches inside a longer one. A quote without a letter or digit never
+    matches.
     """
 
     def __init__(self, words: str) -> None:
         self.words = words
 
     def find(self, quote: str) -> list[Span]:
-        """Where each part of a quote stands; empty where not all parts stand there in order."""
+        """Return the span of each part of a quote; empty unless all parts match, in order."""
         quote = quote.strip()
         parts = _parts(quote)
         if not any(character.isalnum() for part in parts for character in part):
             return []
-        start = _place_of(quote, self.words, 0)
+        start = _position_of(quote, self.words, 0)
         end = start + len(quote)
-        # Beside anything but ASCII it may be part of a letter, or of a word, that is written otherwise.
+        # Next to a character outside ASCII it may be part of a letter or word that is written differently.
         if start >= 0 and (self.words[max(0, start - 1) : start] + self.words[end : end + 1]).isascii():
             return [(start, end)]
         folded, spans = self._folded
@@ -53,12 +53,12 @@ class Text:
 
 @lru_cache(maxsize=16)
 def _parts(quote: str) -> list[str]:
-    """Kept, because one quote is looked for in every turn of a conversation."""
+    """Split a quote at its ellipses. Cached, because one quote is looked up in every turn of a conversation."""
     return [fold(part)[0] for part in _GAP.split(quote)]
 
 
 def fold(text: str) -> tuple[str, list[Span]]:
-    """The text in NFKC with one kind of quotation mark and single blanks, and where each character came from."""
+    """Return the text in NFKC with one kind of quotation mark and single blanks, and the origin of each character."""
     text = text.translate(_MARKS)
     folded: list[str] = []
     spans: list[Span] = []
@@ -71,7 +71,7 @@ def fold(text: str) -> tuple[str, list[Span]]:
         last = end
         if word[0].isascii():
             folded.extend(word[0])
-            spans.extend((place, place + 1) for place in range(start, end))
+            spans.extend((position, position + 1) for position in range(start, end))
             continue
         for first, after in _clusters(text, start, end):
             for plain in unicodedata.normalize("NFKC", text[first:after]):
@@ -89,19 +89,33 @@ def fold(text: str) -> tuple[str, list[Span]]:
 
 
 def _clusters(text: str, start: int, end: int) -> list[Span]:
-    """A word cut before each character that does not combine with what comes before it."""
+    """Split a word before each character that does not combine with what comes before it.
+
+    NFKC of the word is then NFKC of its clusters: nothing is composed or put in order across a cut.
+    """
     edges = [place for place in range(start + 1, end) if not _combines(text[place])]
     return list(zip([start, *edges], [*edges, end], strict=True))
 
 
+@lru_cache(maxsize=4096)
 def _combines(character: str) -> bool:
-    return unicodedata.combining(character) != 0 or "\u1160" <= character <= "\u11ff"  # Hangul vowels and finals
+    """Tell whether NFKC may join the character to what comes before it, or move it in front of that.
+
+    That is the second half of a composed letter, whatever its combining class: vowel signs of Indic scripts have
+    class 0. Forms like a half-width voicing mark stand for one, so their decomposition decides.
+    """
+    first = unicodedata.normalize("NFKD", character)[0]
+    return (
+        unicodedata.category(first).startswith("M")  # every character with a combining class is such a mark, too
+        or "\u1160" <= first <= "\u11ff"  # Hangul vowels and finals
+        or first == "\U00016d67"  # a vowel of Kirat Rai, since Unicode 16; a letter by its category
+    )
 
 
 def _in_order(text: str, parts: Sequence[str]) -> list[Span]:
     spans, position = [], 0
     for part in parts:
-        start = _place_of(part, text, position)
+        start = _position_of(part, text, position)
         if start < 0:
             return []
         position = start + len(part)
@@ -109,18 +123,18 @@ def _in_order(text: str, parts: Sequence[str]) -> list[Span]:
     return spans
 
 
-def _place_of(part: str, text: str, start: int) -> int:
-    """Where `part` begins in `text`, or -1: "55" is not found in "1,550" or "-55", nor "hit" in "white"."""
+def _position_of(part: str, text: str, start: int) -> int:
+    """Return where `part` begins in `text`, or -1: "55" is not found in "1,550" or "-55", nor "hit" in "white"."""
     while (start := text.find(part, start)) >= 0:
         end = start + len(part)
-        if not (_one(text[max(0, start - 2) : start], part[:1]) or _one(part[-1:], text[end : end + 2])):
+        if not (_continues(text[max(0, start - 2) : start], part[:1]) or _continues(part[-1:], text[end : end + 2])):
             return start
         start += 1
     return -1
 
 
-def _one(left: str, right: str) -> bool:
-    """Whether a word or a number goes on from the end of `left` to the beginning of `right`."""
+def _continues(left: str, right: str) -> bool:
+    """Tell whether a word or a number continues from the end of `left` to the beginning of `right`."""
     if right[:1].isdigit() and _NUMBER_BEFORE.search(left):
         return True
     if left[-1:].isdigit() and _NUMBER_AFTER.match(right):
@@ -129,5 +143,5 @@ def _one(left: str, right: str) -> bool:
 
 
 def _lettered(character: str) -> bool:
-    # Latin, Greek and Cyrillic part their words by blanks; Chinese, say, does not.
+    # Latin, Greek and Cyrillic separate words by blanks; Chinese, for example, does not.
     return character.isalpha() and character < "\u0590"

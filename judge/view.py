@@ -1,4 +1,4 @@
-"""How a transcript is shown: to a check as TaskWeaver's `chat_history` and `rounds`, to a model as delimited text."""
+"""Presents a transcript to a check, as TaskWeaver's `chat_history` and `rounds`, and to a model, as delimited text."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from records.codec import to_plain
-from records.text import one_line, storable
+from records.text import one_line, printable, storable
 from records.transcript import Round, Step, Transcript
 from sandbox import RunView
 
 TURN_SHOWN = 20_000
-"""Characters of one turn that a judge's prompt shows at most, head and tail; what is cut is marked."""
+"""Maximum number of characters of one turn in a judge's prompt, head and tail; the cut is marked."""
 TRANSCRIPT_SHOWN = 400_000
-"""Characters of a whole transcript in a prompt; long conversations show less of each turn, but 400 at least."""
+"""Number of characters of a transcript in a prompt; long conversations show less of each turn, but at least 400."""
 STEP_ID_SHOWN = 60
 
 
 def run_view(transcript: Transcript, task_description: str) -> RunView:
-    """What a check sees of a conversation.
+    """Return what a check sees of a conversation.
 
     `chat_history` is TaskWeaver's: system message, kick-off, then the examiner's turns as `ai` and the agent's as
     `human`; the closing stop keyword is not in it. See auto_eval/evaluator.py in TaskWeaver's repository.
@@ -54,16 +54,16 @@ class ShownTranscript:
 
     text: str
     marker: str
-    """Begins and ends the text; random, so nobody who speaks in the transcript can know it."""
+    """Begins and ends the text. It is random, so no speaker in the transcript can know it."""
     cut: bool
-    """Whether something was left out for length."""
+    """Whether something was left out because of its length."""
 
 
 def show(transcript: Transcript) -> ShownTranscript:
-    """Write a transcript down for a model.
+    """Write a transcript as text for a model.
 
-    Each turn begins a line with `[round N] who:`. All further lines of a turn are indented, so words in a turn that
-    imitate such a line, or the marker, stay recognisable as words.
+    Each turn starts a line with `[round N] who:`. All further lines of a turn are indented, so text in a turn that
+    imitates such a line, or the marker, remains recognisable.
     """
     turns = sum(2 + 2 * len(round_.steps) for round_ in transcript.rounds) or 1
     most = max(400, min(TURN_SHOWN, TRANSCRIPT_SHOWN // turns))
@@ -88,11 +88,16 @@ def _turns(round_: Round) -> list[tuple[str, str]]:
     turns += [(f"step {one_line(step.id, STEP_ID_SHOWN)}", step_text(step)) for step in round_.steps]
     if round_.agent is not None:
         turns.append(("agent", round_.agent))
-    return [(who, words or "(nothing)") for who, words in turns]
+    return [(who, visible(words) or "(nothing)") for who, words in turns]
+
+
+def visible(words: str) -> str:
+    """Words in which no character hides or reorders others: such are shown as escapes, as `\\u200b`."""
+    return printable(words)
 
 
 def step_text(step: Step) -> str:
-    """A step as a judge reads it; quotes are looked up in the same words."""
+    """Return a step as a judge reads it; quotes are looked up in the same text."""
     parts = [f"{step.kind.value}"]
     for name in ("agent", "observation", "thought", "plan", "tool", "tool_input", "result", "error"):
         value = getattr(step, name)
@@ -102,10 +107,10 @@ def step_text(step: Step) -> str:
 
 
 def to_text(value: Any) -> str:
-    """A tool's arguments as one line of text."""
+    """Return a tool's arguments as one line of text."""
     try:
         return json.dumps(value, ensure_ascii=False, default=repr, skipkeys=True)
-    except (ValueError, RecursionError):  # it holds itself
+    except (ValueError, RecursionError):  # it contains itself
         return repr(value)
 
 
@@ -117,5 +122,5 @@ def _shorten(words: str, most: int) -> str:
 
 
 def _indent(words: str) -> str:
-    # At every character that anybody takes for a line's end, not at \n alone.
+    # Splits at every character that any reader takes for a line break, not at \n alone.
     return "\n    ".join(words.splitlines())

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+import unicodedata
 from collections.abc import Iterator
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
 from records.codec import has_doubled_key
+from records.text import without_invisible
 
+SHORTEST_COPY = 20
+"""Characters from which on a reason that stands in the transcript is a copy, and no coincidence."""
 MOST_BROKEN = 1000
 """Braces that may begin no JSON object. Each costs time by the length of the text: a flood of 200,000 took 6 s."""
 
@@ -29,6 +34,7 @@ class Answer(BaseModel):
     evidence: list[Quote] = Field(description="The words in the transcript on which the verdict rests.")
     statement_is: Literal["true", "false", "undecided"] = Field(description="What the reason comes to.")
     verdict: Literal["hit", "miss", "unsure"] = Field(description="hit if true, miss if false, unsure if undecided.")
+    mark: str = Field(description="The mark of the question, copied exactly.")
 
 
 class Unusable(Exception):
@@ -57,7 +63,10 @@ def parse_answer(text: str, said: str = "") -> Answer:
         if has_doubled_key(text[start:stop]):
             raise Unusable("its JSON has the same key twice")
         try:
-            answers.append(_answer(value))
+            answer = _answer(value)
+            if is_copied(answer.reason, said):
+                continue
+            answers.append(answer)
         except ValidationError as error:
             first = error.errors()[0]
             fault = f"it does not fit the form: {first['msg']} at {'.'.join(map(str, first['loc']))}"
@@ -74,8 +83,31 @@ def parse_answer(text: str, said: str = "") -> Answer:
 
 
 def squeeze(text: str) -> str:
-    """Without any white space: how a quoted text is indented and broken into lines is up to who quotes it."""
-    return "".join(text.split())
+    """A text as it compares with a copy, in which white space, case, escapes and invisible characters may differ."""
+    plain = unicodedata.normalize("NFKC", _ESCAPE.sub(_unescaped, text))
+    return "".join(without_invisible(plain).split()).casefold()
+
+
+def is_copied(reason: str, said: str) -> bool:
+    """Whether a reason stands in the transcript, squeezed: then the answer is the agent's, whatever form it has."""
+    words = squeeze(reason)
+    if len(words) >= SHORTEST_COPY and words in said:
+        return True
+    # However short, it is a copy where it stands as the reason of a verdict; the kind of quotation marks is no matter.
+    return f"reason:{words.translate(_QUOTES)}" in said.translate(_QUOTES)
+
+
+_QUOTES = str.maketrans("", "", "\"'`\u2018\u2019\u201c\u201d")
+
+
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})|\\x([0-9a-fA-F]{2})|\\([nrtbf\"/\\])")
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    digits = match[1] or match[2] or match[3]
+    if digits is None:
+        return match[4] if match[4] in '"/\\' else " "
+    return chr(int(digits, 16)) if int(digits, 16) <= sys.maxunicode else match[0]
 
 
 def _objects(text: str) -> Iterator[tuple[int, int, Any]]:

@@ -5,40 +5,48 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from cases import Case, ScoringPoint
+from cases import Case, CheckLimits, ScoringPoint
 from judge.view import run_view
 from records.transcript import Transcript
-from records.verdict import Label, Verdict
+from records.verdict import Fault, Label, Verdict
 from sandbox import (
     CheckResult,
     Ending,
-    Room,
+    RunView,
     Sandbox,
     SandboxError,
-    SandboxLimits,
     SandboxLost,
+    SandboxSession,
     WorkspaceTooLarge,
 )
+from sandbox.limits import limits_for
 
-# Passes in any room that works: if this does not, the room is at fault and not what the agent left.
+# Passes in any session that works: if this does not, the session is at fault and not what the agent left.
 PROBE = "assert chat_history is not None and rounds is not None"
 MESSAGE_SHOWN = 1000
-SCORES = {Label.HIT: 1.0, Label.MISS: 0.0}
+SCORES: dict[str, float] = {Label.HIT: 1.0, Label.MISS: 0.0}
 
 
 class CodeJudge:
-    """Runs the checks of one run, in one room where that holds."""
+    """Runs the checks of one run, in one session where that holds."""
 
     def __init__(
-        self, sandbox: Sandbox, case: Case, subject: str, transcript: Transcript, workspace: Path | None
+        self,
+        sandbox: Sandbox,
+        case: Case,
+        subject: str,
+        transcript: Transcript,
+        workspace: Path | None,
+        asked_limits: CheckLimits | None = None,
     ) -> None:
+        """Open nothing yet. `asked_limits` are the user's own, and go before the case's."""
         self._sandbox = sandbox
         self._case = case
         self._subject = subject
         self._view = run_view(transcript, case.task_description)
         self._workspace = workspace
-        self._limits = SandboxLimits()
-        self._room: Room | None = None
+        self._limits = limits_for(case.check_limits, asked_limits)
+        self._session: SandboxSession | None = None
 
     async def judge(self, point: ScoringPoint) -> Verdict:
         """One verdict for a point that has `eval_code`; faults of the sandbox become `error`, never an exception."""
@@ -49,45 +57,66 @@ class CodeJudge:
             # It speaks of what the agent left: nobody leaves the averages by leaving too much.
             return self._verdict(point, Label.MISS, str(error), flags=("workspace-too-large",))
         except SandboxError as error:
-            return self._verdict(point, Label.ERROR, f"the sandbox failed: {error}", fault="infra")
+            return self._verdict(point, Label.ERROR, f"the sandbox failed: {error}", fault=Fault.INFRA)
         return read_result(result, point, self._case, self._subject, flags)
 
     async def close(self) -> None:
-        """Give the room back."""
-        if self._room is not None:
-            await self._room.close()
-            self._room = None
+        """Give the session back."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
 
     async def _check(self, code: str) -> tuple[CheckResult, tuple[str, ...]]:
         flags: tuple[str, ...] = ()
         try:
             result = await (await self._open()).check(code, self._limits)
         except SandboxLost:
-            # Replaced once: the next loss is reported.
+            # Replaced once: with the next loss, a probe tells whose fault it is.
             await self.close()
-            flags = ("room-replaced",)
-            result = await (await self._open()).check(code, self._limits)
+            flags = ("sandbox-replaced",)
+            try:
+                result = await (await self._open()).check(code, self._limits)
+            except SandboxLost as lost:
+                return await self._session_ended(lost), ("session-ended",)
         if result.ending not in (Ending.TIMEOUT, Ending.LIMIT):
             return result, flags
         result, more = await self._again(code, result)
         return result, (*flags, *more)
 
     async def _again(self, code: str, first: CheckResult) -> tuple[CheckResult, tuple[str, ...]]:
-        """A time-out or broken limit once more, in a fresh room, beside a probe that shows the room to be sound."""
+        """Run a check that broke a limit once more, in a fresh session, beside a probe that shows this to be sound."""
         await self.close()
-        room = await self._open()
-        probe = await room.check(PROBE, self._limits)
+        session = await self._open()
+        probe = await session.check(PROBE, self._limits)
         if probe.ending is not Ending.PASSED:
             raise SandboxError(f"a check ended as {first.ending.value}, and so did one that cannot: {probe.message}")
-        result = await room.check(code, self._limits)
+        try:
+            result = await session.check(code, self._limits)
+        except SandboxLost as lost:
+            return await self._session_ended(lost), ("session-ended",)
         return result, ("limit-repeated",) if result.ending in (Ending.TIMEOUT, Ending.LIMIT) else ("limit-once",)
 
-    async def _open(self) -> Room:
-        if self._room is None:
-            self._room = await self._sandbox.open(
+    async def _session_ended(self, lost: SandboxLost) -> CheckResult:
+        """Return the ending of a check whose session was lost twice, where a probe without the agent's files passes.
+
+        Then what the agent left has ended the session: nobody leaves the averages by breaking the sandbox.
+        """
+        await self.close()
+        session = await self._sandbox.open(None, RunView(), dependencies=self._case.dependencies, run_id=self._subject)
+        try:
+            probe = await session.check(PROBE, self._limits)
+        finally:
+            await session.close()
+        if probe.ending is not Ending.PASSED:
+            raise SandboxError(f"a probe failed as well: {probe.message}") from lost
+        return CheckResult(Ending.LIMIT, message=f"what the agent left ended its sandbox, and a probe passed: {lost}")
+
+    async def _open(self) -> SandboxSession:
+        if self._session is None:
+            self._session = await self._sandbox.open(
                 self._workspace, self._view, dependencies=self._case.dependencies, run_id=self._subject
             )
-        return self._room
+        return self._session
 
     def _verdict(
         self, point: ScoringPoint, label: str, reason: str, *, flags: tuple[str, ...] = (), fault: str | None = None
@@ -97,7 +126,7 @@ class CodeJudge:
             point.id,
             label,
             SCORES.get(label),
-            reason,
+            reason=reason,
             statement=point.score_point,
             weight=point.weight,
             flags=flags,
@@ -115,18 +144,20 @@ def read_result(
     """
     if result.imported:
         flags = (*flags, "imports-workspace")
+    if result.workspace_fault:
+        flags = (*flags, "workspace-unreadable")
     label, reason, fault = Label.MISS, _reason(result), None
     if result.ending is Ending.PASSED:
         label, reason = Label.HIT, "the check passed"
     elif result.ending is Ending.BROKEN and not _agent_owed_module(result, point, case):
-        label, fault = Label.ERROR, "judge"
+        label, fault = Label.ERROR, Fault.JUDGE
         reason = f"the check itself is broken: {reason}"
     return Verdict(
         subject,
         point.id,
         label,
         SCORES.get(label),
-        reason,
+        reason=reason,
         by="code",
         statement=point.score_point,
         weight=point.weight,
@@ -140,7 +171,8 @@ def _reason(result: CheckResult) -> str:
     message = result.message if len(result.message) <= MESSAGE_SHOWN else result.message[:MESSAGE_SHOWN] + "…"
     where = f" (line {result.line} of the check)" if result.line else ""
     name = result.exception or result.ending.value
-    return f"{name}: {message}{where}" if message else f"{name}{where}"
+    words = f"{name}: {message}{where}" if message else f"{name}{where}"
+    return f"{words}; {result.workspace_fault}" if result.workspace_fault else words
 
 
 def _agent_owed_module(result: CheckResult, point: ScoringPoint, case: Case) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 
 from autogen_agentchat.agents import AssistantAgent
@@ -10,17 +11,17 @@ from autogen_core import CancellationToken
 from pydantic import ValidationError
 
 from adapters.calls import describe
-from adapters.errors import ModelAnswerError, ModelError, SchemaError
+from adapters.errors import ModelAnswerError, ModelError, SchemaError, SharedSetupError
 from adapters.models.client import Model
-from adapters.models.prompts import render
+from adapters.models.prompts import digest, render
 from adapters.models.retry import status_of
 from cases import Case, ScoringPoint
 from judge.evidence import look_up
-from judge.scoring_points.answer import Answer, Unusable, check_consistent, parse_answer, squeeze
+from judge.scoring_points.answer import Answer, Unusable, check_consistent, is_copied, parse_answer, squeeze
 from judge.view import ShownTranscript, show
 from records.text import storable
 from records.transcript import Transcript
-from records.verdict import Evidence, Label, Verdict
+from records.verdict import Evidence, Fault, Label, Verdict
 
 PROMPTS = Path(__file__).parent / "prompts"
 SYSTEM_PROMPT = PROMPTS / "judge.md"
@@ -28,6 +29,11 @@ QUESTION_PROMPT = PROMPTS / "scoring_point.md"
 
 ASKS = 3
 """Questions per scoring point at most: the first, and two more that name what was wrong with the answer."""
+
+
+def prompt_hashes() -> dict[str, str]:
+    """Name of each prompt to its hash, as runs record it."""
+    return {"judge": digest(SYSTEM_PROMPT), "scoring_point": digest(QUESTION_PROMPT)}
 
 
 class ModelJudge:
@@ -44,12 +50,14 @@ class ModelJudge:
         """One verdict; an answer that stays unusable becomes `error`, never an exception and never a hit."""
         try:
             answer, evidence, flags = await self._ask(point)
+        except SharedSetupError:
+            raise
         except ModelError as error:
-            return self._verdict(point, Label.ERROR, f"the judge's model failed: {error}", fault="infra")
+            return self._verdict(point, Label.ERROR, f"the judge's model failed: {error}", fault=Fault.INFRA)
         except Unusable as error:
-            return self._verdict(point, Label.ERROR, f"no usable verdict after {ASKS} asks: {error}", fault="judge")
+            return self._verdict(point, Label.ERROR, f"no usable verdict after {ASKS} asks: {error}", fault=Fault.JUDGE)
         except Exception as error:  # one point that cannot be judged must not take the others with it
-            return self._verdict(point, Label.ERROR, f"the judge broke: {describe(error)}", fault="judge")
+            return self._verdict(point, Label.ERROR, f"the judge broke: {describe(error)}", fault=Fault.JUDGE)
         return self._verdict(point, answer.verdict, storable(answer.reason.strip()), tuple(evidence), flags)
 
     async def _ask(self, point: ScoringPoint) -> tuple[Answer, list[Evidence], tuple[str, ...]]:
@@ -60,6 +68,7 @@ class ModelJudge:
             transcript=self._shown.text,
             marker=self._shown.marker,
             statement=point.score_point.strip(),
+            mark=conversation.mark,
         )
         flags = ("transcript-cut",) if self._shown.cut else ()
         fault = ""
@@ -73,14 +82,14 @@ class ModelJudge:
                 continue
             quotes = [(item.round, item.quote) for item in answer.evidence]
             found, lost = look_up(self._transcript, quotes)
-            hit = answer.verdict == Label.HIT
+            hit = answer.verdict == Label.HIT.value
             supported = not hit or bool(look_up(self._transcript, quotes, by_agent=True)[0])
             if supported and not (hit and lost and ask < ASKS):
                 return answer, found, (*flags, "quote-not-found") if lost else flags
             fault = _no_evidence(lost, found)
             if ask == ASKS:
                 reason = f"{answer.reason} [Held as a hit, but {fault}.]"
-                unsure = Answer(reason=reason, evidence=[], statement_is="undecided", verdict="unsure")
+                unsure = Answer(reason=reason, evidence=[], statement_is="undecided", verdict="unsure", mark="")
                 return unsure, [], (*flags, "quote-not-found")
             question = (
                 f"You answered hit, but {fault}. Look again and answer in full: quote the agent exactly (its last "
@@ -98,17 +107,17 @@ class ModelJudge:
         flags: tuple[str, ...] = (),
         fault: str | None = None,
     ) -> Verdict:
-        score = {Label.HIT: 1.0, Label.MISS: 0.0}.get(label)
+        score = {"hit": 1.0, "miss": 0.0}.get(label)
         return Verdict(
             self._subject,
             point.id,
             label,
             score,
-            reason,
-            evidence,
-            self.model.name,
-            point.score_point,
-            point.weight,
+            reason=reason,
+            evidence=evidence,
+            by=self.model.name,
+            statement=point.score_point,
+            weight=point.weight,
             flags=flags,
             fault=fault,
         )
@@ -120,6 +129,8 @@ class _Conversation:
     def __init__(self, model: Model, said: str) -> None:
         self._model = model
         self._said = squeeze(said)
+        self.mark = secrets.token_hex(4)
+        """Random, so that no verdict which an agent wrote beforehand can carry it."""
         self._agent: AssistantAgent | None = None
         self._structured = model.traits.structured
         self._ignored = False
@@ -133,6 +144,15 @@ class _Conversation:
             ModelError: the provider failed.
         """
         self._questions.append(question)
+        answer = await self._in_form()
+        if not secrets.compare_digest(answer.mark.strip().encode(), self.mark.encode()):
+            raise Unusable("it does not carry the mark of the question")
+        if is_copied(answer.reason, self._said):
+            raise Unusable("its reason is copied out of the transcript: give one of your own")
+        return answer
+
+    async def _in_form(self) -> Answer:
+        """What the model answers to the last question; from a provider that refuses a schema, without one."""
         try:
             answer = await self._once()
         except SchemaError as error:

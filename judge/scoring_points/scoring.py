@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from cases import Case, ScoringPoint
+from cases import Case, CheckLimits, ScoringPoint
 from judge.scoring_points.by_code import CodeJudge
 from records.evaluator import Context
 from records.transcript import NO_USAGE, Transcript, Usage
-from records.verdict import Insight, Label, Verdict
+from records.verdict import Fault, Insight, Label, Verdict, Vote
 from sandbox import Sandbox
 
 if TYPE_CHECKING:
     from adapters.models.client import Model
 
 JudgeKind = Literal["code", "model", "both"]
-ROOMS = 4
+SANDBOXES = 4
 POINTS_AT_ONCE = 8
 """Scoring points of one run that a model judges at once."""
 
@@ -34,17 +34,43 @@ class ScoringPointsEvaluator:
 
     name = "scoring_points"
 
-    def __init__(self, kind: JudgeKind, sandbox: Sandbox | None, model: Model | None, rooms: int = ROOMS) -> None:
+    @staticmethod
+    def needs_for(cases: Sequence[Case | None], kind: JudgeKind) -> frozenset[str]:
+        """What judging these cases takes: a model and a sandbox only where a scoring point asks for them."""
+        points = [point for case in cases if case is not None for point in case.scoring_points]
+        model = any(kind != "code" or not point.eval_code for point in points)
+        sandbox = kind != "model" and any(point.eval_code for point in points)
+        return frozenset({"case"} | ({"model"} if model else set()) | ({"sandbox"} if sandbox else set()))
+
+    @property
+    def prompts(self) -> Mapping[str, str]:
+        """Hashes of the prompts, where a model judges."""
+        if self._model is None:
+            return {}
+        from judge.scoring_points.by_model import prompt_hashes
+
+        return prompt_hashes()
+
+    def __init__(
+        self,
+        kind: JudgeKind,
+        sandbox: Sandbox | None,
+        model: Model | None,
+        sandboxes: int = SANDBOXES,
+        asked_limits: CheckLimits | None = None,
+    ) -> None:
         """Args:
         kind: Who judges.
         sandbox: For `eval_code`.
         model: For the rest.
-        rooms: Sandbox rooms open at once, over all runs that this evaluator judges.
+        sandboxes: Sandbox sessions open at once, over all runs that this evaluator judges.
+        asked_limits: The limits of checks that the user asked for; they go before those of the cases.
         """
         self._kind = kind
         self._sandbox = sandbox
         self._model = model
-        self._rooms = asyncio.Semaphore(rooms)
+        self._asked_limits = asked_limits
+        self._sandboxes = asyncio.Semaphore(sandboxes)
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
         """Judge all points of `context.case`."""
@@ -60,19 +86,21 @@ class ScoringPointsEvaluator:
             merge(point, context.subject, coded.get(point.id), modelled.get(point.id)) for point in case.scoring_points
         ]
         insight = summarize(self.name, context.subject, verdicts)
-        # Waiting for other runs to leave a room is not this judge's time; a model that judges meanwhile takes its own.
+        # Waiting for a free sandbox is not this judge's time; a model that judges meanwhile takes its own.
         return replace(insight, usage=usage, seconds=time.monotonic() - began - (0.0 if by_model else waited))
 
     async def _by_code(
         self, points: Sequence[ScoringPoint], transcript: Transcript, context: Context
     ) -> tuple[dict[str, Verdict], float]:
-        """The verdicts, and the seconds spent waiting for a room."""
+        """The verdicts, and the seconds spent waiting for a free sandbox."""
         if not points or self._sandbox is None or context.case is None:
             return {}, 0.0
         began = time.monotonic()
-        async with self._rooms:
+        async with self._sandboxes:
             waited = time.monotonic() - began
-            judge = CodeJudge(self._sandbox, context.case, context.subject, transcript, context.workspace)
+            judge = CodeJudge(
+                self._sandbox, context.case, context.subject, transcript, context.workspace, self._asked_limits
+            )
             try:
                 return {point.id: await judge.judge(point) for point in points}, waited
             finally:
@@ -105,14 +133,14 @@ def merge(point: ScoringPoint, subject: str, code: Verdict | None, model: Verdic
             point.id,
             Label.ERROR,
             None,
-            reason,
+            reason=reason,
             statement=point.score_point,
             weight=point.weight,
-            fault="judge",
+            fault=Fault.JUDGE,
         )
     if code is None or model is None:
         return code or model  # type: ignore[return-value]
-    votes = {"code": code.label, model.by: model.label}
+    votes = tuple(Vote(each.by, each.label, each.reason) for each in (code, model))
     if code.label == Label.ERROR:
         # The check is broken; the model's opinion stands beside it and does not take its place.
         return replace(code, votes=votes)
@@ -139,7 +167,7 @@ def summarize(evaluator: str, subject: str, verdicts: Sequence[Verdict]) -> Insi
     )
     labels = {verdict.label for verdict in verdicts}
     if Label.ERROR in labels or not verdicts:
-        label = Label.ERROR
+        label: str = Label.ERROR
     elif Label.UNSURE in labels:
         label = Label.UNSURE
     else:
@@ -151,8 +179,8 @@ def summarize(evaluator: str, subject: str, verdicts: Sequence[Verdict]) -> Insi
         subject,
         label,
         hit / total if judged else None,
-        hit / total if judged else None,
-        at_best / total if judged else None,
+        low=hit / total if judged else None,
+        high=at_best / total if judged else None,
         summary=f"{hit:g} of {total:g} points",
         notes=tuple(f"code and model disagree: {statement}" for statement in disagree),
         verdicts=tuple(verdicts),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
@@ -52,8 +52,17 @@ class Answers:
         return answer if isinstance(answer, Reply) else Reply(answer)
 
 
-async def held(examiner: Any, agent: Any | None = None, **limits: Any) -> Transcript:
+async def conversation(examiner: Any, agent: Any | None = None, **limits: Any) -> Transcript:
     return await converse(examiner, agent or Answers(), ConversationLimits(**limits))
+
+
+def into(rounds: list[Round]) -> Callable[[Round], Awaitable[None]]:
+    """Keeps the rounds that are handed out."""
+
+    async def keep(round_: Round) -> None:
+        rounds.append(round_)
+
+    return keep
 
 
 def said(transcript: Transcript) -> list[tuple[str | None, str | None]]:
@@ -62,7 +71,7 @@ def said(transcript: Transcript) -> list[tuple[str | None, str | None]]:
 
 async def test_examiner_and_agent_take_turns_until_the_examiner_stops() -> None:
     examiner = Says("one", "two")
-    transcript = await held(examiner)
+    transcript = await conversation(examiner)
     assert said(transcript) == [("one", "ONE"), ("two", "TWO")]
     assert [round_.number for round_ in transcript.rounds] == [1, 2]
     assert examiner.heard == [None, "ONE", "TWO"]
@@ -82,7 +91,7 @@ async def test_each_round_is_handed_out_before_the_next_begins() -> None:
         events.append(f"reply {message}")
         return message
 
-    def handed(round_: Round) -> None:
+    async def handed(round_: Round) -> None:
         events.append(f"round {round_.number}")
 
     await converse(Notes("1", "2"), Answers(answer), ConversationLimits(), handed)
@@ -92,7 +101,7 @@ async def test_each_round_is_handed_out_before_the_next_begins() -> None:
 async def test_a_round_keeps_steps_images_and_usage_of_the_reply() -> None:
     step = Step("1", tool="look")
     reply = Reply("ok", (step,), Usage(3, 4, calls=1), ("shot.png",))
-    transcript = await held(Says("one", "two"), Answers(lambda _: reply))
+    transcript = await conversation(Says("one", "two"), Answers(lambda _: reply))
     assert (transcript.rounds[0].steps, transcript.rounds[0].images) == ((step,), ("shot.png",))
     assert transcript.usage["target"].input_tokens == 6
 
@@ -102,13 +111,13 @@ async def test_a_round_keeps_steps_images_and_usage_of_the_reply() -> None:
 
 async def test_the_closing_stop_message_is_not_a_round() -> None:
     """Exactly max_rounds messages and then the stop keyword: finished, not cut off."""
-    transcript = await held(Says("1", "2", "3"), max_rounds=3)
+    transcript = await conversation(Says("1", "2", "3"), max_rounds=3)
     assert (len(transcript.rounds), transcript.stop) == (3, StopReason.FINISHED)
 
 
 async def test_at_max_rounds_the_last_reply_is_read_and_no_further_message_is_sent() -> None:
     agent = Answers()
-    transcript = await held(Says("1", "2", "3", "4"), agent, max_rounds=2)
+    transcript = await conversation(Says("1", "2", "3", "4"), agent, max_rounds=2)
     assert agent.heard == ["1", "2"]
     assert transcript.rounds[-1].agent == "2"
     assert (transcript.stop, transcript.fault) == (StopReason.MAX_ROUNDS, None)
@@ -116,7 +125,7 @@ async def test_at_max_rounds_the_last_reply_is_read_and_no_further_message_is_se
 
 @pytest.mark.parametrize("late", [ExaminerError("stuck"), ModelError("gone"), "", "2"])
 async def test_an_examiner_that_fails_after_the_last_round_spoils_nothing(late: Any) -> None:
-    transcript = await held(Says("1", "2", late), max_rounds=2)
+    transcript = await conversation(Says("1", "2", late), max_rounds=2)
     assert (len(transcript.rounds), transcript.stop, transcript.fault) == (2, StopReason.MAX_ROUNDS, None)
 
 
@@ -135,24 +144,24 @@ async def test_an_examiner_that_fails_after_the_last_round_spoils_nothing(late: 
 )
 async def test_an_examiner_that_breaks_a_rule_is_an_examiner_error(messages: Sequence[Any], words: str) -> None:
     agent = Answers()
-    transcript = await held(Says(*messages), agent)
+    transcript = await conversation(Says(*messages), agent)
     assert (transcript.stop, transcript.fault) == (StopReason.EXAMINER_ERROR, "examiner")
     assert words in (transcript.stop_detail or "")
     assert agent.heard == [message for message in messages[:1] if isinstance(message, str) and message.strip()]
 
 
 async def test_the_same_words_again_later_are_no_repetition() -> None:
-    transcript = await held(Says("yes", "no", "yes"))
+    transcript = await conversation(Says("yes", "no", "yes"))
     assert transcript.stop is StopReason.FINISHED
 
 
 async def test_a_script_may_repeat_itself() -> None:
-    transcript = await held(Says("one", "one", may_repeat=True))
+    transcript = await conversation(Says("one", "one", may_repeat=True))
     assert (len(transcript.rounds), transcript.stop) == (2, StopReason.FINISHED)
 
 
 async def test_a_provider_that_fails_is_nobodys_exam_and_keeps_the_rounds_so_far() -> None:
-    transcript = await held(Says("one", ModelError("429 for ever")))
+    transcript = await conversation(Says("one", ModelError("429 for ever")))
     assert (transcript.stop, transcript.fault) == (StopReason.EXAMINER_ERROR, "infra")
     assert transcript.stop_detail == "429 for ever"
     assert said(transcript) == [("one", "ONE")]
@@ -163,7 +172,9 @@ async def test_a_provider_that_fails_is_nobodys_exam_and_keeps_the_rounds_so_far
 
 async def test_an_exception_of_the_agent_becomes_its_last_turn() -> None:
     examiner = Says("one", "two", "three")
-    transcript = await held(examiner, Answers(lambda m: AgentError("ValueError: boom") if m == "two" else "fine"))
+    transcript = await conversation(
+        examiner, Answers(lambda m: AgentError("ValueError: boom") if m == "two" else "fine")
+    )
     last = transcript.rounds[-1]
     assert (len(transcript.rounds), last.examiner) == (2, "two")
     assert "ValueError: boom" in (last.agent or "")
@@ -173,14 +184,14 @@ async def test_an_exception_of_the_agent_becomes_its_last_turn() -> None:
 
 
 async def test_a_time_out_of_the_agent_becomes_its_last_turn() -> None:
-    transcript = await held(Says("one", "two"), Answers(lambda _: AgentTimeout("no reply within 3 s")))
+    transcript = await conversation(Says("one", "two"), Answers(lambda _: AgentTimeout("no reply within 3 s")))
     assert (transcript.stop, transcript.fault, len(transcript.rounds)) == (StopReason.TIMEOUT, "target", 1)
     assert "no reply within 3 s" in (transcript.rounds[0].agent or "")
 
 
 async def test_the_failed_round_is_handed_out_too() -> None:
     handed: list[Round] = []
-    await converse(Says("one"), Answers(lambda _: AgentError("boom")), ConversationLimits(), handed.append)
+    await converse(Says("one"), Answers(lambda _: AgentError("boom")), ConversationLimits(), into(handed))
     assert [round_.error for round_ in handed] == ["boom"]
 
 
@@ -206,21 +217,21 @@ class SlowToAsk(Says):
 
 async def test_a_reply_may_take_no_longer_than_the_conversation_has_left() -> None:
     agent = Slow()
-    transcript = await held(Says("one"), agent, reply_seconds=50, run_seconds=0.5)
+    transcript = await conversation(Says("one"), agent, reply_seconds=50, run_seconds=0.5)
     assert agent.seconds[0] <= 0.5
     assert (transcript.stop, transcript.fault, len(transcript.rounds)) == (StopReason.TIMEOUT, "target", 1)
     assert transcript.stop_detail == "the conversation reached its limit of 0.5 s"
 
 
 async def test_time_that_the_examiner_took_is_not_held_against_the_agent() -> None:
-    transcript = await held(SlowToAsk(), run_seconds=0.05)
+    transcript = await conversation(SlowToAsk(), run_seconds=0.05)
     assert (transcript.stop, transcript.fault, transcript.rounds) == (StopReason.TIMEOUT, "infra", ())
     assert "spent by the examiner" in (transcript.stop_detail or "")
 
 
 async def test_without_a_limit_for_the_conversation_only_the_reply_limit_holds() -> None:
     agent = Answers()
-    await held(Says("one"), agent, reply_seconds=7)
+    await conversation(Says("one"), agent, reply_seconds=7)
     assert agent.seconds == [7]
 
 
@@ -235,7 +246,7 @@ async def test_a_cancelled_conversation_has_handed_out_its_rounds() -> None:
                 await asyncio.sleep(60)
             return Reply("ok")
 
-    task = asyncio.create_task(converse(Says("one", "two"), Hangs(), ConversationLimits(), handed.append))
+    task = asyncio.create_task(converse(Says("one", "two"), Hangs(), ConversationLimits(), into(handed)))
     await hanging.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -254,29 +265,29 @@ async def test_a_script_counts_and_branches_on_what_the_agent_said() -> None:
         ScriptLine("Add {k}.", 2, 4, "k"),
     ]
     asks_back = Answers(lambda m: "WHICH CITY?" if "weather" in m else "ok")
-    await held(ScriptedExaminer(script), asks_back)
+    await conversation(ScriptedExaminer(script), asks_back)
     assert asks_back.heard == ["What is the weather?", "In New York.", "Add 2.", "Add 3.", "Add 4."]
     answers = Answers(lambda _: "Sunny.")
-    await held(ScriptedExaminer(script), answers)
+    await conversation(ScriptedExaminer(script), answers)
     assert answers.heard == ["What is the weather?", "Add 2.", "Add 3.", "Add 4."]
 
 
 async def test_a_script_that_has_nothing_to_say_is_an_examiner_error() -> None:
-    transcript = await held(ScriptedExaminer([ScriptLine("x", if_agent_says="never")]))
+    transcript = await conversation(ScriptedExaminer([ScriptLine("x", if_agent_says="never")]))
     assert (transcript.stop, transcript.fault) == (StopReason.EXAMINER_ERROR, "examiner")
 
 
 async def test_two_conversations_of_one_script_do_not_share_their_place() -> None:
     script = [ScriptLine("a"), ScriptLine("b")]
     first, second = Answers(), Answers()
-    await asyncio.gather(held(ScriptedExaminer(script), first), held(ScriptedExaminer(script), second))
+    await asyncio.gather(conversation(ScriptedExaminer(script), first), conversation(ScriptedExaminer(script), second))
     assert first.heard == second.heard == ["a", "b"]
 
 
 async def test_a_replay_asks_the_stored_questions_whatever_the_answers_are() -> None:
     stored = Transcript((Round(1, "one", "1"), Round(2, None, "spoke unasked"), Round(3, "one", "3"), Round(4, "two")))
     agent = Answers(lambda _: "different")
-    transcript = await held(ReplayedExaminer(stored), agent)
+    transcript = await conversation(ReplayedExaminer(stored), agent)
     assert agent.heard == ["one", "one", "two"]
     assert (transcript.stop, transcript.participants["examiner"]) == (StopReason.FINISHED, "replay")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from cases import ScriptLine, find_case, load_case
@@ -39,3 +41,22 @@ async def test_a_reply_made_to_keep_a_bundled_pattern_searching_does_not_hold_up
     examiner = ScriptedExaminer(script)
     assert await examiner.next_message(None)
     assert await examiner.next_message("new york " * 600_000) is None
+
+
+CATASTROPHES = [
+    (r"(a+)+$", "a" * 5_000 + "!"),
+    (r"^(\w+\s?)*$", "word " * 2_000 + "!"),
+    (r"(x|xx)+y", "x" * 9_000),
+    (r"(.*,){12}z", "a," * 5_000),
+]
+
+
+@pytest.mark.parametrize(("pattern", "reply"), CATASTROPHES)
+async def test_a_pattern_that_searches_without_end_is_cut_off_and_its_line_skipped(pattern: str, reply: str) -> None:
+    examiner = ScriptedExaminer((ScriptLine("Hello."), ScriptLine("Never.", if_agent_says=pattern), ScriptLine("Bye.")))
+    await examiner.next_message(None)
+    began = time.monotonic()
+    assert await examiner.next_message(reply) == "Bye."
+    assert time.monotonic() - began < 3
+    assert all("took longer" in note for note in examiner.notes)
+    assert await examiner.next_message("") is None

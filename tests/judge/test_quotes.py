@@ -1,7 +1,8 @@
-"""A quote is found where its words stand, with the places at which they stand in the text as it was said."""
+"""A quote is found where its words stand, with where they stand in the text as it was said."""
 
 from __future__ import annotations
 
+import sys
 import unicodedata
 
 import pytest
@@ -32,7 +33,7 @@ from judge.quotes import Text, fold
         ("", "x", []),
     ],
 )
-def test_a_quote_is_found_with_its_places(text: str, quote: str, expected: list[str]) -> None:
+def test_a_quote_is_found_with_where_it_stands(text: str, quote: str, expected: list[str]) -> None:
     assert [text[start:end] for start, end in Text(text).find(quote)] == expected
 
 
@@ -55,7 +56,40 @@ def test_folding_is_nfkc_with_single_blanks_and_knows_where_each_character_stood
         assert folded == " ".join(text.split())
 
 
-@given(st.text(st.characters(codec="utf-8", max_codepoint=0x24F) | st.characters(categories=["Mn"]), max_size=30))
+LATIN, MARKS = st.characters(codec="utf-8", max_codepoint=0x24F), st.characters(categories=["Mn", "Mc"])
+
+
+@given(st.text(LATIN | MARKS | st.characters(), max_size=30))
 def test_composed_and_decomposed_letters_fold_alike(text: str) -> None:
     composed, decomposed = (fold(unicodedata.normalize(form, text))[0] for form in ("NFC", "NFD"))
     assert composed == decomposed
+
+
+def test_every_letter_that_decomposes_folds_like_its_parts() -> None:
+    """Beside an ordinary letter and a mark, too, and in the form of the compatibility decomposition."""
+    letters = [chr(point) for point in range(0x80, sys.maxunicode + 1) if not 0xD800 <= point <= 0xDFFF]
+    forms = [(letter, unicodedata.normalize(form, letter)) for letter in letters for form in ("NFD", "NFKD")]
+    # Spaces aside: two words of them, like the space under a lone accent, are told from one by their white space.
+    several = [
+        (f"{before}{letter}{after}", f"{before}{parts}{after}")
+        for letter, parts in forms
+        if parts != letter and not any(part.isspace() for part in parts)
+        for before, after in (("", ""), ("x", ""), ("", "\u0301"))
+    ]
+    assert len(several) > 40_000
+    assert [pair for pair in several if fold(pair[0])[0] != fold(pair[1])[0]] == []
+
+
+def test_a_character_that_composes_with_the_one_before_it_is_never_cut_off() -> None:
+    """All pairs that some letter is composed of, half-width kana and Hangul jamo among them."""
+    pairs = [
+        (chr(0x1112), chr(0x1161)),
+        (chr(0xD558), chr(0x11AB)),
+        (chr(0xFF76), chr(0xFF9E)),
+        (chr(0x314E), chr(0x314F)),
+    ]
+    for point in range(0x80, sys.maxunicode + 1):
+        parts = unicodedata.normalize("NFD", chr(point)) if not 0xD800 <= point <= 0xDFFF else ""
+        pairs += [(parts[:cut], parts[cut:]) for cut in range(1, len(parts))]
+    cut_off = [pair for pair in pairs if fold("".join(pair))[0] != unicodedata.normalize("NFKC", "".join(pair)).strip()]
+    assert cut_off == []

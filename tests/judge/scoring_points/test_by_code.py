@@ -1,4 +1,4 @@
-"""What the ending of a check says about the agent, and what is done about rooms that die, hang or are broken."""
+"""What the ending of a check says about the agent, and what is done about sessions that die, hang or are broken."""
 
 from __future__ import annotations
 
@@ -89,10 +89,17 @@ def test_a_check_that_imports_the_agents_code_is_flagged() -> None:
     assert read_result(passed, POINT, CASE, "r").flags == ("imports-workspace",)
 
 
-# Rooms
+def test_an_empty_workspace_in_place_of_the_agents_is_flagged() -> None:
+    missing = result(Ending.FAILED, exception="FileNotFoundError", workspace_fault="the agent's workspace is a link")
+    verdict = read_result(missing, POINT, CASE, "r")
+    assert (verdict.label, verdict.flags) == ("miss", ("workspace-unreadable",))
+    assert "is a link" in verdict.reason
 
 
-class FakeRoom:
+# Sessions
+
+
+class FakeSession:
     """Plays the results it is given, one for each check."""
 
     def __init__(self, owner: FakeSandbox) -> None:
@@ -110,7 +117,7 @@ class FakeRoom:
 
 
 class FakeSandbox:
-    """Stands in where a room has to die or hang on command, which a sound sandbox does not."""
+    """Stands in where a session has to die or hang on command, which a sound sandbox does not."""
 
     name = "fake"
     isolates = False
@@ -121,6 +128,7 @@ class FakeSandbox:
         self.probe = probe or result(Ending.PASSED)
         self.checks: list[str] = []
         self.opened = self.closed = 0
+        self.workspaces: list[Path | None] = []
         self.open_error: Exception | None = None
 
     async def provide(self, dependencies: Sequence[str]) -> None: ...
@@ -129,24 +137,26 @@ class FakeSandbox:
 
     async def open(
         self, workspace: Path | None, view: RunView, *, dependencies: Sequence[str] = (), run_id: str = ""
-    ) -> FakeRoom:
+    ) -> FakeSession:
         if self.open_error:
             raise self.open_error
         self.opened += 1
-        return FakeRoom(self)
+        self.workspaces.append(workspace)
+        return FakeSession(self)
 
     async def close(self) -> None: ...
 
 
 async def judged(sandbox: FakeSandbox) -> Verdict:
-    judge = CodeJudge(sandbox, CASE, "run", Transcript((Round(1, "q", "a"),)), None)
+    judge = CodeJudge(sandbox, CASE, "run", Transcript((Round(1, "q", "a"),)), WORKSPACE)
     verdict = await judge.judge(POINT)
     await judge.close()
-    assert sandbox.opened == sandbox.closed, "a room was left open"
+    assert sandbox.opened == sandbox.closed, "a session was left open"
     return verdict
 
 
 CODE = "assert check()"
+WORKSPACE = Path("workspace")
 TIMEOUT, LIMIT, PASSED, FAILED = (result(e) for e in (Ending.TIMEOUT, Ending.LIMIT, Ending.PASSED, Ending.FAILED))
 
 
@@ -166,27 +176,40 @@ async def test_a_limit_that_breaks_once_leaves_the_word_to_the_second_try(second
 
 
 @pytest.mark.parametrize("probe", [TIMEOUT, LIMIT, FAILED, SandboxLost("gone")])
-async def test_where_the_probe_fails_too_the_room_is_at_fault(probe: Any) -> None:
+async def test_where_the_probe_fails_too_the_session_is_at_fault(probe: Any) -> None:
     verdict = await judged(FakeSandbox(TIMEOUT, probe=probe))
     assert (verdict.label, verdict.fault) == ("error", "infra")
 
 
-async def test_a_lost_room_is_replaced_once() -> None:
+async def test_a_lost_session_is_replaced_once() -> None:
     sandbox = FakeSandbox(SandboxLost("gone"), PASSED)
     verdict = await judged(sandbox)
-    assert (verdict.label, verdict.flags, sandbox.opened) == ("hit", ("room-replaced",), 2)
+    assert (verdict.label, verdict.flags, sandbox.opened) == ("hit", ("sandbox-replaced",), 2)
 
 
-async def test_a_second_loss_is_nobodys_miss() -> None:
+async def test_a_second_loss_beside_a_sound_probe_is_a_flagged_miss() -> None:
     sandbox = FakeSandbox(SandboxLost("gone"), SandboxLost("gone again"))
     verdict = await judged(sandbox)
-    assert (verdict.label, verdict.fault, sandbox.opened) == ("error", "infra", 2)
+    assert (verdict.label, verdict.fault, verdict.flags) == ("miss", None, ("session-ended",))
+    assert sandbox.checks == [CODE, CODE, PROBE]
+    assert sandbox.workspaces == [WORKSPACE, WORKSPACE, None], "the probe sees nothing of the agent's"
     assert "gone again" in verdict.reason
 
 
-async def test_a_time_out_in_a_replaced_room_gets_its_second_try_too() -> None:
+async def test_a_loss_after_a_broken_limit_is_a_flagged_miss_too() -> None:
+    verdict = await judged(FakeSandbox(TIMEOUT, SandboxLost("gone")))
+    assert (verdict.label, verdict.flags) == ("miss", ("session-ended",))
+
+
+@pytest.mark.parametrize("probe", [TIMEOUT, FAILED, SandboxLost("gone")])
+async def test_a_second_loss_is_nobodys_miss_where_the_probe_fails_too(probe: Any) -> None:
+    verdict = await judged(FakeSandbox(SandboxLost("gone"), SandboxLost("gone again"), probe=probe))
+    assert (verdict.label, verdict.fault) == ("error", "infra")
+
+
+async def test_a_time_out_in_a_replaced_session_gets_its_second_try_too() -> None:
     verdict = await judged(FakeSandbox(SandboxLost("gone"), TIMEOUT, PASSED))
-    assert (verdict.label, verdict.flags) == ("hit", ("room-replaced", "limit-once"))
+    assert (verdict.label, verdict.flags) == ("hit", ("sandbox-replaced", "limit-once"))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +221,7 @@ async def test_a_time_out_in_a_replaced_room_gets_its_second_try_too() -> None:
         (SandboxError("no daemon"), "error", "infra"),
     ],
 )
-async def test_a_room_that_cannot_be_opened_is_blamed_on_whose_fault_it_is(
+async def test_a_session_that_cannot_be_opened_is_blamed_on_whose_fault_it_is(
     error: Exception, label: str, fault: str | None
 ) -> None:
     sandbox = FakeSandbox()

@@ -22,7 +22,7 @@ LABELS = ("hit", "miss", "unsure", "error")
 
 
 def verdict(label: str, by: str = "code", weight: float = 2.0, **fields: object) -> Verdict:
-    return Verdict("run", "p", label, None, f"{by} says {label}", by=by, weight=weight, **fields)  # type: ignore[arg-type]
+    return Verdict("run", "p", label, None, reason=f"{by} says {label}", by=by, weight=weight, **fields)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("code", [*LABELS, None])
@@ -32,7 +32,7 @@ def test_code_counts_where_both_judge_and_nothing_judged_is_an_error(code: str |
     assert one.label == (code or model or "error")
     assert one.criterion == "p"
     if code and model:
-        assert one.votes == {"code": code, "m": model}
+        assert [(vote.judge, vote.label) for vote in one.votes] == [("code", code), ("m", model)]
         decided = "error" not in (code, model) and model != "unsure"
         assert ("judges-disagree" in one.flags) == (decided and code != model)
         assert ("model-unsure" in one.flags) == (model == "unsure" and code != "error")

@@ -1,0 +1,55 @@
+"""The reward evaluator: the score of a run is the reward in its recording."""
+
+from __future__ import annotations
+
+import math
+
+from records.evaluator import Context
+from records.transcript import Transcript
+from records.verdict import Insight, Label, Verdict
+
+ATTRIBUTE = "reward"
+"""The attribute of a transcript under which readers keep a recorded reward."""
+RECORDED = "recorded"
+"""The label of a reward that was found."""
+
+
+class RewardEvaluator:
+    """Reads the reward in [0, 1] from a recording; it judges nothing itself."""
+
+    name = "reward"
+    needs = ()
+
+    async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+        """Return one verdict on the run; an `error` if the recording has no usable reward."""
+        reward = transcript.attributes.get(ATTRIBUTE)
+        fault = _fault(reward)
+        if fault is not None:
+            verdict = Verdict(
+                context.subject, self.name, Label.ERROR, None, reason=fault, by="recording", fault="judge"
+            )
+            return Insight(self.name, context.subject, Label.ERROR, None, summary=fault, verdicts=(verdict,))
+        assert isinstance(reward, int | float)
+        score = float(reward)
+        reason = "the reward in the recording"
+        verdict = Verdict(context.subject, self.name, RECORDED, score, reason=reason, by="recording")
+        return Insight(
+            self.name,
+            context.subject,
+            RECORDED,
+            score,
+            low=score,
+            high=score,
+            summary=f"recorded reward {score:g}",
+            verdicts=(verdict,),
+        )
+
+
+def _fault(reward: object) -> str | None:
+    if reward is None:
+        return "the recording has no reward"
+    if isinstance(reward, bool) or not isinstance(reward, int | float) or not math.isfinite(reward):
+        return f"the recorded reward is not a number: {reward!r}"[:200]
+    if not 0 <= reward <= 1:
+        return f"the recorded reward is {reward:g}, but a score must be between 0 and 1"
+    return None
