@@ -1,4 +1,4 @@
-"""The `viva` command. Subcommands are loaded when they are called: `viva --version` must cost next to nothing."""
+"""The `viva` command. Subcommands are imported when they are called, so that `viva --version` is fast."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any
 import click
 
 COMMANDS = {
-    "run": ("harness.commands.run", "Examine one agent with one case."),
-    "suite": ("harness.commands.suite", "Examine agents with many cases, several times, at once."),
-    "replay": ("harness.commands.replay", "Print a stored conversation."),
+    "run": ("harness.commands.run", "Test one agent with one case."),
+    "suite": ("harness.commands.suite", "Test agents with many cases and several trials, concurrently."),
+    "replay": ("harness.commands.replay", "Print stored conversations, or ask another agent the same questions."),
     "judge": ("harness.commands.judge", "Score stored conversations again."),
-    "report": ("harness.commands.report", "Show journals as tables, a page, or files for other programs."),
-    "compare": ("harness.commands.compare", "Set two suites or two agents side by side, paired by case."),
+    "trace": ("harness.commands.trace", "Import recorded conversations, and judge them."),
+    "report": ("harness.commands.report", "Report on journals as tables, a page, or files for other programs."),
+    "compare": ("harness.commands.compare", "Compare two suites or two agents, paired by case."),
     "cases": ("harness.commands.cases", "List the bundled cases, or check case folders."),
-    "sandbox": ("harness.commands.sandbox", "Build the sandbox's base image, or remove what was left behind."),
-    "doctor": ("harness.commands.doctor", "Say what is missing on this machine, and how to get it."),
+    "sandbox": ("harness.commands.sandbox", "Build the sandbox's base image, or remove leftover containers."),
+    "doctor": ("harness.commands.doctor", "Report what is missing on this machine, and how to install it."),
 }
 
 
@@ -25,7 +26,7 @@ class LazyGroup(click.Group):
     """A group that imports a subcommand's module when the subcommand is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, in the order in which a newcomer meets them."""
+        """Return all names, in the order in which a new user needs them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -38,15 +39,15 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does; for a name that is not there, the nearest one is offered."""
+        """Resolve a command as click does, and suggest the nearest one for an unknown name."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
-            # Loaded for a mistake only.
+            # Imported only after a mistake.
             from difflib import get_close_matches
 
             from records.text import one_line
 
             near = get_close_matches(args[0], COMMANDS, 1)
-            meant = f" Did you mean {near[0]!r}?" if near else f" There are {', '.join(COMMANDS)}."
+            meant = f" Did you mean {near[0]!r}?" if near else f" The commands are {', '.join(COMMANDS)}."
             ctx.fail(f"No such command {one_line(args[0], 60)!r}.{meant}")
         return super().resolve_command(ctx, args)
 
@@ -68,16 +69,16 @@ def _version(ctx: click.Context, param: click.Parameter, value: Any) -> None:
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 def viva() -> None:
-    """Examine AI agents the way an oral exam does: an Examiner talks, a Judge scores what was said and done.
+    """Test AI agents with an oral exam: an Examiner talks to the agent, a Judge scores what it said and did.
 
-    Exit codes: 0 done, 1 below --fail-under or fallen by more than --max-drop, 2 a mistake to mend (case, option, key),
-    3 not all could be scored, 130 stopped (Ctrl-C or SIGTERM).
+    Exit codes: 0 done, 1 below --fail-under or dropped by more than --max-drop, 2 usage error (case, option, key),
+    3 some runs could not be scored, 130 stopped (Ctrl-C or SIGTERM).
     """
 
 
 def main() -> None:
     """Entry point of the `viva` script."""
-    # Agents write in every alphabet; a C locale must not turn that into a traceback.
+    # Agents write in every alphabet; with a C locale, that must not cause a traceback.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -86,9 +87,9 @@ def main() -> None:
     except Exception:
         import traceback
 
-        # Python's own exit code for this is 1, which a gate would take for a low score.
+        # Python's exit code for this is 1, which a gate would take for a low score.
         traceback.print_exc()
-        click.echo("viva: this is a mistake in Viva itself; please report it with the lines above.", err=True)
+        click.echo("viva: this is a bug in Viva; please report it with the lines above.", err=True)
         sys.exit(3)
 
 

@@ -1,4 +1,4 @@
-"""`viva cases`: lists the bundled cases, and checks case folders."""
+"""The command `viva cases`: lists the bundled cases, and checks case folders."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rich.text import Text
 from cases import BUNDLED, Case, CaseError, find_case, find_cases, load_case
 from harness.commands.process import report_user_errors
 from harness.exam.outcome import EXIT_MISTAKE
+from harness.wording import counted
 from records.text import one_line, printable
 
 
@@ -30,7 +31,7 @@ def command(context: click.Context, as_json: bool) -> None:
         click.echo(json.dumps([_facts(case) for case in cases]))
         return
     table = Table(show_edge=False, header_style="bold")
-    # Not wrapped: the name is there to be copied.
+    # Not wrapped, so that the name can be copied.
     table.add_column("case", no_wrap=True)
     for name in ("points", "rounds"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -38,7 +39,7 @@ def command(context: click.Context, as_json: bool) -> None:
         table.add_column(name, overflow="fold")
     for case in cases:
         facts = _facts(case)
-        model = "not needed" if facts["script"] and facts["code"] else "needed"
+        model = "not required" if facts["script"] and facts["code"] else "required"
         points, rounds = str(len(case.scoring_points)), str(case.max_rounds or "")
         table.add_row(Text(case.name), points, rounds, model, Text(one_line(case.task_description, 90)))
     Console().print(table)
@@ -49,7 +50,7 @@ def command(context: click.Context, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @report_user_errors
 def check(paths: tuple[str, ...], as_json: bool) -> None:
-    """Check every case folder at or below each PATH, and report all mistakes with their lines."""
+    """Check every case folder at or below each PATH, and report all mistakes with their line numbers."""
     good: list[Case] = []
     bad: list[CaseError] = []
     for path in paths:
@@ -72,11 +73,12 @@ def check(paths: tuple[str, ...], as_json: bool) -> None:
         click.echo(json.dumps({"cases": [_facts(case) for case in good], "mistakes": mistakes}))
     else:
         for case in good:
-            click.echo(printable(f"{case.file}: sound, {len(case.scoring_points)} scoring points. {_needs(case)}"))
+            points = counted(len(case.scoring_points), "scoring point")
+            click.echo(printable(f"{case.file}: valid, {points}. {_requirements(case)}"))
         for wrong in bad:
             click.echo(printable(str(wrong)), err=True)
         if not good and not bad:
-            click.echo("no case folders there (a case is a folder with one YAML file)", err=True)
+            click.echo("no case folders found (a case is a folder with one YAML file)", err=True)
     if bad or not good:
         sys.exit(EXIT_MISTAKE)
 
@@ -95,13 +97,13 @@ def _facts(case: Case) -> dict[str, object]:
     }
 
 
-def _needs(case: Case) -> str:
-    needs = []
+def _requirements(case: Case) -> str:
+    required = []
     if not case.script:
-        needs.append("a model to examine (it has no script)")
+        required.append("a model to examine (it has no script)")
     without = sum(not point.eval_code for point in case.scoring_points)
     if without:
-        needs.append(f"a model to judge {without} of its points (they have no eval_code)")
+        required.append(f"a model to judge {counted(without, 'point')} without eval_code")
     if case.pre_command:
-        needs.append("--allow-pre-command")
-    return f"Needs {', and '.join(needs)}." if needs else "Runs without a model."
+        required.append("--allow-pre-command")
+    return f"Requires {', and '.join(required)}." if required else "Runs without a model."

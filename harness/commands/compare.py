@@ -1,4 +1,4 @@
-"""`viva compare A [B]`: two suites, or two agents of one suite, case by case."""
+"""The command `viva compare A [B]`: compares two suites, or two agents of one suite, case by case."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from adapters.errors import SetupError
 from harness.commands.process import report_user_errors
 from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from harness.reports.comparison_console import comparison_plain, comparison_report
@@ -26,25 +27,34 @@ from records.text import one_line, printable
     "--agents",
     nargs=2,
     metavar="X Y",
-    help="Compare agent X of A with agent Y of B (of A, without B); a part of the SPEC will do.",
+    help="Compare agent X of A with agent Y of B (or of A, without B). Part of a SPEC is enough.",
 )
 @click.option(
-    "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Score from which a run passes."
+    "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Minimum score of a passing run."
+)
+@click.option(
+    "--evaluator", metavar="NAME", help="Compare this evaluator's scores. [default: those of each run's primary one]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report.")
-@click.option("--quiet", is_flag=True, help="Print what can be told, and nothing else.")
+@click.option("--quiet", is_flag=True, help="Print the conclusions only.")
 @report_user_errors
 def command(
-    first: str, second: str | None, agents: tuple[str, str] | None, threshold: float, as_json: bool, quiet: bool
+    first: str,
+    second: str | None,
+    agents: tuple[str, str] | None,
+    threshold: float,
+    evaluator: str | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
-    """Compare journal B with journal A, or two agents of A, over the cases that both have.
+    """Compare journal B with journal A, or two agents of A, on the cases that both have.
 
-    Without --agents: the two agents of one journal; or each journal's only agent; or every agent that both have, with
-    itself. Ends with 3 where there is nothing to compare.
+    Without --agents, this compares the two agents of one journal, the only agent of each journal, or every agent of
+    both journals with itself. The exit code is 3 if there is nothing to compare.
     """
     damage = Damage()
-    one = _read(first, damage)
-    two = one if second is None else _read(second, damage)
+    one = _read(first, damage, evaluator)
+    two = one if second is None else _read(second, damage, evaluator)
     results = [(pair, compare(one, two, pair, threshold)) for pair in choose_agents(one, two, agents)]
     if as_json:
         click.echo(json.dumps(_plain(one, two, results, damage)))
@@ -53,18 +63,22 @@ def command(
     raise SystemExit(EXIT_DONE if all(found is not None for _, found in results) else EXIT_NOT_SCORED)
 
 
-def _read(reference: str, damage: Damage) -> Runs:
-    """The finished runs of `FOLDER` or `FOLDER#RUN-ID`.
+def _read(reference: str, damage: Damage, evaluator: str | None) -> Runs:
+    """Read the finished runs of `FOLDER` or `FOLDER#RUN-ID`.
 
     Raises:
         JournalError: there is no journal, or no such finished run in it.
+        SetupError: no run of it names the evaluator.
     """
     folder, run = split_reference(reference)
     records = (record for record in read_records(folder, damage) if run is None or record.id == run)
-    found = Runs(folder, records)
+    found = Runs(folder, records, evaluator)
     if not found.agents:
         what = f"no finished run {run!r}" if run else "no finished run"
         raise JournalError(f"{folder} holds {what}: there is nothing to compare.")
+    if evaluator is not None and evaluator not in found.evaluators:
+        names = ", ".join(one_line(name, 80) for name in list(found.evaluators)[:12]) or "none"
+        raise SetupError(f"no run in {folder} was judged by an evaluator {evaluator!r}. Available: {names}.")
     return found
 
 
@@ -77,6 +91,7 @@ def _plain(
         "comparisons": [comparison_plain(found) for _, found in results if found is not None],
         "nothing_in_common": [list(pair) for pair, found in results if found is None],
         "torn_lines": damage.torn,
+        "newer_lines": damage.unknown,
     }
 
 
@@ -87,11 +102,11 @@ def _report(results: list[tuple[tuple[str, str], Comparison | None]], damage: Da
             console.print()
         if found is None:
             names = " and ".join(one_line(agent, 100) for agent in dict.fromkeys(pair))
-            click.echo(f"{names}: there is no case with a run that counts on both sides.")
+            click.echo(f"{names}: no case has a counted run on both sides.")
         elif quiet:
             for line in findings(found):
                 click.echo(printable(line))
         else:
             console.print(comparison_report(found))
-    if damage.torn:
-        Console(stderr=True).print(Text(f"note: {damage.torn} torn lines skipped", style="yellow"))
+    if skipped := damage.words():
+        Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))

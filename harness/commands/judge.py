@@ -1,4 +1,4 @@
-"""`viva judge JOURNAL…`: scores stored conversations again, by the same judge or another; no agent is needed."""
+"""The command `viva judge JOURNAL…`: scores stored conversations again, with the same judge or another."""
 
 from __future__ import annotations
 
@@ -13,98 +13,124 @@ from rich.text import Text
 from cases import find_case, load_case
 from harness.commands.options import (
     concurrency_option,
-    judge_options,
+    make_sinks,
     options_from,
     output_options,
     resume_options,
     resumed_sources,
+    shared_options,
 )
 from harness.commands.process import STOPPED, fail, report_user_errors, run_async
 from harness.exam.journal_paths import derived_name, new_journal_folder, newest_journal, refuse_journal
-from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED, exit_code
-from harness.reports.run_console import run_report, score_line
+from harness.exam.options import Part
+from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
+from harness.reports.progress import ConsoleDisplay
+from harness.reports.run_console import run_report
 from harness.reports.suite_console import suite_report
 from harness.statistics.summary import summarize
-from harness.suites.judging import Before, judge_sources
+from harness.suites.conduct import Surroundings
+from harness.suites.gates import gate, parse_gates
+from harness.suites.judging import Judging, judge_sources
 from harness.suites.sources import Sources, sources_of
+from harness.wording import score_line
 from records.codec import to_plain
 from records.journal_reader import read_records, split_reference
 from records.run_record import RunRecord
 from records.text import one_line
 
-MAY_BE_SAID_ANEW = frozenset({"resume", "retry_errors", "concurrency", "as_json", "quiet", "fail_under"})
+ALLOWED_WITH_RESUME = frozenset({"resume", "retry_errors", "concurrency", "sinks", "as_json", "quiet", "fail_under"})
 
 
 @click.command("judge")
 @click.argument("journals", nargs=-1, metavar="[JOURNAL]...")
-@click.option("--case", "mended", metavar="CASE", help="Judge by this case instead of the stored one of the same name.")
+@click.option("--case", "other", metavar="CASE", help="Use this case instead of the stored one of the same name.")
+@click.option(
+    "--workspaces",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, resolve_path=True),
+    metavar="FOLDER",
+    help="Folder outside the journal in which agents' files may be read. Can be repeated.",
+)
 @concurrency_option
-@judge_options
-@resume_options("a judging")
+@shared_options(Part.JUDGE)
+@resume_options("a judge run")
 @output_options
 @report_user_errors
 def command(
     journals: tuple[str, ...],
-    mended: str | None,
+    other: str | None,
     resume: Path | None,
     retry_errors: bool,
     out: Path | None,
+    sinks: tuple[str, ...],
     as_json: bool,
     quiet: bool,
-    fail_under: float | None,
-    **said: Any,
+    fail_under: tuple[str, ...],
+    **given: Any,
 ) -> None:
     """Score the conversations in each JOURNAL again (default: the newest under runs/) into a journal of its own."""
     if retry_errors and resume is None:
-        fail("viva judge: --retry-errors goes with --resume.")
+        fail("viva judge: --retry-errors requires --resume.")
+    gates = parse_gates(fail_under)
     if resume is not None:
-        folder, sources = resumed_sources(resume, "judge", MAY_BE_SAID_ANEW, said)
+        folder, sources = resumed_sources(resume, "judge", ALLOWED_WITH_RESUME, given)
     else:
-        folder, sources = _new(journals, mended, out, said)
-    show = not (as_json or quiet)
-    work = judge_sources(
-        sources, folder, Console(stderr=True), resumed=resume is not None, retry_errors=retry_errors, show=show
-    )
+        folder, sources = _new(journals, other, out, given)
+    display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
+    around = Surroundings(display, make_sinks(sinks))
+    work = judge_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors)
     try:
-        before = run_async(work)
+        judging = run_async(work)
     except KeyboardInterrupt:
-        fail(f"viva: stopped. What is judged is kept: viva judge --resume {folder}", STOPPED)
-    for run in before.not_ended:
+        fail(f"viva: stopped. Finished runs are kept; to resume: viva judge --resume {folder}", STOPPED)
+    for run in judging.not_ended:
         click.echo(f"{one_line(run)}: the conversation did not end, so it is not judged", err=as_json)
-    if before.damage.torn:
-        Console(stderr=True).print(Text(f"note: {before.damage.torn} torn lines skipped", style="yellow"))
-    records = sorted(read_records(folder), key=_place(before))
+    for run, gap in judging.gaps.items():
+        click.echo(f"{one_line(run)}: {gap}, so the conversation is not judged", err=as_json)
+    if skipped := judging.damage.words():
+        Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
+    records = sorted(read_records(folder), key=_order(judging))
     if as_json:
         click.echo(json.dumps({"journal": str(folder), "runs": [to_plain(record, full=True) for record in records]}))
     else:
-        _report(records, before, folder, quiet=quiet)
-    code = exit_code(records, fail_under)
-    raise SystemExit(EXIT_NOT_SCORED if before.not_ended and code == EXIT_DONE else code)
+        _report(records, sources, folder, quiet=quiet)
+    code, words = gate(summarize(records), gates)
+    if words and not as_json:
+        click.echo(words, err=True)
+    left_out = judging.not_ended or judging.gaps
+    raise SystemExit(EXIT_NOT_SCORED if left_out and code == EXIT_DONE else code)
 
 
-def _new(journals: tuple[str, ...], mended: str | None, out: Path | None, said: dict[str, Any]) -> tuple[Path, Sources]:
-    places = [split_reference(journal) for journal in journals] or [(newest_journal(), None)]
-    paper = load_case(find_case(mended)) if mended is not None else None
-    folder = new_journal_folder(out, derived_name(places[0][0], "judged"))
+def _new(journals: tuple[str, ...], other: str | None, out: Path | None, given: dict[str, Any]) -> tuple[Path, Sources]:
+    references = [split_reference(journal) for journal in journals] or [(newest_journal(), None)]
+    case = load_case(find_case(other)) if other is not None else None
+    folder = new_journal_folder(out, derived_name(references[0][0], "judged"))
     refuse_journal(folder)
-    return folder, sources_of("judge", places, options_from(said), paper)
+    return folder, sources_of("judge", references, options_from(given), case)
 
 
-def _place(before: Before) -> Any:
-    """Sort key: the order of the journals that were read, not that in which judges came to an end."""
-    order = {run: place for place, run in enumerate(before.order)}
+def _order(judging: Judging) -> Any:
+    """Return a sort key: the order of the journals that were read, not the order in which judging ended."""
+    order = {run: number for number, run in enumerate(judging.order)}
     return lambda record: order.get(record.id, len(order))
 
 
-def _report(records: list[RunRecord], before: Before, folder: Path, *, quiet: bool) -> None:
+def _report(records: list[RunRecord], sources: Sources, folder: Path, *, quiet: bool) -> None:
     console = Console()
+    scores = {record.id: record.score for record in records}
+    # Only for changed scores: the old records of a large journal are not kept.
+    before = {
+        old.id: score_line(old)
+        for journal, only in sources.journals
+        for old in read_records(journal)
+        if only in (None, old.id) and old.score != scores.get(old.id, old.score)
+    }
     for record in records:
-        score, words = before.scores.get(record.id, (record.score, ""))
         if len(records) == 1 and not quiet:
             console.print(run_report(record, folder))
-        elif quiet or score != record.score:
+        elif quiet or record.id in before:
             click.echo(f"{one_line(record.id)} {record.outcome.value} {score_line(record)}")
-        if score != record.score:
-            click.echo(f"{one_line(record.id)}: the score was {words}")
+        if record.id in before:
+            click.echo(f"{one_line(record.id)}: the score was {before[record.id]}")
     if len(records) > 1 and not quiet:
         console.print(suite_report(summarize(records), folder))

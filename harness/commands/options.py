@@ -1,52 +1,46 @@
-"""Options that several subcommands share."""
+"""Options that several subcommands share. The options of an exam are declared in `harness.exam.options`."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import Field, replace
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import click
 
-from examiner.conversation import REPLY_SECONDS
 from harness.commands.process import fail
-from harness.exam.options import Options
+from harness.exam.options import Option, Options, Part, Value
+from harness.sinks import make_sink
 from harness.suites.sources import Command, Sources, load_sources
+from records.sink import Sink
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Decorator = Callable[[Callable[P, T]], Callable[P, T]]
 
+TRUST = "trust_plan"
 SECONDS = click.FloatRange(0, min_open=True)
 
 concurrency_option = click.option(
-    "--concurrency", type=click.IntRange(1), default=4, show_default=True, help="Conversations at once."
-)
-reply_timeout_option = click.option(
-    "--reply-timeout",
-    type=SECONDS,
-    default=REPLY_SECONDS,
+    "--concurrency",
+    type=click.IntRange(1),
+    default=4,
     show_default=True,
-    metavar="SECONDS",
-    help="Longest wait for one reply.",
+    help="Maximum number of concurrent conversations.",
 )
-isolate_option = click.option(
-    "--isolate", is_flag=True, help="Run an agent from a module or file in a process of its own."
-)
-allow_pre_command_option = click.option(
-    "--allow-pre-command", is_flag=True, help="Let a case run its pre_command on this machine."
-)
-agent_memory_option = click.option(
-    "--agent-memory",
-    type=click.IntRange(32),
-    metavar="MIB",
-    help="Memory of an agent in a process of its own, at most.",
+sinks_option = click.option(
+    "--sink",
+    "sinks",
+    multiple=True,
+    metavar="NAME[:…]",
+    help="Also send completed runs to jsonl:FILE, package.module:Thing or file.py:Thing. Can be repeated.",
 )
 
 
 def _stack(*options: Callable[[Callable[P, T]], Callable[P, T]]) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Several options as one decorator, listed in the order in which they are given."""
+    """Combine several options into one decorator; help lists them in this order."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         for option in reversed(options):
@@ -56,58 +50,59 @@ def _stack(*options: Callable[[Callable[P, T]], Callable[P, T]]) -> Callable[[Ca
     return decorate
 
 
-def exam_options(function: Callable[P, T]) -> Callable[P, T]:
-    """Options about the conversation and the agent's process; `options_from` reads them."""
-    return _stack(
-        click.option(
-            "--examiner",
-            metavar="KIND",
-            help="script, model, or replay:JOURNAL. [default: model if one is given, else script]",
-        ),
-        click.option("--examiner-model", metavar="NAME", help="Model for the examiner alone."),
-        click.option(
-            "--max-rounds", type=click.IntRange(1), help="Examiner messages at most. [default: the case's, else 15]"
-        ),
-        reply_timeout_option,
-        click.option(
-            "--timeout", type=SECONDS, metavar="SECONDS", help="Longest conversation. [default: the case's, else none]"
-        ),
-        click.option("--app-dir", metavar="FOLDER", help="Replaces the case's app_dir."),
-        allow_pre_command_option,
-        isolate_option,
-        agent_memory_option,
-    )(function)
+def shared_options(*parts: Part) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator with the options of these parts of an exam; `options_from` reads them."""
+    return _stack(*(_declared(field, option) for field, option in Options.declared(*parts)))
 
 
-def judge_options(function: Callable[P, T]) -> Callable[P, T]:
-    """Options about judge, models and sandbox; `options_from` reads them."""
-    return _stack(
-        click.option(
-            "--judge",
-            type=click.Choice(["code", "model", "both"]),
-            help="Who judges points with eval_code. [default: code; points without it always go to the model]",
-        ),
-        click.option(
-            "--model",
-            metavar="NAME",
-            help="Model for examiner and judge: openai:NAME, or a JSON/YAML file with an AutoGen component.",
-        ),
-        click.option("--judge-model", metavar="NAME", help="Model for the judge alone."),
-        click.option(
-            "--sandbox",
-            type=click.Choice(["auto", "docker", "bwrap", "process"]),
-            default="auto",
-            show_default=True,
-            help="Where eval_code runs.",
-        ),
-    )(function)
+def _declared(field: Field[Any], option: Option) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return the click option for a field of `Options`."""
+    kinds: dict[Value, Any] = {
+        Value.TEXT: click.STRING,
+        Value.TEXTS: click.STRING,
+        Value.COUNT: click.IntRange(option.least),
+        Value.SECONDS: SECONDS,
+    }
+    if option.value is Value.FLAG:
+        return click.option(option.flag, field.name, is_flag=True, help=option.help)
+    default = None if option.value is Value.TEXTS else field.default
+    words = f" [default: {option.default_words}]" if option.default_words else ""
+    return click.option(
+        option.flag,
+        field.name,
+        type=click.Choice(option.choices) if option.choices else kinds[option.value],
+        multiple=option.value is Value.TEXTS,
+        default=default,
+        show_default=default is not None and not words,
+        metavar=option.metavar,
+        help=option.help + words,
+    )
 
 
-def options_from(said: Mapping[str, Any], agent: str | None = None) -> Options:
-    """The options of an exam from what a command was told; what the command does not offer keeps its default."""
-    renamed = {"reply_timeout": "reply_seconds", "timeout": "run_seconds", "agent_memory": "agent_memory_mb"}
-    known = {name: value for key, value in said.items() if (name := renamed.get(key, key)) in Options.names()}
+def options_from(given: Mapping[str, Any], agent: str | None = None) -> Options:
+    """Return the options of an exam from a command's parameters; options that it does not offer keep their defaults."""
+    known = {name: value for name, value in given.items() if name in Options.names()}
+    for field, option in Options.declared(*Part):
+        if option.value is Value.TEXTS and field.name in known:
+            known[field.name] = split_names(known[field.name])
     return Options(**{**known, "agent": agent})
+
+
+def split_names(values: tuple[str, ...]) -> tuple[str, ...]:
+    """Split names that are given in one option, separated by commas, or in several options."""
+    names = tuple(name for value in values for part in value.split(",") if (name := part.strip()))
+    if values and not names:
+        fail("viva: --evaluators requires at least one name.")
+    return names
+
+
+def make_sinks(specs: tuple[str, ...]) -> list[tuple[str, Sink]]:
+    """Create the requested sinks, before the first run.
+
+    Raises:
+        SetupError: one cannot be created.
+    """
+    return [(spec, make_sink(spec)) for spec in specs]
 
 
 out_option = click.option(
@@ -116,80 +111,101 @@ out_option = click.option(
     metavar="FOLDER",
     help="The journal's folder. [default: a new one under runs/]",
 )
+threshold_option = click.option(
+    "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Minimum score of a passing run."
+)
 
 
 def output_options(function: Callable[P, T]) -> Callable[P, T]:
-    """Options about what is written and printed."""
+    """Add the options for what is written and printed."""
     return _stack(
         out_option,
+        sinks_option,
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report."),
         click.option("--quiet", is_flag=True, help="Print the score and nothing else."),
         click.option(
             "--fail-under",
-            type=click.FloatRange(0, 1),
-            metavar="SCORE",
-            help="Exit with 1 if an agent's score (its low bound) is below this.",
+            multiple=True,
+            metavar="[EVALUATOR=]SCORE",
+            help="Exit with 1 if the low bound of an agent's mean score, by the primary evaluator or the one named, is "
+            "below this. Can be repeated.",
         ),
     )(function)
 
 
 def resume_options(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Options to go on with something that was stopped, and to try again what failed in it."""
+    """Return a decorator with the options to resume something that was stopped, and to repeat runs that failed."""
     return _stack(
         click.option(
-            "--resume", type=click.Path(path_type=Path), metavar="JOURNAL", help=f"Go on with {what} that was stopped."
+            "--resume", type=click.Path(path_type=Path), metavar="JOURNAL", help=f"Resume {what} that was stopped."
         ),
         click.option(
             "--retry-errors",
             is_flag=True,
-            help="With --resume: repeat runs that ended as an error of examiner, judge or infrastructure.",
+            help="With --resume: repeat runs that ended in an examiner, judge or infrastructure error.",
+        ),
+        click.option(
+            "--trust-plan",
+            TRUST,
+            is_flag=True,
+            expose_value=False,
+            callback=_note_trust,
+            help="With --resume: go on also with what somebody else began, as its folder says.",
         ),
     )
 
 
-def refuse_beside_resume(may_be_said: frozenset[str], what: str) -> set[str]:
-    """See that nothing was said beside --resume that would be ignored: what was begun goes on as it was begun.
+def _note_trust(context: click.Context, _: click.Parameter, value: bool) -> None:
+    context.meta[TRUST] = value
+
+
+def trusts_plan() -> bool:
+    """Whether the user said that the stored plan of somebody else may be gone on with."""
+    return bool(click.get_current_context().meta.get(TRUST))
+
+
+def refuse_beside_resume(allowed: frozenset[str], what: str) -> set[str]:
+    """Check that no option beside --resume would be ignored: a resumed command keeps its original options.
 
     Args:
-        may_be_said: Names of parameters that do not change what was begun.
-        what: Was begun.
+        allowed: Names of parameters that may differ from the original command.
+        what: What is resumed, in words.
 
     Returns:
         The names of the parameters that were given.
     """
     given = given_options()
-    fixed = [option for name, option in given.items() if name not in may_be_said]
+    fixed = [option for name, option in given.items() if name not in allowed | {TRUST}]
     if fixed:
         command, names = click.get_current_context().info_name, ", ".join(fixed)
-        fail(f"viva {command}: {names} cannot change in {what} that was begun; begin a new one, or leave it out.")
+        fail(f"viva {command}: {names} cannot be changed when {what} is resumed; omit it, or start a new one.")
     return set(given)
 
 
 def given_options() -> dict[str, str]:
-    """What was said on the command line: a parameter's name to how it is written."""
+    """Return the parameters given on the command line: name to the way it is written there."""
     context = click.get_current_context()
-    said = [parameter for parameter in context.command.params if parameter.name]
     source = click.core.ParameterSource.COMMANDLINE
     return {
         each.name: each.opts[0] if isinstance(each, click.Option) else each.human_readable_name
-        for each in said
+        for each in context.command.params
         if each.name and context.get_parameter_source(each.name) is source
     }
 
 
 def resumed_sources(
-    resume: Path, command: Command, may_be_said: frozenset[str], said: Mapping[str, Any]
+    resume: Path, command: Command, allowed: frozenset[str], values: Mapping[str, Any]
 ) -> tuple[Path, Sources]:
-    """What was begun in a folder, and the folder as it is called from the working directory in which it began.
+    """Return the folder and the sources of a command to resume, in the working directory in which it started.
 
     Raises:
-        SetupError: nothing was begun there, or it cannot go on.
+        SetupError: nothing was started there, or it cannot be resumed.
     """
-    given = refuse_beside_resume(may_be_said, "something")
-    sources = load_sources(resume, command)
+    given = refuse_beside_resume(allowed, "a command")
+    sources = load_sources(resume, command, trusted=trusts_plan())
     folder = resume.absolute()
     if sources.folder and os.path.isdir(sources.folder):
         os.chdir(sources.folder)
     if "concurrency" in given:
-        sources = replace(sources, options=replace(sources.options, concurrency=said["concurrency"]))
+        sources = replace(sources, options=replace(sources.options, concurrency=values["concurrency"]))
     return folder, sources

@@ -1,4 +1,4 @@
-"""`viva replay JOURNAL`: prints a stored conversation."""
+"""The command `viva replay JOURNAL`: prints stored conversations, or asks another agent the same questions."""
 
 from __future__ import annotations
 
@@ -15,52 +15,51 @@ from rich.text import Text
 
 from adapters.errors import SetupError
 from harness.commands.options import (
-    agent_memory_option,
-    allow_pre_command_option,
     concurrency_option,
     given_options,
-    isolate_option,
-    judge_options,
+    make_sinks,
     options_from,
     out_option,
-    reply_timeout_option,
     resume_options,
     resumed_sources,
+    shared_options,
+    sinks_option,
 )
 from harness.commands.process import STOPPED, fail, report_user_errors, run_async, stdout_kept_apart
 from harness.exam.journal_paths import derived_name, new_journal_folder, newest_journal, refuse_journal
-from harness.exam.outcome import exit_code
-from harness.reports.run_console import print_end, print_round, run_report, score_line
+from harness.exam.options import Part
+from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
+from harness.reports.facts import verdicts_by_subject
+from harness.reports.run_console import print_end, print_round, run_report
+from harness.suites.gates import gate
 from harness.suites.sources import Sources, sources_of
+from harness.wording import score_line
 from records.codec import to_plain
 from records.journal import Damage
 from records.journal_reader import StoredRun, read_records, read_runs, split_reference
 from records.text import one_line, printable
 
 WORDS_PER_SECOND = 4.0
-"""Silent reading takes 240 words a minute (Brysbaert 2019, Journal of Memory and Language 109)."""
+"""Silent reading speed is 240 words a minute (Brysbaert 2019, Journal of Memory and Language 109)."""
 LONGEST_PAUSE = 12.0
-MAY_BE_SAID_ANEW = frozenset({"resume", "retry_errors", "concurrency", "as_json"})
+ALLOWED_WITH_RESUME = frozenset({"resume", "retry_errors", "concurrency", "sinks", "as_json"})
 PRINTING = frozenset({"journal", "pace", "speed", "as_json"})
-"""Options that say something without --against."""
+"""Options that have an effect without --against."""
 
 
 @click.command("replay")
 @click.argument("journal", required=False)
 @click.option("--pace", is_flag=True, help="Print at reading pace.")
 @click.option(
-    "--speed", type=click.FloatRange(0.1, 100), default=1.0, show_default=True, help="With --pace: times faster."
+    "--speed", type=click.FloatRange(0.1, 100), default=1.0, show_default=True, help="With --pace: speed factor."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each run.")
-@click.option("--against", metavar="SPEC", help="Ask another agent the stored questions again, and judge it.")
-@resume_options("an --against")
+@click.option("--against", metavar="SPEC", help="Ask another agent the stored questions, and judge it.")
+@resume_options("a replay --against")
 @concurrency_option
-@reply_timeout_option
-@isolate_option
-@agent_memory_option
-@allow_pre_command_option
-@judge_options
+@shared_options(Part.AGENT, Part.SUITE, Part.JUDGE)
 @out_option
+@sinks_option
 @report_user_errors
 def command(
     journal: str | None,
@@ -71,77 +70,94 @@ def command(
     resume: Path | None,
     retry_errors: bool,
     out: Path | None,
-    **said: Any,
+    sinks: tuple[str, ...],
+    **given: Any,
 ) -> None:
     """Print the conversations in JOURNAL: a folder, or FOLDER#RUN-ID for one run. [default: the newest under runs/]"""
     if retry_errors and resume is None:
-        fail("viva replay: --retry-errors goes with --resume.")
+        fail("viva replay: --retry-errors requires --resume.")
     if resume is not None:
-        target, sources = resumed_sources(resume, "replay", MAY_BE_SAID_ANEW, said)
-        _ask_again(target, sources, as_json=as_json, resumed=True, retry_errors=retry_errors)
+        target, sources = resumed_sources(resume, "replay", ALLOWED_WITH_RESUME, given)
+        _ask_again(target, sources, sinks, as_json=as_json, resumed=True, retry_errors=retry_errors)
         return
     folder, run = split_reference(journal) if journal else (newest_journal(), None)
     if against is not None:
         target = new_journal_folder(out, derived_name(folder, "against"))
         refuse_journal(target)
-        _ask_again(target, sources_of("replay", [(folder, run)], options_from(said, against)), as_json=as_json)
+        _ask_again(target, sources_of("replay", [(folder, run)], options_from(given, against)), sinks, as_json=as_json)
         return
     if not pace and "speed" in given_options():
-        fail("viva replay: --speed goes with --pace.")
+        fail("viva replay: --speed requires --pace.")
     others = [option for name, option in given_options().items() if name not in PRINTING]
     if others:
-        fail(f"viva replay: {', '.join(others)} goes with --against.")
+        fail(f"viva replay: {', '.join(others)} requires --against.")
     console, damage = Console(), Damage()
     stored = None
     for stored in read_runs(folder, run, damage):
         if as_json:
-            click.echo(
-                json.dumps({"run": stored.id, "attempt": stored.attempt, "transcript": to_plain(stored.transcript)})
-            )
+            gap = {"gap": stored.gap} if stored.gap else {}
+            told = {"run": stored.id, "attempt": stored.attempt, **gap, "transcript": to_plain(stored.transcript)}
+            click.echo(json.dumps(told))
         else:
             print_run(console, stored, speed if pace else None)
-    if stored is None and not damage.torn:
+    if stored is None and not damage.words():
         raise SetupError(f"{folder} holds no run yet.")
-    if damage.torn or damage.unknown:
-        words = (
-            f"note: {damage.torn} torn lines skipped, {damage.unknown} lines of a newer format (first: {damage.lines})"
-        )
-        click.echo(printable(words), err=True)
+    if skipped := damage.words():
+        click.echo(f"note: {skipped} skipped (first: {damage.lines})", err=True)
 
 
 def print_run(console: Console, stored: StoredRun, speed: float | None = None) -> None:
-    """A whole conversation and how it ended; at reading pace where a speed is given."""
+    """Print a whole conversation and how it ended; at reading pace if a speed is given."""
     setting = stored.setting
     title = f"{one_line(setting.case or stored.id, 60)} · {one_line(setting.agent, 80)}"
     console.print(Rule(Text(title), align="left"))
+    about = verdicts_by_subject(stored.insights, stored.id)
+    before = 0
     for round_ in stored.transcript.rounds:
-        print_round(console, round_)
+        if round_.number > before + 1:
+            console.print(Text(_missing(before + 1, round_.number - 1), style="yellow"))
+        before = round_.number
+        print_round(console, round_, about)
         if speed:
             words = len(f"{round_.examiner or ''} {round_.agent or ''}".split())
             time.sleep(min(words / WORDS_PER_SECOND, LONGEST_PAUSE) / speed)
     print_end(console, stored.transcript)
+    if stored.gap:
+        console.print(Text(f"This conversation has a gap: {stored.gap}.", style="yellow"))
     if stored.record is not None:
         console.print(Text(f"{stored.record.outcome.value}, {score_line(stored.record)}", style="bold"))
 
 
+def _missing(first: int, last: int) -> str:
+    which = f"round {first} is" if first == last else f"rounds {first} to {last} are"
+    return f"[{which} missing: the journal has no valid line of it]"
+
+
 def _ask_again(
-    folder: Path, sources: Sources, *, as_json: bool, resumed: bool = False, retry_errors: bool = False
+    folder: Path,
+    sources: Sources,
+    sinks: tuple[str, ...],
+    *,
+    as_json: bool,
+    resumed: bool = False,
+    retry_errors: bool = False,
 ) -> None:
-    # What judging and running need is loaded only here: printing a conversation must not wait for it.
-    from harness.exam.stored_runs import read_stored_states
+    # Imported here, because printing a conversation must not wait for what judging and running require.
+    from harness.exam.stored_runs import read_run_states
+    from harness.reports.progress import ConsoleDisplay
     from harness.reports.suite_console import figures_plain, suite_report
     from harness.statistics.summary import summarize
-    from harness.suites.against import ask_again
+    from harness.suites.conduct import Surroundings
+    from harness.suites.replaying import ask_again
 
-    work = ask_again(
-        sources, folder, Console(stderr=True), resumed=resumed, retry_errors=retry_errors, show=not as_json
-    )
+    absolute = folder.absolute()  # an agent may change the working directory
+    around = Surroundings(ConsoleDisplay(Console(stderr=True), show=not as_json), make_sinks(sinks))
     try:
         with stdout_kept_apart():
-            run_async(work)
+            end = run_async(ask_again(sources, folder, around, resumed=resumed, retry_errors=retry_errors))
     except KeyboardInterrupt:
-        fail(f"viva: stopped. What is done is kept: viva replay --resume {folder}", STOPPED)
-    records = list(read_records(folder))
+        fail(f"viva: stopped. Finished runs are kept; to resume: viva replay --resume {folder}", STOPPED)
+    records = list(read_records(absolute))
     figures = summarize(records)
     if as_json:
         click.echo(json.dumps({"journal": str(folder), "figures": figures_plain(figures)}))
@@ -150,9 +166,12 @@ def _ask_again(
     else:
         Console().print(suite_report(figures, folder))
     asked, only = sources.journals[0]
-    agents = {held.setting.agent for held in read_stored_states(asked, only).values()}
+    agents = {state.agent for state in read_run_states(asked, only).values()}
     if not as_json and len(agents) == 1 and len({record.agent for record in records}) == 1:
         here = Path.cwd()
         shown = asked.relative_to(here) if asked.is_relative_to(here) else asked
-        click.echo(printable(f"side by side: viva compare {shlex.quote(str(shown))} {shlex.quote(str(folder))}"))
-    raise SystemExit(exit_code(records, None))
+        click.echo(printable(f"to compare: viva compare {shlex.quote(str(shown))} {shlex.quote(str(folder))}"))
+    for run_name, gap in end.gaps.items():
+        click.echo(f"{one_line(run_name)}: {gap}, so its questions are not asked", err=as_json)
+    code = gate(figures)[0]
+    raise SystemExit(EXIT_NOT_SCORED if end.gaps and code == EXIT_DONE else code)

@@ -1,34 +1,24 @@
-"""`viva report JOURNAL…`: shows what journals hold, in the form that somebody or some program wants to read."""
+"""The command `viva report JOURNAL…`: reports on journals in a format for readers or for other programs."""
 
 from __future__ import annotations
 
-import importlib
+import contextlib
 import io
 import os
+import re
+import secrets
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 import click
 
 from harness.commands.process import fail, report_user_errors
 from harness.exam.journal_paths import newest_journal
+from harness.reports.formats import ENDINGS, FORMATS, format_for, writer
 from records.journal import JournalError
 
-if TYPE_CHECKING:
-    from harness.reports.journals import Journals
-
-FORMATS = {
-    "console": "harness.reports.console",
-    "csv": "harness.reports.csv_table",
-    "json": "harness.reports.json_document",
-    "junit": "harness.reports.junit",
-    "markdown": "harness.reports.markdown",
-    "html": "harness.reports.page",
-}
-ENDINGS = {".csv": "csv", ".json": "json", ".xml": "junit", ".md": "markdown", ".html": "html"}
 PAGE = "report.html"
 
 
@@ -37,33 +27,34 @@ PAGE = "report.html"
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(list(FORMATS)),
-    help="[default: console, or what the ending of --out says]",
+    metavar="NAME",
+    help=f"{', '.join(FORMATS.builtin)}, one of an installed package, package.module:write, or file.py:write. "
+    f"[default: console, or by the ending of --out: {', '.join(ENDINGS)}]",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help=f"Where to write; - is standard output. [default: standard output; for html {PAGE} in the first journal]",
+    help=f"The output file; - is standard output. [default: standard output; for html {PAGE} in the first journal]",
 )
 @click.option(
-    "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Score from which a run passes."
+    "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Minimum score of a passing run."
 )
 @click.option("--open", "open_", is_flag=True, help="Open the page in the browser (html).")
 @report_user_errors
 def command(journals: tuple[str, ...], kind: str | None, out: Path | None, threshold: float, open_: bool) -> None:
-    """Report on each JOURNAL, joined: a folder, or FOLDER#RUN-ID for one run. [default: the newest under runs/]"""
+    """Report on all JOURNALs together: folders, or FOLDER#RUN-ID for one run. [default: the newest under runs/]"""
     from harness.reports.journals import joined
 
     if kind is None:
-        kind = ENDINGS.get(out.suffix.lower(), "console") if out is not None else "html" if open_ else "console"
+        kind = "html" if open_ and out is None else "console" if out in (None, Path("-")) else format_for(out)
     if open_ and (kind != "html" or out == Path("-")):
-        fail("viva report: --open goes with --format html and a file.")
+        fail("viva report: --open requires --format html and a file.")
+    write = writer(kind)
     subject = joined(journals or [str(newest_journal())], threshold)
     subject.check()
     if kind == "html" and out is None:
-        out = subject.places[0][0] / PAGE
-    write = _writer(kind)
+        out = subject.locations[0][0] / PAGE
     if out is None or out == Path("-"):
         if kind == "console":
             write(subject, sys.stdout)
@@ -80,14 +71,9 @@ def command(journals: tuple[str, ...], kind: str | None, out: Path | None, thres
         webbrowser.open(out.resolve().as_uri())
 
 
-def _writer(kind: str) -> Callable[[Journals, TextIO], None]:
-    writer: Callable[[Journals, TextIO], None] = importlib.import_module(FORMATS[kind]).write
-    return writer
-
-
-@contextmanager
+@contextlib.contextmanager
 def _stdout() -> Iterator[TextIO]:
-    """Standard output as UTF-8 without translated line ends, whatever the locale: the formats prescribe both."""
+    """Open standard output as UTF-8 without line-end translation, whatever the locale: the formats prescribe both."""
     file = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="")
     try:
         yield file
@@ -96,19 +82,45 @@ def _stdout() -> Iterator[TextIO]:
         file.detach()
 
 
-@contextmanager
+@contextlib.contextmanager
 def _file(out: Path) -> Iterator[TextIO]:
-    """A file that appears when it is whole.
+    """Open a file that appears once it is complete.
 
     Raises:
         JournalError: it cannot be written.
     """
-    part = out.with_name(f".{out.name}.{os.getpid()}.part")
+    part = out.with_name(f".{out.name}.{os.getpid()}.{secrets.token_hex(8)}.part")
+    made = False
     try:
-        with part.open("w", encoding="utf-8", newline="") as file:
+        _sweep(out)
+        # Nobody can have planted a link under this name, and none would be followed.
+        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        made = True
+        with open(fd, "w", encoding="utf-8", newline="") as file:
             yield file
         part.replace(out)
     except OSError as error:
         raise JournalError(f"cannot write {out}: {error.strerror}. Choose another file with --out.") from error
     finally:
-        part.unlink(missing_ok=True)
+        if made:
+            part.unlink(missing_ok=True)
+
+
+def _sweep(out: Path) -> None:
+    """Remove what reports left here that were killed: their names say by which process each was written."""
+    form = re.compile(rf"\.{re.escape(out.name)}\.(\d{{1,9}})(?:\.[0-9a-f]{{16}})?\.part")
+    for entry in os.scandir(out.parent):
+        if (match := form.fullmatch(entry.name)) and not _lives(int(match[1])):
+            with contextlib.suppress(OSError):
+                # A link is removed, too, and not what it leads to.
+                os.unlink(entry.path)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

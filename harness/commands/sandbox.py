@@ -1,4 +1,4 @@
-"""`viva sandbox`: gets or makes the base image, and removes what dead harnesses left with the Docker daemon."""
+"""The command `viva sandbox`: pulls or builds the base image, and removes leftovers of dead processes from Docker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sandbox.daemon import Daemon
 
 @click.group("sandbox")
 def command() -> None:
-    """Build the sandbox's base image, or remove what was left behind."""
+    """Build the base image of the sandbox, or remove leftover containers and images."""
 
 
 @command.command("build")
@@ -21,38 +21,40 @@ def command() -> None:
     "--image", metavar="NAME", help="The base image. [default: VIVA_SANDBOX_IMAGE, else the official slim Python]"
 )
 @click.option(
-    "--from-packages", is_flag=True, help="Make it from Debian packages (root, debootstrap); ask no registry."
+    "--from-packages", is_flag=True, help="Build it from Debian packages (root, debootstrap), without a registry."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @report_user_errors
 def build(image: str | None, from_packages: bool, as_json: bool) -> None:
-    """Get the image that checks run in, or make it where no registry answers, and try it."""
+    """Pull the image that checks run in, or build it if no registry is available, and test it."""
     from sandbox.base_image import build as make
 
-    said: list[str] = []
+    steps: list[str] = []
 
     async def work() -> str:
         daemon = Daemon(patience=5)
         try:
             await daemon.reach()
-            return await make(daemon, image, from_packages=from_packages, say=said.append if as_json else click.echo)
+            return await make(daemon, image, from_packages=from_packages, say=steps.append if as_json else click.echo)
         finally:
             daemon.close()
 
     name = run_async(work())
-    click.echo(json.dumps({"image": name, "steps": said}) if as_json else f"Checks run in {name}.")
+    click.echo(json.dumps({"image": name, "steps": steps}) if as_json else f"Checks run in {name}.")
 
 
 @command.command("prune")
-@click.option("--keep-images", is_flag=True, help="Leave the images with installed dependencies.")
+@click.option("--keep-images", is_flag=True, help="Keep the images with installed dependencies.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @report_user_errors
 def prune(keep_images: bool, as_json: bool) -> None:
-    """Remove containers, and images with dependencies, whose harness is dead. Nothing else is touched."""
+    """Remove containers and images with dependencies of dead Viva processes, and unfinished installations."""
     from sandbox.leftovers import Pruned
     from sandbox.leftovers import prune as remove
+    from sandbox.site_folder import sweep
 
     async def work() -> Pruned:
+        sweep()  # needs no daemon
         daemon = Daemon(patience=5)
         try:
             await daemon.reach()
@@ -67,5 +69,5 @@ def prune(keep_images: bool, as_json: bool) -> None:
     for kind, names in (("container", pruned.containers), ("image", pruned.images)):
         for name in names:
             click.echo(f"removed {kind} {name}")
-    kept = f" Kept, because they are in use or their owner lives: {', '.join(pruned.kept)}." if pruned.kept else ""
+    kept = f" Kept, because they are still in use: {', '.join(pruned.kept)}." if pruned.kept else ""
     click.echo(f"{len(pruned.containers)} containers and {len(pruned.images)} images removed.{kept}")

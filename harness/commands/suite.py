@@ -1,4 +1,4 @@
-"""`viva suite PATH…`: many cases, several agents, several trials, at once."""
+"""The command `viva suite PATH…`: runs many cases, with several agents and several trials, concurrently."""
 
 from __future__ import annotations
 
@@ -13,41 +13,48 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from adapters.connectors.python import FORMS
+from adapters.connectors.spec import FORMS
+from adapters.errors import SharedSetupError
 from harness.commands.options import (
     concurrency_option,
-    exam_options,
-    judge_options,
+    make_sinks,
     options_from,
     output_options,
     refuse_beside_resume,
     resume_options,
+    shared_options,
+    threshold_option,
+    trusts_plan,
 )
 from harness.commands.process import STOPPED, fail, report_user_errors, run_async, stdout_kept_apart
 from harness.exam.journal_paths import new_journal_folder, refuse_journal
-from harness.exam.options import Options
+from harness.exam.options import Options, Part
 from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
+from harness.reports.progress import ConsoleDisplay
+from harness.reports.suite_console import figures_plain, suite_report
 from harness.statistics.summary import Figures, summarize
-from harness.suites.gates import gate, read_baseline
+from harness.suites.conduct import Surroundings
+from harness.suites.engine import SuiteEnd
+from harness.suites.gates import gate, parse_gates, read_baseline
 from harness.suites.plan import FILE as PLAN_FILE
-from harness.suites.plan import Plan, load_plan
-from harness.suites.suite import Request, Result, run_suite
+from harness.suites.plan import Plan, plan_to_resume
+from harness.suites.suite import Request, run_suite
 from harness.wording import counted
 from records.journal_reader import read_records
 from records.text import one_line
 
 # fmt: off
-MAY_BE_SAID_ANEW = frozenset({
-    "resume", "fresh", "retry_errors", "concurrency", "rooms", "model_calls", "attempts", "max_cost", "max_tokens",
-    "max_time", "threshold", "as_json", "quiet", "fail_under", "baseline", "max_drop",
+ALLOWED_WITH_RESUME = frozenset({
+    "resume", "fresh", "retry_errors", "concurrency", "sandboxes", "model_calls", "attempts", "max_cost", "max_tokens",
+    "max_time", "threshold", "sinks", "as_json", "quiet", "fail_under", "baseline", "max_drop",
 })
 # fmt: on
-"""What --resume takes beside it: nothing of this changes the exams. Others would be ignored, so they are refused."""
+"""The options allowed with --resume: they do not change the exams. Others would be ignored, so they are rejected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """What was asked for on the command line; each field is the option of that name."""
+class CommandLine:
+    """The values on the command line; each field is the option of that name."""
 
     paths: tuple[str, ...]
     agents: tuple[str, ...]
@@ -55,8 +62,7 @@ class Said:
     names: tuple[str, ...]
     tags: tuple[str, ...]
     options: Options
-    """All options that one exam has, too."""
-    attempts: int
+    """The options of a single exam."""
     max_cost: float | None
     max_tokens: int | None
     max_time: float | None
@@ -65,17 +71,18 @@ class Said:
     fresh: bool
     retry_errors: bool
     out: Path | None
+    sinks: tuple[str, ...]
     as_json: bool
     quiet: bool
-    fail_under: float | None
+    fail_under: tuple[str, ...]
     baseline: str | None
-    max_drop: float | None
+    max_drop: tuple[str, ...]
 
     @classmethod
-    def on(cls, line: Mapping[str, Any]) -> Said:
+    def parse(cls, values: Mapping[str, Any]) -> CommandLine:
         """Read click's parameters."""
-        own = {field.name: line[field.name] for field in fields(cls) if field.name != "options"}
-        return cls(**own, options=options_from(line))
+        own = {field.name: values[field.name] for field in fields(cls) if field.name != "options"}
+        return cls(**own, options=options_from(values))
 
 
 @click.command("suite")
@@ -85,136 +92,125 @@ class Said:
     "agents",
     multiple=True,
     metavar="SPEC",
-    help=f"{FORMS}. May be given several times. [default: the bundled careful agent]",
+    help=f"{FORMS}. Can be repeated. [default: the bundled careful agent]",
 )
-@click.option("--trials", type=click.IntRange(1), default=1, show_default=True, help="Exams for each case and agent.")
+@click.option("--trials", type=click.IntRange(1), default=1, show_default=True, help="Runs of each case and agent.")
 @concurrency_option
 @click.option(
     "--name", "names", multiple=True, metavar="PATTERN", help="Only cases whose name matches (shell pattern)."
 )
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag.")
-@judge_options
-@exam_options
+@shared_options(Part.JUDGE, Part.EXAMINER, Part.AGENT, Part.SUITE)
 @click.option(
     "--sandboxes",
-    "rooms",
     type=click.IntRange(1),
     default=max(2, os.cpu_count() or 2),
     show_default=True,
-    help="Sandboxes at once, in which checks run.",
+    help="Maximum number of concurrent sandboxes for checks.",
 )
 @click.option(
-    "--model-calls", type=click.IntRange(1), default=64, show_default=True, help="Calls at once to one provider."
+    "--max-cost", type=click.FloatRange(0, min_open=True), metavar="DOLLARS", help="Start no further run after this."
 )
+@click.option("--max-tokens", type=click.IntRange(1), metavar="TOKENS", help="Start no further run after this.")
 @click.option(
-    "--attempts",
-    type=click.IntRange(1),
-    default=3,
-    show_default=True,
-    help="Attempts where examiner, sandbox or provider failed.",
+    "--max-time", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Stop after this; see --resume."
 )
-@click.option(
-    "--max-cost", type=click.FloatRange(0, min_open=True), metavar="DOLLARS", help="Begin no run beyond this."
-)
-@click.option("--max-tokens", type=click.IntRange(1), metavar="TOKENS", help="Begin no run beyond this.")
-@click.option(
-    "--max-time", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Stop after this; --resume goes on."
-)
-@click.option(
-    "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Score from which a run passes."
-)
+@threshold_option
 @resume_options("a suite")
-@click.option("--fresh", is_flag=True, help="With --resume: hold finished runs again, too.")
+@click.option("--fresh", is_flag=True, help="With --resume: also repeat finished runs.")
 @output_options
 @click.option("--baseline", metavar="JOURNAL", help="Compare with an earlier suite.")
 @click.option(
     "--max-drop",
-    type=click.FloatRange(0, 1),
-    metavar="SCORE",
-    help="With --baseline: exit with 1 if the mean score fell by more.",
+    multiple=True,
+    metavar="[EVALUATOR=]SCORE",
+    help="With --baseline: exit with 1 if the mean score dropped by more. Can be repeated.",
 )
 @report_user_errors
-def command(**line: Any) -> None:
-    """Run every case folder at or below each PATH with every agent, several times if asked, and report figures."""
-    said = Said.on(line)
-    _check(said)
-    request = _new(said) if said.resume is None else _resumed(said.resume, said)
-    # Before the exams: hours later would be late to hear that there is no such journal.
-    baseline = None if said.baseline is None else read_baseline(said.baseline, said.threshold)
+def command(**values: Any) -> None:
+    """Run every case at or below each PATH with every agent, several times if requested, and report statistics."""
+    line = CommandLine.parse(values)
+    _check(line)
+    gates, drops = parse_gates(line.fail_under), parse_gates(line.max_drop, "--max-drop")
+    request = _new(line) if line.resume is None else _resumed(line.resume, line)
+    # Before the exams, so that a missing journal is reported now and not hours later.
+    baseline = None if line.baseline is None else read_baseline(line.baseline, line.threshold)
     console = Console(stderr=True)
+    absolute = request.folder.absolute()  # an agent may change the working directory
+    display = ConsoleDisplay(console, show=not (line.as_json or line.quiet))
     try:
         with stdout_kept_apart():
-            result = run_async(run_suite(request, console, show=not (said.as_json or said.quiet)))
+            end = run_async(run_suite(request, Surroundings(display, make_sinks(line.sinks))))
+    except SharedSetupError as error:
+        fail(f"viva: {error}\nTo resume: viva suite --resume {request.folder}")
     except KeyboardInterrupt:
-        fail(f"viva: stopped. What is done is kept: viva suite --resume {request.folder}", STOPPED)
-    figures = summarize(read_records(result.folder), said.threshold)
-    _report(result, figures, said)
-    if result.end.left_out:
-        left = counted(result.end.left_out, "run")
-        words = f"left out: {left}, {result.end.reason}. viva suite --resume {result.folder}"
+        fail(f"viva: stopped. Finished runs are kept; to resume: viva suite --resume {request.folder}", STOPPED)
+    figures = summarize(read_records(absolute), line.threshold)
+    _report(request.folder, end, figures, line)
+    if end.left_out:
+        left = counted(end.left_out, "run")
+        words = f"left out: {left}, {end.reason}. To resume: viva suite --resume {request.folder}"
         console.print(Text(one_line(words, 500), style="yellow"), soft_wrap=True)
-    code, words = gate(figures, said.fail_under, baseline, said.max_drop)
+    code, words = gate(figures, gates, baseline, drops if line.max_drop else None)
     if words:
         click.echo(words, err=True)
-    raise SystemExit(EXIT_NOT_SCORED if result.end.left_out and code == EXIT_DONE else code)
+    raise SystemExit(EXIT_NOT_SCORED if end.left_out and code == EXIT_DONE else code)
 
 
-def _check(said: Said) -> None:
-    """See that what was said goes together."""
-    if bool(said.paths) == (said.resume is not None):
-        both = ", not both" if said.paths else ""
-        fail(f"viva suite: name case folders (viva suite cases/), or a suite to go on with (--resume JOURNAL){both}.")
-    if (said.fresh or said.retry_errors) and said.resume is None:
-        fail("viva suite: --fresh and --retry-errors go with --resume.")
-    if (said.max_drop is None) != (said.baseline is None):
-        fail("viva suite: --baseline and --max-drop go together.")
+def _check(line: CommandLine) -> None:
+    """Check that the options are compatible."""
+    if bool(line.paths) == (line.resume is not None):
+        both = ", not both" if line.paths else ""
+        fail(f"viva suite: name case folders (viva suite cases/), or a suite to resume (--resume JOURNAL){both}.")
+    if (line.fresh or line.retry_errors) and line.resume is None:
+        fail("viva suite: --fresh and --retry-errors require --resume.")
+    if bool(line.max_drop) != (line.baseline is not None):
+        fail("viva suite: --baseline and --max-drop require each other.")
 
 
-def _new(said: Said) -> Request:
-    folder = new_journal_folder(said.out, "suite")
+def _new(line: CommandLine) -> Request:
+    folder = new_journal_folder(line.out, "suite")
     if (folder / PLAN_FILE).exists():
-        fail(f"viva suite: {folder} holds a journal already; go on with it (--resume {folder}) or name another --out.")
+        fail(f"viva suite: {folder} already contains a journal; resume it (--resume {folder}) or choose another --out.")
     refuse_journal(folder)
-    plan = Plan(said.paths, said.agents, said.trials, said.names, said.tags, said.options)
-    return _request(folder, plan, said, resumed=False)
+    plan = Plan(line.paths, line.agents, line.trials, line.names, line.tags, line.options)
+    return _request(folder, plan, line, resumed=False)
 
 
-def _resumed(folder: Path, said: Said) -> Request:
-    """The stored plan holds; only what does not change the exams may be said anew."""
-    plan = load_plan(folder)
+def _resumed(folder: Path, line: CommandLine) -> Request:
+    """Return a request that resumes the stored plan; only options that do not change the exams can be replaced."""
+    plan = plan_to_resume(folder, trusted=trusts_plan())
     folder = folder.absolute()
     if plan.folder and os.path.isdir(plan.folder):
         os.chdir(plan.folder)
-    given = refuse_beside_resume(MAY_BE_SAID_ANEW, "a suite")
-    anew = {name: getattr(said.options, name) for name in ("concurrency", "rooms", "model_calls") if name in given}
-    return _request(folder, replace(plan, options=replace(plan.options, **anew)), said, resumed=True)
+    given = refuse_beside_resume(ALLOWED_WITH_RESUME, "a suite")
+    own = ("concurrency", "sandboxes", "model_calls", "attempts")
+    changed = {name: getattr(line.options, name) for name in own if name in given}
+    return _request(folder, replace(plan, options=replace(plan.options, **changed)), line, resumed=True)
 
 
-def _request(folder: Path, plan: Plan, said: Said, *, resumed: bool) -> Request:
+def _request(folder: Path, plan: Plan, line: CommandLine, *, resumed: bool) -> Request:
     return Request(
         folder,
         plan,
         resumed=resumed,
-        fresh=said.fresh,
-        retry_errors=said.retry_errors,
-        attempts=said.attempts,
-        max_cost=said.max_cost,
-        max_tokens=said.max_tokens,
-        max_seconds=said.max_time,
+        fresh=line.fresh,
+        retry_errors=line.retry_errors,
+        max_cost=line.max_cost,
+        max_tokens=line.max_tokens,
+        max_seconds=line.max_time,
     )
 
 
-def _report(result: Result, figures: Figures, said: Said) -> None:
-    from harness.reports.suite_console import figures_plain, suite_report
-
-    if said.as_json:
-        facts = {"ended": result.end.ended, "left_out": result.end.left_out, "reason": result.end.reason}
-        click.echo(json.dumps({"journal": str(result.folder), **facts, "figures": figures_plain(figures)}))
-    elif said.quiet:
+def _report(folder: Path, end: SuiteEnd, figures: Figures, line: CommandLine) -> None:
+    if line.as_json:
+        facts = {"ended": end.ended, "left_out": end.left_out, "reason": end.reason}
+        click.echo(json.dumps({"journal": str(folder), **facts, "figures": figures_plain(figures)}))
+    elif line.quiet:
         several = len(figures.agents) > 1
         for group in figures.agents if several else (figures.suite,):
             whose = f"{one_line(group.name, 200)}: " if several else ""
             mean = "none" if group.mean is None else f"{group.mean:.4f}"
             click.echo(f"{whose}{counted(group.runs, 'run')}, mean score {mean}")
     else:
-        Console().print(suite_report(figures, result.folder))
+        Console().print(suite_report(figures, folder))

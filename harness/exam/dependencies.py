@@ -1,4 +1,4 @@
-"""What cases depend on: got into the sandbox before the first exam, and looked for in the agent's environment."""
+"""Installs the dependencies of cases in the sandbox before the first exam, and checks the agent's environment."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 
-from adapters.connectors.python import LoadedAgent
+from adapters.connectors.loaded_agent import LoadedAgent
 from adapters.errors import SetupError
 from cases import Case
 from sandbox import DependencyError, Sandbox
 
 
 async def provide_dependencies(sandbox: Sandbox, cases: Sequence[Case], at_once: int) -> None:
-    """Get what the checks of these cases need, so that nobody is examined for a verdict that cannot be had.
+    """Install what the checks of these cases require, so that no exam runs that cannot be judged.
 
     Args:
-        sandbox: Where the checks will run.
-        cases: Of these, those with `eval_code` and dependencies matter.
-        at_once: How many different sets are got at the same time.
+        sandbox: Runs the checks.
+        cases: Those without `eval_code` or without dependencies are skipped.
+        at_once: Maximum number of different sets that are installed concurrently.
 
     Raises:
-        SetupError: some cannot be had; names the requirements and the cases.
+        SetupError: some cannot be installed; the message names the requirements and the cases.
         SandboxError: the sandbox failed.
     """
     sets: dict[tuple[str, ...], list[str]] = {}
     for case in cases:
         if case.dependencies and any(point.eval_code for point in case.scoring_points):
             sets.setdefault(tuple(case.dependencies), []).append(case.name)
-    places = asyncio.Semaphore(at_once)
+    slots = asyncio.Semaphore(at_once)
 
     async def provide(dependencies: tuple[str, ...], names: list[str]) -> str | None:
-        async with places:
+        async with slots:
             try:
                 await sandbox.provide(dependencies)
             except DependencyError as error:
@@ -45,8 +45,8 @@ async def provide_dependencies(sandbox: Sandbox, cases: Sequence[Case], at_once:
 
 
 def missing_for_agent(case: Case, agent: LoadedAgent) -> list[str]:
-    """A notice on the case's dependencies that an agent would not find in the environment that Viva starts it in."""
-    if agent.spec.startswith(("http://", "https://", "example:")) or not case.dependencies:
+    """Return a notice about dependencies of the case that are missing in the environment in which the agent runs."""
+    if agent.kind not in ("python", "child") or not case.dependencies:
         return []
     from packaging.requirements import Requirement
 
@@ -59,11 +59,11 @@ def missing_for_agent(case: Case, agent: LoadedAgent) -> list[str]:
         if version is None:
             missing.append(text)
         elif requirement.specifier and not requirement.specifier.contains(version, prereleases=True):
-            missing.append(f"{text} (here: {version})")
+            missing.append(f"{text} (installed: {version})")
     if not missing:
         return []
     whose = "Viva's environment" if agent.search_path is None else "the agent's environment"
-    return [f"{case.name} says that the agent needs {', '.join(missing)}, which is not in {whose}"]
+    return [f"{case.name} requires {', '.join(missing)}, not installed in {whose}"]
 
 
 def _version_of(package: str, agent: LoadedAgent) -> str | None:

@@ -6,60 +6,69 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import tenacity
-
-from adapters.errors import AgentError, AgentTimeout
+from adapters.connectors.loaded_agent import LoadedAgent
+from adapters.errors import AgentError, AgentTimeout, MachineError, SetupError, SharedSetupError, WorkspaceError
 from adapters.session import AgentArguments, open_session
-from adapters.workspace import clear_place, copy_data_files
+from adapters.workspace import clear_path, copy_data_files
 from cases import Case
-from examiner import converse
+from examiner import Examiner, converse
 from examiner.conversation import KICK_OFF
+from harness.exam.agent_health import WatchedSession
+from harness.exam.evaluation import evaluate_all, nothing_earned
+from harness.exam.kept_cases import keep_case
+from harness.exam.kept_workspaces import keep_workspace, workspace_name
 from harness.exam.pre_commands import run_pre_commands
 from harness.exam.record import make_record
-from harness.exam.resources import Resources, versions, viva_version
-from records.codec import encode
-from records.evaluator import Context
-from records.images import keep_pictures
-from records.journal import Journal, run_id
+from harness.exam.resources import Resources
+from harness.exam.subscribers import RunHeader
+from harness.exam.versions import versions, viva_version
+from records.evaluator import Context, Evaluator
+from records.images import keep_pictures, keep_transcript_pictures
+from records.journal import JournalWriter
 from records.run_record import RunRecord, Setting, Timing
-from records.transcript import NO_USAGE, Round, StopReason, Transcript
-from records.verdict import Insight, Label
+from records.text import storable
+from records.transcript import Round, StopReason, Transcript
+from records.verdict import Insight
 
-RoundListener = Callable[[Round], None]
+RoundListener = Callable[[Round], Awaitable[None]]
+RoundKeeper = Callable[[Round, Path], Awaitable[None]]
+"""Takes a round, and the folder with the agent's files, in which relative pictures lie."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Which exam this is: the case, whose turn it is, and where it is kept."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExamRun:
+    """One attempt at a run: which it is, what it needs, and where it is kept."""
 
-    case: Case
+    header: RunHeader
     resources: Resources
-    journal: Journal
-    trial: int = 1
-    attempt: int = 1
-    stored_id: str | None = None
-    """The id that it already has in another journal."""
-
-    @property
-    def id(self) -> str:
-        """The same for every attempt."""
-        return self.stored_id or run_id(self.case.name, self.resources.agent.spec, self.trial)
+    journal: JournalWriter
+    folder: Path
+    """Where workspaces, pictures and texts of the journal lie; absolute, because an agent may change the working
+    directory."""
+    case: Case | None = None
+    """None for a recording that is judged without one."""
+    evaluators: tuple[Evaluator, ...] = ()
+    """The primary first."""
 
     def append(self, kind: str, value: object) -> None:
-        """One event of this run into the journal."""
-        self.journal.append(kind, self.id, self.attempt, value)
+        """Append one event of this run to the journal."""
+        self.journal.append(kind, self.header.id, self.header.attempt, value)
 
 
-async def examine(run: Run, on_round: RoundListener | None = None) -> RunRecord:
+async def examine(
+    run: ExamRun, agent: LoadedAgent, examiner: Examiner, on_round: RoundListener
+) -> tuple[RunRecord, Transcript]:
     """Hold one exam and judge it.
 
     Args:
-        run: Which.
-        on_round: Told of each round once it is safe in the journal.
+        run: Which; it has a case.
+        agent: Who is examined.
+        examiner: Who asks.
+        on_round: Called with each round once it is in the journal.
 
     Raises:
         SetupError: the user must change something.
@@ -67,39 +76,61 @@ async def examine(run: Run, on_round: RoundListener | None = None) -> RunRecord:
         JournalError: the journal cannot be written.
         asyncio.CancelledError: the run was stopped; the rounds so far are in the journal.
     """
-    case, resources, journal = run.case, run.resources, run.journal
+    case, resources = run.case, run.resources
+    assert case is not None
     started, began = time.time(), time.monotonic()
-    place = f"workspaces/{run.id}"
-    workspace = clear_place(Path(os.path.abspath(journal.folder), place))
-    setting = setting_for(case, resources, place)
-    if not journal.holds(paper := f"cases/{case.hash}.json"):
-        journal.keep(paper, encode(case))
+    path = workspace_name(run.header.id)
+    workspace = clear_path(run.folder / path)
+    setting = setting_for(run, path)
+    keep_case(case, run.journal)
     run.append("setting", setting)
     if resources.judge.sandbox is not None and any(point.eval_code for point in case.scoring_points):
         # The sandbox gets ready while the agent talks.
-        await resources.judge.sandbox.prepare(case.dependencies, run_id=run.id)
+        await resources.judge.sandbox.prepare(case.dependencies, run_id=run.header.id)
 
-    def keep(round_: Round) -> None:
-        run.append("round", keep_pictures(round_, journal, workspace))
-        if on_round is not None:
-            on_round(round_)
+    kept: list[Round] = []
 
-    transcript, agent_folder = await run_conversation(run, workspace, keep)
+    async def keep(round_: Round, agent_folder: Path) -> None:
+        kept.append(keep_pictures(round_, run.journal, agent_folder))
+        run.append("round", kept[-1])
+        await on_round(round_)
+
+    transcript, agent_folder = await run_conversation(run, agent, examiner, workspace, keep)
     if agent_folder is not None and agent_folder != workspace:
-        setting = replace(setting, workspace=os.path.abspath(agent_folder))
-        run.append("setting", setting)
-    run.append("transcript", replace(transcript, rounds=()))
-    record = await judge_and_record(run, setting, transcript, agent_folder, Timing(started, time.monotonic() - began))
+        kept_setting, agent_folder = await _with_kept_files(run, setting, agent_folder, workspace)
+        if kept_setting != setting:
+            setting = kept_setting
+            run.append("setting", setting)
+    # Judged with the names under which its pictures are kept, as a stored conversation is.
+    transcript = replace(transcript, rounds=tuple(kept))
+    transcript = keep_transcript_pictures(transcript, run.journal, agent_folder or workspace)
+    run.append("transcript", transcript.without_rounds())
+    timing = Timing(started, time.monotonic() - began)
+    record = await judge_and_record(run, setting, transcript, agent_folder, timing)
     if workspace.is_dir():
         # On a thread: removing a folder can take the disk two milliseconds, as long as fifty rounds.
         removal = asyncio.get_running_loop().run_in_executor(None, _remove_if_empty, workspace)
         if not record.outcome.counts:
-            await removal  # the next attempt wants the place at once
-    return record
+            await removal  # the next attempt needs the path at once
+    return record, transcript
+
+
+async def _with_kept_files(run: ExamRun, setting: Setting, agent_folder: Path, workspace: Path) -> tuple[Setting, Path]:
+    """Copy the files of an adapter that works elsewhere into the journal. Returns where they are judged."""
+    if agent_folder.resolve().is_relative_to(workspace.resolve()):
+        return replace(setting, workspace=str(agent_folder.resolve().relative_to(run.folder.resolve()))), agent_folder
+    if not agent_folder.is_dir():
+        return setting, workspace
+    name = workspace_name(run.header.id)
+    left_out = await asyncio.to_thread(keep_workspace, agent_folder, run.folder, name)
+    if left_out is None:
+        return replace(setting, workspace=name), run.folder / name
+    # Judged now where they are; a later judging is told why it cannot be.
+    return replace(setting, workspace=None, workspace_left_out=storable(left_out)), agent_folder
 
 
 async def judge_and_record(
-    run: Run, setting: Setting, transcript: Transcript, workspace: Path | None, timing: Timing
+    run: ExamRun, setting: Setting, transcript: Transcript, workspace: Path | None, timing: Timing
 ) -> RunRecord:
     """Judge a conversation that has ended, and write its record. A judging that fails is repeated, within bounds.
 
@@ -111,76 +142,79 @@ async def judge_and_record(
         timing: Of the conversation alone; the judge's time is added.
     """
     began = time.monotonic()
-    insights = await _judge_patiently(run, transcript, workspace)
+    insights = await _judge(run, transcript, workspace)
+    # By the clock, not as evaluators tell: they run side by side, and who judges again takes this time off the whole.
+    judge_seconds = time.monotonic() - began
     for insight in insights:
         run.append("insight", insight)
-    timing = replace(timing, seconds=timing.seconds + time.monotonic() - began)
+    timing = replace(timing, seconds=timing.seconds + judge_seconds, judge_seconds=judge_seconds)
+    header = run.header
     record = replace(
-        make_record(run.id, setting, transcript, insights, timing),
-        agent_version=run.resources.agent.version,
-        trial=run.trial,
-        attempt=run.attempt,
-        tags=run.case.tags,
+        make_record(header.id, setting, transcript, insights, timing),
+        agent_version=header.agent_version,
+        trial=header.trial,
+        attempt=header.attempt,
+        tags=header.tags,
     )
     run.append("run", record)
     return record
 
 
-async def _judge_patiently(run: Run, transcript: Transcript, workspace: Path | None) -> tuple[Insight, ...]:
-    """Judge; again where a failure may pass off. What the failed judgings cost is counted with the last."""
-    work = (run.case, run.resources, transcript, run.id, workspace)
-    insights = await judge(*work)
-    if run.resources.options.judgings <= 1 or not is_retryable(insights):
-        return insights
-    spent = NO_USAGE
-    for insight in insights:
-        spent += insight.usage
+async def _judge(run: ExamRun, transcript: Transcript, workspace: Path | None) -> tuple[Insight, ...]:
+    """Judge a conversation. One whose examiner broke is not judged: there was no exam.
 
-    async def again() -> tuple[Insight, ...]:
-        nonlocal spent
-        judged = await judge(*work)
-        for insight in judged:
-            spent += insight.usage
-        return judged
-
-    retrying = tenacity.AsyncRetrying(
-        retry=tenacity.retry_if_result(is_retryable),
-        stop=tenacity.stop_after_attempt(run.resources.options.judgings - 1),
-        wait=tenacity.wait_exponential(0.2, 10.0) + tenacity.wait_random(0, 1),
-        retry_error_callback=lambda state: state.outcome.result() if state.outcome else (),
+    Nor is one in which the agent failed and never replied: a check that asserts an absence would pass for it.
+    """
+    if transcript.stop is StopReason.EXAMINER_ERROR:
+        return ()
+    context = Context(
+        run.header.id,
+        run.case,
+        workspace if workspace is not None and os.path.lexists(workspace) else None,
+        folder=run.folder,
+        metrics=transcript.metrics,
     )
-    judged: tuple[Insight, ...] = await retrying(again)
-    return (replace(judged[0], usage=spent), *(replace(other, usage=NO_USAGE) for other in judged[1:]))
+    if transcript.failed and not transcript.answered:
+        return tuple(nothing_earned(each.name, context, transcript) for each in run.evaluators)
+    return await evaluate_all(run.evaluators, transcript, context, run.resources.options.judgings)
 
 
-def is_retryable(insights: Sequence[Insight]) -> bool:
-    """Whether judging again may end better: not where a check is broken in itself, which it will be every time."""
-    errors = [verdict for insight in insights for verdict in insight.verdicts if verdict.label == Label.ERROR]
-    return any(verdict.fault == "infra" or verdict.by != "code" for verdict in errors)
-
-
-async def run_conversation(run: Run, workspace: Path, keep: RoundListener) -> tuple[Transcript, Path | None]:
+async def run_conversation(
+    run: ExamRun, agent: LoadedAgent, examiner: Examiner, workspace: Path, keep: RoundKeeper
+) -> tuple[Transcript, Path | None]:
     """Hold the conversation. Returns the transcript, and the folder with the agent's files."""
-    case, resources = run.case, run.resources
-    limits = resources.limits(case)
+    case, options = run.case, run.resources.options
+    assert case is not None
+    limits = run.resources.limits(case)
     await run_pre_commands(case)
     arguments = AgentArguments(
         case.task_description,
-        resources.options.app_dir or case.app_dir,
+        options.app_dir or case.app_dir,
         case.config_var,
         workspace,
         case.verbose,
     )
+    health = run.resources.health(agent.spec)
     try:
-        session = await open_session(resources.agent.factory, arguments, limits.reply_seconds, resources.agent.home)
+        session = await open_session(agent.factory, arguments, limits.reply_seconds, agent.home)
+    except (WorkspaceError, MachineError):
+        raise
+    except SetupError as error:  # it wants arguments that there are not, say: no other run could make it, either
+        if not health.made:
+            raise SharedSetupError(str(error)) from error
+        raise
     except AgentError as error:
+        await health.note_unmade(error, agent, case, run.resources.cases)
         stop = StopReason.TIMEOUT if isinstance(error, AgentTimeout) else StopReason.TARGET_ERROR
         return Transcript(kick_off=KICK_OFF, stop=stop, stop_detail=str(error), fault="target"), workspace
     trouble = None
+    # An adapter's own folder may be a link, now; one that becomes a link later is not followed.
+    folder = workspace if session.workspace in (None, workspace) else session.workspace.resolve()
     try:
-        folder = session.workspace or workspace
         copy_data_files(case, folder)
-        transcript = await converse(resources.make_examiner(case), session, limits, keep)
+        transcript = await converse(
+            examiner, WatchedSession(session, health), limits, lambda round_: keep(round_, folder)
+        )
     except asyncio.CancelledError:
         cancelled = Transcript(kick_off=KICK_OFF, stop=StopReason.CANCELLED, stop_detail="the run was stopped")
         run.append("transcript", cancelled)
@@ -188,39 +222,38 @@ async def run_conversation(run: Run, workspace: Path, keep: RoundListener) -> tu
     finally:
         trouble = await session.close()
     notes = (f"the agent's {trouble}",) if trouble else ()
-    participants = {**transcript.participants, "target": resources.agent.name}
-    return replace(transcript, participants=participants, notes=notes), folder
+    participants = {**transcript.participants, "target": agent.name}
+    return replace(transcript, participants=participants, notes=(*transcript.notes, *notes)), folder
 
 
-async def judge(
-    case: Case, resources: Resources, transcript: Transcript, run: str, workspace: Path | None
-) -> tuple[Insight, ...]:
-    """Judge a conversation. One whose examiner broke is not judged: there was no exam."""
-    if transcript.stop is StopReason.EXAMINER_ERROR:
-        return ()
-    context = Context(run, case, workspace if workspace is not None and workspace.is_dir() else None)
-    return (await resources.judge.evaluator.evaluate(transcript, context),)
-
-
-def setting_for(case: Case, resources: Resources, workspace: str) -> Setting:
-    """What a run was made with."""
+def setting_for(run: ExamRun, workspace: str) -> Setting:
+    """What a run is made with, before its first message."""
+    case, resources = run.case, run.resources
+    assert case is not None
+    agent = resources.agents.get(run.header.agent)
     limits, judge = resources.limits(case), resources.judge
     return Setting(
         viva=viva_version(),
         case=case.name,
         case_file=str(case.file),
         case_hash=case.hash,
-        agent=resources.agent.spec,
+        agent=run.header.agent,
+        in_process=agent is not None and agent.kind == "python",
         app_dir=resources.options.app_dir or case.app_dir,
         examiner=resources.examiner_name,
         judge=judge.kind,
         judge_model=judge.model.name if judge.model else None,
+        evaluators=tuple(each.name for each in run.evaluators),
         sandbox=judge.sandbox.name if judge.sandbox else None,
         sandbox_isolates=judge.sandbox.isolates if judge.sandbox else None,
+        check_seconds=resources.options.check_seconds,
+        check_memory_mb=resources.options.check_memory_mb,
         max_rounds=limits.max_rounds,
         reply_seconds=limits.reply_seconds,
         run_seconds=limits.run_seconds,
         workspace=workspace,
+        trial=run.header.trial,
+        agent_version=run.header.agent_version,
         prompts=resources.prompts,
         versions=versions(),
     )

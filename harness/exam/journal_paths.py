@@ -1,4 +1,4 @@
-"""Where commands find journals and put new ones."""
+"""Names the folders of new journals, and finds the newest one under `runs/`."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ RUNS = Path("runs")
 
 
 def new_journal_folder(out: Path | None, name: str) -> Path:
-    """Where a new journal goes."""
+    """Return the folder of a new journal."""
     if out is not None:
         return out
     return RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{slug(name, 40)}-{secrets.token_hex(2)}"
 
 
 def refuse_journal(folder: Path) -> None:
-    """See that a folder holds no run yet: what is written there is a journal of its own, mixed with no other's runs.
+    """Check that a folder contains no journal yet, so that runs of different commands are not mixed.
 
     Raises:
-        SetupError: it holds some.
+        SetupError: it contains one.
     """
     file = folder / FILE
     if file.is_file() and file.stat().st_size:
-        raise SetupError(f"{folder} holds a journal already; name another folder with --out.")
+        raise SetupError(f"{folder} already contains a journal; choose another folder with --out.")
 
 
 def derived_name(source: Path, what: str) -> str:
-    """The name of a journal made from another: without the other's time stamp and mark, which would pile up."""
+    """Return the name of a journal derived from another, without the time stamp and suffix of the other."""
     plain = re.sub(r"^\d{8}-\d{6}-|-[0-9a-f]{4}$", "", source.resolve().name)
     return f"{what}-{plain.removeprefix(f'{what}-')}"
 
 
 def newest_journal() -> Path:
-    """The newest journal under `runs/`.
+    """Return the newest journal under `runs/`.
 
     Raises:
         SetupError: there is none.

@@ -1,49 +1,212 @@
-"""What the user asked for: plain data that commands, plugin and suites fill in, and records keep."""
+"""Declares the options of an exam once, for the command line, the pytest plugin, stored plans and records.
+
+It imports nothing else of Viva, because pytest loads this module whenever Viva is installed.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Literal
-
-from examiner.conversation import REPLY_SECONDS
-from judge.scoring_points.scoring import JudgeKind
+from collections.abc import Iterator
+from dataclasses import Field, dataclass, field, fields
+from enum import StrEnum
+from typing import Any, Literal
 
 SandboxKind = Literal["auto", "docker", "bwrap", "process"]
+JudgeKind = Literal["code", "model", "both"]
+OPTION = "option"
+"""Metadata key of a field that is an option of the command line."""
+
+
+class Value(StrEnum):
+    """The kind of value that an option takes."""
+
+    TEXT = "text"
+    TEXTS = "texts"
+    """Names separated by commas; the option can be repeated."""
+    COUNT = "count"
+    """A whole number, at least 1 or `least`."""
+    SECONDS = "seconds"
+    """A number above 0."""
+    FLAG = "flag"
+
+
+class Part(StrEnum):
+    """The part of an exam that an option belongs to. A command offers the options of its parts."""
+
+    JUDGE = "judge"
+    EXAMINER = "examiner"
+    AGENT = "agent"
+    SUITE = "suite"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """How a field of `Options` appears on a command line."""
+
+    flag: str
+    """`--max-rounds`; the pytest plugin has `--viva-max-rounds`."""
+    help: str
+    part: Part
+    value: Value = Value.TEXT
+    choices: tuple[str, ...] = ()
+    metavar: str | None = None
+    least: int = 1
+    default_words: str | None = None
+    """The default in words, if the value alone does not explain it."""
+
+
+def option(default: Any, flag: str, part: Part, help_: str, **more: Any) -> Any:
+    """Declare a field of `Options` that is an option of the command line."""
+    return field(default=default, metadata={OPTION: Option(flag=flag, part=part, help=help_, **more)})
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user asked for. None means: not said."""
+    """The options of an exam. None means not given."""
 
     agent: str | None = None
-    """Agent SPEC; None is the bundled careful agent."""
-    examiner: str | None = None
-    """`script`, `model` or `replay:JOURNAL`."""
-    judge: JudgeKind | None = None
-    model: str | None = None
-    """For both roles, where no other is named."""
-    examiner_model: str | None = None
-    judge_model: str | None = None
-    sandbox: SandboxKind = "auto"
-    max_rounds: int | None = None
-    reply_seconds: float = REPLY_SECONDS
-    run_seconds: float | None = None
-    app_dir: str | None = None
-    allow_pre_command: bool = False
-    isolate: bool = False
-    """Agents from modules and files run in a process of their own."""
-    agent_memory_mb: int | None = None
-    """Of each of these processes, in MiB."""
+    """Agent SPEC; None means the bundled careful agent. Commands declare it themselves, because some take several."""
+    workspaces: tuple[str, ...] = ()
+    """Folders outside of journals, absolute, in which files of stored runs may be read. `viva judge` declares it."""
+    judge: JudgeKind | None = option(
+        None,
+        "--judge",
+        Part.JUDGE,
+        "The judge of points with eval_code.",
+        choices=("code", "model", "both"),
+        default_words="code; the model always judges points without it",
+    )
+    evaluators: tuple[str, ...] = option(
+        (),
+        "--evaluators",
+        Part.JUDGE,
+        "Evaluators, the primary (which alone decides the score) first: names, package.module:Thing or file.py:Thing.",
+        value=Value.TEXTS,
+        metavar="NAME,…",
+    )
+    model: str | None = option(
+        None,
+        "--model",
+        Part.JUDGE,
+        "Model for examiner and judge: openai:NAME, or a JSON/YAML file with an AutoGen component.",
+        metavar="NAME",
+    )
+    """For both roles, unless one has its own."""
+    judge_model: str | None = option(None, "--judge-model", Part.JUDGE, "Model for the judge alone.", metavar="NAME")
+    sandbox: SandboxKind = option(
+        "auto",
+        "--sandbox",
+        Part.JUDGE,
+        "Where eval_code runs.",
+        choices=("auto", "docker", "bwrap", "process"),
+        default_words="auto: the strongest available",
+    )
+    check_seconds: float | None = option(
+        None,
+        "--check-timeout",
+        Part.JUDGE,
+        "Maximum duration of one check.",
+        value=Value.SECONDS,
+        metavar="SECONDS",
+        default_words="the case's, else 30",
+    )
+    check_memory_mb: int | None = option(
+        None,
+        "--check-memory",
+        Part.JUDGE,
+        "Maximum memory of one check.",
+        value=Value.COUNT,
+        metavar="MIB",
+        least=32,
+        default_words="the case's, else 512",
+    )
+    allow_source_dependencies: bool = option(
+        False,
+        "--allow-source-dependencies",
+        Part.JUDGE,
+        "Allow dependencies that are source packages or URLs; building them runs their authors' code.",
+        value=Value.FLAG,
+    )
+    examiner: str | None = option(
+        None,
+        "--examiner",
+        Part.EXAMINER,
+        "script, model, or replay:JOURNAL.",
+        metavar="KIND",
+        default_words="model if one is given, else script",
+    )
+    examiner_model: str | None = option(
+        None, "--examiner-model", Part.EXAMINER, "Model for the examiner alone.", metavar="NAME"
+    )
+    max_rounds: int | None = option(
+        None,
+        "--max-rounds",
+        Part.EXAMINER,
+        "Maximum number of examiner messages.",
+        value=Value.COUNT,
+        default_words="the case's, else 15",
+    )
+    run_seconds: float | None = option(
+        None,
+        "--timeout",
+        Part.EXAMINER,
+        "Maximum duration of the conversation.",
+        value=Value.SECONDS,
+        metavar="SECONDS",
+        default_words="the case's, else none",
+    )
+    reply_seconds: float = option(
+        300.0, "--reply-timeout", Part.AGENT, "Maximum wait for one reply.", value=Value.SECONDS, metavar="SECONDS"
+    )
+    app_dir: str | None = option(None, "--app-dir", Part.EXAMINER, "Override the case's app_dir.", metavar="FOLDER")
+    allow_pre_command: bool = option(
+        False,
+        "--allow-pre-command",
+        Part.AGENT,
+        "Let a case run its pre_command on this machine.",
+        value=Value.FLAG,
+    )
+    isolate: bool = option(
+        False,
+        "--isolate",
+        Part.AGENT,
+        "Run an agent from a module or file in its own process.",
+        value=Value.FLAG,
+    )
+    agent_memory_mb: int | None = option(
+        None,
+        "--agent-memory",
+        Part.AGENT,
+        "Maximum memory of an agent in its own process.",
+        value=Value.COUNT,
+        metavar="MIB",
+        least=32,
+    )
     concurrency: int = 1
-    """Conversations at once."""
-    rooms: int = 4
-    """Sandbox rooms at once."""
-    model_calls: int = 64
-    """Calls under way at once to one provider."""
+    """Maximum number of concurrent conversations. Commands declare it themselves, because their defaults differ."""
+    sandboxes: int = 4
+    """Maximum number of concurrent sandbox sessions. The suite command declares it: its default depends on the CPUs."""
+    model_calls: int = option(
+        64, "--model-calls", Part.SUITE, "Maximum number of concurrent calls to one provider.", value=Value.COUNT
+    )
+    attempts: int = option(
+        3,
+        "--attempts",
+        Part.SUITE,
+        "Maximum attempts at a run whose examiner, sandbox or provider failed.",
+        value=Value.COUNT,
+    )
     judgings: int = 2
-    """How often the judging of one conversation is tried, where a failure may pass off."""
+    """Maximum number of attempts to judge one conversation, if a retry may help."""
 
     @classmethod
     def names(cls) -> frozenset[str]:
-        """Names of all options."""
-        return frozenset(field.name for field in fields(cls))
+        """Return the names of all fields."""
+        return frozenset(each.name for each in fields(cls))
+
+    @classmethod
+    def declared(cls, *parts: Part) -> Iterator[tuple[Field[Any], Option]]:
+        """Yield the fields that are options of these parts, in order."""
+        for each in fields(cls):
+            found = each.metadata.get(OPTION)
+            if found is not None and found.part in parts:
+                yield each, found

@@ -4,45 +4,85 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.statistics.cells import passes
+from harness.statistics.scores import insight_of, passes, score_of
 from records.run_record import Outcome, RunRecord
 from records.transcript import StopReason, Transcript
-from records.verdict import Insight, Label
+from records.verdict import Insight, Label, Verdict
 
 EXIT_DONE = 0
 EXIT_BELOW = 1
 EXIT_MISTAKE = 2
 EXIT_NOT_SCORED = 3
 
+EXAMINER = "examiner"
+"""The fault of a verdict that blames the examiner."""
 
-def outcome_of(transcript: Transcript, insights: Sequence[Insight]) -> tuple[Outcome, str | None]:
-    """The outcome of one run, and what went wrong in words.
 
-    An open `error` verdict comes before a failure of the agent: a run that cannot be judged in full is not averaged.
+def outcome_of(
+    transcript: Transcript, insights: Sequence[Insight], primary: str | None = None, run: str = ""
+) -> tuple[Outcome, str | None]:
+    """Find the outcome of one run, and what went wrong in words.
+
+    Only the primary evaluator's insight decides; what other evaluators could not judge stays in their own insight,
+    except that any of them may find the exam unfair (`unfair_verdict`). An open `error` verdict comes before a failure
+    of the agent: a run that cannot be judged in full is not averaged. Where the agent never replied there is nothing
+    to judge, so its failure comes first.
+
+    Args:
+        transcript: How the conversation went.
+        insights: All evaluators', in any order.
+        primary: The name of the evaluator that decides; None for that of the first insight.
+        run: The run's id, to tell an insight about the run from one about a part of it.
     """
     if transcript.stop is StopReason.EXAMINER_ERROR:
         kind = Outcome.INFRA_ERROR if transcript.fault == "infra" else Outcome.EXAMINER_ERROR
         return kind, transcript.stop_detail
     if transcript.fault == "infra":
         return Outcome.INFRA_ERROR, transcript.stop_detail
-    errors = [verdict for insight in insights for verdict in insight.verdicts if verdict.label == Label.ERROR]
-    for fault, kind in (("infra", Outcome.INFRA_ERROR), ("judge", Outcome.JUDGE_ERROR)):
-        found = [verdict for verdict in errors if (verdict.fault or "judge") == fault]
-        if found:
-            return kind, found[0].reason
-    if not any(insight.verdicts for insight in insights):
-        return Outcome.JUDGE_ERROR, "nothing was judged"
-    if transcript.fault == "target" or transcript.stop in (StopReason.TARGET_ERROR, StopReason.BUDGET):
+    if (unfair := unfair_verdict(insights)) is not None:
+        return Outcome.EXAMINER_ERROR, unfair.reason or unfair.statement or f"the exam was unfair: {unfair.criterion}"
+    if transcript.failed and not transcript.answered:
+        return Outcome.TARGET_ERROR, transcript.stop_detail
+    main = insight_of(insights, primary or (insights[0].evaluator if insights else None), run)
+    if (failure := _failure(main)) is not None:
+        return failure
+    if transcript.failed:
         return Outcome.TARGET_ERROR, transcript.stop_detail
     return Outcome.SCORED, None
 
 
+def unfair_verdict(insights: Sequence[Insight]) -> Verdict | None:
+    """Find the first verdict that blames the examiner (`fault="examiner"`): it makes a run `examiner_error`.
+
+    This is how a fairness evaluator, primary or not, keeps an exam out of the averages that was not the agent's to
+    pass or fail. Any evaluator may say so; what it scored does not matter.
+    """
+    verdicts = (verdict for insight in insights for verdict in insight.verdicts)
+    return next((verdict for verdict in verdicts if verdict.fault == EXAMINER), None)
+
+
+def _failure(main: Insight | None) -> tuple[Outcome, str | None] | None:
+    """How judging failed, if it did: in an open `error`, or by saying nothing at all."""
+    if main is None or (main.score is None and not main.verdicts):
+        failed = main is not None and main.label == Label.ERROR and main.summary
+        return Outcome.JUDGE_ERROR, f"nothing was judged{f': {failed}' if failed else ''}"
+    errors = [verdict for verdict in main.verdicts if verdict.label == Label.ERROR]
+    for fault, kind in (("infra", Outcome.INFRA_ERROR), ("judge", Outcome.JUDGE_ERROR)):
+        found = [verdict for verdict in errors if (verdict.fault or "judge") == fault]
+        if found:
+            return kind, found[0].reason
+    if errors or main.label == Label.ERROR:
+        return Outcome.JUDGE_ERROR, next((error.reason for error in errors), main.summary or "the evaluator failed")
+    return None
+
+
 def exit_code(records: Sequence[RunRecord], fail_under: float | None) -> int:
-    """0 done, 1 an agent's mean score (by its low bound) below the gate, 3 not all could be scored."""
+    """Give 0 when done, 1 if an agent's mean score (by its low bound) is below the gate, 3 if not all were scored."""
     if not records or not all(record.outcome.counts for record in records):
         return EXIT_NOT_SCORED
     lows: dict[str, list[float]] = {}
     for record in records:
-        lows.setdefault(record.agent, []).append(record.low or 0.0)
+        scored = score_of(record)
+        lows.setdefault(record.agent, []).append(scored.low if scored is not None else 0.0)
     reached = fail_under is None or all(passes(sum(each) / len(each), fail_under) for each in lows.values())
     return EXIT_DONE if reached else EXIT_BELOW

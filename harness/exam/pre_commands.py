@@ -1,4 +1,4 @@
-"""Runs a case's `pre_command`, which ends with the run that wanted it."""
+"""Runs a case's `pre_command`, and kills it if the run is stopped."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from cases import Case
 
 
 async def run_pre_commands(case: Case) -> None:
-    """Run a case's `pre_command` in the current folder, as TaskWeaver does; `build_resources` has checked that the user
-    allows it.
+    """Run a case's `pre_command` in the current folder, as TaskWeaver does; `build_resources` has checked permission.
 
     Raises:
         SetupError: a command failed.
@@ -22,11 +21,11 @@ async def run_pre_commands(case: Case) -> None:
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_shell(command, stdout=pipe, stderr=pipe, start_new_session=True)
         try:
-            said, complained = await process.communicate()
+            stdout, stderr = await process.communicate()
         finally:
             if process.returncode is None:  # the run was stopped meanwhile
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
         if process.returncode != 0:
-            words = (complained or said).decode(errors="replace").strip()[-300:]
-            raise SetupError(f"pre_command of {case.name!r} ended with code {process.returncode}: {command}\n{words}")
+            output = (stderr or stdout).decode(errors="replace").strip()[-300:]
+            raise SetupError(f"pre_command of {case.name!r} exited with code {process.returncode}: {command}\n{output}")

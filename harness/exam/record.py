@@ -5,42 +5,72 @@ from __future__ import annotations
 from dataclasses import replace
 
 from harness.exam.outcome import outcome_of
-from records.run_record import RunRecord, Setting, Timing
+from harness.statistics.scores import insight_of, primary_evaluator
+from harness.wording import SCORING_POINTS
+from records.run_record import Outcome, RunRecord, Setting, Timing
 from records.transcript import NO_USAGE, Transcript
-from records.verdict import Insight
+from records.verdict import Insight, Label
+
+POINT_LABELS = frozenset({Label.HIT, Label.MISS, Label.UNSURE, Label.ERROR})
+"""The labels of scoring points; other evaluators share the last two."""
 
 
 def make_record(
     run: str, setting: Setting, transcript: Transcript, insights: tuple[Insight, ...], timing: Timing
 ) -> RunRecord:
-    """The record of a run that has been judged, or could not be."""
-    outcome, error = outcome_of(transcript, insights)
-    main = insights[0] if insights else None
-    judge_usage = NO_USAGE
-    for insight in insights:
-        judge_usage += insight.usage
-    verdicts = main.verdicts if main else ()
+    """Make the record of a run that has been judged, or could not be.
+
+    The primary evaluator is the first that the setting names, else that of the first insight. It alone decides score,
+    bounds, points and outcome; the order of the other insights changes nothing.
+    """
+    primary = primary_evaluator(setting, insights)
+    main = insight_of(insights, primary, run)
+    outcome, error = outcome_of(transcript, insights, primary, run)
+    points, max_points = points_of(main)
+    low = _bound(main, main.low) if main else None
+    if outcome is Outcome.TARGET_ERROR and low is not None:
+        low = 0.0  # what was judged so far stays visible, and passes nowhere
     return RunRecord(
         run,
         setting.case,
         setting.agent,
         outcome,
         main.score if main else None,
-        low=main.low if main else None,
-        high=main.high if main else None,
-        points=sum(verdict.weight for verdict in verdicts if verdict.label == "hit") if verdicts else None,
-        max_points=sum(verdict.weight for verdict in verdicts) if verdicts else None,
+        low=low,
+        high=_bound(main, main.high) if main else None,
+        points=points,
+        max_points=max_points,
         error=error,
         rounds=len(transcript.rounds),
         stop=transcript.stop,
         insights=insights,
-        usage={**transcript.usage, "judge": judge_usage},
+        usage={**transcript.usage, "judge": sum((insight.usage for insight in insights), NO_USAGE)},
         timing=replace(
             timing,
             examiner_seconds=sum(round_.examiner_seconds for round_ in transcript.rounds),
             agent_seconds=sum(round_.agent_seconds for round_ in transcript.rounds),
-            judge_seconds=sum(insight.seconds for insight in insights),
         ),
         trace_id=transcript.trace_id,
+        success=transcript.success,
+        metrics=transcript.metrics,
         setting=setting,
     )
+
+
+def points_of(insight: Insight | None) -> tuple[float | None, float | None]:
+    """Add up the weights hit, and all weights; None where the verdicts are not of scoring points.
+
+    A verdict of an evaluator that names labels of its own has a weight too, but it is worth no points.
+    """
+    verdicts = insight.verdicts if insight is not None else ()
+    labels = {verdict.label for verdict in verdicts}
+    named = insight is not None and insight.evaluator == SCORING_POINTS
+    if not labels or not labels <= POINT_LABELS or not (named or labels & {Label.HIT, Label.MISS}):
+        return None, None
+    hit = sum(verdict.weight for verdict in verdicts if verdict.label == Label.HIT)
+    return hit, sum(verdict.weight for verdict in verdicts)
+
+
+def _bound(main: Insight, bound: float | None) -> float | None:
+    """An evaluator that gives no bounds is sure of its score."""
+    return main.score if bound is None else bound

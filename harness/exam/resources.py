@@ -1,45 +1,49 @@
-"""Puts an exam's resources together from what the user asked for, and finds every mistake before the first message."""
+"""Builds what exams need from what the user asked for, and finds every mistake before the first message."""
 
 from __future__ import annotations
 
-import os
-import platform
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cache
-from importlib import metadata
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from adapters.connectors.python import LoadedAgent, load_agent
+from adapters.connectors.loaded_agent import LoadedAgent
+from adapters.connectors.replay import stored_run
+from adapters.connectors.table import load_agent
 from adapters.errors import SetupError
-from cases import Case
+from cases import Case, CheckLimits
 from examiner import ConversationLimits, Examiner, ExaminerError, ReplayedExaminer, ScriptedExaminer
 from examiner.conversation import DEFAULT_MAX_ROUNDS
+from harness.exam.agent_health import AgentHealth
 from harness.exam.dependencies import missing_for_agent, provide_dependencies
-from harness.exam.options import Options
-from judge.scoring_points.scoring import JudgeKind, ScoringPointsEvaluator, case_needs_model
+from harness.exam.descriptors import make_room
+from harness.exam.given import NOTHING, Given
+from harness.exam.options import JudgeKind, Options
+from judge.registry import DEFAULT, Need, find_evaluators
+from judge.scoring_points.scoring import case_needs_model
 from records.evaluator import Evaluator
-from records.journal_reader import StoredRun, read_runs, split_reference
 from sandbox import Sandbox
 from sandbox.choice import choose
+from sandbox.limits import largest, limits_for
 
 if TYPE_CHECKING:
     from adapters.models.client import Model
 
 ExaminerFactory = Callable[[Case], Examiner]
+DEFAULT_AGENT = "example:careful"
 
 
 @dataclass(slots=True)
 class JudgeResources:
-    """Everything that judging needs. Close it when the last is over."""
+    """Everything that judging needs. Close it when the last judgement is over."""
 
     kind: JudgeKind
-    evaluator: Evaluator
-    sandbox: Sandbox | None
-    model: Model | None
-    prompts: Mapping[str, str]
-    notices: list[str]
+    evaluators: Mapping[str, Evaluator]
+    """By what each was asked for as, the primary first."""
+    sandbox: Sandbox | None = None
+    model: Model | None = None
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """Name of a prompt to its hash."""
+    notices: Sequence[str] = ()
     """What the user should know before the exam begins."""
 
     async def close(self) -> None:
@@ -50,19 +54,28 @@ class JudgeResources:
             await self.model.close()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Resources:
-    """Everything that exams of one agent share. Close it when the last is over."""
+    """Everything that the runs of one worker share. Close it when the last is over."""
 
     options: Options
-    agent: LoadedAgent
-    make_examiner: ExaminerFactory
-    examiner_name: str
-    examiner_model: Model | None
     judge: JudgeResources
-    notices: list[str]
+    agents: Mapping[str, LoadedAgent] = field(default_factory=dict)
+    """By SPEC; none where conversations are only judged."""
+    cases: Sequence[Case] = ()
+    """All that are examined or judged."""
+    healths: dict[str, AgentHealth] = field(default_factory=dict)
+    make_examiner: ExaminerFactory | None = None
+    """None where the questions come with each run."""
+    examiner_name: str = "replay"
+    examiner_model: Model | None = None
+    notices: Sequence[str] = ()
     """What the user should know before the exam begins."""
-    prompts: Mapping[str, str]
+    prompts: Mapping[str, str] = field(default_factory=dict)
+
+    def health(self, spec: str) -> AgentHealth:
+        """What is known of an agent since these resources were built."""
+        return self.healths.setdefault(spec, AgentHealth(spec))
 
     def limits(self, case: Case) -> ConversationLimits:
         """The limits of one case's conversation: the command line, else the case, else 15 rounds."""
@@ -73,6 +86,26 @@ class Resources:
             options.run_seconds or case.timeout,
         )
 
+    def examiner(self, case: Case) -> Examiner:
+        """A new examiner for one conversation.
+
+        Raises:
+            ExaminerError: the questions were to come with the run, and did not.
+        """
+        if self.make_examiner is None:
+            raise ExaminerError(f"no examiner was given for {case.name!r}")
+        return self.make_examiner(case)
+
+    async def look_at_agents(self) -> None:
+        """See whether the agents behind an address can be reached at all.
+
+        Raises:
+            SetupError: one cannot.
+        """
+        for agent in self.agents.values():
+            if agent.look is not None:
+                await agent.look()
+
     async def close(self) -> None:
         """Release sandbox and connections."""
         await self.judge.close()
@@ -80,70 +113,59 @@ class Resources:
             await self.examiner_model.close()
 
 
-DEFAULT_AGENT = "example:careful"
+async def build_resources(
+    options: Options,
+    cases: Sequence[Case | None],
+    agents: Sequence[str] = (),
+    *,
+    asks: bool = True,
+    given: Given = NOTHING,
+) -> Resources:
+    """Build what runs of these cases need.
 
-
-def agent_for(spec: str | None, options: Options) -> LoadedAgent:
-    """Load an agent; `example:NAME` is one of those that come with Viva, None the careful one.
-
-    Raises:
-        SetupError: there is no such agent, or it cannot be examined.
-    """
-    kind, _, name = (spec or DEFAULT_AGENT).partition(":")
-    if kind != "example":
-        return load_agent(spec or DEFAULT_AGENT, isolate=options.isolate, memory_mb=options.agent_memory_mb)
-    here = Path(__file__).resolve().parents[1]
-    folders = [folder for folder in (here.parent / "examples" / "agents", here / "example_agents") if folder.is_dir()]
-    names = sorted(file.stem for file in folders[0].glob("*.py")) if folders else []
-    if name not in names:
-        raise SetupError(f"there is no example agent {name!r}; there are {', '.join(names)}.")
-    file = f"{folders[0] / name}.py:{name.title().replace('_', '')}Agent"
-    agent = load_agent(file, isolate=options.isolate, memory_mb=options.agent_memory_mb)
-    # The SPEC in records must not tell where Viva is installed.
-    return replace(agent, spec=f"example:{name}")
-
-
-async def build_resources(options: Options, cases: list[Case]) -> Resources:
-    """Make the resources for exams of these cases.
+    Args:
+        options: What the user asked for.
+        cases: Those that are examined or judged; None stands for runs without a case.
+        agents: SPECs of the agents that are examined; none where conversations are only judged.
+        asks: Whether an examiner finds the questions; else they come with each run.
+        given: Agents and evaluators that are at hand.
 
     Raises:
         SetupError: something the user must change.
         SandboxUnavailable: the sandbox that was asked for is not there.
+        SandboxError: it failed.
     """
-    notices: list[str] = []
-    if options.agent is None:
-        notices.append("no --agent given: examining the bundled careful agent")
-    agent = agent_for(options.agent, options)
-    make_examiner, examiner_name, examiner_model, prompts = _examiner(options, cases)
-    notices += _check_cases(cases, agent, options)
-    judge = await build_judge(options, cases, examiner_model)
-    return Resources(
-        options,
-        agent,
-        make_examiner,
-        examiner_name,
-        examiner_model,
-        judge,
-        [*notices, *judge.notices],
-        {**prompts, **judge.prompts},
+    papers = [case for case in cases if case is not None]
+    loaded = {
+        spec: given.agents.get(spec) or load_agent(spec, isolate=options.isolate, memory_mb=options.agent_memory_mb)
+        for spec in agents
+    }
+    make_examiner, examiner_name, examiner_model, prompts = (
+        _examiner(options, papers) if asks and agents else (None, "replay", None, {})
     )
-
-
-async def build_resources_without_examiner(options: Options, cases: list[Case], examiner: str) -> Resources:
-    """Make the resources for exams whose examiners are given with each run.
-
-    Raises:
-        SetupError: something the user must change.
-        SandboxUnavailable: the sandbox that was asked for is not there.
-    """
-
-    def none(case: Case) -> Examiner:
-        raise ExaminerError(f"no examiner was given for {case.name!r}")
-
-    agent = agent_for(options.agent, options)
-    notices = _check_cases(cases, agent, options)
-    judge = await build_judge(options, cases)
-    return Resources(options, agent, none, examiner, None, judge, [*notices, *judge.notices], judge.prompts)
+    notices: list[str] = []
+    if loaded:
+        _check_pre_commands(papers, options)
+    for agent in loaded.values():
+        notices += agent.notices
+        notices += [notice for case in papers for notice in missing_for_agent(case, agent)]
+    judge = await build_judge(options, cases, examiner_model, given)
+    try:
+        make_room(options, loaded.values(), sandbox=judge.sandbox is not None)
+    except SetupError:
+        await judge.close()
+        raise
+    return Resources(
+        options=options,
+        judge=judge,
+        agents=loaded,
+        cases=papers,
+        make_examiner=make_examiner,
+        examiner_name=examiner_name,
+        examiner_model=examiner_model,
+        notices=[*notices, *judge.notices],
+        prompts={**prompts, **judge.prompts},
+    )
 
 
 def _examiner(options: Options, cases: list[Case]) -> tuple[ExaminerFactory, str, Model | None, dict[str, str]]:
@@ -151,12 +173,12 @@ def _examiner(options: Options, cases: list[Case]) -> tuple[ExaminerFactory, str
     kind = options.examiner or ("model" if spec else "script")
     if kind.startswith("replay:"):
         stored = stored_run(kind.removeprefix("replay:"))
-        held = stored.setting.case
+        of = stored.setting.case
         for case in cases:
             # A recording may name no case.
-            if held and case.name != held:
+            if of and case.name != of:
                 raise SetupError(
-                    f"the questions of {kind} are of the case {held!r}, and were never meant for {case.name!r}."
+                    f"the questions of {kind} are of the case {of!r}, and were never meant for {case.name!r}."
                 )
         return (lambda case: ReplayedExaminer(stored.transcript)), "replay", None, {}
     if kind == "script":
@@ -170,7 +192,7 @@ def _examiner(options: Options, cases: list[Case]) -> tuple[ExaminerFactory, str
     if kind != "model":
         raise SetupError(f"--examiner takes script, model or replay:JOURNAL, not {kind!r}.")
     if not spec:
-        raise SetupError("--examiner model needs a model: add --model openai:NAME or --examiner-model openai:NAME.")
+        raise SetupError("--examiner model requires a model: add --model openai:NAME or --examiner-model openai:NAME.")
     # AutoGen is loaded only where a model is used.
     from adapters.models.factory import make_model
     from adapters.models.prompts import digest
@@ -181,96 +203,120 @@ def _examiner(options: Options, cases: list[Case]) -> tuple[ExaminerFactory, str
     return (lambda case: ModelExaminer(model, case.task_description)), model.name, model, prompts
 
 
-async def build_judge(options: Options, cases: list[Case], examiner_model: Model | None = None) -> JudgeResources:
-    """Make the resources that judge these cases.
+async def build_judge(
+    options: Options,
+    cases: Sequence[Case | None],
+    examiner_model: Model | None = None,
+    given: Given = NOTHING,
+) -> JudgeResources:
+    """Build what judging runs of these cases needs.
+
+    Args:
+        options: What the user asked for.
+        cases: None stands for runs without a case.
+        examiner_model: The judge's too, where both have the same name.
+        given: Evaluators that are at hand.
 
     Raises:
-        SetupError: a model is needed and none was given, or what a case depends on cannot be had.
+        SetupError: an evaluator requires something that was not given, or what a case depends on cannot be had.
         SandboxUnavailable: the sandbox that was asked for is not there.
         SandboxError: it failed.
     """
     kind: JudgeKind = options.judge or "code"
+    named = find_evaluators(options.evaluators or (DEFAULT,), given.evaluators)
+    needs = {each.spec: each.needs(cases, kind) for each in named}
+    papers = [case for case in cases if case is not None]
     spec = options.judge_model or options.model
-    model, prompts = None, {}
-    asked = [case for case in cases if case_needs_model(case, kind)]
-    if asked and not spec:
-        raise SetupError(_no_judge(asked[0], kind))
-    if asked and spec:
+    _check_needs(needs, cases, spec, kind)
+    model = None
+    if spec and any(Need.MODEL in each for each in needs.values()):
         from adapters.models.factory import make_model
-        from adapters.models.prompts import digest
-        from judge.scoring_points.by_model import QUESTION_PROMPT, SYSTEM_PROMPT
 
         same = examiner_model is not None and spec == (options.examiner_model or options.model)
         model = examiner_model if same else make_model(spec, calls=options.model_calls)
-        prompts = {"judge": digest(SYSTEM_PROMPT), "scoring_point": digest(QUESTION_PROMPT)}
-    sandbox, notices = None, []
-    if kind != "model" and any(point.eval_code for case in cases for point in case.scoring_points):
-        choice = await choose(options.sandbox, concurrency=min(options.concurrency, options.rooms))
-        sandbox = choice.sandbox
-        try:
-            await provide_dependencies(sandbox, cases, min(options.concurrency, options.rooms))
-        except BaseException:
+    sandbox: Sandbox | None = None
+    notices: list[str] = []
+    if any(Need.SANDBOX in each for each in needs.values()):
+        sandbox, notices = await _sandbox(options, papers)
+    try:
+        evaluators = {each.spec: each.make(_offered(options, kind, sandbox, model)) for each in named}
+        _check_names(evaluators)
+    except BaseException:
+        if sandbox is not None:
             await sandbox.close()
-            raise
-        if choice.note:
-            notices.append(choice.note)
-    return JudgeResources(
-        kind, ScoringPointsEvaluator(kind, sandbox, model, options.rooms), sandbox, model, prompts, notices
-    )
+        raise
+    prompts = {name: digest for each in evaluators.values() for name, digest in getattr(each, "prompts", {}).items()}
+    return JudgeResources(kind, evaluators, sandbox, model, prompts, notices)
 
 
-def _no_judge(case: Case, kind: JudgeKind) -> str:
-    if kind == "code":
-        number, total = len(case_needs_model(case, kind)), len(case.scoring_points)
-        which = f"{number} of {total} scoring points of {case.name!r} have no eval_code"
-        return f"{which}, so a model must judge them: add --model openai:NAME."
-    return f"--judge {kind} needs a model: add --model openai:NAME or --judge-model openai:NAME."
+def _offered(options: Options, kind: JudgeKind, sandbox: Sandbox | None, model: Model | None) -> dict[str, object]:
+    return {
+        "kind": kind,
+        "sandbox": sandbox,
+        "model": model,
+        "sandboxes": options.sandboxes,
+        "asked_limits": _asked_limits(options),
+    }
 
 
-def stored_run(reference: str) -> StoredRun:
-    """One run out of a journal: `FOLDER#RUN-ID`, or `FOLDER` if it holds one.
-
-    Raises:
-        JournalError: there is no such journal or run.
-        SetupError: the journal holds several runs.
-    """
-    folder, run = split_reference(reference)
-    runs = read_runs(folder, run)
-    first = next(runs, None)
-    if first is None:
-        raise SetupError(f"{folder} holds no run.")
-    if next(runs, None) is not None:
-        raise SetupError(f"{folder} holds several runs; name one: '{folder}#{first.id}'.")
-    return first
+def _asked_limits(options: Options) -> CheckLimits:
+    return CheckLimits(seconds=options.check_seconds, memory_mb=options.check_memory_mb)
 
 
-def _check_cases(cases: list[Case], agent: LoadedAgent, options: Options) -> list[str]:
-    """See that no case runs anything on this machine without leave; gives what the user should know of the others."""
+async def _sandbox(options: Options, cases: Sequence[Case]) -> tuple[Sandbox, list[str]]:
+    at_once = min(options.concurrency, options.sandboxes)
+    # What surrounds the checks must hold the largest of them.
+    checked = [case for case in cases if any(point.eval_code for point in case.scoring_points)]
+    limits = largest(limits_for(case.check_limits, _asked_limits(options)) for case in checked)
+    allow = options.allow_source_dependencies
+    choice = await choose(options.sandbox, concurrency=at_once, limits=limits, allow_source=allow)
+    try:
+        await provide_dependencies(choice.sandbox, cases, at_once)
+    except BaseException:
+        await choice.sandbox.close()
+        raise
+    return choice.sandbox, [choice.note] if choice.note else []
+
+
+def _check_needs(
+    needs: Mapping[str, frozenset[Need]], cases: Sequence[Case | None], model: str | None, kind: JudgeKind
+) -> None:
+    for evaluator, each in needs.items():
+        if Need.CASE in each and any(case is None for case in cases):
+            raise SetupError(
+                f"the evaluator {evaluator!r} requires a case, and recorded runs have none: "
+                "name others with --evaluators."
+            )
+        if Need.REFERENCE in each:
+            raise SetupError(f"the evaluator {evaluator!r} requires a reference trajectory, and none was given.")
+        if Need.MODEL in each and not model:
+            raise SetupError(_no_judge(evaluator, [case for case in cases if case is not None], kind))
+
+
+def _check_names(evaluators: Mapping[str, Evaluator]) -> None:
+    taken: dict[str, str] = {}
+    for spec, evaluator in evaluators.items():
+        if evaluator.name in taken:
+            raise SetupError(f"{taken[evaluator.name]!r} and {spec!r} are both called {evaluator.name!r}.")
+        taken[evaluator.name] = spec
+
+
+def _no_judge(evaluator: str, cases: Iterable[Case], kind: JudgeKind) -> str:
+    if evaluator != DEFAULT:
+        return f"the evaluator {evaluator!r} requires a model: add --model openai:NAME or --judge-model openai:NAME."
+    if kind != "code":
+        return f"--judge {kind} requires a model: add --model openai:NAME or --judge-model openai:NAME."
+    case = next(case for case in cases if case_needs_model(case, kind))
+    number, total = len(case_needs_model(case, kind)), len(case.scoring_points)
+    which = f"{number} of {total} scoring points of {case.name!r} have no eval_code"
+    return f"{which}, so a model must judge them: add --model openai:NAME."
+
+
+def _check_pre_commands(cases: Sequence[Case], options: Options) -> None:
+    """See that no case runs anything on this machine without leave."""
     for case in cases:
         if case.pre_command and not options.allow_pre_command:
             raise SetupError(
                 f"the case {case.name!r} wants to run on this machine: {'; '.join(case.pre_command)}. "
                 "If you trust it, add --allow-pre-command."
             )
-    return [notice for case in cases for notice in missing_for_agent(case, agent)]
-
-
-@cache
-def versions() -> dict[str, str]:
-    """What runs here."""
-    found = {"python": platform.python_version()}
-    for name in ("autogen-agentchat", "openai", "docker"):
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
-
-
-@cache
-def viva_version() -> str:
-    """Viva's own version."""
-    try:
-        return metadata.version("vivavoce")
-    except metadata.PackageNotFoundError:
-        return os.environ.get("VIVA_VERSION", "unknown")

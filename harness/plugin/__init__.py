@@ -1,1 +1,1 @@
-"""The inside of the pytest plugin; `harness.plugin.entry_point` is the door, and loads this when it is needed."""
+"""The pytest plugin. pytest loads `entry_point`; the rest is imported only with `--viva-agent`."""

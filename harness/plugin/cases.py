@@ -1,4 +1,4 @@
-"""Case files as pytest collectors, exams as pytest items; what they show when they fail."""
+"""Makes case files pytest collectors, and exams pytest items; formats their failures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from records.transcript import Round
 from sandbox import SandboxError
 
 PLAIN = (CaseError, SetupError, JournalError, SandboxError)
-"""Errors whose words say what to do; a traceback would hide them."""
+"""Errors whose messages say what to do; a traceback would hide them."""
 
 
 class ExamFailed(Exception):
@@ -29,19 +29,19 @@ class ExamFailed(Exception):
 
 
 class NotAnExam(Exception):
-    """Something else than the agent failed: there is nothing to say about the agent."""
+    """Something other than the agent failed, so the run says nothing about the agent."""
 
 
-class Exams(Protocol):
-    """What holds the exams of a session; `harness.plugin.exams` registers it as a plugin."""
+class ExamHost(Protocol):
+    """Runs the exams of a session; `harness.plugin.exams` registers it as a plugin."""
 
     @property
     def shown_folder(self) -> Path:
-        """The journal's folder as short as it can be said."""
+        """Return the journal's folder, relative to the current folder if possible."""
         ...
 
     def examine(self, item: CaseItem) -> RunRecord:
-        """Hold one exam."""
+        """Run one exam."""
         ...
 
 
@@ -49,10 +49,10 @@ class CaseFile(pytest.File):
     """The YAML file of a case."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """One item for each trial.
+        """Yield one item for each trial.
 
         Raises:
-            CaseError: the case is not sound, or its folder holds another YAML file.
+            CaseError: the case is invalid, or its folder contains another YAML file.
         """
         case = load_case(self.path.parent)
         trials = self.config.getoption("viva_trials")
@@ -61,14 +61,14 @@ class CaseFile(pytest.File):
             yield CaseItem.from_parent(self, name=name, case=case, trial=trial)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
-        """A mistake in a case is a line or two, not a traceback."""
+        """Show a mistake in a case as a line or two, without a traceback."""
         if isinstance(excinfo.value, CaseError):
             return printable(str(excinfo.value))
         return super().repr_failure(excinfo)
 
 
 class CaseItem(pytest.Item):
-    """One exam. It is held as the item's setup, so that what is not the agent's fault is an error, not a failure."""
+    """One exam. It runs as the item's setup, so that what is not the agent's fault is an error, not a failure."""
 
     def __init__(self, *, case: Case, trial: int, **rest: Any) -> None:
         super().__init__(**rest)
@@ -78,19 +78,19 @@ class CaseItem(pytest.Item):
         for silenced in filters_for_pytest():
             self.add_marker(pytest.mark.filterwarnings(silenced))
         self.same_name: Path | None = None
-        """Another case that is called the same."""
+        """Another case with the same name."""
         self.record: RunRecord | None = None
         self.last_round: Round | None = None
 
     def setup(self) -> None:
-        """Hold the exam and judge it.
+        """Run the exam and judge it.
 
         Raises:
             NotAnExam: examiner, judge or infrastructure failed, after retries.
         """
         if self.same_name is not None:
             raise SetupError(f"two cases are called {self.case.name!r}: {self.same_name} and {self.case.file}.")
-        exams: Exams | None = self.config.pluginmanager.get_plugin("viva-exams")
+        exams: ExamHost | None = self.config.pluginmanager.get_plugin("viva-exams")
         assert exams is not None
         self.record = exams.examine(self)
         self.user_properties.extend(_properties(self.record, exams.shown_folder))
@@ -98,17 +98,17 @@ class CaseItem(pytest.Item):
             raise NotAnExam
 
     def runtest(self) -> None:
-        """See whether the agent is good enough.
+        """Compare the score with the threshold.
 
         Raises:
-            ExamFailed: it is not.
+            ExamFailed: the score is lower.
         """
         assert self.record is not None
         if exit_code([self.record], self.config.getoption("viva_threshold")) != EXIT_DONE:
             raise ExamFailed
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What was missed and why, or whose fault it was that there was no exam."""
+        """Return what was missed and why, or whose fault it was that the exam failed."""
         error, exams = excinfo.value, self.config.pluginmanager.get_plugin("viva-exams")
         if isinstance(error, ExamFailed | NotAnExam) and self.record is not None and exams is not None:
             threshold = self.config.getoption("viva_threshold")
@@ -121,17 +121,17 @@ class CaseItem(pytest.Item):
             return super().repr_failure(excinfo, style)
         error.args = (words,)
         shown: Any = excinfo.getrepr(style="value", chain=False)
-        # The first line alone for the short summary, which prints whole messages in CI.
+        # Only the first line is for the short summary, which prints whole messages in CI.
         shown.reprcrash.path, shown.reprcrash.lineno, shown.reprcrash.message = str(self.path), 1, title
         return shown
 
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
-        """Where the case stands, and the heading of its failure."""
+        """Return the location of the case, and the heading of its failure."""
         return self.path, 0, f"case {self.name}"
 
 
 def _properties(record: RunRecord, folder: Path) -> list[tuple[str, object]]:
-    """For `--junitxml`, and for whoever else reads reports: plain strings, as they travel between processes."""
+    """Return the properties for `--junitxml` and other reports: plain strings, as they are sent between processes."""
     figures = {"score": record.score, "low": record.low, "points": record.points, "max_points": record.max_points}
     facts = {name: f"{value:.6g}" for name, value in figures.items() if value is not None}
     return [*facts.items(), ("outcome", record.outcome.value), ("run_id", record.id), ("journal", str(folder))]

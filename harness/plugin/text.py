@@ -1,4 +1,4 @@
-"""What pytest shows of an exam that did not pass: plain text, with everything hostile in it made harmless."""
+"""The text that pytest shows for an exam that did not pass; hostile content in it is made harmless."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.reports.facts import quote_line
-from harness.reports.run_console import OUTCOMES, score_line
-from harness.wording import judge_words, sandbox_words
+from harness.wording import OUTCOMES, agent_words, judge_words, sandbox_words, score_line
 from records.run_record import RunRecord
 from records.text import one_line, printable
 from records.transcript import Round
 from records.verdict import Label, Verdict
 
 SHOWN = 2000
-"""Characters of one reason or quote."""
+"""Maximum number of characters of a reason or quote."""
 
 
 def headline(record: RunRecord, threshold: float) -> str:
-    """The first line: the score, or whose fault it was."""
+    """Return the first line: the score, or whose fault it was."""
     error = f": {one_line(record.error, 300)}" if record.error else ""
     kind = record.outcome
     if not kind.counts:
@@ -29,7 +28,7 @@ def headline(record: RunRecord, threshold: float) -> str:
 
 
 def failure_text(record: RunRecord, threshold: float, last: Round | None, folder: Path) -> str:
-    """All lines."""
+    """Return all lines."""
     return "\n".join((headline(record, threshold), *_lines(record, last, folder)))
 
 
@@ -39,16 +38,17 @@ def _lines(record: RunRecord, last: Round | None, folder: Path) -> Iterator[str]
             if verdict.label != Label.HIT:
                 yield from _verdict(verdict)
     if last is not None:
-        yield f"  round {last.number}, the last:"
+        yield f"  round {last.number} (the last):"
         for who, words in (("examiner", last.examiner), ("agent", last.agent)):
             if words is not None:
                 yield f"      {who}: {one_line(words, SHOWN)}"
     setting = record.setting
     sandbox = f", sandbox {sandbox_words(setting)}" if setting.sandbox else ""
-    yield f"  agent {one_line(record.agent, 300)}"
+    inside = f" ({agent_words(setting)})" if agent_words(setting) else ""
+    yield f"  agent {one_line(record.agent, 300)}{inside}"
     yield f"  examiner {one_line(setting.examiner, 80)}, judge {judge_words(setting)}{sandbox}"
     if record.rounds:
-        yield f"  the whole conversation: viva replay {printable(shlex.quote(f'{folder}#{record.id}'))}"
+        yield f"  full conversation: viva replay {printable(shlex.quote(f'{folder}#{record.id}'))}"
 
 
 def _verdict(verdict: Verdict) -> Iterator[str]:

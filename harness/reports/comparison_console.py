@@ -10,9 +10,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.statistics.cells import LAST_BIT
 from harness.statistics.comparison import CasePair, Comparison, Difference, Side
 from harness.statistics.findings import findings
+from harness.statistics.scores import LAST_BIT
 from harness.wording import counted
 from records.codec import to_plain
 from records.text import one_line
@@ -22,7 +22,7 @@ MOST_NAMES = 12
 
 
 def comparison_report(comparison: Comparison) -> RenderableType:
-    """Both sides, the cases that changed, and what can be told from it."""
+    """Show both sides, the cases that changed, and what can be told from it."""
     parts: list[RenderableType] = [_sides(comparison), _figures(comparison), Text()]
     changed = [pair for pair in comparison.cases if pair.turned or abs(pair.score_difference) > LAST_BIT]
     if changed:
@@ -34,7 +34,7 @@ def comparison_report(comparison: Comparison) -> RenderableType:
     for words, names in (
         (f"only in {comparison.first.label}", comparison.only_first),
         (f"only in {comparison.second.label}", comparison.only_second),
-        ("nothing that counts on one side", comparison.not_counted),
+        ("no run that counts on one side", comparison.not_counted),
     ):
         if names:
             parts.append(Text(f"not compared, {words}: {_names(names)}", style="yellow"))
@@ -43,7 +43,7 @@ def comparison_report(comparison: Comparison) -> RenderableType:
 
 
 def comparison_plain(comparison: Comparison) -> dict[str, Any]:
-    """The comparison as JSON data, with what it shows in words."""
+    """Give the comparison as JSON data, with what it shows in words."""
     plain: dict[str, Any] = to_plain(comparison)
     plain["better"] = [pair.case for pair in comparison.better]
     plain["worse"] = [pair.case for pair in comparison.worse]
@@ -59,6 +59,8 @@ def _sides(comparison: Comparison) -> Table:
         table.add_row(side.label, Text(f"{one_line(side.agent, 200)} in {one_line(side.journal, 300)}"))
     count = len(comparison.cases)
     table.add_row("", Text(f"{counted(count, 'case')} in both"))
+    if comparison.evaluator is not None:
+        table.add_row("", Text(f"scores by the evaluator {one_line(comparison.evaluator, 80)}"))
     return table
 
 
@@ -82,7 +84,7 @@ def _figures(comparison: Comparison) -> Table:
         row("flaky cases", str(one.group.flaky_cases), str(two.group.flaky_cases))
     row("runs that count", str(one.group.runs), str(two.group.runs))
     if one.group.excluded or two.group.excluded:
-        row("runs that do not", *(str(side.group.runs_all - side.group.runs) for side in (one, two)))
+        row("runs excluded", *(str(side.group.runs_all - side.group.runs) for side in (one, two)))
     if one.group.target_errors or two.group.target_errors:
         row("agent failures", str(one.group.target_errors), str(two.group.target_errors))
     if comparison.trials_paired:

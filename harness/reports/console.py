@@ -25,7 +25,7 @@ def write(journals: Journals, out: TextIO) -> None:
     """
     console = Console(file=out)
     first = list(islice(journals.entries(), 2))
-    folder = journals.places[0][0]
+    folder = journals.locations[0][0]
     unfinished = journals.unfinished()
     if len(first) == 1 and not unfinished:
         console.print(run_report(first[0].record, first[0].folder))
@@ -33,21 +33,20 @@ def write(journals: Journals, out: TextIO) -> None:
         console.print(Text(f"{one_line(str(folder), 500)} holds no run that ended"), soft_wrap=True)
     else:
         figures = journals.figures()
-        console.print(suite_report(figures, folder, _places(journals, figures)))
-    for other, _ in journals.places[1:]:
+        console.print(suite_report(figures, folder, _locations(journals, figures)))
+    for other, _ in journals.locations[1:]:
         console.print(Text(f"joined with {one_line(str(other), 500)}"), soft_wrap=True)
     if unfinished:
-        console.print(Text(f"{counted(len(unfinished), 'run')} without an end, in no figure", style="yellow"))
-    if journals.damage.torn or journals.damage.unknown:
-        count = journals.damage.torn + journals.damage.unknown
-        console.print(Text(f"skipped: {counted(count, 'unreadable line')} of the journal", style="yellow"))
+        console.print(Text(f"{counted(len(unfinished), 'unfinished run')} excluded", style="yellow"))
+    if skipped := journals.damage.words("unreadable line"):
+        console.print(Text(f"skipped: {skipped} of the journal", style="yellow"))
 
 
-def _places(journals: Journals, figures: Figures) -> dict[str, Path]:
+def _locations(journals: Journals, figures: Figures) -> dict[str, Path]:
     """Of runs that are named as examples: in which of several journals they are."""
-    if len(journals.places) == 1:
+    if len(journals.locations) == 1:
         return {}
-    named = {trouble.run for trouble in figures.troubles}
+    named = {group.run for group in figures.troubles}
     found: dict[str, Path] = {}
     for entry in journals.entries():
         if entry.record.id in named and entry.record.error:

@@ -9,24 +9,25 @@ from typing import Any
 
 from harness.reports.page_images import Images
 from harness.reports.quote_marks import Segment, segments
-from harness.reports.run_console import usage_lines
-from harness.reports.verdict_views import insight_view, quotes_of, verdict_view
-from harness.wording import judge_words, sandbox_words
+from harness.reports.run_console import record_usage_lines
+from harness.reports.verdict_views import insight_view, quotes_of, subjects_of, verdict_view
+from harness.statistics.cells import NOT_TOLD
+from harness.wording import agent_words, judge_words, sandbox_words
 from judge.view import to_text
 from records.codec import to_plain
 from records.journal_reader import StoredRun
 from records.text import one_line, printable
-from records.transcript import Round, Step
+from records.transcript import Round, Step, Transcript
 
 TEXT_LIMIT = 20_000
 """Characters of one text."""
 RUN_LIMIT = 600_000
-"""Bytes of one run, images apart; rounds beyond it are left out, those that are quoted last."""
+"""Bytes of one run without its images; what is beyond is cut or left out, rounds that are quoted last."""
 PAGE_LIMIT = 32_000_000
 """Bytes of all runs. Runs that passed get half of it at most: one reads those that did not."""
-MOST_STEPS = 200
+MOST_STEPS = 1000
 """Of one round."""
-MOST_VERDICTS = 300
+MOST_VERDICTS = 1000
 MOST_ARGUMENTS = 20
 STEP_TEXTS = ("observation", "thought", "plan", "tool_input", "result", "error")
 
@@ -46,7 +47,7 @@ class Blocks:
     """Conversations for which there was no room."""
 
     def block(self, stored: StoredRun, attempt: int, *, passed: bool) -> str | None:
-        """JSON for one run, fit to stand in HTML's `<script>`; None where the page is full.
+        """Write JSON for one run, fit to stand in HTML's `<script>`; None where the page is full.
 
         Args:
             stored: The conversation.
@@ -62,58 +63,72 @@ class Blocks:
 
 
 def in_script(value: object) -> str:
-    """JSON that can stand between `<script>` and `</script>`."""
+    """Write JSON that can stand between `<script>` and `</script>`."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_ESCAPES)
 
 
 def conversation(stored: StoredRun, attempt: int, images: Images) -> dict[str, Any]:
-    """What the page's script shows of one run. All text is printable; none of it is markup."""
+    """Give what the page's script shows of one run. All text is printable; none of it is markup."""
     record, transcript = stored.record, stored.transcript
     insights = record.insights if record is not None else stored.insights
     verdicts = [verdict for insight in insights for verdict in insight.verdicts][:MOST_VERDICTS]
     pictures: list[str] = []
-    draft = _Draft(stored, quotes_of(verdicts), images, pictures)
+    images.expect(_number_of_pictures(transcript))
+    draft = _Draft(stored, quotes_of(verdicts), subjects_of(verdicts, stored.id), images, pictures)
     notes = [one_line(note, 500) for note in transcript.notes]
     if stored.attempt != attempt:
         notes.append(f"The score is of attempt {attempt}; attempt {stored.attempt}, which is shown here, did not end.")
+    if stored.gap:
+        notes.append(f"This conversation has a gap: {stored.gap}.")
     return {
         "id": one_line(stored.id, 200),
         "facts": list(_facts(stored)),
         "error": printable(record.error, TEXT_LIMIT) if record is not None and record.error else None,
-        "insights": [insight_view(insight) for insight in insights],
+        "insights": [insight_view(insight, stored.id) for insight in insights],
         "rounds": _within(draft.rounds()),
-        "verdicts": [verdict_view(verdict, draft.places) for verdict in verdicts],
+        "verdicts": [verdict_view(verdict, draft.round_of, stored.id) for verdict in verdicts],
         "images": pictures,
         "system": printable(transcript.system, TEXT_LIMIT) if transcript.system else None,
         "final": draft.pictures(transcript.images),
-        "stop": transcript.stop.value if transcript.stop else "the conversation did not end",
+        "stop": _stop_words(transcript),
         "detail": printable(transcript.stop_detail, 2000) if transcript.stop_detail else None,
         "notes": notes,
     }
 
 
+def _stop_words(transcript: Transcript) -> str:
+    if transcript.stop is not None:
+        return transcript.stop.value
+    return NOT_TOLD if transcript.ended else "the conversation did not end"
+
+
 @dataclass(slots=True)
 class _Draft:
-    """Cuts one conversation into what the page shows, and notes where each verdict's quotes were found."""
+    """Cuts one conversation into what the page shows, and notes in which round each step is."""
 
     stored: StoredRun
     quotes: Mapping[str, Sequence[tuple[int, str]]]
+    subjects: Mapping[str, Sequence[int]]
+    """Id of a round or step to the verdicts about it."""
     images: Images
     uris: list[str]
-    places: dict[str, int] = field(default_factory=dict)
+    round_of: dict[str, int] = field(default_factory=dict)
     """Id of a round or step to the number of the round; the first of several."""
     _seen: dict[str, int] = field(default_factory=dict)
 
     def rounds(self) -> Iterator[tuple[bool, dict[str, Any]]]:
-        """Each round, and whether a verdict quotes it."""
+        """Show each round, and tell whether a verdict quotes it or is about it."""
         for round_ in self.stored.transcript.rounds:
             yield self._round(round_)
 
     def _round(self, round_: Round) -> tuple[bool, dict[str, Any]]:
         ids = [round_.id, *(step.id for step in round_.steps)]
-        for place in ids:
-            self.places.setdefault(place, round_.number)
-        notes = sorted({number for place in set(ids) for number, _ in self.quotes.get(place, ())})
+        for each in ids:
+            self.round_of.setdefault(each, round_.number)
+        at_steps = {number for step in round_.steps for number in self.subjects.get(step.id, ())}
+        quoted = {number for each in set(ids) for number, _ in self.quotes.get(each, ())}
+        # A verdict about a step stands there and nowhere else.
+        notes = sorted((quoted | set(self.subjects.get(round_.id, ()))) - at_steps)
         own = self.quotes.get(round_.id, ())
         used = round_.usage.input_tokens + round_.usage.output_tokens
         shown: dict[str, Any] = {
@@ -127,7 +142,7 @@ class _Draft:
             "facts": ", ".join(_round_facts(round_.agent_seconds, used)),
             "notes": notes,
         }
-        return bool(notes), shown
+        return bool(notes or at_steps), shown
 
     def _step(self, step: Step) -> dict[str, Any]:
         texts = []
@@ -145,6 +160,7 @@ class _Draft:
             "texts": texts,
             "extra": printable(to_text(to_plain(step).get("attributes")), 2000) if step.attributes else None,
             "images": self.pictures(step.images),
+            "notes": list(self.subjects.get(step.id, ())),
         }
 
     def _text(self, text: str | None, quotes: Sequence[tuple[int, str]]) -> list[Segment] | None:
@@ -153,7 +169,7 @@ class _Draft:
         return segments(printable(text, TEXT_LIMIT), quotes)[0]
 
     def pictures(self, names: Sequence[str]) -> list[int | str]:
-        """Numbers of images in this run's list; the name of one that cannot be shown."""
+        """Give the numbers of images in this run's list; the name of one that cannot be shown."""
         shown: list[int | str] = []
         for name in names:
             if name not in self._seen and (uri := self.images.uri(self.stored.folder, name)) is not None:
@@ -180,13 +196,17 @@ def _named(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _within(rounds: Iterator[tuple[bool, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """The rounds up to the limit of a run; the others keep their number only."""
+    """The rounds up to the limit of a run; a large one loses the texts of its steps, the others keep their number."""
     kept: list[dict[str, Any]] = []
     size = 0
     for quoted, shown in rounds:
-        length = len(json.dumps(shown))
         # Rounds that are quoted may use the room twice over: without them the verdicts mean little.
-        if size + length > RUN_LIMIT * (2 if quoted else 1):
+        room = RUN_LIMIT * (2 if quoted else 1) - size
+        length = len(json.dumps(shown))
+        if length > room:
+            _cut_steps(shown, room - len(json.dumps({**shown, "steps": []})))
+            length = len(json.dumps(shown))
+        if length > room:
             kept.append({"n": shown["n"], "left": True, "notes": shown["notes"]})
         else:
             size += length
@@ -194,9 +214,31 @@ def _within(rounds: Iterator[tuple[bool, dict[str, Any]]]) -> list[dict[str, Any
     return kept
 
 
+def _cut_steps(shown: dict[str, Any], room: int) -> None:
+    """Have the steps of a round keep their texts as far as there is room; every one keeps its headline and pictures."""
+    steps = shown["steps"]
+    bare = [{**step, "texts": [], "extra": None, "cut": True} for step in steps]
+    lengths = [len(json.dumps(step)) + 2 for step in bare]
+    room -= sum(lengths)
+    for position, step in enumerate(steps):
+        room -= len(json.dumps(step)) - lengths[position]
+        if room < 0:
+            shown["steps"] = [*steps[:position], *bare[position:]]
+            return
+
+
+def _number_of_pictures(transcript: Transcript) -> int:
+    names = {name for round_ in transcript.rounds for name in round_.images}
+    names.update(name for round_ in transcript.rounds for step in round_.steps for name in step.images)
+    return len(names | set(transcript.images))
+
+
 def _facts(stored: StoredRun) -> Iterator[tuple[str, str]]:
     setting, record = stored.setting, stored.record
-    yield "agent", one_line(setting.agent, 200)
+    inside = f" ({agent_words(setting)})" if agent_words(setting) else ""
+    yield "agent", one_line(setting.agent, 200) + inside
+    if setting.source:
+        yield "source", f"{one_line(setting.source, 300)} ({one_line(setting.place, 300)})"
     yield "examiner", one_line(setting.examiner, 80)
     yield "judge", judge_words(setting)
     if setting.sandbox:
@@ -204,6 +246,6 @@ def _facts(stored: StoredRun) -> Iterator[tuple[str, str]]:
     if record is not None:
         timing = record.timing
         yield "time", f"{timing.seconds:.1f} s (agent {timing.agent_seconds:.1f}, judge {timing.judge_seconds:.1f})"
-        for line in usage_lines(record.usage):
+        for line in record_usage_lines(record):
             yield "tokens", line
     yield "run", f"{one_line(str(stored.folder), 300)}#{one_line(stored.id, 120)}"

@@ -1,23 +1,30 @@
-"""CSV: one row for each run. TaskWeaver's columns come first, so its readers of `auto_eval` results keep working."""
+"""CSV: one row for each run. TaskWeaver's columns come first, so its readers of `auto_eval` results keep working.
+
+Two columns for each evaluator that is not the primary one come last, its label and its score.
+"""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from harness.reports.facts import cost_of, tokens_of
 from harness.reports.journals import Entry, Journals
-from harness.statistics.cells import score_of
+from harness.statistics.scores import evaluator_names, insight_of, score_of
+from harness.wording import UNKNOWN, agent_words
+from records.run_record import RunRecord
 from records.text import one_line
 
 # fmt: off
 COLUMNS = (
     "case_file", "score", "normalized_score", "agent", "trial", "outcome", "rounds", "stop", "tokens", "cost",
-    "seconds", "journal", "run", "error",
+    "seconds", "journal", "run", "agent_runs", "error",
 )
 # fmt: on
+MOST_EVALUATORS = 50
+"""That have columns of their own."""
 # What a spreadsheet takes for a formula at the start of a cell, full-width forms included; a cell also starts behind
 # a semicolon where that separates the columns. https://owasp.org/www-community/attacks/CSV_Injection
 _FORMULA = re.compile(r"(^|;)([\s\"']*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
@@ -32,41 +39,61 @@ def write(journals: Journals, out: TextIO) -> None:
         JournalError: a journal cannot be read.
     """
     writer = csv.writer(out)
-    writer.writerow(COLUMNS)
-    writer.writerows(_rows(journals))
+    further = _further_evaluators(journals)
+    writer.writerow((*COLUMNS, *(cell(f"{name} {what}") for name in further for what in ("label", "score"))))
+    writer.writerows(_rows(journals, further))
 
 
 def cell(text: str, limit: int = 1000) -> str:
-    """Text that no spreadsheet takes for a formula, on one line, without control characters."""
+    """Make text that no spreadsheet takes for a formula, on one line, without control characters."""
     return _FORMULA.sub(lambda match: f"{match[1]}'{match[2]}", one_line(text, limit))
 
 
-def _rows(journals: Journals) -> Iterator[tuple[str | int, ...]]:
+def _further_evaluators(journals: Journals) -> list[str]:
+    """The evaluators that were not the primary one of every run: the head of the table needs them all."""
+    names = (name for entry in journals.entries() for name in evaluator_names(entry.record)[1:])
+    return list(dict.fromkeys(names))[:MOST_EVALUATORS]
+
+
+def _rows(journals: Journals, further: Sequence[str]) -> Iterator[tuple[str | int, ...]]:
     for entry in journals.entries():
-        yield _row(entry)
+        yield (*_row(entry), *(text for name in further for text in _judgement(entry.record, name)))
     for run in journals.unfinished():
         yield (
             *(cell(run.case), "", "", cell(run.agent), "", "unfinished", "", "", "", "", ""),
-            *(cell(str(run.folder)), cell(run.id), "the run did not end"),
+            *(cell(str(run.folder)), cell(run.id), "", "the run did not end"),
+            *("",) * (2 * len(further)),
         )
+
+
+def _judgement(record: RunRecord, evaluator: str) -> tuple[str, str]:
+    """An evaluator's label and score; no score where it failed to judge, or the run says nothing about the agent."""
+    insight, scored = insight_of(record.insights, evaluator, record.id), score_of(record, evaluator)
+    return cell(insight.label, 40) if insight is not None else "", "" if scored is None else f"{scored.score:.6g}"
 
 
 def _row(entry: Entry) -> tuple[str | int, ...]:
     record = entry.record
-    scored, cost = score_of(record), cost_of(record)
+    scored, tokens, cost = score_of(record), tokens_of(record), cost_of(record)
     return (
         cell(record.subject),
-        "" if scored is None else f"{record.points or 0:g}",
-        "" if scored is None else f"{scored[0]:.6g}",
+        "" if scored is None else _points(record),
+        "" if scored is None else f"{scored.score:.6g}",
         cell(record.agent),
         record.trial,
         record.outcome.value,
         record.rounds,
         record.stop.value if record.stop else "",
-        tokens_of(record),
-        "unknown" if cost is None else f"{cost:.6f}",
+        UNKNOWN if tokens is None else tokens,
+        UNKNOWN if cost is None else f"{cost:.6f}",
         f"{record.timing.seconds:.3f}",
         cell(str(entry.folder)),
         cell(record.id),
+        agent_words(record.setting),
         cell(record.error or ""),
     )
+
+
+def _points(record: RunRecord) -> str:
+    """The points, where there are scoring points; an agent that failed before any could be judged has none of them."""
+    return f"{record.points:g}" if record.points is not None else "0" if record.score is None else ""

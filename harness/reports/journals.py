@@ -14,7 +14,7 @@ from records.run_record import RunRecord
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One run that ended."""
+    """Names one run that ended."""
 
     folder: Path
     """Its journal's."""
@@ -23,7 +23,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """One run that began and never ended: it has no record."""
+    """Names one run that began and never ended: it has no record."""
 
     folder: Path
     id: str
@@ -33,9 +33,9 @@ class Unfinished:
 
 @dataclass(frozen=True, slots=True)
 class Journals:
-    """Journals joined into one subject; the same run in two of them counts as two runs."""
+    """Holds journals joined into one subject; the same run in two of them counts as two runs."""
 
-    places: tuple[tuple[Path, str | None], ...]
+    locations: tuple[tuple[Path, str | None], ...]
     """Folder, and the one run that is meant or None for all."""
     threshold: float = 1.0
     """A run passes when its low bound reaches this."""
@@ -43,28 +43,28 @@ class Journals:
     """What the newest reading had to skip."""
 
     def check(self) -> None:
-        """See that everything that is named is there, before anything is written.
+        """Check that everything that is named is there, before anything is written.
 
         Raises:
             JournalError: a journal is not there, or not the run that is meant.
         """
-        for folder, run in self.places:
+        for folder, run in self.locations:
             next(iter(raw_lines(folder) if run is None else read_runs(folder, run)), None)
 
     def entries(self) -> Iterator[Entry]:
-        """All runs that ended, journal by journal.
+        """Read all runs that ended, journal by journal.
 
         Raises:
             JournalError: one of them is not there.
         """
         self.damage.torn = self.damage.unknown = 0
-        for folder, run in self.places:
+        for folder, run in self.locations:
             for record in read_records(folder, self.damage):
                 if run is None or record.id == run:
                     yield Entry(folder, record)
 
     def figures(self) -> Figures:
-        """Of all runs that ended.
+        """Reckon the statistics of all runs that ended.
 
         Raises:
             JournalError: one of the journals is not there.
@@ -72,13 +72,13 @@ class Journals:
         return summarize((entry.record for entry in self.entries()), self.threshold)
 
     def unfinished(self) -> list[Unfinished]:
-        """Runs without a record.
+        """List the runs without a record.
 
         Raises:
             JournalError: one of the journals is not there.
         """
         found: list[Unfinished] = []
-        for folder, only in self.places:
+        for folder, only in self.locations:
             ended: set[str] = set()
             begun: dict[str, Unfinished] = {}
             for event in scan(folder, kinds=frozenset({"setting", "run"})):
@@ -92,20 +92,21 @@ class Journals:
         return found
 
     def conversations(self) -> Iterator[StoredRun]:
-        """The conversations, journal by journal; those of unfinished runs, too.
+        """Read the conversations, journal by journal; those of unfinished runs, too.
 
         Raises:
             JournalError: one of the journals is not there, or not the run that is meant.
         """
-        for folder, run in self.places:
+        for folder, run in self.locations:
             yield from read_runs(folder, run)
 
 
 def joined(references: Sequence[str], threshold: float = 1.0) -> Journals:
-    """Journals by their references (`FOLDER` or `FOLDER#RUN-ID`); one that is named twice is read once."""
-    places: dict[tuple[Path, str | None], tuple[Path, str | None]] = {}
+    """Join journals by their references (`FOLDER` or `FOLDER#RUN-ID`); one that is named twice is read once."""
+    locations: dict[tuple[Path, str | None], tuple[Path, str | None]] = {}
     for reference in references:
         folder, run = split_reference(reference)
-        places.setdefault((folder.resolve(), run), (folder, run))
-    whole = {folder for folder, run in places if run is None}
-    return Journals(tuple(place for key, place in places.items() if key[1] is None or key[0] not in whole), threshold)
+        locations.setdefault((folder.resolve(), run), (folder, run))
+    whole = {folder for folder, run in locations if run is None}
+    wanted = (each for key, each in locations.items() if key[1] is None or key[0] not in whole)
+    return Journals(tuple(wanted), threshold)

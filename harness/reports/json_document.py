@@ -7,6 +7,7 @@ from typing import TextIO
 
 from harness.reports.facts import standing
 from harness.reports.journals import Journals
+from harness.statistics.scores import primary_insight
 from records.codec import to_plain
 from records.text import storable
 
@@ -18,7 +19,7 @@ def write(journals: Journals, out: TextIO) -> None:
         JournalError: a journal cannot be read.
     """
     out.write('{"threshold": ' + _json(journals.threshold))
-    out.write(',\n"journals": ' + _json([storable(str(folder)) for folder, _ in journals.places]))
+    out.write(',\n"journals": ' + _json([storable(str(folder)) for folder, _ in journals.locations]))
     out.write(',\n"figures": ' + _json(to_plain(journals.figures(), full=True)))
     out.write(',\n"runs": [')
     separator = "\n"
@@ -26,12 +27,14 @@ def write(journals: Journals, out: TextIO) -> None:
         head = {
             "journal": storable(str(entry.folder)),
             "standing": standing(entry.record, journals.threshold).value,
+            "primary": main.evaluator if (main := primary_insight(entry.record)) is not None else None,
         }
         out.write(separator + _json({**head, **to_plain(entry.record, full=True)}))
         separator = ",\n"
     unfinished = [{"journal": storable(str(run.folder)), "id": run.id} for run in journals.unfinished()]
     out.write('\n],\n"unfinished": ' + _json(unfinished))
-    out.write(',\n"torn_lines": ' + _json(journals.damage.torn + journals.damage.unknown) + "}\n")
+    out.write(',\n"torn_lines": ' + _json(journals.damage.torn))
+    out.write(',\n"newer_lines": ' + _json(journals.damage.unknown) + "}\n")
 
 
 def _json(value: object) -> str:

@@ -15,16 +15,28 @@ from dataclasses import dataclass, field
 from typing import IO, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
-from harness.reports.facts import Standing, cost_of, missed, quote_line, standing, tokens_of
+from harness.exam.record import POINT_LABELS
+from harness.reports.facts import (
+    Standing,
+    cost_of,
+    further_insights,
+    headline,
+    missed,
+    quote_line,
+    standing,
+    tokens_of,
+)
 from harness.reports.journals import Entry, Journals, Unfinished
-from harness.reports.run_console import OUTCOMES, score_line
 from harness.statistics.groups import Group
+from harness.wording import OUTCOMES, UNKNOWN, agent_words, is_reported, score_line
 from records.run_record import Outcome, RunRecord
 from records.text import one_line, printable
+from records.transcript import NO_USAGE
 from records.verdict import Verdict
 
 TEXT_LIMIT = 16_000
 """Characters in one test case at most."""
+MOST_INSIGHTS = 30
 SPOOL = 1_000_000
 # Non-characters that XML 1.0 forbids (2.2, Char); `printable` has dealt with controls and surrogates.
 _FORBIDDEN = re.compile("[\ufffe\uffff]")
@@ -114,10 +126,11 @@ def _properties(group: Group | None, threshold: float) -> Iterator[tuple[str, st
         yield "pass_rate", f"{group.pass_rate:.6g}"
     yield "runs", str(group.runs)
     for kind, number in group.excluded.items():
-        yield f"apart.{kind}", str(number)
+        yield f"excluded.{kind}", str(number)
     yield "flaky_cases", str(group.flaky_cases)
-    yield "tokens", str(group.tokens)
-    yield "cost", "unknown" if group.cost is None else f"{group.cost:.6f}"
+    reported = is_reported(sum(group.usage.values(), NO_USAGE))
+    yield "tokens", str(group.tokens) if reported else UNKNOWN
+    yield "cost", f"{group.cost:.6f}" if reported and group.cost is not None else UNKNOWN
 
 
 def _add_run(suite: _Suite, entry: Entry, threshold: float) -> None:
@@ -125,7 +138,7 @@ def _add_run(suite: _Suite, entry: Entry, threshold: float) -> None:
     where = standing(record, threshold)
     suite.tests += 1
     suite.failures += where is Standing.FAILED
-    suite.errors += where is Standing.APART
+    suite.errors += where is Standing.EXCLUDED
     suite.seconds += record.timing.seconds
     if record.timing.started:
         suite.started = min(suite.started or record.timing.started, record.timing.started)
@@ -140,23 +153,27 @@ def _add_run(suite: _Suite, entry: Entry, threshold: float) -> None:
             body,
             "failure",
             "below_threshold" if record.outcome is Outcome.SCORED else record.outcome.value,
-            _headline(record),
+            _score_words(record),
             _missed_text(record),
         )
-    elif where is Standing.APART:
+    elif where is Standing.EXCLUDED:
         words = f"{OUTCOMES[record.outcome]}: {record.error or 'no score'}"
         _fault(body, "error", record.outcome.value, words, _missed_text(record))
-    cost = cost_of(record)
+    tokens, cost = tokens_of(record), cost_of(record)
     facts = {
         "score": "none" if record.score is None else f"{record.score:.6g}",
         "outcome": record.outcome.value,
         "rounds": str(record.rounds),
         "stop": record.stop.value if record.stop else "not told",
-        "tokens": str(tokens_of(record)),
-        "cost": "unknown" if cost is None else f"{cost:.6f}",
+        "tokens": UNKNOWN if tokens is None else str(tokens),
+        "cost": UNKNOWN if cost is None else f"{cost:.6f}",
         "run": f"{entry.folder}#{record.id}",
     }
-    lines = "\n".join(f"[[PROPERTY|{key}={one_line(value, 500)}]]" for key, value in facts.items())
+    if words := agent_words(record.setting):
+        facts["agent"] = words
+    properties = [f"[[PROPERTY|{key}={one_line(value, 500)}]]" for key, value in facts.items()]
+    properties += [f"[[PROPERTY|evaluator={each}]]" for each in _insights(record)]
+    lines = "\n".join(properties)
     body.write(f"<system-out>{_text(lines)}</system-out>\n</testcase>\n")
 
 
@@ -168,7 +185,14 @@ def _add_unfinished(suite: _Suite, run: Unfinished) -> None:
     suite.body.write("</testcase>\n")
 
 
-def _headline(record: RunRecord) -> str:
+def _insights(record: RunRecord) -> Iterator[str]:
+    """What each further evaluator said, with its summary."""
+    for insight in further_insights(record)[:MOST_INSIGHTS]:
+        summary = f" ({one_line(insight.summary, 300)})" if insight.summary else ""
+        yield one_line(headline(insight, record.id) + summary, 500)
+
+
+def _score_words(record: RunRecord) -> str:
     return f"{score_line(record)}{f': {record.error}' if record.error else ''}"
 
 
@@ -179,7 +203,8 @@ def _missed_text(record: RunRecord) -> str:
 
 
 def _verdict_text(verdict: Verdict) -> str:
-    lines = [f"{verdict.label.upper()} (weight {verdict.weight:g}): {one_line(verdict.statement or verdict.criterion)}"]
+    weight = f" (weight {verdict.weight:g})" if verdict.label in POINT_LABELS else ""
+    lines = [f"{verdict.label.upper()}{weight}: {one_line(verdict.statement or verdict.criterion)}"]
     if verdict.reason:
         lines.append(f"  {one_line(verdict.reason, 1000)}")
     lines += [f"  {quote_line(evidence)}" for evidence in verdict.evidence[:5]]

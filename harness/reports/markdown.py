@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TextIO
 
-from harness.reports.facts import Standing, dollars, missed, standing
+from harness.exam.record import POINT_LABELS
+from harness.reports.bounded_text import BoundedText
+from harness.reports.facts import Standing, further_insights, headline, missed, standing
 from harness.reports.journals import Entry, Journals
 from harness.reports.suite_console import interval, number, percent, percents, short_names
-from harness.statistics.cells import score_of
 from harness.statistics.groups import FEWEST_CASES, Group
+from harness.statistics.scores import score_of
 from harness.statistics.summary import Figures
-from harness.wording import counted
+from harness.wording import UNKNOWN, counted, dollars, is_reported, usage_words
 from records.text import one_line
-from records.verdict import Verdict
+from records.transcript import NO_USAGE
+from records.verdict import Insight, Verdict
 
 SIZE_LIMIT = 60_000
 """Bytes. GitHub drops a job summary beyond 1 MiB and refuses a comment beyond 65,536 characters: this fits both."""
@@ -25,6 +27,8 @@ MOST_AGENTS = 8
 """Columns of the matrix; more are not readable."""
 MOST_HELD = 4
 MOST_VERDICTS = 8
+MOST_INSIGHTS = 8
+MOST_NAMED_SCORES = 12
 
 # The characters that mean something to Markdown, to HTML, or to GitHub's autolinks. The underscore does within words
 # to no dialect that is in use.
@@ -32,7 +36,7 @@ _SPECIAL = re.compile(r"[\\`*{}\[\]()<>#+!|~@:&$=^\"]|(?<![^\W_])_|_(?![^\W_])|(
 
 
 def inert(text: str, limit: int = 300) -> str:
-    """Text on one line that Markdown shows as it is.
+    """Make text on one line that Markdown shows as it is.
 
     Special characters become character references, which never form structure (CommonMark 2.5). GitHub looks for
     mentions and references to issues after that, so an invisible space behind `@` and `#` keeps people undisturbed.
@@ -53,11 +57,13 @@ def write(journals: Journals, out: TextIO) -> None:
     """
     figures = journals.figures()
     labels = short_names([group.name for group in figures.agents])
-    page = _Page()
+    page = BoundedText(SIZE_LIMIT)
     page.always(_headline(figures, len(journals.unfinished()), journals))
     if figures.agents:
         page.table("agents", _agents(figures, labels), TABLES_LIMIT // 3)
         page.table("cases", _cases(figures, labels), TABLES_LIMIT)
+        if len(figures.evaluators) > 1 or any(each.scores for each in figures.evaluators):
+            page.table("evaluators", _evaluators(figures, labels), TABLES_LIMIT + TABLES_LIMIT // 3)
         page.always(_held(figures, labels))
     failed = 0
     for entry in journals.entries():
@@ -74,43 +80,13 @@ def write(journals: Journals, out: TextIO) -> None:
     out.write("".join(page.parts))
 
 
-@dataclass(slots=True)
-class _Page:
-    """Collects text up to the limit."""
-
-    parts: list[str] = field(default_factory=list)
-    size: int = 0
-    left_out: int = 0
-
-    def always(self, text: str) -> None:
-        self.parts.append(text)
-        self.size += len(text.encode())
-
-    def table(self, what: str, lines: Iterator[str], limit: int) -> None:
-        """A table as far as there is room; the first two lines are its head."""
-        left = 0
-        for place, line in enumerate(lines):
-            if place < 2 or (not left and self.size + len(line.encode()) < limit):
-                self.always(line)
-            else:
-                left += 1
-        self.always(f"\n{left} more {what} are left out here.\n\n" if left else "\n")
-
-    def item(self, text: str) -> None:
-        # Half a kilobyte stays free for the last words.
-        if self.left_out or self.size + len(text.encode()) > SIZE_LIMIT - 500:
-            self.left_out += 1
-        else:
-            self.always(text)
-
-
 def _headline(figures: Figures, unfinished: int, journals: Journals) -> str:
     suite = figures.suite
-    apart = [f"{count} {kind}" for kind, count in suite.excluded.items()]
+    excluded = [f"{count} {kind}" for kind, count in suite.excluded.items()]
     if unfinished:
-        apart.append(f"{unfinished} unfinished")
+        excluded.append(f"{unfinished} unfinished")
     if not suite.runs:
-        words = "## Nothing was scored\n\n" + ("" if apart else "There is no run that ended.")
+        words = "## Nothing was scored\n\n" + ("" if excluded else "There is no run that ended.")
     elif len(figures.agents) > 1:
         # No score of all together: agents are no sample of anything.
         words = f"## {len(figures.agents)} agents, {counted(suite.cases, 'case')}\n\n"
@@ -122,15 +98,14 @@ def _headline(figures: Figures, unfinished: int, journals: Journals) -> str:
         words += f"**{suite.passes} of {suite.runs} runs passed** at a threshold of {figures.threshold:g}"
         words += f" ({percent(suite.pass_rate)}{rate})."
     if any(agent.too_few for agent in figures.agents):
-        words += f" Fewer than {FEWEST_CASES} cases are too few for an interval."
-    if apart:
-        words += f"{' ' if suite.runs else ''}Apart, in no average: {', '.join(apart)}."
-    facts = [f"{suite.tokens:,} tokens", f"cost {dollars(suite.cost)}", f"{suite.seconds:,.0f} s over all runs"]
+        words += f" Intervals need at least {FEWEST_CASES} cases."
+    if excluded:
+        words += f"{' ' if suite.runs else ''}Excluded, in no average: {', '.join(excluded)}."
+    facts = [usage_words(sum(suite.usage.values(), NO_USAGE)), f"{suite.seconds:,.0f} s over all runs"]
     if suite.flaky_cases:
         facts.insert(0, counted(suite.flaky_cases, "flaky case"))
-    torn = journals.damage.torn + journals.damage.unknown
-    if torn:
-        facts.append(f"{counted(torn, 'unreadable line')} of the journal skipped")
+    if skipped := journals.damage.words("unreadable line"):
+        facts.append(f"{skipped} of the journal skipped")
     return f"{words}\n\n{', '.join(facts)}.\n\n"
 
 
@@ -143,18 +118,19 @@ def _held(figures: Figures, labels: dict[str, str]) -> str:
     ]
     for held in figures.held[:MOST_HELD]:
         sandbox = f", sandbox {inert(held.sandbox)}" if held.sandbox else ""
+        inside = f", agent {held.agent}" if held.agent else ""
         runs = f" ({counted(held.runs, 'run')})" if len(figures.held) > 1 else ""
-        words.append(
-            f"Examiner {inert(held.examiner) or 'not told'}, judge {inert(held.judge) or 'not told'}{sandbox}{runs}"
-        )
+        who = f"Examiner {inert(held.examiner) or 'not told'}, judge {inert(held.judge) or 'not told'}"
+        words.append(f"{who}{sandbox}{inside}{runs}")
     return "".join(f"{line}. " for line in words) + "\n\n" if words else ""
 
 
 def _agents(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
-    yield "| agent | runs | score | 95 % | pass rate | 95 % | cost a run | apart |\n"
+    yield "| agent | runs | score | 95 % | pass rate | 95 % | cost a run | excluded |\n"
     yield "|:--|--:|--:|:--|--:|:--|--:|:--|\n"
     for group in figures.agents:
-        apart = ", ".join(f"{count} {kind}" for kind, count in group.excluded.items())
+        excluded = ", ".join(f"{count} {kind}" for kind, count in group.excluded.items())
+        reported = is_reported(sum(group.usage.values(), NO_USAGE))
         cells = (
             f"<code>{inert(labels[group.name])}</code>",
             str(group.runs),
@@ -162,8 +138,8 @@ def _agents(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
             "too few" if group.too_few else interval(group.mean_interval),
             percent(group.pass_rate),
             "too few" if group.too_few else percents(group.pass_rate_interval),
-            dollars(group.cost_mean) if group.cost_mean != 0 else "-",
-            apart or "-",
+            dollars(group.cost_mean) if reported else UNKNOWN,
+            excluded or "-",
         )
         yield f"| {' | '.join(cells)} |\n"
 
@@ -178,6 +154,24 @@ def _cases(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
     for case in sorted(figures.cases, key=lambda group: 2.0 if group.mean is None else group.mean):
         shown = " | ".join(_cell(cells.get((case.name, agent))) for agent in agents)
         yield f"| <code>{inert(case.name, 120)}</code> | {shown} |\n"
+
+
+def _evaluators(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
+    """What each evaluator says, agent by agent where there are several."""
+    yield "| evaluator | agent | judged | not judged | score | bounds | named scores |\n"
+    yield "|:--|:--|--:|--:|--:|:--|:--|\n"
+    for each in figures.evaluator_agents:
+        scores = list(each.scores.items())[:MOST_NAMED_SCORES]
+        cells = (
+            f"<code>{inert(each.name, 80)}</code>{' (primary)' if each.primary else ''}",
+            f"<code>{inert(labels.get(each.agent or '', ''))}</code>",
+            str(each.judged),
+            str(each.not_judged),
+            number(each.mean),
+            f"{each.low:.2f}-{each.high:.2f}" if each.has_bounds else "-",
+            ", ".join(f"{inert(name, 40)} {value:.2f}" for name, value in scores) or "-",
+        )
+        yield f"| {' | '.join(cells)} |\n"
 
 
 def _cell(group: Group | None) -> str:
@@ -199,11 +193,20 @@ def _run(entry: Entry, labels: dict[str, str]) -> str:
     lines += [_verdict(verdict) for verdict in verdicts[:MOST_VERDICTS]]
     if len(verdicts) > MOST_VERDICTS:
         lines.append(f"    * and {counted(len(verdicts) - MOST_VERDICTS, 'more point')}")
+    lines += [_insight(insight, record.id) for insight in further_insights(record)[:MOST_INSIGHTS]]
     return "\n".join(lines) + "\n"
 
 
+def _insight(insight: Insight, run: str) -> str:
+    """What another evaluator said: label, scores, summary and notes."""
+    parts = [f"    * {inert(headline(insight, run), 300)}"]
+    parts += [inert(words, 300) for words in (insight.summary, *insight.notes[:3]) if words]
+    return " — ".join(parts)
+
+
 def _verdict(verdict: Verdict) -> str:
-    parts = [f"    * {inert(verdict.label, 30)} (weight {verdict.weight:g}): {_sentence(verdict)}"]
+    weight = f" (weight {verdict.weight:g})" if verdict.label in POINT_LABELS else ""
+    parts = [f"    * {inert(verdict.label, 30)}{weight}: {_sentence(verdict)}"]
     parts += [inert(verdict.reason, 300)] if verdict.reason else []
     parts += [_quotes(verdict)] if verdict.evidence else []
     return " — ".join(parts)

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -16,12 +16,14 @@ from markupsafe import Markup
 
 from harness.reports import plots
 from harness.reports.conversations import Blocks
-from harness.reports.facts import Standing, dollars
+from harness.reports.facts import Standing
 from harness.reports.journals import Journals
-from harness.reports.rows import Row, Rows, gather
+from harness.reports.rows import MOST_COLUMNS, Row, Rows, gather_rows
 from harness.reports.suite_console import interval, number, percent, percents, short_names
+from harness.statistics.evaluators import EvaluatorStatistics
 from harness.statistics.groups import Group
-from harness.wording import UNSAFE
+from harness.statistics.summary import Figures
+from harness.wording import UNSAFE, dollars
 from records.text import one_line
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -44,7 +46,7 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
     Raises:
         JournalError: a journal cannot be read.
     """
-    rows = gather(journals)
+    rows = gather_rows(journals)
     blocks = blocks or Blocks()
     script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
     labels = short_names([group.name for group in rows.figures.agents])
@@ -59,17 +61,19 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
             script=Markup(script),  # noqa: S704 - our own file
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
             title=_title(journals),
-            journals=[one_line(str(folder), 500) + (f"#{run}" if run else "") for folder, run in journals.places],
+            journals=[one_line(str(folder), 500) + (f"#{run}" if run else "") for folder, run in journals.locations],
             made=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
-            damage=journals.damage.torn + journals.damage.unknown,
+            damage=journals.damage.words("unreadable line"),
             figures=rows.figures,
             suite=rows.figures.suite,
             standings=Counter(row.standing.value for row in rows.rows),
             outcomes=Counter(row.outcome for row in rows.rows),
             agents=agents,
-            numbers={agent: place for place, agent in enumerate(agents)},
+            numbers={agent: number for number, agent in enumerate(agents)},
             labels=labels,
             matrix=_matrix(rows),
+            evaluators=_evaluators(rows.figures),
+            columns=[each.name for each in rows.figures.evaluators if not each.primary][:MOST_COLUMNS],
             plots=[
                 plot for draw in (plots.score_against_cost, plots.over_trials) if (plot := draw(rows.figures, labels))
             ],
@@ -87,9 +91,16 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
         out.write(piece)
 
 
+def _evaluators(figures: Figures) -> Sequence[EvaluatorStatistics]:
+    """The statistics of each evaluator, agent by agent; none where they would repeat those of the runs."""
+    if len(figures.evaluators) < 2 and not any(each.scores for each in figures.evaluators):
+        return ()
+    return figures.evaluator_agents if len(figures.agents) > 1 else figures.evaluators
+
+
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Case by agent."""
+    """Shows scores case by agent."""
 
     agents: tuple[str, ...]
     lines: tuple[tuple[str, tuple[tuple[Group | None, Markup], ...]], ...]
@@ -121,18 +132,18 @@ def _matrix(rows: Rows) -> Matrix:
 
 def _blocks(journals: Journals, rows: Rows, blocks: Blocks) -> Iterator[tuple[int, Markup]]:
     for stored in journals.conversations():
-        place = rows.places.get((str(stored.folder), stored.id))
-        if place is None:
+        number = rows.numbers.get((str(stored.folder), stored.id))
+        if number is None:
             continue
-        row: Row = rows.rows[place]
+        row: Row = rows.rows[number]
         attempt = stored.attempt if row.standing is Standing.UNFINISHED else row.attempt
         text = blocks.block(stored, attempt, passed=row.standing is Standing.PASSED)
         if text is not None:
-            yield place, Markup(text)  # noqa: S704  # `in_script` left nothing in it that HTML knows
+            yield number, Markup(text)  # noqa: S704  # `in_script` left nothing in it that HTML knows
 
 
 def _title(journals: Journals) -> str:
-    names = [one_line(folder.resolve().name, 80) for folder, _ in journals.places]
+    names = [one_line(folder.resolve().name, 80) for folder, _ in journals.locations]
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 

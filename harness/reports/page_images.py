@@ -1,4 +1,4 @@
-"""Images for a page: read from the journal, or taken from a data URI, within a limit; never fetched from anywhere."""
+"""Images for a page: read from the journal or taken from a data URI, scaled to a limit, never fetched from anywhere."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ import binascii
 import re
 from pathlib import Path
 
-from records.images import kind_of
+from harness.reports.scaled_pictures import scale_picture
+from records.images import MOST_TEXT, kind_of
+from records.kept_files import read_sound
 
-ONE_LIMIT = 2_000_000
-"""Bytes of one image."""
+ONE_LIMIT = 400_000
+"""Bytes of one image; a larger one is scaled down."""
+LEAST_SHARE = 12_000
+"""Bytes that one image gets at least, as long as there is room."""
 ALL_LIMIT = 16_000_000
 """Bytes of all images of a page, before base64."""
+FEWEST_EXPECTED = 64
+"""Images that room is left for at least, whatever one run has: others come after it."""
 
 _DATA_URI = re.compile(r"data:image/[a-z+.-]{1,20};base64,([A-Za-z0-9+/=\s]+)\Z")
 
@@ -22,38 +28,37 @@ class Images:
 
     def __init__(self, limit: int = ALL_LIMIT) -> None:
         self._left = limit
+        self._share = ONE_LIMIT
         self.left_out = 0
         """Images that exist and did not fit."""
 
-    def uri(self, folder: Path, name: str) -> str | None:
-        """A data URI for an image of a journal; None where it is not there, is no image, or does not fit.
+    def expect(self, number: int) -> None:
+        """Share the room that is left out to the images of the next run, so that all of them can be shown."""
+        self._share = max(LEAST_SHARE, min(ONE_LIMIT, self._left // max(number, FEWEST_EXPECTED)))
 
-        A journal may come from a stranger: nothing outside its folder is read, and nothing but raster images is
-        shown, by their first bytes, whatever they are called.
+    def uri(self, folder: Path, name: str) -> str | None:
+        """Make a data URI for an image of a journal; None where it is not there, is no image, or does not fit.
+
+        A journal may come from a stranger: nothing is read but what has the name of a picture that was kept, and
+        nothing but raster images is shown, by their first bytes, whatever they are called.
         """
-        content = _embedded(name) if name.startswith("data:") else self._from_file(folder, name)
+        content = _embedded(name) if name.startswith("data:") else read_sound(folder, name)
         kind = kind_of(content) if content else None
         if content is None or kind is None:
             return None
-        if len(content) > min(ONE_LIMIT, self._left):
-            self.left_out += 1
-            return None
+        room = min(self._share, self._left)
+        if len(content) > room:
+            smaller = scale_picture(content, room)
+            if smaller is None:
+                self.left_out += 1
+                return None
+            content, kind = smaller, "jpeg"
         self._left -= len(content)
         return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
 
-    def _from_file(self, folder: Path, name: str) -> bytes | None:
-        try:
-            path = (folder / name).resolve()
-            if not path.is_relative_to(folder.resolve()) or not path.is_file():
-                return None
-            with path.open("rb") as file:
-                return file.read(ONE_LIMIT + 1)
-        except (OSError, ValueError, RuntimeError):
-            return None
-
 
 def _embedded(name: str) -> bytes | None:
-    if len(name) > ONE_LIMIT * 2 or not (match := _DATA_URI.match(name)):
+    if len(name) > MOST_TEXT or not (match := _DATA_URI.match(name)):
         return None
     try:
         return base64.b64decode(match[1])

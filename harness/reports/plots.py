@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from harness.reports.facts import Standing
-from harness.statistics.cells import LAST_BIT
 from harness.statistics.groups import Group
 from harness.statistics.intervals import Interval
+from harness.statistics.scores import LAST_BIT
 from harness.statistics.summary import Figures
 
 SERIES = 8
@@ -19,13 +19,15 @@ SERIES = 8
 WIDTH, HEIGHT = 440, 264
 LEFT, RIGHT, TOP, BOTTOM = 40, 14, 14, 40
 MOST_POINTS = 600
+MOST_DOTS = 100
+"""On one line; of more trials the line alone is drawn."""
 MOST_MARKS = 24
 """Trials drawn one by one in a cell; of more, the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A drawing and what it shows in words."""
+    """Holds a drawing and what it shows in words."""
 
     title: str
     svg: Markup
@@ -36,7 +38,7 @@ class Plot:
 
 
 def bar(mean: float | None, interval: Interval | None, low: float | None = None, high: float | None = None) -> Markup:
-    """A mean with its interval on a line from 0 to 1, as wide as its place; paler: what open verdicts span."""
+    """Draw a mean with its interval on a line from 0 to 1, as wide as its column; paler: what open verdicts span."""
     if mean is None:
         return Markup("")
     parts = [Markup('<line class="axis" x1="0" x2="100" y1="8" y2="8"/>')]
@@ -51,29 +53,29 @@ def bar(mean: float | None, interval: Interval | None, low: float | None = None,
 
 
 def marks(standings: Sequence[Standing]) -> Markup:
-    """One mark for each trial: a disc passed, a ring failed, a dash stands apart."""
+    """Draw one mark for each trial: a disc passed, a ring failed, a dash is excluded."""
     shown = standings[:MOST_MARKS]
     parts = []
-    for place, standing in enumerate(shown):
-        x = place * 9 + 5
+    for position, standing in enumerate(shown):
+        x = position * 9 + 5
         if standing is Standing.PASSED:
             parts.append(_element("circle", "passed", cx=x, cy=5, r=3.5))
         elif standing is Standing.FAILED:
             parts.append(_element("circle", "failed", cx=x, cy=5, r=2.9))
         else:
-            parts.append(_element("rect", "apart", x=x - 3.5, y=4, width=7, height=2))
+            parts.append(_element("rect", "excluded", x=x - 3.5, y=4, width=7, height=2))
     width = len(shown) * 9 + 1
     head = Markup('<svg class="marks" width="{0}" height="10" viewBox="0 0 {0} 10" aria-hidden="true">')
     return head.format(width) + Markup("").join([*parts, Markup("</svg>")])
 
 
 def score_against_cost(figures: Figures, labels: Mapping[str, str]) -> Plot | None:
-    """Mean score against dollars a run; tokens or seconds where there is no cost. One large mark for each agent."""
+    """Draw mean score against dollars a run; tokens or seconds where there is no cost. Each agent has a large mark."""
     groups = [group for group in (*figures.agents, *figures.cells) if group.mean is not None]
     measure, unit, what = _measure(groups)
     agents = [group.name for group in figures.agents]
-    cells = [group for group in figures.cells if _has_place(group, measure)][:MOST_POINTS]
-    totals = [group for group in figures.agents if _has_place(group, measure)]
+    cells = [group for group in figures.cells if _is_drawable(group, measure)][:MOST_POINTS]
+    totals = [group for group in figures.agents if _is_drawable(group, measure)]
     if len(cells) < 2:
         return None
     top = _nice_top(max(measure(group) or 0.0 for group in (*cells, *totals)))
@@ -95,7 +97,7 @@ def score_against_cost(figures: Figures, labels: Mapping[str, str]) -> Plot | No
 
 
 def over_trials(figures: Figures, labels: Mapping[str, str]) -> Plot | None:
-    """pass^k (all of k trials pass) and pass@k (at least one does) as k grows; None with one trial only."""
+    """Draw pass^k (all of k trials pass) and pass@k (at least one does) as k grows; None with one trial only."""
     agents = [group.name for group in figures.agents]
     drawn = [group for group in figures.agents if len(group.pass_hat_k) > 1]
     if not drawn:
@@ -109,7 +111,7 @@ def over_trials(figures: Figures, labels: Mapping[str, str]) -> Plot | None:
         for kind, by_k in (("all", group.pass_hat_k), ("any", group.pass_at_k)):
             points = " ".join(f"{_x((k - 1) / (most - 1)):.1f},{_y(v):.1f}" for k, v in sorted(by_k.items()))
             parts.append(Markup('<polyline class="s{} line {}" points="{}"/>').format(colour, kind, points))
-        for k, value in group.pass_hat_k.items():
+        for k, value in group.pass_hat_k.items() if most <= MOST_DOTS else ():
             parts.append(_element("circle", f"s{colour}", cx=_x((k - 1) / (most - 1)), cy=_y(value), r=3))
     words = "; ".join(
         f"{labels[g.name]}: pass^{max(g.pass_hat_k)} {g.pass_hat_k[max(g.pass_hat_k)]:.3f}" for g in drawn
@@ -127,7 +129,7 @@ def _measure(groups: Sequence[Group]) -> tuple[Callable[[Group], float | None], 
     return (lambda group: group.seconds_mean), "seconds a run", "time"
 
 
-def _has_place(group: Group, measure: Callable[[Group], float | None]) -> bool:
+def _is_drawable(group: Group, measure: Callable[[Group], float | None]) -> bool:
     """Whether it can be drawn: a stranger's journal may hold costs that add up to no number."""
     value = measure(group)
     return group.mean is not None and value is not None and math.isfinite(value) and math.isfinite(group.mean)
@@ -150,8 +152,8 @@ def _svg(parts: Sequence[Markup], words: str) -> Markup:
 
 
 def _element(tag: str, kind: str, **numbers: float) -> Markup:
-    places = Markup(" ").join(Markup('{}="{:.2f}"').format(name, value) for name, value in numbers.items())
-    return Markup('<{} class="{}" {}/>').format(tag, kind, places)
+    attributes = Markup(" ").join(Markup('{}="{:.2f}"').format(name, value) for name, value in numbers.items())
+    return Markup('<{} class="{}" {}/>').format(tag, kind, attributes)
 
 
 def _label(words: str, x: float, y: float, anchor: str, kind: str = "tick") -> Markup:

@@ -7,15 +7,19 @@ from dataclasses import dataclass, field
 
 from harness.reports.facts import Standing, cost_of, standing, tokens_of, why
 from harness.reports.journals import Journals
-from harness.reports.run_console import score_line
+from harness.statistics.scores import evaluator_names, score_of
 from harness.statistics.summary import Figures, summarize
+from harness.wording import score_line
 from records.run_record import RunRecord
 from records.text import one_line
+
+MOST_COLUMNS = 4
+"""Evaluators beside the primary one that have a column of their own."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Row:
-    """One run in the page's table. Texts are as agents and cases gave them, cut to one line."""
+    """Holds one run of the page's table. Texts are as agents and cases gave them, cut to one line."""
 
     number: int
     """Position on the page, from 0; the run's address there."""
@@ -30,40 +34,42 @@ class Row:
     words: str = ""
     """The score in words."""
     rounds: int | None = None
-    tokens: int = 0
+    tokens: int | None = None
     cost: float | None = None
     seconds: float = 0.0
+    scores: dict[str, float] = field(default_factory=dict)
+    """Evaluator to score, of those that are not the primary one."""
     why: str = ""
 
 
 @dataclass(slots=True)
 class Rows:
-    """All runs of a report, and what they were made with."""
+    """Holds all runs of a report, and what they were made with."""
 
     rows: list[Row]
     figures: Figures
-    places: dict[tuple[str, str], int] = field(default_factory=dict)
+    numbers: dict[tuple[str, str], int] = field(default_factory=dict)
     """(journal, run id) to row number."""
 
 
-def gather(journals: Journals) -> Rows:
+def gather_rows(journals: Journals) -> Rows:
     """Read all records once.
 
     Raises:
         JournalError: a journal cannot be read.
     """
     rows: list[Row] = []
-    places: dict[tuple[str, str], int] = {}
+    numbers: dict[tuple[str, str], int] = {}
 
     def passing() -> Iterator[RunRecord]:
         for entry in journals.entries():
-            places[(str(entry.folder), entry.record.id)] = len(rows)
+            numbers[(str(entry.folder), entry.record.id)] = len(rows)
             rows.append(_row(len(rows), entry.record, journals.threshold))
             yield entry.record
 
     figures = summarize(passing(), journals.threshold)
     for run in journals.unfinished():
-        places[(str(run.folder), run.id)] = len(rows)
+        numbers[(str(run.folder), run.id)] = len(rows)
         row = Row(
             number=len(rows),
             case=one_line(run.case or run.id, 200),
@@ -73,7 +79,7 @@ def gather(journals: Journals) -> Rows:
             why=run.id,
         )
         rows.append(row)
-    return Rows(rows, figures, places)
+    return Rows(rows, figures, numbers)
 
 
 def _row(number: int, record: RunRecord, threshold: float) -> Row:
@@ -92,5 +98,10 @@ def _row(number: int, record: RunRecord, threshold: float) -> Row:
         tokens=tokens_of(record),
         cost=cost_of(record),
         seconds=record.timing.seconds,
+        scores={
+            name: found.score
+            for name in evaluator_names(record)[1 : MOST_COLUMNS + 1]
+            if (found := score_of(record, name)) is not None
+        },
         why=why(record),
     )

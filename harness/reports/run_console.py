@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
@@ -10,27 +10,27 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from harness.reports.facts import quote_line
-from harness.statistics.cells import LAST_BIT
-from harness.wording import judge_words, sandbox_words
+from harness.reports.insight_console import insight_tables, verdict_lines
+from harness.wording import (
+    IN_PROCESS,
+    OUTCOMES,
+    cost_words,
+    counted,
+    is_reported,
+    judge_words,
+    sandbox_words,
+    score_line,
+    usage_words,
+)
 from records.run_record import Outcome, RunRecord
 from records.text import one_line, printable
 from records.transcript import Round, Step, Transcript, Usage
-from records.verdict import Insight, Label, Verdict
-
-STYLES = {Label.HIT: "green", Label.MISS: "red", Label.UNSURE: "yellow", Label.ERROR: "magenta"}
-OUTCOMES = {
-    Outcome.SCORED: "the exam was held and judged in full",
-    Outcome.TARGET_ERROR: "the agent failed; judged as it stands",
-    Outcome.EXAMINER_ERROR: "the examiner failed; this says nothing about the agent",
-    Outcome.JUDGE_ERROR: "not all could be judged; this says nothing about the agent",
-    Outcome.INFRA_ERROR: "sandbox, disk, network or provider failed; this says nothing about the agent",
-}
+from records.verdict import Verdict
 
 
 def run_report(record: RunRecord, journal: Path) -> RenderableType:
-    """One run: its scoring points, its score, and how it was made."""
-    parts: list[RenderableType] = [_points(insight) for insight in record.insights]
+    """Show one run: what each evaluator said, the score, and how it was made."""
+    parts: list[RenderableType] = list(insight_tables(record))
     parts.append(_facts(record, journal))
     style = (
         "green"
@@ -40,47 +40,6 @@ def run_report(record: RunRecord, journal: Path) -> RenderableType:
         else "red"
     )
     return Panel(Group(*parts), title=Text(f"{one_line(record.subject, 80)}"), title_align="left", border_style=style)
-
-
-def score_line(record: RunRecord) -> str:
-    """The score in words: `15/15 = 1.00`, with bounds where some points are open."""
-    if record.points is None or record.max_points is None or record.score is None:
-        return "no score"
-    line = f"{record.points:g}/{record.max_points:g} = {record.score:.2f}"
-    if record.low is not None and record.high is not None and record.high - record.low > LAST_BIT:
-        line += f" (between {record.low:.2f} and {record.high:.2f}, some points are open)"
-    return line
-
-
-def _points(insight: Insight) -> Table:
-    table = Table(expand=True, show_edge=False, pad_edge=False, header_style="bold")
-    table.add_column("weight", justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("scoring point", ratio=2)
-    table.add_column("reason and evidence", ratio=3)
-    for verdict in insight.verdicts:
-        table.add_row(
-            Text(f"{verdict.weight:g}"),
-            Text(one_line(verdict.label, 20), style=STYLES.get(verdict.label, "")),
-            Text(one_line(verdict.statement or verdict.criterion, 300)),
-            _why(verdict),
-        )
-    for note in insight.notes:
-        table.add_row("", "", "", Text(one_line(note, 300), style="yellow"))
-    return table
-
-
-def _why(verdict: Verdict) -> Text:
-    text = Text(one_line(verdict.reason, 400))
-    for evidence in verdict.evidence[:3]:
-        text.append(f"\n{quote_line(evidence, 200)}", style="cyan")
-    text.append(f"\nby {one_line(verdict.by, 60)}", style="dim")
-    if verdict.votes:
-        votes = ", ".join(f"{one_line(judge, 40)}: {one_line(label, 20)}" for judge, label in verdict.votes.items())
-        text.append(f" ({votes})", style="dim")
-    if verdict.flags:
-        text.append(f" [{one_line(', '.join(verdict.flags), 200)}]", style="yellow")
-    return text
 
 
 def _facts(record: RunRecord, journal: Path) -> Table:
@@ -94,17 +53,19 @@ def _facts(record: RunRecord, journal: Path) -> Table:
         table.add_row(name, Text(one_line(value, 1000), style=style))
 
     table.add_row("", "")
-    aside = "" if record.outcome.counts or record.score is None else " (in no average)"
-    fact("score", score_line(record) + aside, "bold")
+    excluded = "" if record.outcome.counts or record.score is None else " (in no average)"
+    fact("score", score_line(record) + excluded, "bold")
     why = f": {one_line(record.error, 500)}" if record.error else ""
     fact("outcome", f"{record.outcome.value} ({OUTCOMES[record.outcome]}){why}")
-    stop = record.stop.value if record.stop else "not ended"
-    fact("rounds", f"{record.rounds} (stopped: {stop}; at most {setting.max_rounds})")
+    fact("rounds", str(record.rounds) + _rounds_words(record))
     fact(
         "agent",
         one_line(record.agent, 200)
-        + (f" version {one_line(record.agent_version, 40)}" if record.agent_version else ""),
+        + (f" version {one_line(record.agent_version, 40)}" if record.agent_version else "")
+        + (f" ({IN_PROCESS})" if setting.in_process else ""),
     )
+    if setting.source:
+        fact("source", f"{one_line(setting.source, 300)} ({one_line(setting.place, 300)})")
     fact("examiner, judge", f"{one_line(setting.examiner, 60)}, {judge_words(setting)}")
     if setting.sandbox:
         weak = setting.sandbox_isolates is False
@@ -116,34 +77,67 @@ def _facts(record: RunRecord, journal: Path) -> Table:
         f"{timing.seconds:.1f} s (agent {timing.agent_seconds:.1f}, "
         f"examiner {timing.examiner_seconds:.1f}, judge {timing.judge_seconds:.1f})",
     )
-    for line in usage_lines(record.usage):
+    for line in record_usage_lines(record):
         fact("tokens", line)
     fact("journal", str(journal))
     return table
 
 
-def usage_lines(usage: Mapping[str, Usage]) -> list[str]:
-    """Tokens and cost by role; roles that used none are left out."""
-    lines = []
-    for role, used in usage.items():
-        if used.calls or used.input_tokens or used.output_tokens:
-            cost = "cost unknown" if used.cost is None else f"${used.cost:.4f}"
-            retries = f", {used.retries} retries" if used.retries else ""
-            lines.append(
-                f"{one_line(role, 40)}: {used.input_tokens:,} in, {used.output_tokens:,} out, "
-                f"{used.calls} calls{retries}, {cost}"
-            )
+def _rounds_words(record: RunRecord) -> str:
+    """Say how a conversation stopped; a recording need not tell, and has no maximum."""
+    setting = record.setting
+    stop = record.stop.value if record.stop else "" if setting.source else "not ended"
+    limit = f"at most {setting.max_rounds}" if setting.max_rounds else ""
+    words = "; ".join(part for part in (f"stopped: {stop}" if stop else "", limit) if part)
+    return f" ({words})" if words else ""
+
+
+def record_usage_lines(record: RunRecord) -> list[str]:
+    """Show tokens and cost by role, and the judge's by evaluator where several judged."""
+    lines = usage_lines(record.usage)
+    if len(record.insights) > 1:
+        own = {f"judge, {insight.evaluator}": insight.usage for insight in record.insights}
+        lines += usage_lines(own)
     return lines
 
 
-def print_round(console: Console, round_: Round) -> None:
-    """One round of a conversation as it was said."""
+def usage_lines(usage: Mapping[str, Usage]) -> list[str]:
+    """Show tokens and cost by role. What an agent did not report is unknown; other roles without any are left out."""
+    lines = []
+    for role, used in usage.items():
+        if is_reported(used):
+            retries = f", {used.retries} retries" if used.retries else ""
+            lines.append(
+                f"{one_line(role, 60)}: {used.input_tokens:,} in, {used.output_tokens:,} out, "
+                f"{used.calls} calls{retries}, {cost_words(used)}"
+            )
+        elif role == "target":
+            lines.append(f"{role}: {usage_words(used)}")
+    return lines
+
+
+def print_round(console: Console, round_: Round, verdicts: Mapping[str, Sequence[Verdict]] | None = None) -> None:
+    """Print one round of a conversation as it was said.
+
+    Args:
+        console: Where to.
+        round_: What was said.
+        verdicts: Id of a round or step to the verdicts about it (`facts.verdicts_by_subject`); each stands there.
+    """
+    about = verdicts or {}
     _turn(console, f"{round_.number:>3} examiner", round_.examiner, "cyan")
     for step in round_.steps:
         _turn(console, "    step", _step(step), "red" if step.error else "dim")
+        _print_verdicts(console, about.get(step.id, ()))
     _turn(console, "    agent", round_.agent, "red" if round_.error else "green")
     for image in round_.images:
         _turn(console, "    picture", one_line(image, 200), "dim")
+    _print_verdicts(console, about.get(round_.id, ()))
+
+
+def _print_verdicts(console: Console, verdicts: Sequence[Verdict]) -> None:
+    for line in verdict_lines(verdicts):
+        _turn(console, "    verdict", line.plain, str(line.style))
 
 
 def _step(step: Step) -> str:
@@ -157,12 +151,15 @@ def _step(step: Step) -> str:
 
 
 def print_end(console: Console, transcript: Transcript) -> None:
-    """How a conversation ended."""
-    if transcript.stop is None:
+    """Print how a conversation ended."""
+    if transcript.stop is None and not transcript.ended:
         words = f"The conversation did not end; these are the {len(transcript.rounds)} rounds that were saved."
     else:
+        stop = f", stopped: {transcript.stop.value}" if transcript.stop is not None else ""
         detail = f": {one_line(transcript.stop_detail, 300)}" if transcript.stop_detail else ""
-        words = f"{len(transcript.rounds)} rounds, stopped: {transcript.stop.value}{detail}"
+        words = f"{counted(len(transcript.rounds), 'round')}{stop}{detail}"
+    for image in transcript.images:
+        _turn(console, "final picture", one_line(image, 200), "dim")
     console.print(Text(words, style="bold"))
     for note in transcript.notes:
         console.print(Text(one_line(note, 300), style="yellow"))

@@ -1,4 +1,4 @@
-"""Shows the figures of a suite on a terminal."""
+"""Shows the statistics of a suite on a terminal."""
 
 from __future__ import annotations
 
@@ -12,27 +12,30 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from adapters.connectors.spec import agent_label
 from harness.statistics.groups import FEWEST_CASES, Group
 from harness.statistics.intervals import Interval
 from harness.statistics.summary import Figures
-from harness.wording import UNSAFE, counted
+from harness.wording import UNSAFE, counted, usage_words
 from records.codec import to_plain
 from records.text import one_line, printable
+from records.transcript import NO_USAGE
 
 MOST_ROWS = 60
 MOST_HELD = 6
-MOST_TROUBLES = 5
+MOST_ERROR_GROUPS = 5
+MOST_NAMED_SCORES = 12
 MATRIX_AGENTS = 6
 """More agents than this do not fit beside each other."""
 
 
-def suite_report(figures: Figures, journal: Path, places: Mapping[str, Path] | None = None) -> RenderableType:
-    """Agents, cases and the whole, with intervals; what could not be scored stands apart, and why.
+def suite_report(figures: Figures, journal: Path, locations: Mapping[str, Path] | None = None) -> RenderableType:
+    """Show agents, cases, evaluators and the whole, with intervals; and what was excluded, and why.
 
     Args:
         figures: What to show. Several agents are shown beside each other, never as one.
         journal: Where the runs are.
-        places: Run id to its journal, for runs that are in another.
+        locations: Run id to its journal, for runs that are in another.
     """
     labels = short_names([group.name for group in figures.agents])
     parts: list[RenderableType] = []
@@ -46,34 +49,61 @@ def suite_report(figures: Figures, journal: Path, places: Mapping[str, Path] | N
         parts.append(_table("tag", figures.tags, labels))
     if len(figures.agents) == 1:
         parts.append(_table("suite", (figures.suite,), {}))
+    if len(figures.evaluators) > 1 or any(each.scores for each in figures.evaluators):
+        parts.append(_evaluators(figures, labels))
     parts.append(_facts(figures, journal, labels))
-    parts.extend(trouble_lines(figures, journal, places or {}))
+    parts.extend(error_lines(figures, journal, locations or {}))
     return Stack(*parts)
 
 
-def trouble_lines(figures: Figures, journal: Path, places: Mapping[str, Path]) -> Iterator[Text]:
-    """Why runs failed, in their own words, and the command that shows one of them."""
-    for trouble in figures.troubles[:MOST_TROUBLES]:
+def error_lines(figures: Figures, journal: Path, locations: Mapping[str, Path]) -> Iterator[Text]:
+    """Say why runs failed, in their own words, with the command that shows one of them."""
+    for group in figures.troubles[:MOST_ERROR_GROUPS]:
         yield Text()
         yield Text(
-            f"{counted(trouble.runs, 'run')}, {trouble.outcome.value}: {trouble.words}", style="yellow", overflow="fold"
+            f"{counted(group.runs, 'run')}, {group.outcome.value}: {group.words}", style="yellow", overflow="fold"
         )
-        run = printable(shlex.quote(f"{places.get(trouble.run, journal)}#{trouble.run}"))
+        run = printable(shlex.quote(f"{locations.get(group.run, journal)}#{group.run}"))
         # Not wrapped: it is there to be copied.
         yield Text(f"  viva replay {run}", style="dim", no_wrap=True, overflow="ignore")
-    if len(figures.troubles) > MOST_TROUBLES:
-        yield Text(f"… {len(figures.troubles) - MOST_TROUBLES} more kinds of errors: viva report", style="dim")
+    if len(figures.troubles) > MOST_ERROR_GROUPS:
+        yield Text(f"… {len(figures.troubles) - MOST_ERROR_GROUPS} more kinds of errors: viva report", style="dim")
 
 
 def short_names(specs: Sequence[str]) -> dict[str, str]:
-    """A label for each agent SPEC that fits a column: the class or model, numbered where two would be the same."""
+    """Make a label for each agent SPEC that fits a column: the class or model, numbered where two would be the same."""
     names: dict[str, str] = {}
     for spec in specs:
-        place, _, name = spec.rpartition("#") if "#" in spec else spec.split("@")[0].rpartition(":")
-        label = one_line(name or place, 24)
+        label = agent_label(spec)
         taken = sum(1 for other in names.values() if other == label or other.startswith(f"{label} "))
         names[spec] = f"{label} {taken + 1}" if taken else label
     return names
+
+
+def _evaluators(figures: Figures, labels: Mapping[str, str]) -> Table:
+    """One row for each evaluator, or for each evaluator and agent."""
+    several = len(figures.agents) > 1
+    table = Table(show_edge=False, pad_edge=False, header_style="bold")
+    table.add_column("evaluator", overflow="fold", min_width=12)
+    for name in ("judged", "not", "mean"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("bounds", no_wrap=True)
+    table.add_column("named scores", overflow="fold")
+    rows = figures.evaluator_agents if several else figures.evaluators
+    for each in rows[:MOST_ROWS]:
+        agent = f" {labels.get(each.agent or '', '')}" if several else ""
+        scores = [f"{one_line(name, 40)} {value:.2f}" for name, value in list(each.scores.items())[:MOST_NAMED_SCORES]]
+        table.add_row(
+            Text(f"{one_line(each.name, 60)}{' (primary)' if each.primary else ''}{agent}"),
+            str(each.judged),
+            Text(str(each.not_judged), style="yellow" if each.not_judged else ""),
+            number(each.mean),
+            f"{each.low:.2f}-{each.high:.2f}" if each.has_bounds else "",
+            Text(", ".join(scores)),
+        )
+    if len(rows) > MOST_ROWS:
+        table.add_row(Text(f"… {len(rows) - MOST_ROWS} more: viva report", style="dim"))
+    return table
 
 
 def _matrix(figures: Figures, labels: Mapping[str, str]) -> Table:
@@ -101,7 +131,7 @@ def _cell(group: Group | None) -> Text:
 
 
 def figures_plain(figures: Figures) -> Any:
-    """The figures as JSON data."""
+    """Give the statistics as JSON data."""
     return to_plain(figures, full=True)
 
 
@@ -153,27 +183,26 @@ def _facts(figures: Figures, journal: Path, labels: Mapping[str, str]) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    cost = "cost unknown" if suite.cost is None else f"${suite.cost:.4f}"
     table.add_row("", "")
     for spec, label in labels.items():
         table.add_row("agent", Text(f"{label} = {one_line(spec, 200)}"))
     table.add_row("passes", Text(f"a run passes from a score of {figures.threshold:g} (its low bound)"))
     if suite.excluded:
         table.add_row(
-            "apart", Text(f"{', '.join(suite.excluded)}: not the agent's fault, in no average", style="yellow")
+            "excluded", Text(f"{', '.join(suite.excluded)}: not the agent's fault, in no average", style="yellow")
         )
     if suite.target_errors:
         table.add_row("failed", Text("runs in which the agent broke off: judged as they stand, and counted"))
     if any(group.too_few for group in (*figures.agents, *figures.tags)):
-        table.add_row("too few", Text(f"of fewer than {FEWEST_CASES} cases no interval is to be trusted"))
-    if suite.tokens:
-        table.add_row("tokens", Text(f"{suite.tokens:,}, {cost}"))
+        table.add_row("too few", Text(f"intervals need at least {FEWEST_CASES} cases"))
+    table.add_row("usage", Text(usage_words(sum(suite.usage.values(), NO_USAGE))))
     if words := _uneven(figures, labels):
         table.add_row("trials", Text(words, style="yellow"))
     for held in figures.held[:MOST_HELD]:
         where = f", sandbox {held.sandbox}" if held.sandbox else ""
-        number = f" ({counted(held.runs, 'run')})" if len(figures.held) > 1 else ""
-        words = f"examiner {held.examiner or 'not told'}, judge {held.judge or 'not told'}{where}{number}"
+        inside = f", agent {held.agent}" if held.agent else ""
+        runs = f" ({counted(held.runs, 'run')})" if len(figures.held) > 1 else ""
+        words = f"examiner {held.examiner or 'not told'}, judge {held.judge or 'not told'}{where}{inside}{runs}"
         table.add_row("held", Text(words, style="yellow" if UNSAFE in held.sandbox else ""))
     stops = ", ".join(f"{count} {stop}" for stop, count in sorted(suite.stops.items()))
     table.add_row("stops", Text(stops))
@@ -197,20 +226,20 @@ def _runs(group: Group) -> int:
 
 
 def number(value: float | None) -> str:
-    """A score for a table."""
+    """Show a score in a table."""
     return "-" if value is None else f"{value:.2f}"
 
 
 def interval(value: Interval | None) -> str:
-    """An interval of scores for a table."""
+    """Show an interval of scores in a table."""
     return "" if value is None else f"({value.low:.2f}-{value.high:.2f})"
 
 
 def percent(value: float | None) -> str:
-    """A rate for a table."""
+    """Show a rate in a table."""
     return "-" if value is None else f"{value:.0%}"
 
 
 def percents(value: Interval | None) -> str:
-    """An interval of rates for a table."""
+    """Show an interval of rates in a table."""
     return "" if value is None else f"({value.low * 100:.0f}-{value.high * 100:.0f})"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any
 
+from harness.exam.record import POINT_LABELS
+from harness.reports.facts import subject_words, vote_words
+from harness.wording import named_scores
 from records.text import one_line, printable
 from records.verdict import Insight, Verdict
 
@@ -17,37 +18,43 @@ MOST_NOTES = 60
 TONES = {"hit": "good", "correct": "good", "optimal": "good", "yes": "good", "miss": "bad", "unsure": "open"}
 
 
-def verdict_view(verdict: Verdict, rounds: Mapping[str, int]) -> dict[str, Any]:
-    """One verdict; `rounds` says in which round each place stands that a quote may name."""
+def verdict_view(verdict: Verdict, rounds: Mapping[str, int], run: str) -> dict[str, Any]:
+    """Show one verdict.
+
+    Args:
+        verdict: Any evaluator's.
+        rounds: Id of a round or step to the number of its round.
+        run: The run's id; a verdict about anything else says what it is about.
+    """
+    points = verdict.label in POINT_LABELS and verdict.subject == run
     return {
         "label": one_line(verdict.label, 30),
         "tone": _tone(verdict),
-        "weight": f"{verdict.weight:g}",
+        "weight": f"{verdict.weight:g}" if points else None,
+        "score": None if points or verdict.score is None else f"{verdict.score:.2f}",
+        "about": None if verdict.subject == run else [subject_words(verdict.subject), rounds.get(verdict.subject)],
         "statement": printable(verdict.statement or verdict.criterion, 2000),
         "reason": printable(verdict.reason, 4000),
         "by": one_line(verdict.by, 80),
-        "votes": [f"{one_line(judge, 60)}: {one_line(label, 20)}" for judge, label in verdict.votes.items()],
+        "votes": vote_words(verdict),
         "flags": [one_line(flag, 60) for flag in verdict.flags],
         "quotes": [
-            [_place(e.where), printable(e.quote, 2000), rounds.get(e.where)] for e in verdict.evidence[:MOST_QUOTES]
+            [subject_words(e.where), printable(e.quote, 2000), rounds.get(e.where)]
+            for e in verdict.evidence[:MOST_QUOTES]
         ],
     }
 
 
-def _place(where: str) -> str:
-    return f"round {where[1:]}" if re.fullmatch(r"r\d{1,9}", where) else f"step {one_line(where, 60)}"
-
-
 def _tone(verdict: Verdict) -> str:
     if verdict.label == "error":
-        return "apart"
+        return "excluded"
     if verdict.score is None:
         return TONES.get(verdict.label, "open")
     return "good" if verdict.score >= 1 else "bad" if verdict.score <= 0 else "open"
 
 
 def quotes_of(verdicts: Sequence[Verdict]) -> dict[str, list[tuple[int, str]]]:
-    """Place to the verdicts (by number) that quote it, with the words."""
+    """Sort quotes by the id of the round or step that they are from: number of the verdict, and the words."""
     found: dict[str, list[tuple[int, str]]] = {}
     for number, verdict in enumerate(verdicts):
         for evidence in verdict.evidence[:MOST_QUOTES]:
@@ -61,13 +68,23 @@ def _forms(quote: str) -> set[str]:
     return {quote, quote.replace("\\n", "\n").replace('\\"', '"')}
 
 
-def insight_view(insight: Insight) -> dict[str, Any]:
-    """One insight; the next `count` verdicts are its own."""
+def subjects_of(verdicts: Sequence[Verdict], run: str) -> dict[str, list[int]]:
+    """Sort verdicts (by number) by the id of the round or step that they are about; leave out those about the run."""
+    found: dict[str, list[int]] = {}
+    for number, verdict in enumerate(verdicts):
+        if verdict.subject != run:
+            found.setdefault(verdict.subject, []).append(number)
+    return found
+
+
+def insight_view(insight: Insight, run: str) -> dict[str, Any]:
+    """Show one insight; the next `count` verdicts are its own."""
     return {
         "evaluator": one_line(insight.evaluator, 80).replace("_", " ").capitalize(),
+        "about": None if insight.subject == run else subject_words(insight.subject),
         "label": one_line(insight.label, 40),
         "score": None if insight.score is None else f"{insight.score:.2f}",
-        "scores": [f"{one_line(name, 60)} {value:.2f}" for name, value in islice(insight.scores.items(), MOST_NOTES)],
+        "scores": named_scores(insight, MOST_NOTES),
         "summary": printable(insight.summary, 4000),
         "notes": [printable(note, 1000) for note in insight.notes[:MOST_NOTES]],
         "count": len(insight.verdicts),

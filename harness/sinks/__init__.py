@@ -1,1 +1,37 @@
-"""Sinks: where completed runs are sent besides the journal."""
+"""The table of built-in sinks, to which completed runs are sent besides the journal; creates a sink from its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adapters.errors import SetupError
+from records.plugins import Kind, PluginError, load, split
+from records.sink import Sink
+
+SINKS = Kind("sink", "viva.sinks", {"jsonl": "harness.sinks.jsonl:JsonLinesSink"})
+
+
+def make_sink(spec: str) -> Sink:
+    """Create a sink from `NAME`, `NAME:ARGUMENT`, or an import string, optionally with a further colon and an argument.
+
+    The argument is passed unchanged: a file, an address.
+
+    Raises:
+        SetupError: there is no such sink, or it cannot be created.
+    """
+    part, argument = split(SINKS, spec)
+    try:
+        thing: Any = load(SINKS, part)
+    except PluginError as error:
+        raise SetupError(str(error)) from error
+    try:
+        if isinstance(thing, type) or not hasattr(thing, "write"):
+            thing = thing(argument) if argument else thing()
+    except SetupError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise SetupError(f"the sink {spec!r} cannot be created: {type(error).__name__}: {error}") from error
+    if not callable(getattr(thing, "write", None)):
+        raise SetupError(f"{spec!r} is not a sink: it has no write(record, transcript) method.")
+    sink: Sink = thing
+    return sink

@@ -1,4 +1,4 @@
-"""What is kept of each run for the figures: a few numbers by case and agent, so that 10,000 runs stay small."""
+"""Keeps a few numbers of each run for the statistics, by case and agent, so that 10,000 runs stay small."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ import re
 from array import array
 from collections.abc import Iterable
 
+from harness.statistics.scores import passes, score_of, why_excluded
 from records.run_record import Outcome, RunRecord
 from records.transcript import NO_USAGE, Usage
 
-UNSCORED = "unscored"
 NOT_TOLD = "not told"
-LAST_BIT = 1e-9
-"""Scores closer than this are the same: one of thirds that add up to 1 must pass a threshold of 1."""
 
 
 class Cell:
-    """What is kept of the runs of one case by one agent: four numbers of each, and sums."""
+    """Holds what is kept of the runs of one case by one agent: four numbers of each, and sums."""
 
     # fmt: off
     __slots__ = (
@@ -36,16 +34,16 @@ class Cell:
         self.target_errors = self.rounds = 0
         self.seconds = 0.0
 
-    def add(self, record: RunRecord) -> None:
-        """Take one run."""
-        scored = score_of(record)
+    def add(self, record: RunRecord, evaluator: str | None = None) -> None:
+        """Take one run, with the score that an evaluator gave it; None is the primary evaluator."""
+        scored = score_of(record, evaluator)
         if scored is None:
-            why = UNSCORED if record.outcome.counts else record.outcome.value
+            why = why_excluded(record, evaluator)
             self.excluded[why] = self.excluded.get(why, 0) + 1
         else:
-            self.scores.append(scored[0])
-            self.lows.append(scored[1])
-            self.highs.append(scored[2])
+            self.scores.append(scored.score)
+            self.lows.append(scored.low)
+            self.highs.append(scored.high)
             self.trials.append(record.trial)
             self.target_errors += record.outcome is Outcome.TARGET_ERROR
         stop = record.stop.value if record.stop else NOT_TOLD
@@ -57,41 +55,28 @@ class Cell:
         self.rounds += record.rounds
 
     def passed(self, threshold: float) -> int:
-        """How many of the runs that count pass."""
+        """Count the runs that pass, of those that count."""
         return sum(passes(low, threshold) for low in self.lows)
 
 
-def passes(low: float, threshold: float) -> bool:
-    """Whether a run with this low bound passes."""
-    return low >= threshold - LAST_BIT
+def gather_cells(records: Iterable[RunRecord], evaluator: str | None = None) -> list[Cell]:
+    """Sort a stream of records into cells, by case, then agent, in natural order.
 
-
-def score_of(record: RunRecord) -> tuple[float, float, float] | None:
-    """(score, low, high) of a run that counts; None for one that must not be averaged.
-
-    An agent that failed before anything could be judged has earned nothing.
+    Args:
+        records: Any number, in any order.
+        evaluator: Whose scores are kept; None for each run's primary evaluator.
     """
-    if not record.outcome.counts:
-        return None
-    if record.score is None:
-        return (0.0, 0.0, 0.0) if record.outcome is Outcome.TARGET_ERROR else None
-    low = record.score if record.low is None else record.low
-    return record.score, low, record.score if record.high is None else record.high
-
-
-def gather(records: Iterable[RunRecord]) -> list[Cell]:
-    """The cells of a stream of records, by case, then agent, in natural order."""
     cells: dict[tuple[str, str], Cell] = {}
     for record in records:
         key = (record.subject, record.agent)
         cell = cells.get(key)
         if cell is None:
             cell = cells[key] = Cell(*key)
-        cell.add(record)
+        cell.add(record, evaluator)
     return sorted(cells.values(), key=lambda cell: (natural(cell.case), natural(cell.agent)))
 
 
 def natural(name: str) -> tuple[tuple[int, str], ...]:
-    """Sort key that puts `task 2` before `task 10`."""
+    """Make a sort key that puts `task 2` before `task 10`."""
     parts = re.split(r"([0-9]{1,18})", name)
     return tuple((int(part), "") if i % 2 else (-1, part) for i, part in enumerate(parts))

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from harness.statistics.cells import Cell, passes
+from harness.statistics.cells import Cell
 from harness.statistics.clustered import paired_interval
 from harness.statistics.comparison_inputs import Runs
 from harness.statistics.groups import Group, group_of
 from harness.statistics.intervals import Interval, detectable_difference, mcnemar
+from harness.statistics.scores import passes
 from harness.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two, over the cases that both have."""
+    """Holds one of the two that are compared, over the cases that both have."""
 
     label: str
     """`A` or `B`."""
@@ -32,7 +33,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """B minus A, averaged over cases."""
+    """Holds B minus A, averaged over cases."""
 
     value: float
     interval: Interval
@@ -42,13 +43,13 @@ class Difference:
 
     @property
     def clear(self) -> bool:
-        """Whether the interval leaves 0 out."""
+        """Tell whether the interval leaves 0 out."""
         return self.interval.low > 0 or self.interval.high < 0
 
 
 @dataclass(frozen=True, slots=True)
 class CasePair:
-    """One case on both sides, over the runs that count."""
+    """Holds one case on both sides, over the runs that count."""
 
     case: str
     first_score: float
@@ -62,35 +63,35 @@ class CasePair:
 
     @property
     def first_passed(self) -> bool:
-        """Whether A passes the case: in more than half of its trials."""
+        """Tell whether A passes the case: in more than half of its trials."""
         return 2 * self.first_passes > self.first_runs
 
     @property
     def second_passed(self) -> bool:
-        """Whether B does."""
+        """Tell whether B passes it."""
         return 2 * self.second_passes > self.second_runs
 
     @property
     def turned(self) -> str:
-        """`better`, `worse`, or empty where both pass or both fail."""
+        """Say `better` or `worse`, or nothing where both pass or both fail."""
         if self.first_passed == self.second_passed:
             return ""
         return "better" if self.second_passed else "worse"
 
     @property
     def score_difference(self) -> float:
-        """B minus A."""
+        """Take the score of B minus that of A."""
         return self.second_score - self.first_score
 
     @property
     def rate_difference(self) -> float:
-        """B minus A."""
+        """Take the pass rate of B minus that of A."""
         return self.second_passes / self.second_runs - self.first_passes / self.first_runs
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two sides, paired by case."""
+    """Holds two sides, paired by case."""
 
     threshold: float
     """A run passes when its low bound reaches this."""
@@ -114,15 +115,17 @@ class Comparison:
     """Cases that both have, but without a run that counts on one side: they are not compared."""
     notes: tuple[str, ...] = ()
     """What differed besides the agents: judges, examiners, cases."""
+    evaluator: str | None = None
+    """Whose scores are compared; None for each run's primary evaluator."""
 
     @property
     def better(self) -> tuple[CasePair, ...]:
-        """Cases that failed in A and pass in B."""
+        """List the cases that failed in A and pass in B."""
         return tuple(pair for pair in self.cases if pair.turned == "better")
 
     @property
     def worse(self) -> tuple[CasePair, ...]:
-        """Cases that passed in A and fail in B."""
+        """List the cases that passed in A and fail in B."""
         return tuple(pair for pair in self.cases if pair.turned == "worse")
 
 
@@ -165,6 +168,7 @@ def compare(
         tuple(case for case in cells[1] if case not in cells[0]),
         tuple(case for case in shared if case not in counted),
         _notes(first, second, agents, pairs),
+        first.evaluator,
     )
 
 
@@ -199,7 +203,7 @@ def _trials(a: Cell, b: Cell, threshold: float) -> list[int]:
 
 
 def _changed(first: Runs, second: Runs, a: Cell, b: Cell) -> bool:
-    return first.papers[a.case, a.agent] != second.papers[b.case, b.agent]
+    return first.case_hashes[a.case, a.agent] != second.case_hashes[b.case, b.agent]
 
 
 def _notes(first: Runs, second: Runs, agents: tuple[str, str], pairs: Sequence[CasePair]) -> tuple[str, ...]:

@@ -6,30 +6,41 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from adapters.errors import SetupError
-from harness.statistics.cells import Cell, gather, natural
+from harness.statistics.cells import Cell, gather_cells, natural
+from harness.statistics.evaluators import MOST_EVALUATORS
+from harness.statistics.scores import evaluator_names
 from harness.wording import judge_words, sandbox_words
 from records.run_record import RunRecord
 
 
 class Runs:
-    """The runs of one journal, gathered by case and agent, and with which settings they were made."""
+    """Holds the runs of one journal by case and agent, and the settings with which they were made."""
 
-    def __init__(self, journal: Path, records: Iterable[RunRecord]) -> None:
-        """Read all records once; a few numbers of each are kept."""
+    def __init__(self, journal: Path, records: Iterable[RunRecord], evaluator: str | None = None) -> None:
+        """Read all records once; a few numbers of each are kept.
+
+        Args:
+            journal: Where they come from.
+            records: The newest attempt of each run.
+            evaluator: Whose scores are compared; None for each run's primary evaluator.
+        """
         self.journal = journal
+        self.evaluator = evaluator
         self.settings: dict[str, dict[str, set[str]]] = {}
         """Agent to the name of a setting to its values."""
-        self.papers: dict[tuple[str, str], set[str]] = {}
+        self.case_hashes: dict[tuple[str, str], set[str]] = {}
         """(case, agent) to the hashes of the case."""
-        self._cells = gather(self._watched(records))
+        self.evaluators: dict[str, None] = {}
+        """All that the runs name or that left an insight; the order is that of their first naming."""
+        self._cells = gather_cells(self._watched(records), evaluator)
 
     @property
     def agents(self) -> list[str]:
-        """All that were examined, in natural order."""
+        """Name all that were examined, in natural order."""
         return sorted({cell.agent for cell in self._cells}, key=natural)
 
     def of(self, agent: str) -> dict[str, Cell]:
-        """Case to cell of one agent."""
+        """Map each case to the cell of one agent."""
         return {cell.case: cell for cell in self._cells if cell.agent == agent}
 
     def _watched(self, records: Iterable[RunRecord]) -> Iterator[RunRecord]:
@@ -43,12 +54,13 @@ class Runs:
                 ("limit of rounds", str(setting.max_rounds)),
             ):
                 seen.setdefault(name, set()).add(value)
-            self.papers.setdefault((record.subject, record.agent), set()).add(setting.case_hash)
+            self.evaluators.update(dict.fromkeys(evaluator_names(record)[:MOST_EVALUATORS]))
+            self.case_hashes.setdefault((record.subject, record.agent), set()).add(setting.case_hash)
             yield record
 
 
 def choose_agents(first: Runs, second: Runs, wanted: tuple[str, str] | None) -> list[tuple[str, str]]:
-    """Which agent of A is compared with which of B.
+    """Decide which agent of A is compared with which of B.
 
     Wanted ones by their name, or by a part of it that only one has. Else, in one journal, its two agents; in two
     journals, each side's only agent, or each agent that both have with itself.

@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+")
 
 @dataclass(slots=True, kw_only=True)
 class ErrorGroup:
-    """One error, however often it came."""
+    """Holds one error, however often it occurred."""
 
     outcome: Outcome
     words: str
@@ -43,5 +43,5 @@ class ErrorGroups:
         self._found[key].runs += 1
 
     def worst(self) -> list[ErrorGroup]:
-        """What kept runs out of the averages first; then what came most often."""
-        return sorted(self._found.values(), key=lambda trouble: (trouble.outcome.counts, -trouble.runs))
+        """Sort the errors: first what kept runs out of the averages, then what occurred most often."""
+        return sorted(self._found.values(), key=lambda group: (group.outcome.counts, -group.runs))

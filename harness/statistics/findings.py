@@ -11,7 +11,7 @@ from harness.wording import counted
 
 
 def findings(comparison: Comparison) -> list[str]:
-    """What the comparison shows, and what it cannot show, in plain words."""
+    """Say what the comparison shows, and what it cannot show, in plain words."""
     one, two = comparison.first.label, comparison.second.label
     count, words = len(comparison.cases), []
     # Where every score is 0 or 1, the two say the same.
@@ -25,12 +25,12 @@ def findings(comparison: Comparison) -> list[str]:
             words.append(f"{two}'s {name} is {'higher' if found.value > 0 else 'lower'} than {one}'s: {ends}.")
             continue
         if found.value and found.detectable in (0, math.inf):
-            # The same in every case: "no difference can be told" would read as a mistake.
+            # The same in every case: "no significant difference" would read as a mistake.
             where, few = ("the one case", "one is") if count == 1 else (f"all {count} cases", f"{count} are")
             told = f"In {where} {two}'s {name} differs from {one}'s by the same"
             words.append(f"{told}; {few} too few to tell of others: {ends}.")
             continue
-        told = f"No difference in {name} can be told ({ends})."
+        told = f"No significant difference in {name} ({ends})."
         if 0 < found.detectable < math.inf:
             told += f" A sample like this usually misses a true difference below {min(found.detectable, 1.0):.2f}."
         words.append(told)
@@ -43,5 +43,5 @@ def findings(comparison: Comparison) -> list[str]:
         turned += "; that happens by chance often enough"
     words.append(f"{turned}.")
     if count < FEWEST_CASES:
-        words.append(f"The sample is too small: {counted(count, 'case')}; nothing is said about others like them.")
+        words.append(f"Intervals need at least {FEWEST_CASES} cases; these are {counted(count, 'case')}.")
     return words

@@ -1,4 +1,4 @@
-"""The figures of some runs, and how they are reckoned from cells.
+"""The statistics of some runs, and how they are reckoned from cells.
 
 Only runs whose outcome counts are averaged. The others are counted in `excluded`, by whose fault they were.
 """
@@ -8,23 +8,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 from harness.statistics.cells import Cell
 from harness.statistics.clustered import clustered_mean_interval, clustered_wilson
-from harness.statistics.intervals import Interval, mean_interval, pass_at_k, pass_hat_k, wilson
+from harness.statistics.intervals import Interval, mean_interval, wilson
+from harness.statistics.pass_k import mean_pass_k
+from harness.wording import is_reported
 from records.transcript import NO_USAGE, Usage
 
 Kind = Literal["suite", "agent", "case", "tag", "cell"]
 """What runs are put together by: `case` and `cell` are of one case; `agent`, `tag` and `cell` of one agent."""
 
 FEWEST_CASES = 5
-"""Of fewer, whatever they show, nothing is said about cases like them."""
+"""Intervals need at least this many cases; of fewer, whatever they show, nothing is said about others like them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Figures of some runs. Rates, scores and interval ends are in [0, 1]; None where no run counts."""
+    """Holds the statistics of some runs. Rates, scores and interval ends are in [0, 1]; None where no run counts."""
 
     kind: Kind
     name: str
@@ -79,6 +81,7 @@ class Group:
     tokens: int = 0
     """Input and output tokens of all roles over all runs."""
     tokens_mean: float | None = None
+    """None where nobody reported any."""
     seconds: float = 0.0
     """Wall-clock seconds, summed over all runs; less has passed where runs were held at once."""
     seconds_mean: float | None = None
@@ -89,81 +92,123 @@ class Group:
 
     @property
     def too_few(self) -> bool:
-        """Whether so few cases count that nothing can be said of others like them; of one case alone nobody asks."""
+        """Tell whether too few cases count for an interval; the question does not arise for one case alone."""
         return self.kind not in ("case", "cell") and 0 < self.cases < FEWEST_CASES
 
     @property
     def runs_all(self) -> int:
-        """Runs that count and those that do not."""
+        """Count all runs, excluded ones too."""
         return self.runs + sum(self.excluded.values())
 
 
+class _Count(NamedTuple):
+    """One cell of which runs count."""
+
+    cell: Cell
+    passed: int
+    runs: int
+
+
 def group_of(kind: Kind, name: str, cells: Sequence[Cell], threshold: float) -> Group:
-    """The figures of some cells; see `Kind`."""
-    counted = [(cell, cell.passed(threshold), len(cell.scores)) for cell in cells if cell.scores]
-    excluded: Counter[str] = Counter()
-    stops: Counter[str] = Counter()
-    usage: dict[str, Usage] = {}
-    for cell in cells:
-        excluded.update(cell.excluded)
-        stops.update(cell.stops)
-        for role, used in cell.usage.items():
-            usage[role] = usage.get(role, NO_USAGE) + used
-    runs = sum(n for _, _, n in counted)
-    everything = runs + excluded.total()
-    passed = sum(c for _, c, _ in counted)
-    with_runs = {cell.case for cell, _, _ in counted}
-    flaky = {cell.case for cell, c, n in counted if 0 < c < n}
-    cost = _cost(usage)
-    tokens = sum(used.input_tokens + used.output_tokens for used in usage.values())
-    seconds = sum(cell.seconds for cell in cells)
-    most = min((n for _, _, n in counted), default=0)
-    of_one_agent = len({cell.agent for cell in cells}) == 1
-    of_one_case = kind in ("case", "cell")
+    """Reckon the statistics of some cells; see `Kind`."""
+    counted = [_Count(cell, cell.passed(threshold), len(cell.scores)) for cell in cells if cell.scores]
     return Group(
         kind=kind,
         name=name,
-        agent=cells[0].agent if kind in ("agent", "tag", "cell") else None,
-        case=cells[0].case if of_one_case else None,
-        tags=tuple(dict.fromkeys(tag for cell in cells for tag in cell.tags)) if of_one_case else (),
-        cases=len(with_runs),
-        cases_left_out=len({cell.case for cell in cells} - with_runs),
-        runs=runs,
-        excluded=dict(excluded),
-        target_errors=sum(cell.target_errors for cell in cells),
-        mean=sum(sum(cell.scores) for cell in cells) / runs if runs else None,
-        mean_interval=_mean_interval(counted) if runs and of_one_agent else None,
-        low=sum(sum(cell.lows) for cell in cells) / runs if runs else None,
-        high=sum(sum(cell.highs) for cell in cells) / runs if runs else None,
-        passes=passed,
-        pass_rate=passed / runs if runs else None,
-        pass_rate_interval=_rate_interval(counted) if runs and of_one_agent else None,
-        pass_at_k={k: sum(pass_at_k(n, c, k) for _, c, n in counted) / len(counted) for k in range(1, most + 1)},
-        pass_hat_k={k: sum(pass_hat_k(n, c, k) for _, c, n in counted) / len(counted) for k in range(1, most + 1)},
-        flaky=bool(flaky),
-        flaky_cases=len(flaky),
-        usage=usage,
-        cost=cost,
-        cost_mean=cost / everything if cost is not None and everything else None,
-        tokens=tokens,
-        tokens_mean=tokens / everything if everything else None,
-        seconds=seconds,
-        seconds_mean=seconds / everything if everything else None,
-        rounds=sum(cell.rounds for cell in cells),
-        stops=dict(stops),
+        **_subject(kind, cells),
+        **_counts(cells, counted),
+        **_scores(counted),
+        **_passes(counted),
+        **_intervals(cells, counted),
+        **_spent(cells),
     )
 
 
-def _cost(usage: Mapping[str, Usage]) -> float | None:
-    total = 0.0
-    for used in usage.values():
-        if used.cost is None:
-            return None
-        total += used.cost
-    return total
+def _subject(kind: Kind, cells: Sequence[Cell]) -> dict[str, Any]:
+    """What the group is about: its agent and case where there is one, and a case's tags."""
+    of_one_case = kind in ("case", "cell")
+    return {
+        "agent": cells[0].agent if kind in ("agent", "tag", "cell") else None,
+        "case": cells[0].case if of_one_case else None,
+        "tags": tuple(dict.fromkeys(tag for cell in cells for tag in cell.tags)) if of_one_case else (),
+    }
 
 
-def _mean_interval(counted: Sequence[tuple[Cell, int, int]]) -> Interval:
+def _counts(cells: Sequence[Cell], counted: Sequence[_Count]) -> dict[str, Any]:
+    """How many cases and runs count, how many do not and why, and in how many the agent failed."""
+    excluded: Counter[str] = Counter()
+    for cell in cells:
+        excluded.update(cell.excluded)
+    with_runs = {each.cell.case for each in counted}
+    return {
+        "cases": len(with_runs),
+        "cases_left_out": len({cell.case for cell in cells} - with_runs),
+        "runs": sum(each.runs for each in counted),
+        "excluded": dict(excluded),
+        "target_errors": sum(cell.target_errors for cell in cells),
+    }
+
+
+def _scores(counted: Sequence[_Count]) -> dict[str, Any]:
+    """The mean score and the means of its bounds."""
+    runs = sum(each.runs for each in counted)
+    if not runs:
+        return {}
+    return {
+        "mean": sum(sum(each.cell.scores) for each in counted) / runs,
+        "low": sum(sum(each.cell.lows) for each in counted) / runs,
+        "high": sum(sum(each.cell.highs) for each in counted) / runs,
+    }
+
+
+def _passes(counted: Sequence[_Count]) -> dict[str, Any]:
+    """How many runs pass, how reliably over trials, and which cases are flaky."""
+    runs, passed = sum(each.runs for each in counted), sum(each.passed for each in counted)
+    flaky = {each.cell.case for each in counted if 0 < each.passed < each.runs}
+    at, hat = mean_pass_k((each.runs, each.passed) for each in counted)
+    return {
+        "passes": passed,
+        "pass_rate": passed / runs if runs else None,
+        "pass_at_k": at,
+        "pass_hat_k": hat,
+        "flaky": bool(flaky),
+        "flaky_cases": len(flaky),
+    }
+
+
+def _intervals(cells: Sequence[Cell], counted: Sequence[_Count]) -> dict[str, Any]:
+    """The intervals of mean and pass rate; none for several agents, which are no sample of anything."""
+    if not counted or len({cell.agent for cell in cells}) != 1:
+        return {}
+    return {"mean_interval": _mean_interval(counted), "pass_rate_interval": _rate_interval(counted)}
+
+
+def _spent(cells: Sequence[Cell]) -> dict[str, Any]:
+    """Money, tokens, time, rounds and ways to stop, over all runs."""
+    stops: Counter[str] = Counter()
+    usage: dict[str, Usage] = {}
+    for cell in cells:
+        stops.update(cell.stops)
+        for role, used in cell.usage.items():
+            usage[role] = usage.get(role, NO_USAGE) + used
+    runs = stops.total()
+    cost = sum(usage.values(), NO_USAGE).cost
+    tokens = sum(used.input_tokens + used.output_tokens for used in usage.values())
+    seconds = sum(cell.seconds for cell in cells)
+    return {
+        "usage": usage,
+        "cost": cost,
+        "cost_mean": cost / runs if cost is not None and runs else None,
+        "tokens": tokens,
+        "tokens_mean": tokens / runs if runs and is_reported(sum(usage.values(), NO_USAGE)) else None,
+        "seconds": seconds,
+        "seconds_mean": seconds / runs if runs else None,
+        "rounds": sum(cell.rounds for cell in cells),
+        "stops": dict(stops),
+    }
+
+
+def _mean_interval(counted: Sequence[_Count]) -> Interval:
     sums: dict[str, tuple[float, int]] = {}
     for cell, _, n in counted:
         total, count = sums.get(cell.case, (0.0, 0))
@@ -173,7 +218,7 @@ def _mean_interval(counted: Sequence[tuple[Cell, int, int]]) -> Interval:
     return mean_interval([score for cell, _, _ in counted for score in cell.scores])
 
 
-def _rate_interval(counted: Sequence[tuple[Cell, int, int]]) -> Interval:
+def _rate_interval(counted: Sequence[_Count]) -> Interval:
     sums: dict[str, tuple[int, int]] = {}
     for cell, c, n in counted:
         successes, count = sums.get(cell.case, (0, 0))

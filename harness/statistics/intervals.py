@@ -14,14 +14,14 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Both ends of a confidence interval, in the unit of the estimate."""
+    """Holds both ends of a confidence interval, in the unit of the estimate."""
 
     low: float
     high: float
 
 
 def wilson(successes: float, n: float, confidence: float = CONFIDENCE) -> Interval:
-    """Score interval of a proportion, without continuity correction.
+    """Take the score interval of a proportion, without continuity correction.
 
     Wilson 1927, "Probable inference, the law of succession, and statistical inference", JASA 22.
     Stays within [0, 1] and keeps a width at 0 and at n successes; [0, 1] for n = 0, where nothing is known.
@@ -45,7 +45,7 @@ def wilson(successes: float, n: float, confidence: float = CONFIDENCE) -> Interv
 def mean_interval(
     values: Sequence[float], confidence: float = CONFIDENCE, *, least: float = 0.0, most: float = 1.0
 ) -> Interval:
-    """Student's t interval of the mean of independent values (trials of one case), cut to what is possible.
+    """Take Student's t interval of the mean of independent values (trials of one case), cut to what is possible.
 
     Student 1908, "The probable error of a mean", Biometrika 6. Where the values do not vary: see `constant_interval`.
 
@@ -62,7 +62,7 @@ def mean_interval(
 def constant_interval(
     value: float, n: int, confidence: float = CONFIDENCE, *, least: float = 0.0, most: float = 1.0
 ) -> Interval:
-    """Interval of a mean when all n values seen are the same; for 0 and 1 it is Clopper and Pearson's exact one.
+    """Take the interval of a mean where all n values are the same; for 0 and 1 it is Clopper and Pearson's exact one.
 
     At most a share 1 - (alpha/2)^(1/n) of what was not seen can differ (Hanley and Lippman-Hand 1983, "If nothing
     goes wrong, is everything all right?", JAMA 249: the rule of three), and it can differ as far as `least` or `most`.
@@ -71,35 +71,8 @@ def constant_interval(
     return Interval(value - unseen * (value - least), value + unseen * (most - value))
 
 
-def pass_at_k(n: int, c: int, k: int) -> float:
-    """Chance that at least one of k trials passes, unbiased: 1 - C(n-c, k) / C(n, k).
-
-    Chen et al. 2021, "Evaluating Large Language Models Trained on Code", arXiv:2107.03374, equation 1.
-
-    Args:
-        n: Trials made.
-        c: Trials passed, 0 <= c <= n.
-        k: 1 <= k <= n.
-
-    Raises:
-        ValueError: the numbers are not so.
-    """
-    _check(n, c, k)
-    return 1 - math.comb(n - c, k) / math.comb(n, k)
-
-
-def pass_hat_k(n: int, c: int, k: int) -> float:
-    """pass^k: chance that all of k trials pass, unbiased: C(c, k) / C(n, k).
-
-    Yao et al. 2024, "tau-bench: A Benchmark for Tool-Agent-User Interaction in Real-World Domains", arXiv:2406.12045,
-    section 3. Arguments and errors as for `pass_at_k`.
-    """
-    _check(n, c, k)
-    return math.comb(c, k) / math.comb(n, k)
-
-
 def mcnemar(better: int, worse: int) -> float:
-    """Two-sided exact p-value of McNemar's test: twice the smaller binomial tail at 1/2, at most 1.
+    """Find the two-sided exact p-value of McNemar's test: twice the smaller binomial tail at 1/2, at most 1.
 
     McNemar 1947, Psychometrika 12; exact form: Fagerland, Lydersen and Laake 2013, BMC Medical Research Methodology
     13:91. Pairs that agree say nothing about the difference and do not enter.
@@ -117,7 +90,7 @@ def mcnemar(better: int, worse: int) -> float:
 
 
 def fewest_discordant(alpha: float = 1 - CONFIDENCE) -> int:
-    """How many pairs must differ before the exact McNemar test can reach p < alpha at all: 6 for 0.05."""
+    """Find how many pairs must differ before the exact McNemar test can reach p < alpha at all: 6 for 0.05."""
     n = 1
     while mcnemar(n, 0) >= alpha:
         n += 1
@@ -125,7 +98,7 @@ def fewest_discordant(alpha: float = 1 - CONFIDENCE) -> int:
 
 
 def detectable_difference(differences: Sequence[float], confidence: float = CONFIDENCE, power: float = 0.8) -> float:
-    """The smallest true mean difference that a paired sample like this one finds with the given power.
+    """Find the smallest true mean difference that a paired sample like this one finds with the given power.
 
     (t + z_power) * sd / sqrt(n): Lachin 1981, "Introduction to sample size determination and power analysis for
     clinical trials", Controlled Clinical Trials 2; with t for z. Infinite below two differences, 0 where all are alike
@@ -140,8 +113,3 @@ def detectable_difference(differences: Sequence[float], confidence: float = CONF
 
 def _z(confidence: float) -> float:
     return NormalDist().inv_cdf(1 - (1 - confidence) / 2)
-
-
-def _check(n: int, c: int, k: int) -> None:
-    if not (0 <= c <= n and 1 <= k <= n):
-        raise ValueError(f"need 0 <= c <= n and 1 <= k <= n, have n={n}, c={c}, k={k}")

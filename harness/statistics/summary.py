@@ -1,4 +1,4 @@
-"""The figures of a suite: scores, rates and their intervals by suite, agent, case, tag and cell, from records."""
+"""The statistics of a suite: scores, rates and their intervals by suite, agent, case, tag, cell and evaluator."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from harness.statistics.cells import Cell, gather, natural
+from harness.statistics.cells import Cell, gather_cells, natural
 from harness.statistics.error_groups import ErrorGroup, ErrorGroups
+from harness.statistics.evaluators import EvaluatorStatistics, EvaluatorTallies
 from harness.statistics.groups import Group, group_of
-from harness.wording import judge_words, sandbox_words
+from harness.wording import agent_words, judge_words, sandbox_words
 from records.run_record import RunRecord
 from records.text import one_line
 
@@ -19,7 +20,7 @@ MOST_ERROR_GROUPS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """How some runs were held and judged; in words that are safe to show."""
+    """Says how some runs were held and judged, in words that are safe to show."""
 
     examiner: str
     judge: str
@@ -27,12 +28,14 @@ class Conditions:
     """Says so where it does not isolate; empty where no check ran."""
     viva: str
     """Version."""
+    agent: str = ""
+    """`in-process` where the agents' code ran in Viva's own process."""
     runs: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """All figures of a stream of records; the groups of each kind in natural order of their names."""
+    """Holds all statistics of a stream of records; the groups of each kind in natural order of their names."""
 
     threshold: float
     """A run passes when its low bound reaches this."""
@@ -44,23 +47,32 @@ class Figures:
     cells: tuple[Group, ...] = ()
     """One for each case and agent, by case, then agent."""
     held: tuple[Conditions, ...] = ()
-    """How all runs were held, what most were first."""
+    """How all runs were held; the conditions of most runs come first."""
     troubles: tuple[ErrorGroup, ...] = ()
     """The distinct errors of the runs, at most `MOST_ERROR_GROUPS`; what kept runs out of the averages first."""
+    evaluator: str | None = None
+    """Whose scores all groups are of; None for each run's primary evaluator."""
+    evaluators: tuple[EvaluatorStatistics, ...] = ()
+    """One for each evaluator that the runs name or that left an insight, in the order of their first naming."""
+    evaluator_agents: tuple[EvaluatorStatistics, ...] = ()
+    """One for each evaluator and agent."""
+    evaluator_cells: tuple[EvaluatorStatistics, ...] = ()
+    """One for each evaluator, case and agent."""
 
 
-def summarize(records: Iterable[RunRecord], threshold: float = 1.0) -> Figures:
-    """The figures of a stream of records; a few numbers are kept of each run.
+def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: str | None = None) -> Figures:
+    """Reckon the statistics of a stream of records in one pass; a few numbers are kept of each run.
 
     Args:
         records: Any number, in any order; the newest attempt of each run only, as
             `records.journal_reader.read_records` gives.
         threshold: A run passes when its low bound reaches this.
+        evaluator: Whose scores the groups are of; None for each run's primary evaluator. `Figures.evaluators` has a
+            summary of every evaluator in any case.
     """
     held: Counter[Conditions] = Counter()
-    troubles = ErrorGroups()
-    ordered = gather(_watched(records, held, troubles))
-
+    errors, tallies = ErrorGroups(), EvaluatorTallies()
+    ordered = gather_cells(_watched(records, held, errors, tallies), evaluator)
     by_agent: dict[str, list[Cell]] = {}
     by_case: dict[str, list[Cell]] = {}
     by_tag: dict[tuple[str, str], list[Cell]] = {}
@@ -78,11 +90,17 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0) -> Figures:
         tags=tuple(group_of("tag", tag, by_tag[tag, agent], threshold) for tag, agent in tags),
         cells=tuple(group_of("cell", f"{cell.case} · {cell.agent}", [cell], threshold) for cell in ordered),
         held=tuple(replace(each, runs=runs) for each, runs in held.most_common()),
-        troubles=tuple(troubles.worst()[:MOST_ERROR_GROUPS]),
+        troubles=tuple(errors.worst()[:MOST_ERROR_GROUPS]),
+        evaluator=evaluator,
+        evaluators=tuple(tallies.overall()),
+        evaluator_agents=tuple(tallies.by_agent()),
+        evaluator_cells=tuple(tallies.by_cell()),
     )
 
 
-def _watched(records: Iterable[RunRecord], held: Counter[Conditions], troubles: ErrorGroups) -> Iterator[RunRecord]:
+def _watched(
+    records: Iterable[RunRecord], held: Counter[Conditions], errors: ErrorGroups, tallies: EvaluatorTallies
+) -> Iterator[RunRecord]:
     for record in records:
         setting = record.setting
         how = Conditions(
@@ -90,7 +108,9 @@ def _watched(records: Iterable[RunRecord], held: Counter[Conditions], troubles: 
             judge=judge_words(setting),
             sandbox=sandbox_words(setting),
             viva=one_line(setting.viva, 20),
+            agent=agent_words(setting),
         )
         held[how] += 1
-        troubles.add(record)
+        errors.add(record)
+        tallies.add(record)
         yield record

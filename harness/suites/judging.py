@@ -2,193 +2,214 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rich.console import Console
-from rich.text import Text
-
 from adapters.errors import SetupError
 from cases import Case
-from examiner import Examiner, ExaminerError
-from harness.exam.examine import Run
+from harness.exam.kept_cases import stored_case
 from harness.exam.options import Options
-from harness.exam.resources import JudgeResources, Resources, build_judge
-from harness.exam.stored_runs import StoredState, absent_agent, case_for, moved, read_stored_states, trial_of
-from harness.reports.run_console import score_line
-from harness.reports.suite_progress import SuiteProgress
-from harness.suites.engine import Job, Listener, Suite, SuiteEnd, SuiteLimits
-from harness.suites.resume import RunState, read_states, to_do
+from harness.exam.stored_runs import RunState, facts_of, read_run_states, read_states_to_resume
+from harness.exam.subscribers import RunHeader
+from harness.suites.conduct import Surroundings, Work, conduct
+from harness.suites.engine import SuiteEnd, SuiteLimits
+from harness.suites.job import Action, Job, WorkOrder
+from harness.suites.resume import Step, next_step
 from harness.suites.sources import Sources, save_sources
-from harness.suites.suite import Syncing
-from records.journal import Damage, Journal
-from records.journal_lock import exclusive_writer
-from records.journal_reader import read_runs
-from records.journal_sync import Syncer
-from records.text import one_line
+from judge.registry import DEFAULT, is_registered
+from records.conversation_lines import ConversationLines, read_conversation_lines
+from records.journal import Damage
+
+CaseKey = tuple[Path, str, str]
+"""Journal, name and hash."""
 
 
 @dataclass(slots=True)
-class Before:
-    """What was found in the journals that are judged again."""
+class Judging:
+    """What a judging found in the journals, and how it ended."""
 
+    end: SuiteEnd = field(default_factory=SuiteEnd)
     damage: Damage = field(default_factory=Damage)
     order: list[str] = field(default_factory=list)
-    """Runs in the order in which the journals hold them."""
-    scores: dict[str, tuple[float | None, str]] = field(default_factory=dict)
-    """Run id to the score of its old record, as a number and in words, where it had one."""
+    """Ids of the runs in the order in which the journals hold them."""
     not_ended: list[str] = field(default_factory=list)
-    """Runs whose conversation never ended: they are not judged."""
+    """Ids of the runs whose conversation never ended: they are not judged."""
+    gaps: dict[str, str] = field(default_factory=dict)
+    """Run to which of its rounds are missing: it is not judged."""
 
 
 async def judge_sources(
-    sources: Sources, folder: Path, console: Console, *, resumed: bool, retry_errors: bool, show: bool
-) -> Before:
+    sources: Sources, folder: Path, around: Surroundings, *, resumed: bool = False, retry_errors: bool = False
+) -> Judging:
     """Judge all conversations of some journals into a new one.
 
     Args:
         sources: Which, and by whom.
         folder: The new journal's.
-        console: For notices and progress.
+        around: What the judging runs with, and who is informed.
         resumed: The folder holds some of it already.
-        retry_errors: Judge again what could not be judged then, too.
-        show: Whether to show progress.
+        retry_errors: Also judge again what could not be judged then.
 
     Raises:
         SetupError: there is nothing to judge, or the user must change something.
         JournalError: a journal cannot be read or written.
     """
-    held = _find(sources.journals)
-    states = read_states(folder) if resumed else {}
+    found = Judging()
+    stored = _find(sources.journals)
 
-    def skips(run: str) -> bool:
-        return _skips(states.get(run), retry_errors)
+    def prepare() -> Work:
+        done = read_states_to_resume(folder) if resumed else {}
+        skipped = {run for run in done if next_step(done[run], retry_errors=retry_errors).step is Step.SKIP}
+        return _work(sources, stored, done, skipped, found)
 
-    cases = _papers(sources, held, skips)
-    ended = sum(each.ended for runs in held for each in runs.values())
-    # No more rooms are made ready than there are conversations to judge.
-    options = replace(sources.options, concurrency=max(1, min(sources.options.concurrency, ended)))
-    judge = await build_judge(options, cases)
-    try:
-        with exclusive_writer(folder), Journal(folder) as journal:
-            if not resumed:
-                save_sources(sources, journal)
-            for notice in judge.notices:
-                console.print(Text(f"note: {one_line(notice, 1000)}", style="yellow"), soft_wrap=True)
-            before = Before()
-            doing = Doing(options, judge, sources.mended, states, retry_errors)
-            done = sum(skips(run) for runs in held for run in runs)
-            with SuiteProgress(console, ended - done, done, show) as progress:
-                async with Syncer(journal) as syncer:
-                    await judge_places(sources.journals, journal, doing, before, Syncing(progress, syncer))
-            return before
-    finally:
-        await judge.close()
+    found.end = await conduct(folder, prepare, around, resumed=resumed)
+    return found
 
 
-@dataclass(frozen=True, slots=True)
-class Doing:
-    """How conversations are judged again."""
+def _work(
+    sources: Sources,
+    stored: Sequence[Mapping[str, RunState]],
+    done: Mapping[str, RunState],
+    skipped: set[str],
+    found: Judging,
+) -> Work:
+    left = [
+        (folder, state)
+        for (folder, _), states in zip(sources.journals, stored, strict=True)
+        for run, state in states.items()
+        if state.whole and run not in skipped
+    ]
+    named = sources.options.evaluators
+    evaluators = named or _stored_evaluators(state for _, state in left)
+    whole = sum(state.whole for states in stored for state in states.values())
+    # No more sandboxes are made ready than there are conversations to judge.
+    concurrency = max(1, min(sources.options.concurrency, whole))
+    options: Options = replace(sources.options, concurrency=concurrency, evaluators=evaluators)
+    cases = _cases(sources.mended, stored, left)
+    return Work(
+        order=WorkOrder(options=options, cases=cases, recordings=any(not state.case_hash for _, state in left)),
+        jobs=lambda _: judge_jobs(sources, found, done, skipped, () if named else None),
+        total=len(left),
+        done_before=whole - len(left),
+        limits=SuiteLimits(concurrency),
+        begun=lambda journal: save_sources(sources, journal),
+    )
 
-    options: Options
-    judge: JudgeResources
-    mended: Case | None = None
-    states: Mapping[str, RunState] = field(default_factory=dict)
-    """What the new journal holds already."""
-    retry_errors: bool = False
 
-    def skips(self, run: str) -> bool:
-        """Whether a run has been judged before."""
-        return _skips(self.states.get(run), self.retry_errors)
+def judge_jobs(
+    sources: Sources,
+    found: Judging,
+    done: Mapping[str, RunState],
+    skipped: set[str],
+    evaluators: tuple[str, ...] | None,
+) -> Iterator[Job]:
+    """The conversations as they come out of the journals.
 
-
-def _skips(state: RunState | None, retry_errors: bool) -> bool:
-    what, _ = to_do(state, fresh=False, retry_errors=retry_errors)
-    return what == "skip"
-
-
-async def judge_places(
-    places: list[tuple[Path, str | None]], journal: Journal, doing: Doing, before: Before, listener: Listener
-) -> SuiteEnd:
-    """Judge the conversations of journals, as they come out of them, into another.
-
-    Raises:
-        SetupError: a case cannot be read.
-        JournalError: a journal cannot be read or written.
+    Args:
+        sources: The journals, and the case that replaces the stored one of its name.
+        found: Is told what was found.
+        done: What the new journal holds already.
+        skipped: Runs that are not judged again.
+        evaluators: None stands for each run's own.
     """
-    jobs = _jobs(places, journal, doing, before)
-    return await Suite(jobs, SuiteLimits(doing.options.concurrency), listener).run()
-
-
-def _jobs(places: list[tuple[Path, str | None]], journal: Journal, doing: Doing, before: Before) -> Iterator[Job]:
-    def none(case: Case) -> Examiner:
-        raise ExaminerError(f"no examiner was given for {case.name!r}")
-
-    judge = doing.judge
-    cases: dict[tuple[Path, str, str], Case] = {}
-    for folder, only in places:
-        for stored in read_runs(folder, only, before.damage, keep_lines=True):
-            if not stored.ended:
-                before.not_ended.append(stored.id)
+    mended = sources.mended
+    for folder, only in sources.journals:
+        for lines in read_conversation_lines(folder, only, found.damage):
+            if not lines.ended:
+                found.not_ended.append(lines.run)
                 continue
-            before.order.append(stored.id)
-            if stored.record is not None:
-                before.scores[stored.id] = stored.record.score, score_line(stored.record)
-            if doing.skips(stored.id):
+            if lines.gap is not None:
+                found.gaps[lines.run] = lines.gap
                 continue
-            paper = folder, stored.setting.case, stored.setting.case_hash
-            case = cases.get(paper)
-            if case is None:
-                case = cases[paper] = case_for(folder, stored.setting, doing.mended, journal)
-            resources = Resources(doing.options, absent_agent(stored), none, "", None, judge, [], judge.prompts)
-            run = Run(case, resources, journal, trial_of(stored), stored.attempt, stored.id)
-            state = doing.states.get(stored.id)
-            copied = state is not None and state.ended
-            yield Job(run, moved(replace(stored, lines=b"") if copied else stored, journal, case, judge))
+            found.order.append(lines.run)
+            if lines.run not in skipped:
+                state = done.get(lines.run)
+                yield _job(lines, mended, evaluators, carried=state is not None and state.whole)
 
 
-def _find(places: list[tuple[Path, str | None]]) -> list[dict[str, StoredState]]:
+def _job(lines: ConversationLines, mended: Case | None, evaluators: tuple[str, ...] | None, *, carried: bool) -> Job:
+    facts = facts_of(lines)
+    case_hash = mended.hash if mended is not None and mended.name == facts.subject else facts.case_hash
+    header = RunHeader(
+        id=lines.run,
+        subject=facts.subject,
+        agent=facts.agent,
+        agent_version=facts.agent_version,
+        trial=facts.trial,
+        attempt=lines.attempt,
+        tags=facts.tags,
+    )
+    return Job(
+        action=Action.JUDGE,
+        header=header,
+        case_hash=case_hash,
+        # What was judged before is not needed to judge again.
+        conversation=replace(lines, judged=()),
+        timing=facts.timing,
+        carried=carried,
+        evaluators=(facts.evaluators or (DEFAULT,)) if evaluators is None else evaluators,
+    )
+
+
+def _find(journals: Sequence[tuple[Path, str | None]]) -> list[dict[str, RunState]]:
     """A first look at each journal.
 
     Raises:
         JournalError: one is not there, or not the run that is meant.
         SetupError: there is no run, or the same one twice: the new journal could not tell them apart.
     """
-    found: list[dict[str, StoredState]] = []
+    found: list[dict[str, RunState]] = []
     where: dict[str, Path] = {}
-    for folder, only in places:
-        held = read_stored_states(folder, only)
-        for run in held:
+    for folder, only in journals:
+        states = read_run_states(folder, only)
+        for run in states:
             if run in where:
                 raise SetupError(
                     f"the run {run} is in {where[run]} and in {folder}: judge these journals one by one, each into a "
                     "journal of its own."
                 )
             where[run] = folder
-        found.append(held)
+        found.append(states)
     if not where:
-        raise SetupError(f"there is nothing to judge: {', '.join(str(folder) for folder, _ in places)} holds no run.")
+        raise SetupError(f"there is nothing to judge: {', '.join(str(folder) for folder, _ in journals)} holds no run.")
     return found
 
 
-def _papers(sources: Sources, held: list[dict[str, StoredState]], skips: Callable[[str], bool]) -> list[Case]:
+def _stored_evaluators(states: Iterator[RunState]) -> tuple[str, ...]:
+    """The evaluators that judged these runs before. A journal names them, and never what is imported for them.
+
+    Raises:
+        SetupError: one is neither Viva's nor an installed distribution's.
+    """
+    names = dict.fromkeys(name for state in states for name in state.evaluators or (DEFAULT,))
+    for name in names:
+        if not is_registered(name):
+            raise SetupError(
+                f"these runs were judged by an evaluator {name[:80]!r}, which is not registered here. "
+                "Name the evaluators: --evaluators file.py:Thing,…"
+            )
+    return tuple(names)
+
+
+def _cases(
+    mended: Case | None, stored: Sequence[Mapping[str, RunState]], left: Sequence[tuple[Path, RunState]]
+) -> tuple[Case, ...]:
     """Every case that is judged by. What a case needs whose runs are all judged may be gone by now: it is left out.
 
     Raises:
-        SetupError: one cannot be read, or no run is of the mended one.
+        SetupError: one cannot be read, or no run is of the one that replaces a stored case.
     """
-    mended = sources.mended
-    names = {each.setting.case for runs in held for each in runs.values()}
+    names = {state.case for states in stored for state in states.values()}
     if mended is not None and mended.name not in names:
         raise SetupError(
             f"no run there is of a case called {mended.name!r} (that is the name of the case's folder); "
             f"there are {', '.join(sorted(names))}."
         )
-    cases: dict[tuple[Path, str, str], Case] = {}
-    for (folder, _), runs in zip(sources.journals, held, strict=True):
-        for run, each in runs.items():
-            paper = folder, each.setting.case, each.setting.case_hash
-            if each.ended and paper not in cases and not skips(run):
-                cases[paper] = case_for(folder, each.setting, mended)
-    return list(cases.values())
+    cases: dict[CaseKey, Case] = {}
+    for folder, state in left:
+        key = folder, state.case, state.case_hash
+        if state.case_hash and key not in cases:
+            replaced = mended is not None and mended.name == state.case
+            cases[key] = mended if replaced and mended is not None else stored_case(*key)
+    return tuple(cases.values())

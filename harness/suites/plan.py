@@ -1,19 +1,21 @@
-"""What a suite consists of: which cases, which agents, how many trials; kept in its journal, to resume it by."""
+"""The plan of a suite: its cases, agents and trials. It is stored in the journal, so that the suite can be resumed."""
 
 from __future__ import annotations
 
 import fnmatch
-import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from adapters.errors import SetupError
 from cases import Case, CaseError, find_case, find_cases, load_case
 from harness.exam.options import Options
-from harness.exam.resources import DEFAULT_AGENT, Resources, agent_for, build_resources
+from harness.exam.resources import DEFAULT_AGENT
+from harness.exam.subscribers import RunHeader
+from harness.suites.signature import chosen, read_signed, refuse_strange, signed
 from records.codec import decode, encode
-from records.journal import Journal
+from records.journal import Journal, run_id
 
 FILE = "suite.json"
 
@@ -25,38 +27,36 @@ class Plan:
     paths: tuple[str, ...]
     """Case folders, folders of cases, or names of bundled cases."""
     agents: tuple[str, ...] = ()
-    """SPECs; none is the bundled careful agent."""
+    """SPECs; empty means the bundled careful agent."""
     trials: int = 1
     names: tuple[str, ...] = ()
-    """Shell patterns; a case is in if its name matches one. None: all."""
+    """Shell patterns; a case is included if its name matches one. Empty means all."""
     tags: tuple[str, ...] = ()
-    """A case is in if it has one of these. None: all."""
+    """A case is included if it has one of these. Empty means all."""
     options: Options = field(default_factory=Options)
     cases: tuple[tuple[str, str], ...] = ()
-    """Name and hash of each case as it was when the suite began."""
+    """Name and hash of each case when the suite started."""
     folder: str = ""
-    """The working directory in which it began: relative paths and SPECs hold from there."""
+    """The working directory when the suite started: paths and SPECs are relative to it."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedRun:
-    """One (case, agent, trial)."""
-
-    case: Case
-    resources: Resources
-    trial: int
-
-
-def find_plan_cases(plan: Plan) -> list[Case]:
+def find_plan_cases(plan: Plan, given: Mapping[str, Case] = MappingProxyType({})) -> list[Case]:
     """The cases of a plan.
 
+    Args:
+        plan: Contains their paths.
+        given: Cases that need not be loaded, by their path in the plan.
+
     Raises:
-        CaseError: a case is not sound (all mistakes of all cases), or two have the same name.
-        SetupError: no case is left.
+        CaseError: a case is not found.
+        SetupError: cases are invalid (lists all mistakes), two have the same name, or no case is left.
     """
     cases: list[Case] = []
     mistakes: list[str] = []
     for path in plan.paths:
+        if path in given:
+            cases.append(given[path])
+            continue
         for folder in find_cases(Path(path)) if Path(path).is_dir() else [find_case(path)]:
             try:
                 cases.append(load_case(folder))
@@ -66,15 +66,15 @@ def find_plan_cases(plan: Plan) -> list[Case]:
         raise SetupError("\n".join(mistakes))
     chosen = [case for case in cases if _chosen(case, plan)]
     if not chosen:
-        left = f", {len(cases)} were left out by --name and --tag" if cases else ""
+        left = f"; --name and --tag exclude all {len(cases)}" if cases else ""
         raise SetupError(f"there is no case in {', '.join(plan.paths)}{left}.")
-    seen: dict[str, Path] = {}
+    seen: dict[str, Case] = {}
     for case in chosen:
-        if case.name in seen and seen[case.name].resolve() != case.file.resolve():
-            raise SetupError(
-                f"two cases are called {case.name!r}: {seen[case.name]} and {case.file}. Rename one folder."
-            )
-        seen[case.name] = case.file
+        other = seen.setdefault(case.name, case)
+        if other.file.resolve() != case.file.resolve():
+            raise SetupError(f"two cases are called {case.name!r}: {other.file} and {case.file}. Rename one folder.")
+        if other.hash != case.hash:
+            raise SetupError(f"two cases are called {case.name!r}, but differ: rename one.")
     return list({case.name: case for case in chosen}.values())
 
 
@@ -83,41 +83,65 @@ def _chosen(case: Case, plan: Plan) -> bool:
     return named and (not plan.tags or bool(set(plan.tags) & set(case.tags)))
 
 
-async def build_suite_resources(plan: Plan, cases: list[Case]) -> list[Resources]:
-    """The resources for each agent. They share examiner, judge and sandbox: close the first, and all are closed.
+def specs_of(plan: Plan) -> tuple[str, ...]:
+    """Return the SPECs of the agents under test.
 
     Raises:
-        SetupError: something the user must change.
+        SetupError: one is given twice.
     """
     specs = plan.agents or (DEFAULT_AGENT,)
     if len(set(specs)) < len(specs):
-        raise SetupError("the same --agent is given twice; use --trials to examine an agent several times.")
-    first = await build_resources(replace(plan.options, agent=plan.agents[0] if plan.agents else None), cases)
-    agents = [first.agent, *(agent_for(spec, plan.options) for spec in specs[1:])]
-    return [replace(first, agent=agent) for agent in agents]
+        raise SetupError("the same --agent is given twice; use --trials to test an agent several times.")
+    return specs
 
 
-def expand(plan: Plan, cases: list[Case], resources: list[Resources]) -> Iterator[PlannedRun]:
-    """All runs, trial by trial, so that a suite that is stopped early has seen every case."""
+def planned_runs(plan: Plan, cases: list[Case]) -> Iterator[tuple[RunHeader, Case]]:
+    """Yield all runs, trial by trial, so that a suite that is stopped early has covered every case."""
+    specs = specs_of(plan)
     for trial in range(1, plan.trials + 1):
         for case in cases:
-            for each in resources:
-                yield PlannedRun(case, each, trial)
+            for spec in specs:
+                header = RunHeader(
+                    id=run_id(case.name, spec, trial), subject=case.name, agent=spec, trial=trial, tags=case.tags
+                )
+                yield header, case
 
 
 def save_plan(plan: Plan, journal: Journal) -> None:
-    """Keep the plan beside the journal."""
-    journal.keep(FILE, encode(plan))
+    """Store the plan next to the journal."""
+    journal.keep(FILE, signed(encode(plan)))
 
 
 def load_plan(folder: Path) -> Plan:
-    """The plan of a suite that was begun.
+    """The plan of a suite that was begun, by whomever: to look at. To go on with it, `plan_to_resume` reads it.
 
     Raises:
-        SetupError: the folder holds none.
+        SetupError: the folder contains none, or it cannot be read.
     """
+    return _load(folder)[0]
+
+
+def plan_to_resume(folder: Path, *, trusted: bool = False) -> Plan:
+    """The plan of a suite that is gone on with.
+
+    Args:
+        folder: The journal's.
+        trusted: Whether the user said that a plan that this user did not make may be gone on with, too.
+
+    Raises:
+        SetupError: the folder holds none, or it is a stranger's.
+    """
+    plan, ours = _load(folder)
+    if not ours and not trusted:
+        choices = {"cases": plan.paths, "agents": plan.agents or "the bundled one", **dict(chosen(plan.options))}
+        refuse_strange(folder, FILE, {**choices, "in the folder": plan.folder or "."})
+    return plan
+
+
+def _load(folder: Path) -> tuple[Plan, bool]:
     try:
-        return decode(Plan, json.loads((folder / FILE).read_bytes()))
+        data, ours = read_signed(folder, FILE)
+        return decode(Plan, data), ours
     except FileNotFoundError:
         raise SetupError(f"{folder} is not the journal of a suite: it has no {FILE}.") from None
     except (OSError, ValueError) as error:
@@ -125,15 +149,15 @@ def load_plan(folder: Path) -> Plan:
 
 
 def check_unchanged(plan: Plan, cases: list[Case]) -> None:
-    """See that the cases of a suite are still what they were when it began.
+    """Check that the cases of a suite have not changed since it started.
 
     Raises:
-        SetupError: some have changed, so old and new runs would not be answers to the same exam.
+        SetupError: some have changed, so old and new runs would not be comparable.
     """
     now = {case.name: case.hash for case in cases}
     changed = [name for name, digest in plan.cases if now.get(name) != digest]
     if changed:
         raise SetupError(
-            f"these cases changed since the suite began, or are gone: {', '.join(changed)}. "
-            "Begin a new suite, or take the change back."
+            f"these cases were changed or removed since the suite started: {', '.join(changed)}. "
+            "Start a new suite, or undo the change."
         )

@@ -1,73 +1,44 @@
-"""Finds out what is left to do in a suite that was begun."""
+"""Decides what remains to be done for a run when a suite is resumed."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from enum import StrEnum
+from typing import NamedTuple
 
-from records.journal import Damage, scan
-from records.journal_reader import StoredRun, read_runs
-from records.run_record import Outcome
-from records.transcript import StopReason
+from harness.exam.stored_runs import RunState
 
 
-@dataclass(slots=True)
-class RunState:
-    """How far a run has come, in its newest attempt."""
+class Step(StrEnum):
+    """The next step of a run."""
 
+    EXAMINE = "examine"
+    JUDGE = "judge"
+    """Its conversation has ended and is complete; only the judgement is missing, or is repeated."""
+    SKIP = "skip"
+
+
+class NextStep(NamedTuple):
+    """The next step of a run, and the number of the attempt."""
+
+    step: Step
     attempt: int
-    ended: bool = False
-    """The conversation came to its end, and was an exam: it need not be held again."""
-    outcome: Outcome | None = None
-    """None until there is a record."""
-
-    @property
-    def finished(self) -> bool:
-        """There is a record."""
-        return self.outcome is not None
 
 
-def read_states(folder: Path, damage: Damage | None = None) -> dict[str, RunState]:
-    """The state of every run in a journal, by run id. A few dozen bytes for each are kept in memory."""
-    states: dict[str, RunState] = {}
-    for event in scan(folder, damage, kinds=frozenset({"setting", "transcript", "run"})):
-        state = states.get(event.run)
-        if state is None or event.attempt > state.attempt:
-            state = states[event.run] = RunState(event.attempt)
-        if event.attempt < state.attempt:
-            continue
-        if event.kind == "transcript":
-            # A conversation that the examiner or a provider broke off was no exam.
-            broken = event.data.get("fault") in ("examiner", "infra")
-            state.ended = event.data.get("stop") not in (None, StopReason.CANCELLED.value) and not broken
-        elif event.kind == "run":
-            state.outcome = _outcome(event.data.get("outcome"))
-    return states
+def next_step(state: RunState | None, *, fresh: bool = False, retry_errors: bool = False) -> NextStep:
+    """Return the next step of a run.
 
-
-def to_do(state: RunState | None, *, fresh: bool, retry_errors: bool) -> tuple[str, int]:
-    """What to do with a run, and as which attempt: `skip`, `judge`, or `examine`."""
+    Args:
+        state: How far the run has come; None if it was not started.
+        fresh: Repeat finished runs.
+        retry_errors: Repeat runs that ended in an examiner, judge or infrastructure error.
+    """
     if state is None:
-        return "examine", 1
+        return NextStep(Step.EXAMINE, 1)
     if fresh:
-        return "examine", state.attempt + 1
+        return NextStep(Step.EXAMINE, state.attempt + 1)
     failed = state.outcome is not None and not state.outcome.counts
     if state.finished and not (failed and retry_errors):
-        return "skip", state.attempt
-    if state.ended:
-        return "judge", state.attempt
-    return "examine", state.attempt + 1
-
-
-def conversations(folder: Path, wanted: Collection[str]) -> Iterator[StoredRun]:
-    """The stored conversations of some runs, one at a time."""
-    if wanted:
-        yield from (stored for stored in read_runs(folder) if stored.id in wanted)
-
-
-def _outcome(value: object) -> Outcome | None:
-    try:
-        return Outcome(str(value))
-    except ValueError:
-        return None
+        return NextStep(Step.SKIP, state.attempt)
+    if state.whole and not state.broken:
+        return NextStep(Step.JUDGE, state.attempt)
+    return NextStep(Step.EXAMINE, state.attempt + 1)

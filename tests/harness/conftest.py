@@ -1,13 +1,12 @@
-"""The installed `viva` as a user calls it: a process of its own, in a folder of its own."""
+"""What tests of the harness share: a working folder in which `viva` is called, and journals of all kinds of text."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 import textwrap
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +16,9 @@ import yaml
 from records.journal import scan
 from tests.conftest import missing as missing
 from tests.harness.reports.made import write_hostile
+from tests.harness.viva_command import in_a_process, in_this_process, start
 
-VIVA = Path(sys.executable).with_name("viva")
 AGENTS = Path(__file__).resolve().parents[2] / "examples" / "agents"
-
-
-def clean_environment() -> dict[str, str]:
-    """Without keys and models of whoever runs the tests."""
-    return {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "VIVA_AGENT_"))}
 
 
 class Desk:
@@ -38,20 +32,17 @@ class Desk:
         *arguments: str | Path,
         expect: int | None = None,
         environment: Mapping[str, str] | None = None,
+        process: bool = False,
         **options: Any,
     ) -> subprocess.CompletedProcess[str]:
-        """Run `viva`; `expect` is the exit code it must end with."""
-        done = subprocess.run(
-            [VIVA, *map(str, arguments)],
-            cwd=self.folder,
-            env={**clean_environment(), **(environment or {})},
-            stdin=subprocess.DEVNULL,
-            stdout=options.pop("stdout", subprocess.PIPE),
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            timeout=120,
-            **options,
-        )
+        """Call `viva`; `expect` is the exit code it must end with.
+
+        It runs in this process unless `process` asks for one of its own, or `options` of one are given, or variables
+        that Python reads when it starts.
+        """
+        process = process or bool(options) or any(name.startswith("PYTHON") for name in environment or ())
+        call = partial(in_a_process, **options) if process else in_this_process
+        done = call(*arguments, cwd=self.folder, environment=environment)
         assert "Traceback" not in done.stderr, done.stderr
         if expect is not None:
             assert done.returncode == expect, f"ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
@@ -59,21 +50,20 @@ class Desk:
 
     def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
         """Start `viva` and leave it running."""
-        return subprocess.Popen(
-            [VIVA, *map(str, arguments)],
-            cwd=self.folder,
-            env=clean_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-        )
+        return start(*arguments, cwd=self.folder)
 
-    def run(self, case: str, *arguments: str | Path, expect: int = 0, out: str | None = "journal") -> dict[str, Any]:
+    def run(
+        self,
+        case: str,
+        *arguments: str | Path,
+        expect: int = 0,
+        out: str | None = "journal",
+        process: bool = False,
+    ) -> dict[str, Any]:
         """`viva run` in the process sandbox; returns the record as its JSON says."""
-        place = () if out is None else ("--out", out)
+        target = () if out is None else ("--out", out)
         sandbox = () if "--sandbox" in arguments else ("--sandbox", "process")
-        done = self.viva("run", case, *arguments, *sandbox, *place, "--json", expect=expect)
+        done = self.viva("run", case, *arguments, *sandbox, *target, "--json", expect=expect, process=process)
         record: dict[str, Any] = json.loads(done.stdout)["run"]
         return record
 
@@ -120,5 +110,5 @@ def point(code: str | None, statement: str = "It is good.", weight: float = 1) -
 
 @pytest.fixture(scope="session")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A journal with hostile text in all places."""
+    """A journal with hostile text everywhere."""
     return write_hostile(tmp_path_factory.mktemp("hostile") / "journal")

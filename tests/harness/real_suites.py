@@ -1,4 +1,4 @@
-"""What the tests of suites share: small cases, an agent that takes its time, and viva as a real process."""
+"""What the tests of suites share: small cases, an agent that takes its time, suites that are killed and resumed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import random
 import signal
 import subprocess
 import sys
-import sysconfig
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -16,10 +15,10 @@ from typing import Any
 
 from records.journal import FILE, Damage, scan
 from records.journal_reader import read_records
+from tests.harness.viva_command import in_a_process, in_this_process, start
 
 PATIENCE = 120.0
 """Seconds until something that should happen soon counts as never."""
-VIVA = str(Path(sysconfig.get_path("scripts")) / "viva")
 
 CASE = """\
 task_description: Ask the agent to count.
@@ -75,16 +74,9 @@ def write_agent(folder: Path, seconds: float = 0.0, free: int = sys.maxsize) -> 
     return f"{file}:Counter"
 
 
-def viva(*arguments: str | Path, cwd: Path, timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
-    """Run viva as a real process to its end."""
-    return subprocess.run(
-        [VIVA, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=timeout, env=environment()
-    )
-
-
-def environment() -> dict[str, str]:
-    """The environment of a user who has no model."""
-    return {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "VIVA_MODEL"))}
+def viva(*arguments: str | Path | float, cwd: Path, process: bool = False) -> subprocess.CompletedProcess[str]:
+    """Call viva in this process; in one of its own where the process matters, or an event loop runs here."""
+    return (in_a_process if process else in_this_process)(*arguments, cwd=cwd)
 
 
 def kill_and_resume(folder: Path, cases: int, trials: int, kills: int, seed: int) -> Path:
@@ -101,9 +93,7 @@ def kill_and_resume(folder: Path, cases: int, trials: int, kills: int, seed: int
     again = ["suite", "--resume", journal, "--quiet"]
     done = 0
     while done < kills:
-        process = subprocess.Popen(
-            [VIVA, *map(str, command)], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
-        )
+        process = start(*command, cwd=folder)
         if command is not again:
             until(lambda: (journal / FILE).exists() and (journal / "suite.json").exists(), process)
             command = again
@@ -111,7 +101,7 @@ def kill_and_resume(folder: Path, cases: int, trials: int, kills: int, seed: int
         process.send_signal(signal.SIGKILL)
         process.communicate()
         done += 1
-    end = viva(*again, cwd=folder, timeout=600)
+    end = in_a_process(*again, cwd=folder, seconds=600)
     assert end.returncode == 0, end.stderr
     return journal
 
@@ -146,7 +136,7 @@ def check_nothing_lost_nothing_twice(journal: Path, runs: int, kills: int) -> No
     assert len(list(read_records(journal))) == runs
     for run, count in kinds.items():
         assert count["run"] == 1, f"{run} has {count['run']} records"
-        assert count["ended"] == 1, f"{run} held {count['ended']} whole conversations"
+        assert count["ended"] == 1, f"{run} has {count['ended']} whole conversations"
         assert set(rounds[run].values()) == {1}, f"a round of {run} is there twice"
     written = sum(1 for line in (journal / FILE).read_bytes().split(b"\n") if line.strip())
     assert written == events + damage.torn
@@ -169,6 +159,3 @@ def left_running(mark: str) -> list[str]:
         if mark.encode() in text and state != "Z":
             found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
     return found
-
-
-PYTHON = sys.executable

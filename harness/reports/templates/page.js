@@ -124,7 +124,7 @@
       if (typeof piece === "string") node.append(piece);
       else {
         const tones = piece[1].map((number) => verdicts[number].tone);
-        const tone = ["bad", "apart", "open", "good"].find((each) => tones.includes(each));
+        const tone = ["bad", "excluded", "open", "good"].find((each) => tones.includes(each));
         const labels = piece[1].map((number) => verdicts[number].label + ": " + verdicts[number].statement);
         node.append(el("mark", { class: tone, "data-v": piece[1].join(" "), title: labels.join("\n").slice(0, 500) }, piece[0]));
       }
@@ -136,7 +136,7 @@
   };
   const jump = (number, round) => {
     const place = byId("round-" + round);
-    const mark = place && place.querySelector("mark[data-v~='" + number + "']");
+    const mark = place && (place.querySelector("mark[data-v~='" + number + "']") || place.querySelector(".step [data-v~='" + number + "']"));
     const target = mark || place;
     if (!target) return;
     const step = target.closest("details");
@@ -153,37 +153,47 @@
         : el("span", { class: "note", dir: "auto" }, "image not shown: " + image)));
   };
   const pointOf = (data, verdict, number) => el("li", {},
-    el("div", {}, el("span", { class: "chip " + verdict.tone }, verdict.label), el("small", { class: "weight" }, "weight " + verdict.weight)),
+    el("div", {}, el("span", { class: "chip " + verdict.tone }, verdict.label),
+      el("small", { class: "weight" }, verdict.weight !== null ? "weight " + verdict.weight : verdict.score)),
     el("div", {},
+      verdict.about === null ? null : verdict.about[1] === null
+        ? el("div", { class: "about", dir: "auto" }, verdict.about[0])
+        : button(verdict.about[0], () => jump(number, verdict.about[1]), { class: "about", dir: "auto" }),
       el("div", { class: "statement", dir: "auto" }, verdict.statement),
       verdict.reason ? el("div", { class: "reason", dir: "auto" }, verdict.reason) : null,
       verdict.quotes.map(([place, quoted, round]) => round === null
         ? el("div", { class: "quote", dir: "auto" }, el("span", {}, place), quoted)
         : button([el("span", {}, place), quoted], () => jump(number, round), { class: "quote", dir: "auto" })),
       el("div", { class: "by", dir: "auto" }, ["by " + verdict.by].concat(verdict.votes, verdict.flags.map((flag) => "[" + flag + "]")).join(" · "))));
+  // A verdict beside what it is about; whoever points at it sees the words that it quotes.
+  const noteOf = (data, number) => {
+    const verdict = data.verdicts[number];
+    const note = el("div", { class: "verdict " + verdict.tone, "data-v": number, tabindex: 0 },
+      el("span", { class: "chip " + verdict.tone }, verdict.label), verdict.score === null ? null : el("small", {}, verdict.score),
+      el("span", { dir: "auto" }, verdict.statement),
+      verdict.reason ? el("p", { class: "reason", dir: "auto" }, verdict.reason) : null);
+    for (const [event, on] of [["mouseenter", true], ["mouseleave", false], ["focus", true], ["blur", false]]) {
+      note.addEventListener(event, () => light(number, on));
+    }
+    return note;
+  };
   const stepOf = (data, step, what) => {
     const node = el("details", { class: "step" + (step.failed ? " failed" : "") },
-      el("summary", {}, el("span", { class: "chip" }, step.kind), " ", el("bdi", {}, step.title), el("small", {}, [step.failed ? "failed" : "", step.facts].filter(Boolean).join(", "))),
+      el("summary", {}, el("span", { class: "chip" }, step.kind), " ", el("bdi", {}, step.title), el("small", {}, [step.failed ? "failed" : "", step.facts].filter(Boolean).join(", ")),
+        step.notes.map((number) => el("span", { class: "chip " + data.verdicts[number].tone }, data.verdicts[number].label))),
+      step.notes.map((number) => noteOf(data, number)),
       step.texts.map(([name, pieces]) => [el("h4", {}, name), said_by(data.verdicts, pieces, { mono: true })]),
+      step.cut ? el("p", { class: "note" }, "Its texts are left out for the length of the round; viva replay shows them.") : null,
       step.extra ? [el("h4", {}, "further attributes"), el("div", { class: "text mono", dir: "auto" }, step.extra)] : null,
       pictures(data, step.images, what));
-    node.open = node.querySelector("mark, img") !== null;
+    node.open = node.querySelector("mark, img, .verdict") !== null;
     return node;
   };
   const turn = (data, who, pieces, kind) => pieces === null ? null
     : el("div", { class: "turn " + kind }, el("div", { class: "who" }, who), said_by(data.verdicts, pieces));
   const roundOf = (data, round) => {
     const head = el("header", {}, "Round " + round.n + (round.facts ? " · " + round.facts : ""));
-    const margin = el("aside", { class: "margin", "aria-label": "verdicts on round " + round.n }, round.notes.map((number) => {
-      const verdict = data.verdicts[number];
-      const note = el("div", { class: verdict.tone, "data-v": number, tabindex: 0 },
-        el("span", { class: "chip " + verdict.tone }, verdict.label), el("span", { dir: "auto" }, verdict.statement),
-        verdict.reason ? el("p", { class: "reason", dir: "auto" }, verdict.reason) : null);
-      for (const [event, on] of [["mouseenter", true], ["mouseleave", false], ["focus", true], ["blur", false]]) {
-        note.addEventListener(event, () => light(number, on));
-      }
-      return note;
-    }));
+    const margin = el("aside", { class: "margin", "aria-label": "verdicts on round " + round.n }, round.notes.map((number) => noteOf(data, number)));
     const what = "round " + round.n;
     const talk = el("div", {});
     if (round.left) talk.append(el("p", { class: "note" }, "Left out for its length; viva replay shows it."));
@@ -206,7 +216,7 @@
       const start = first;
       first += insight.count;
       return el("section", {},
-        el("h2", {}, insight.evaluator, " ", el("small", {}, [insight.score, ...insight.scores].filter(Boolean).join(" · "))),
+        el("h2", { dir: "auto" }, insight.evaluator, " ", el("small", {}, [insight.about, insight.label, insight.score, ...insight.scores].filter(Boolean).join(" · "))),
         insight.summary ? el("p", { class: "text", dir: "auto" }, insight.summary) : null,
         el("ol", { class: "points" }, own.map((verdict, place) => pointOf(data, verdict, start + place))),
         insight.notes.map((note) => el("p", { class: "remark text", dir: "auto" }, note)));

@@ -91,10 +91,10 @@ def test_the_failing_agent_ends_the_exam_and_is_judged_as_it_stands(desk: Desk) 
     assert "the tool server went away" in record["error"]
 
 
-@pytest.mark.parametrize("door", [(), ("--isolate",)], ids=["in Viva's process", "isolated"])
-def test_where_an_agent_raised_stands_in_output_replay_and_journal(desk: Desk, door: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("options", [(), ("--isolate",)], ids=["in Viva's process", "isolated"])
+def test_where_an_agent_raised_stands_in_output_replay_and_journal(desk: Desk, options: tuple[str, ...]) -> None:
     said = "failing.py:12: RuntimeError: the tool server went away"
-    arguments = ("sum_1_to_50", "--agent", AGENTS / "failing.py:FailingAgent", *door)
+    arguments = ("sum_1_to_50", "--agent", AGENTS / "failing.py:FailingAgent", *options)
     assert desk.run(*arguments)["error"] == said
     shown = desk.viva("run", *arguments, "--sandbox", "process", "--out", "again", expect=0).stdout
     assert said in " ".join(shown.replace("│", " ").split())

@@ -1,4 +1,4 @@
-"""`viva doctor` and `viva sandbox`: what they say is true, what is missing comes with a way to get it."""
+"""`viva doctor` and `viva sandbox`: their reports are true, and say how to install what is missing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 
 from harness.commands.diagnosis import Diagnosis, diagnose
+from harness.sinks import SINKS
+from judge.registry import EVALUATORS
+from records.plugins import load
 from sandbox.base_image import MIRROR_VARIABLE, SUITE_VARIABLE, debootstrap_command
+from tests.distributions import install
 
 ROOT = Path(__file__).parents[3]
 
@@ -57,9 +61,40 @@ def test_the_command_prints_one_json_object() -> None:
 def test_the_command_prints_lines_for_people() -> None:
     done = viva("doctor", DOCKER_HOST="unix:///nonexistent/docker.sock")
     assert done.returncode == 0, done.stderr
-    assert "to get it: Start Docker" in done.stdout
+    assert "to install: Start Docker" in done.stdout
     assert "not guaranteed:" in done.stdout
-    assert "--sandbox auto takes" in done.stdout
+    assert "--sandbox auto selects" in done.stdout
+
+
+def test_the_parts_are_listed_with_where_they_come_from_even_where_one_is_broken(tmp_path: Path) -> None:
+    points = {
+        "viva.connectors": {"rooms": "our_parts:Rooms"},
+        "viva.readers": {"broken": "our_parts.nowhere:Reader"},
+        "viva.sinks": {"post\x1b[31m": "our_parts:Post"},
+    }
+    site = install(tmp_path, "our-parts", "1.2", {"our_parts": "raise RuntimeError('imported')"}, points)
+    environment = {"DOCKER_HOST": "unix:///nonexistent/docker.sock", "PYTHONPATH": str(site)}
+    done = viva("doctor", "--json", **environment)
+    assert done.returncode == 0, done.stderr
+    parts = json.loads(done.stdout)["parts"]
+    assert {"name": "rooms", "where": "our-parts 1.2", "target": "our_parts:Rooms"} in parts["connectors"]
+    assert [(one["name"], one["where"]) for one in parts["readers"]] == [
+        ("chat", "built-in"),
+        ("broken", "our-parts 1.2"),
+    ]
+    assert parts["evaluators"][0]["name"] == "scoring_points"
+    assert parts["sinks"][-1]["where"] == "our-parts 1.2"
+    done = viva("doctor", **environment)
+    assert "built-in: python, child, http, https, replay, example\n" in done.stdout
+    assert "rooms: our-parts 1.2 (our_parts:Rooms)" in done.stdout
+    assert "broken: our-parts 1.2 (our_parts.nowhere:Reader)" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_every_built_in_evaluator_and_sink_can_be_imported() -> None:
+    for kind in (EVALUATORS, SINKS):
+        for name in kind.builtin:
+            assert load(kind, name)
 
 
 @pytest.mark.parametrize("words", [("sandbox", "build"), ("sandbox", "prune")])

@@ -1,4 +1,4 @@
-"""What a run leaves when it is stopped or killed in the middle: every round that was held."""
+"""What a run leaves when it is stopped or killed in the middle: every round that took place."""
 
 from __future__ import annotations
 

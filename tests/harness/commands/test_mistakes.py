@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.connectors.python import FORMS
+from adapters.connectors.spec import FORMS
 from cases import BUNDLED, find_cases
-from tests.harness.conftest import VIVA, Desk
+from tests.harness.conftest import Desk
+from tests.harness.viva_command import VIVA
 
 Prepare = Callable[[Desk], None]
 
@@ -81,18 +82,18 @@ MISTAKES = {
     ),
     "agent file that leaves": Mistake("run echo --agent leaves.py:A", ("leaves.py:1", "SystemExit"), _agents),
     "agent SPEC without sense": Mistake("run echo --agent nonsense", ("package.module:Class", "http(s)://")),
-    "chat door without a model": Mistake("run echo --agent http://127.0.0.1:1/v1", ("#MODEL",)),
+    "chat endpoint without a model": Mistake("run echo --agent http://127.0.0.1:1/v1", ("#MODEL",)),
     "no key for a model": Mistake("run echo --model openai:gpt-4o", ("OPENAI_API_KEY",)),
     "unknown form of a model": Mistake("run echo --model gpt-4o", ("openai:NAME",)),
     "missing model file": Mistake("run echo --model model.yaml", ("model.yaml",)),
-    "judge without a model": Mistake("run echo --judge model", ("--judge model needs a model", "--model")),
-    "both judges without a model": Mistake("run echo --judge both", ("--judge both needs a model",)),
+    "judge without a model": Mistake("run echo --judge model", ("--judge model requires a model", "--model")),
+    "both judges without a model": Mistake("run echo --judge both", ("--judge both requires a model",)),
     "examiner without a model": Mistake("run echo --examiner model", ("--model openai:NAME",)),
     "unknown examiner": Mistake("run echo --examiner parrot", ("script, model or replay:JOURNAL", "'parrot'")),
     "examiner of another case": Mistake(
         "run weather_asks_back --examiner replay:journal", ("of the case 'echo'",), _run
     ),
-    "speed without pace": Mistake("replay journal --speed 3", ("--speed goes with --pace",), _run),
+    "speed without pace": Mistake("replay journal --speed 3", ("--speed requires --pace",), _run),
     "examiner from no journal": Mistake("run echo --examiner replay:nowhere", ("there is no folder nowhere",)),
     "docker without a daemon": Mistake(
         "run echo --sandbox docker",
@@ -118,7 +119,7 @@ MISTAKES = {
     "judge of a journal that lost its case": Mistake("judge journal", ("the case 'echo' cannot be read",), _caseless),
     "unknown option": Mistake("run echo --agnet x", ("--agent",)),
     "unknown command": Mistake("rum echo", ("'rum'", "Did you mean 'run'?")),
-    "command like no other": Mistake("frobnicate", ("There are run, suite, replay",)),
+    "command like no other": Mistake("frobnicate", ("The commands are run, suite, replay",)),
     "fail-under beyond 1": Mistake("run echo --fail-under 80", ("--fail-under",)),
     "no rounds": Mistake("run echo --max-rounds 0", ("--max-rounds",)),
 }
@@ -185,9 +186,9 @@ def test_the_help_tells_every_exit_code_and_what_leads_to_it(desk: Desk) -> None
     shown = " ".join(desk.viva("--help", expect=0).stdout.split())
     for words in (
         "0 done",
-        "1 below --fail-under or fallen by more than --max-drop",
-        "2 a mistake",
-        "3 not",
+        "1 below --fail-under or dropped by more than --max-drop",
+        "2 usage error",
+        "3 some runs could not be scored",
         "130 stopped",
     ):
         assert words in shown
@@ -200,4 +201,4 @@ def _files(folder: Path) -> set[Path]:
 def test_every_case_is_checked_though_one_of_them_is_not_there(desk: Desk) -> None:
     done = desk.viva("cases", "check", "nowhere", "echo", expect=2)
     assert "nowhere: there is no such case" in done.stderr
-    assert "sound, 2 scoring points" in done.stdout
+    assert "valid, 2 scoring points" in done.stdout

@@ -9,7 +9,8 @@ import subprocess
 
 import pytest
 
-from tests.harness.conftest import AGENTS, VIVA, Desk, clean_environment
+from tests.harness.conftest import AGENTS, Desk
+from tests.harness.viva_command import VIVA, clean_environment
 
 
 def test_the_conversation_is_printed_as_it_was_held(desk: Desk) -> None:
@@ -67,7 +68,7 @@ def test_torn_lines_are_counted_and_cost_one_event_each(desk: Desk) -> None:
     assert torn != whole
     file.write_text(torn)
     done = desk.viva("replay", "journal", expect=0)
-    assert "1 torn lines skipped" in done.stderr
+    assert "1 torn line skipped" in done.stderr
     assert "2 examiner" in done.stdout
     assert "1 examiner" not in done.stdout
 
@@ -105,8 +106,9 @@ def test_every_alphabet_can_be_printed_in_every_locale(desk: Desk, locale: str) 
         *("run", "echo", "--agent", agent, "--sandbox", "process", "--out", "journal"),
         environment=environment,
         expect=0,
+        process=True,
     )
-    shown = desk.viva("replay", "journal", environment=environment, expect=0).stdout
+    shown = desk.viva("replay", "journal", environment=environment, expect=0, process=True).stdout
     assert ("日本語" if locale == "C.UTF-8" else r"\u65e5\u672c\u8a9e") in shown
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from harness.reports.formats import ENDINGS, FORMATS, writer
 from records.journal import Journal
 from tests.harness.real_suites import viva
 from tests.harness.reports.made import write_run, write_suite
@@ -87,7 +89,10 @@ def test_mistakes_are_told_plainly(suite: Path) -> None:
     check_mistake(viva("report", "nowhere", "--format", "html", cwd=suite), "there is no folder nowhere")
     check_mistake(viva("report", f"{suite}#no-such-run", cwd=suite), "no run")
     check_mistake(viva("report", suite, "--out", "no/such/folder/r.csv", cwd=suite), "cannot write")
-    check_mistake(viva("report", suite, "--format", "csv", "--open", cwd=suite), "--open goes with")
+    check_mistake(viva("report", suite, "--format", "csv", "--open", cwd=suite), "--open requires")
+    check_mistake(viva("report", suite, "--out", "report.pdf", cwd=suite), ".txt, .csv, .json, .xml, .md, .html")
+    check_mistake(viva("report", suite, "--out", "report", cwd=suite), "it has no ending that names a format")
+    assert not list(suite.glob("report*")), "nothing is written under a name that was refused"
     check_mistake(viva("report", cwd=suite), "no journal under runs/")
 
 
@@ -103,3 +108,38 @@ def test_hostile_text_is_harmless_on_a_terminal(hostile: Path) -> None:
     done = viva("report", hostile, cwd=hostile)
     assert done.returncode == 0
     assert not set(done.stdout) & set("\x1b\x07\x00\x7f\u202e\u2066")
+
+
+def test_a_format_that_is_named_goes_into_a_file_of_any_ending(suite: Path) -> None:
+    assert viva("report", suite, "--format", "csv", "--out", "r.tsv", cwd=suite).returncode == 0
+    assert (suite / "r.tsv").read_text().startswith("case_file,")
+    assert viva("report", suite, "--out", "r.txt", cwd=suite).returncode == 0
+    assert "Agent1" in (suite / "r.txt").read_text()
+
+
+def test_every_format_can_be_imported_and_every_ending_has_one() -> None:
+    assert set(ENDINGS.values()) == set(FORMATS.builtin)
+    assert all(callable(writer(name)) for name in FORMATS.builtin)
+
+
+def test_what_a_killed_report_left_is_swept_and_no_planted_link_is_followed(suite: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("mine")
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    left = suite / f".r.csv.{gone.pid}.{'0' * 16}.part"
+    left.write_text("half")
+    planted = suite / f".r.csv.{gone.pid}.{'1' * 16}.part"
+    planted.symlink_to(mine)
+    other, alive = suite / ".other.csv.1.part", suite / f".r.csv.{os.getpid()}.{'2' * 16}.part"
+    other.write_text("not ours")
+    alive.write_text("being written")
+    (suite / "r.csv").unlink(missing_ok=True)
+    (suite / "r.csv").symlink_to(mine)
+    done = viva("report", suite, "--out", "r.csv", cwd=suite)
+    assert done.returncode == 0, done.stderr
+    assert mine.read_text() == "mine"
+    assert not (suite / "r.csv").is_symlink()
+    assert [left.exists(), planted.is_symlink(), other.exists(), alive.exists()] == [False, False, True, True]
+    other.unlink()
+    alive.unlink()

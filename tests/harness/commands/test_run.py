@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import resource
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from records.journal import scan
-from records.journal_reader import read_runs
+from records.journal_reader import read_records, read_runs
 from tests.harness.conftest import Desk, point
 
 SPEAKS = "def get_reply_from_agent(self, message): return 'Hello.'"
@@ -106,7 +107,9 @@ def test_an_adapter_may_have_a_workspace_of_its_own(desk: Desk) -> None:
     )
     assert desk.run(case, "--agent", agent)["score"] == 1
     (stored,) = read_runs(desk.folder / "journal")
-    assert stored.setting.workspace == str(desk.folder / "session" / "cwd")
+    # Copied into the journal, which needs no other folder from then on.
+    assert stored.setting.workspace == f"workspaces/{stored.id}"
+    shutil.rmtree(desk.folder / "session")
     desk.viva("judge", "journal", "--sandbox", "process", "--fail-under", "1", expect=0)
 
 
@@ -153,10 +156,14 @@ def test_a_pre_command_runs_with_leave_before_the_agent_is_made(desk: Desk) -> N
 def test_a_pre_command_that_fails_is_named(desk: Desk) -> None:
     case = desk.case(pre_command=["printf 'no \\377 disk' >&2; exit 7"])
     arguments = ("--agent", desk.agent(LEAVES_A_TRACE), "--allow-pre-command", "--sandbox", "process")
-    done = desk.viva("run", case, *arguments, expect=2)
-    assert "exit 7" in done.stderr
-    assert "code 7" in done.stderr
-    assert "no" in done.stderr
+    # As in a suite: this exam cannot take place, which says nothing about the agent.
+    done = desk.viva("run", case, *arguments, "--out", "journal", expect=3)
+    (record,) = read_records(desk.folder / "journal")
+    assert record.outcome == "infra_error"
+    for words in (record.error or "", done.stderr):
+        assert "exit 7" in words
+        assert "code 7" in words
+        assert "no" in words
     assert not (desk.folder / "constructed").exists()
 
 
@@ -179,7 +186,7 @@ def test_app_dir_of_the_command_line_replaces_the_cases(desk: Desk) -> None:
 )
 def test_what_a_case_needs_is_said_before_the_first_message(desk: Desk, fields: dict[str, object], named: str) -> None:
     case = desk.case(**fields)
-    assert "Needs" in desk.viva("cases", "check", case, expect=0).stdout
+    assert "Requires" in desk.viva("cases", "check", case, expect=0).stdout
     done = desk.viva("run", case, "--agent", desk.agent(LEAVES_A_TRACE), expect=2)
     assert named in done.stderr
     assert "--model" in done.stderr
@@ -211,17 +218,17 @@ def test_what_agents_print_does_not_get_into_the_one_json_object(desk: Desk) -> 
         """
     )
     arguments = ("run", desk.case(), "--agent", agent, "--sandbox", "process")
-    done = desk.viva(*arguments, "--json", "--out", "journal", expect=0)
+    done = desk.viva(*arguments, "--json", "--out", "journal", expect=0, process=True)
     said = json.loads(done.stdout)
     assert said["journal"] == "journal"
     assert said["run"]["outcome"] == "scored"
     assert "from the agent" in done.stderr
-    assert desk.viva(*arguments, "--quiet", expect=0).stdout == "exam scored 1/1 = 1.00\n"
+    assert desk.viva(*arguments, "--quiet", expect=0, process=True).stdout == "exam scored 1/1 = 1.00\n"
     for several in (
         ("suite", "exam", "--agent", agent, "--sandbox", "process", "--out", "suite"),
         ("replay", "journal", "--against", agent, "--sandbox", "process", "--out", "against"),
     ):
-        assert json.loads(desk.viva(*several, "--json", expect=0).stdout)["journal"] == several[-1]
+        assert json.loads(desk.viva(*several, "--json", expect=0, process=True).stdout)["journal"] == several[-1]
 
 
 def test_an_agent_that_changes_the_working_directory_takes_nothing_with_it(desk: Desk) -> None:
@@ -238,7 +245,7 @@ def test_an_agent_that_changes_the_working_directory_takes_nothing_with_it(desk:
         """
     )
     check = "import os; assert os.listdir() == ['left.txt'] and len(rounds[0]['agent']) == 400_000"
-    record = desk.run(desk.case(scoring_points=[point(check)]), "--agent", agent)
+    record = desk.run(desk.case(scoring_points=[point(check)]), "--agent", agent, process=True)
     assert record["score"] == 1
     desk.viva("judge", "journal", "--sandbox", "process", "--fail-under", "1", expect=0)
 
@@ -247,20 +254,20 @@ def test_an_agent_that_changes_the_working_directory_takes_nothing_with_it(desk:
 @pytest.mark.parametrize("ending", ["sys.exit(0)", "raise KeyboardInterrupt", "raise GeneratorExit", "return None"])
 def test_an_agent_cannot_end_the_exam_in_its_favour(desk: Desk, plain: str, ending: str) -> None:
     agent = desk.agent(f"{plain} get_reply_from_agent(self, message): {ending}")
-    record = desk.run("echo", "--agent", agent)
+    record = desk.run("echo", "--agent", agent, process=True)
     assert (record["outcome"], record["score"]) == ("target_error", 0.0)
 
 
-def test_an_agent_that_cannot_be_constructed_is_judged_as_it_stands(desk: Desk) -> None:
+def test_an_agent_that_can_never_be_constructed_is_a_mistake_of_the_set_up(desk: Desk) -> None:
     agent = desk.agent("def __init__(self, task_description): raise OSError('no licence')\n" + SPEAKS)
-    record = desk.run("echo", "--agent", agent)
-    assert (record["outcome"], record.get("rounds", 0), record["score"]) == ("target_error", 0, 0.0)
-    assert "no licence" in record["error"]
+    done = desk.viva("run", "echo", "--agent", agent, "--sandbox", "process", "--out", "journal", expect=2)
+    assert "no licence" in done.stderr
+    assert "environment variables" in done.stderr
 
 
 def test_a_hung_agent_is_cut_off_and_counts(desk: Desk) -> None:
     agent = desk.agent("def get_reply_from_agent(self, message): time.sleep(3600)")
-    record = desk.run("echo", "--agent", agent, "--reply-timeout", "0.2")
+    record = desk.run("echo", "--agent", agent, "--reply-timeout", "0.2", process=True)
     assert (record["outcome"], record["stop"], record["score"]) == ("target_error", "timeout", 0.0)
 
 

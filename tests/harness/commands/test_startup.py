@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.conftest import VIVA, Desk, clean_environment
+from tests.harness.conftest import Desk
+from tests.harness.viva_command import VIVA, clean_environment
 
 HEAVY = {"autogen_core", "autogen_agentchat", "autogen_ext", "openai", "docker", "pydantic", "rich", "jinja2", "yaml"}
 

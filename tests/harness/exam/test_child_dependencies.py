@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from adapters.connectors.python import load_agent
+from adapters.connectors.table import load_agent
 from cases import Case, load_case
 from harness.exam.dependencies import missing_for_agent
 
@@ -33,11 +33,11 @@ def test_dependencies_are_those_of_the_agents_own_environment(tmp_path: Path) ->
     file = tmp_path / "agent.py"
     file.write_text("class Agent:\n    def get_reply_from_agent(self, message):\n        return message\n")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
-    says = "case says that the agent needs"
-    assert missing(case, f"{file}:Agent") == [f"{says} no-such-thing, which is not in Viva's environment"]
+    says = "case requires"
+    assert missing(case, f"{file}:Agent") == [f"{says} no-such-thing, not installed in Viva's environment"]
     assert missing(case, f"{file}:Agent@{sys.executable}") == [
-        f"{says} no-such-thing, which is not in the agent's environment"
+        f"{says} no-such-thing, not installed in the agent's environment"
     ]
     assert missing(case, f"{file}:Agent@{tmp_path / 'venv'}") == [
-        f"{says} pydantic>=2, no-such-thing, which is not in the agent's environment"
+        f"{says} pydantic>=2, no-such-thing, not installed in the agent's environment"
     ]

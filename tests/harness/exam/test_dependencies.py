@@ -45,6 +45,16 @@ def test_every_mistake_among_the_dependencies_is_told_at_once(desk: Desk) -> Non
     assert [line for line in lines if "two @" in line and "the cases 'b', 'c'" in line]
 
 
+def test_an_address_among_the_dependencies_requires_leave(desk: Desk) -> None:
+    desk.case(dependencies=["viva-made-up @ http://127.0.0.1:9/viva-made-up-1.0.tar.gz"])
+    command = ("run", "exam", "--sandbox", "process", "--out", "journal")
+    refused = desk.viva(*command, environment=NOWHERE, expect=2)
+    assert "--allow-source-dependencies" in refused.stderr
+    allowed = desk.viva(*command, "--allow-source-dependencies", environment=NOWHERE, expect=2)
+    assert "--allow-source-dependencies" not in allowed.stderr
+    assert "cannot install" in allowed.stderr, "there is nobody at this address, but it was asked"
+
+
 def test_judging_again_tells_of_a_dependency_as_an_exam_does(desk: Desk) -> None:
     desk.run(desk.case("exam"))
     stored = next((desk.folder / "journal" / "cases").glob("*.json"))

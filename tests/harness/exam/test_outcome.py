@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import permutations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.exam.outcome import exit_code, outcome_of
+from harness.exam.record import make_record
+from harness.statistics.scores import Score, primary_insight, score_of
 from judge.scoring_points.scoring import summarize
-from records.run_record import Outcome, RunRecord
-from records.transcript import Round, StopReason, Transcript
+from records.run_record import Outcome, RunRecord, Setting, Timing
+from records.transcript import Round, StopReason, Transcript, Usage
 from records.verdict import Insight, Label, Verdict
 from tests.harness.conftest import Desk, point
 
 
 def verdict(label: str, fault: str | None = None, weight: float = 1) -> Verdict:
-    return Verdict("run", f"p-{label}", label, None, f"because {label} {fault}", fault=fault, weight=weight)
+    return Verdict("run", f"p-{label}", label, None, reason=f"because {label} {fault}", fault=fault, weight=weight)
 
 
 HIT, MISS, UNSURE = verdict(Label.HIT), verdict(Label.MISS), verdict(Label.UNSURE)
@@ -64,7 +69,11 @@ def test_the_table_of_outcomes(stop: StopReason, fault: str | None, verdicts: li
 def test_nothing_judged_is_never_a_success(stop: StopReason, fault: str | None) -> None:
     transcript = Transcript((), stop=stop, fault=fault)
     for insights in ([], [insight([])]):
-        assert not outcome_of(transcript, insights)[0].counts
+        outcome, _ = outcome_of(transcript, insights)
+        if outcome.counts:  # an agent that failed without a reply of its own is no success, either: it scores 0
+            assert transcript.failed
+            record = make_record("run", Setting(), transcript, tuple(insights), Timing())
+            assert score_of(record) == Score(0.0, 0.0, 0.0)
 
 
 @given(st.lists(st.sampled_from([HIT, MISS, UNSURE, BROKEN, LOST, BLANK]), min_size=1))
@@ -72,6 +81,86 @@ def test_one_open_error_keeps_a_run_out_of_the_averages(verdicts: list[Verdict])
     transcript = Transcript((Round(1, "a", "b"),), stop=StopReason.FINISHED)
     outcome, _ = outcome_of(transcript, [insight(verdicts)])
     assert outcome.counts == all(each.label != Label.ERROR for each in verdicts)
+
+
+# --- several evaluators, one primary ------------------------------------------------------------------------------
+
+
+ENDED = Transcript((Round(1, "a", "b"),), stop=StopReason.FINISHED)
+POINTS = insight([HIT, HIT])
+FAILED = Insight("trajectory", "run", Label.ERROR, None, verdicts=(BROKEN,), summary="the model gave no answer")
+JUDGED = Insight("session", "run", "good", 0.4, scores={"safety": 1.0}, usage=Usage(10, 5, calls=1, cost=0.25))
+UNFAIR = Insight(
+    "fairness", "run", "leaked", 0.0, verdicts=(
+        Verdict("r1", "fairness", "leaked", 0.0, reason="round 1 told the answer", fault="examiner"),),
+)  # fmt: skip
+
+
+def made(insights: Sequence[Insight], *evaluators: str, transcript: Transcript = ENDED) -> RunRecord:
+    return make_record("run", Setting(case="c", evaluators=evaluators), transcript, tuple(insights), Timing())
+
+
+def test_an_all_hit_run_whose_second_evaluator_fails_stays_scored() -> None:
+    record = made([POINTS, FAILED])
+    assert (record.outcome, record.score, record.points, record.max_points) == (Outcome.SCORED, 1.0, 2, 2)
+    assert record.error is None
+
+
+def test_a_fairness_evaluator_makes_a_run_an_examiner_error_and_says_why() -> None:
+    record = made([POINTS, UNFAIR], "scoring_points", "fairness")
+    assert (record.outcome, record.error) == (Outcome.EXAMINER_ERROR, "round 1 told the answer")
+    assert score_of(record) is None
+    assert score_of(record, "fairness") is None, "a run that was no exam is in nobody's average"
+
+
+def test_the_order_of_the_other_evaluators_changes_nothing() -> None:
+    for others in permutations((FAILED, JUDGED, UNFAIR)):
+        assert made((POINTS, *others)).outcome is Outcome.EXAMINER_ERROR
+    for others in permutations((POINTS, FAILED, JUDGED)):
+        record = made(others, "scoring_points", "trajectory", "session")
+        assert (record.outcome, record.score, record.points) == (Outcome.SCORED, 1.0, 2)
+        assert primary_insight(record) == POINTS
+
+
+def test_the_first_named_evaluator_alone_decides() -> None:
+    record = made([POINTS, FAILED, JUDGED], "session", "scoring_points", "trajectory")
+    assert (record.outcome, record.score, record.low, record.high) == (Outcome.SCORED, 0.4, 0.4, 0.4)
+    assert score_of(record, "scoring_points") == Score(1.0, 1.0, 1.0)
+    assert made([POINTS, FAILED], "trajectory", "scoring_points").outcome is Outcome.JUDGE_ERROR
+
+
+def test_a_primary_evaluator_that_left_no_insight_is_never_a_success() -> None:
+    record = made([JUDGED], "scoring_points", "session")
+    assert (record.outcome, record.score) == (Outcome.JUDGE_ERROR, None)
+    assert score_of(record, "session") == Score(0.4, 0.4, 0.4), "what the other said still stands"
+
+
+def test_an_insight_with_a_score_and_no_verdicts_is_judged_and_has_no_points() -> None:
+    record = made([JUDGED])
+    assert (record.outcome, record.score) == (Outcome.SCORED, 0.4)
+    assert (record.points, record.max_points) == (None, None)
+    nothing = made([Insight("session", "run", "unsure", None)])
+    assert (nothing.outcome, nothing.error) == (Outcome.JUDGE_ERROR, "nothing was judged")
+
+
+def test_only_scoring_points_are_worth_points() -> None:
+    steps = tuple(Verdict(f"s{i}", "trajectory", "optimal", 1.0) for i in range(3))
+    record = made([Insight("trajectory", "run", "optimal", 1.0, verdicts=steps)])
+    assert (record.score, record.points, record.max_points) == (1.0, None, None)
+    assert made([insight([HIT, UNSURE, MISS])]).max_points == 3
+    assert made([insight([BROKEN])]).points == 0, "a point that could not be judged is still a point"
+
+
+def test_the_cost_of_judging_is_summed_and_stays_with_each_evaluator() -> None:
+    other = Insight("trajectory", "run", "optimal", 1.0, usage=Usage(7, 1, calls=1, cost=0.5))
+    record = made([JUDGED, other])
+    assert (record.usage["judge"].input_tokens, record.usage["judge"].cost) == (17, 0.75)
+    assert [each.usage.cost for each in record.insights] == [0.25, 0.5]
+
+
+def test_an_insight_about_a_part_does_not_stand_for_the_run() -> None:
+    part, whole = Insight("session", "r1", "bad", 0.0), Insight("session", "run", "good", 0.8)
+    assert made([part, whole]).score == 0.8
 
 
 def record(low: float | None, outcome: Outcome = Outcome.SCORED, high: float | None = None) -> RunRecord:

@@ -13,6 +13,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from harness.exam.options import Options, Part
+from harness.plugin.entry_point import name_of, pytest_addoption
 from records.journal import Damage, scan
 from records.journal_lock import exclusive_writer
 from records.journal_reader import read_records
@@ -38,14 +40,17 @@ class Exam:
         pytester.makeini("[pytest]\naddopts = -p no:asyncio -p no:hypothesispytest\nfilterwarnings = error\n")
         self.agent = self.desk.agent(ECHO)
 
-    def __call__(self, *arguments: str, agent: str | None = None) -> pytest.RunResult:
-        """Run pytest with the plugin that is installed."""
+    def __call__(self, *arguments: str, agent: str | None = None, process: bool = False) -> pytest.RunResult:
+        """Run pytest with the plugin that is installed: in this process, unless that matters, there are workers, or
+        models: pytester forgets what was imported, which their packages do not bear.
+        """
         said = (
             arguments
             if any(item.startswith("--viva-sandbox") for item in arguments)
             else (*arguments, "--viva-sandbox=process")
         )
-        return self.pytester.runpytest_subprocess("--viva-agent", agent or self.agent, *said)
+        run = self.pytester.runpytest_subprocess if process or "-n" in said else self.pytester.runpytest_inprocess
+        return run("--viva-agent", agent or self.agent, *said)
 
     @property
     def journal(self) -> Path:
@@ -99,9 +104,9 @@ def test_a_case_folder_is_an_item_beside_ordinary_tests(exam: Exam) -> None:
     exam.desk.case("good", data={"table.yml": "rows: 3"}, data_files=None)
     (exam.pytester.path / "good" / "table.yml").rename(exam.pytester.path / "table.yml")
     exam.pytester.makepyfile("def test_it():\n    pass\n")
-    printed = outcomes(exam("-v"), passed=2)
+    printed = outcomes(exam("-v", process=True), passed=2)
     assert "good/case.yaml::good PASSED" in printed
-    assert "not taken for cases:" in printed
+    assert "ignored, not cases:" in printed
     assert "table.yml" in printed
     assert f"viva: journal: {exam.journal.relative_to(exam.pytester.path)}" in printed
     assert [record.score for record in read_records(exam.journal)] == [1.0]
@@ -138,11 +143,20 @@ def test_an_agent_that_raises_fails_and_is_named_as_the_one_that_failed(exam: Ex
     assert "score 0/1 = 0.00, below the threshold of 1; the agent failed: broken.py:8: OSError: gone" in printed
 
 
+@pytest.mark.parametrize("when", ["One.", "Two."])
+def test_an_item_whose_agent_fails_does_not_pass_by_checks_that_an_error_satisfies(exam: Exam, when: str) -> None:
+    checks = [point("assert 'swordfish' not in str(rounds)", "A."), point("assert rounds", "B.")]
+    exam.desk.case(scoring_points=checks, script=["One.", "Two."])
+    method = f"def get_reply_from_agent(self, message):\n    return {{'{when}': None}}.get(message, 'Yes.')"
+    printed = outcomes(exam("--viva-threshold", "0.01", agent=exam.desk.agent(method, "broken")), failed=1)
+    assert "the agent failed" in printed
+
+
 def test_a_judge_that_breaks_is_an_error_that_says_whose_fault_it_was(exam: Exam) -> None:
     exam.desk.case("sound")
     exam.desk.case("unsound", scoring_points=[point("assert chat_histroy", "It remembers.")])
     printed = outcomes(exam("--viva-threshold", "0"), passed=1, errors=1)
-    assert "judge_error (not all could be judged; this says nothing about the agent)" in printed
+    assert "judge_error (could not be judged in full; this says nothing about the agent)" in printed
     assert "ERROR (weight 1) It remembers." in printed
     assert "the check itself is broken: NameError: name 'chat_histroy' is not defined" in printed
 
@@ -153,7 +167,7 @@ def test_an_examiner_whose_provider_is_gone_is_an_infrastructure_error_and_was_t
     exam.desk.case()
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("VIVA_MODEL_ATTEMPTS", "1")
-    printed = outcomes(exam("--viva-model", "openai:nobody"), errors=1)
+    printed = outcomes(exam("--viva-model", "openai:nobody", process=True), errors=1)
     assert "infra_error" in printed
     assert "the provider cannot be reached" in printed
     assert [record.attempt for record in read_records(exam.journal)] == [3]
@@ -164,7 +178,7 @@ def test_a_models_verdict_is_shown_with_its_evidence(exam: Exam, monkeypatch: py
     exam.desk.case(scoring_points=[point(None, "The agent answers.")])
     with ModelServer({"scripted": by_role(judge=verdict)}) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        printed = outcomes(exam("--viva-judge-model", "openai:scripted"), failed=1)
+        printed = outcomes(exam("--viva-judge-model", "openai:scripted", process=True), failed=1)
     assert "It only repeats. (by scripted)" in printed
     assert "r1: “Hello”" in printed
 
@@ -176,7 +190,7 @@ def test_what_viva_has_silenced_fails_no_exam_of_a_user_who_takes_warnings_for_e
     exam.desk.case(scoring_points=[point(None, "The agent answers.")])
     with ModelServer({"gpt-4o": by_role(judge=verdict)}) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        outcomes(exam("--viva-judge-model", "openai:gpt-4o", "--viva-trials", "2"), passed=2)
+        outcomes(exam("--viva-judge-model", "openai:gpt-4o", "--viva-trials", "2", process=True), passed=2)
 
 
 def test_a_mistake_in_a_case_is_told_with_file_and_line(exam: Exam) -> None:
@@ -229,7 +243,7 @@ def test_workers_tell_failures_and_notes_as_one_process_does(exam: Exam, monkeyp
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         printed = outcomes(exam("-n", "1", "--viva-judge-model", "openai:scripted"), failed=1)
     assert "It only repeats." in printed
-    assert printed.count("viva: note: bad says that the agent needs not-a-package-of-ours") == 1
+    assert printed.count("viva: note: bad requires not-a-package-of-ours") == 1
     assert "FAILED bad/case.yaml::bad - score 0/1 = 0.00" in printed
 
 
@@ -269,7 +283,7 @@ def test_junit_xml_has_score_points_and_run_and_survives_a_hostile_agent(exam: E
     words = r"""'\x1b]0;owned\x07<script>]]>&\ud800\x00 =cmd|' + 'x' * 5_000_000"""
     agent = exam.desk.agent(f"def get_reply_from_agent(self, message):\n    return {words}", "hostile")
     exam.desk.case(scoring_points=[point("assert 0, rounds[0]['agent']", "A.", 2), point("assert 1", "B.", 1)])
-    result = exam("--junitxml", "junit.xml", agent=agent)
+    result = exam("--junitxml", "junit.xml", agent=agent, process=True)
     printed = outcomes(result, failed=1)
     assert "\x1b" not in printed
     assert len(printed) < 20_000
@@ -295,16 +309,16 @@ def test_an_isolated_agent_that_kills_its_process_fails_and_the_next_item_runs(e
     exam.desk.case("a", scoring_points=[point("assert len(rounds) > 1")])
     exam.desk.case("b", scoring_points=[point("assert len(rounds) > 1")])
     agent = exam.desk.agent("def get_reply_from_agent(self, message):\n    os._exit(7)", "deadly")
-    printed = outcomes(exam("--viva-isolate", agent=agent), failed=2)
+    printed = outcomes(exam("--viva-isolate", agent=agent, process=True), failed=2)
     assert printed.count("the agent failed") >= 2
 
 
-def test_a_folder_of_the_users_that_hides_a_room_is_named(exam: Exam) -> None:
+def test_a_folder_of_the_users_that_hides_a_package_is_named(exam: Exam) -> None:
     exam.desk.case("cases")
     (exam.pytester.path / "cases" / "__init__.py").touch()
-    result = exam("cases")  # runs `python -m pytest`, which puts the working folder first
+    result = exam("cases", process=True)  # runs `python -m pytest`, which puts the working folder first
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*Python finds the package 'cases' in *cases/__init__.py, in front of Viva's own.*"])
+    result.stderr.fnmatch_lines(["*Python finds the package 'cases' in *cases/__init__.py, before Viva's own.*"])
 
 
 def test_an_option_that_makes_no_sense_is_refused(exam: Exam) -> None:
@@ -318,3 +332,14 @@ def test_a_sandbox_that_does_not_isolate_is_named_though_all_pass(exam: Exam, wo
     exam.desk.case("two")
     printed = outcomes(exam(*workers), passed=2)
     assert printed.count("checks run in the sandbox process, which does NOT isolate") == 1
+
+
+def test_the_plugin_offers_every_option_of_an_exam_with_the_default_of_the_command_line() -> None:
+    parser = pytest.Parser(_ispytest=True)
+    pytest_addoption(parser)
+    said = parser.parse_known_args(["--viva-timeout", "7.5", "--viva-agent-memory", "64", "--viva-check-memory", "40"])
+    assert (said.viva_timeout, said.viva_agent_memory, said.viva_check_memory) == (7.5, 64, 40)
+    for field, option in Options.declared(*Part):
+        name = name_of(option).removeprefix("--").replace("-", "_")
+        given = getattr(parser.parse_known_args([]), name)
+        assert (tuple(given) if isinstance(given, list) else given) == field.default, name

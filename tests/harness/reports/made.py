@@ -1,4 +1,4 @@
-"""Journals made for the tests of reports: real files, written by the real writer, of runs that were never held."""
+"""Journals made for the tests of reports: real files, written by the real writer, of runs that never took place."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from records.journal import Journal, run_id
+from records.kept_files import name_for, write_once
 from records.run_record import Outcome, RunRecord, Setting, Timing
 from records.transcript import Round, Step, StepKind, StopReason, Transcript, Usage
 from records.verdict import Evidence, Insight, Label, Verdict
@@ -45,6 +46,13 @@ HOSTILE = (
 PLAIN = ("The mean of the column is 12.5.", "I have saved the file.", "Could you tell me which city you mean?")
 
 
+def keep_image(folder: Path, content: bytes, ending: str = "png") -> str:
+    """Keep a picture in a journal's folder, as Viva names it; gives its name there."""
+    name = name_for("images", content, ending)
+    write_once(folder, name, content)
+    return name
+
+
 def png() -> bytes:
     """A real image of 2 x 2 pixels."""
 
@@ -77,6 +85,8 @@ def write_run(
     cost: float | None = 0.01,
     ended: bool = True,
     isolates: bool = True,
+    further: Sequence[Insight] = (),
+    usage: Usage | None = None,
 ) -> str:
     """Write the events of one run as an exam writes them; gives its id."""
     run = run_id(case, agent, trial)
@@ -113,13 +123,21 @@ def write_run(
         evidence = (Evidence(f"r{len(said)}", (quote or said[-1])[:2000]),) if said else ()
     verdicts = tuple(
         Verdict(
-            run, f"p{place}", Label.HIT if hit else Label.MISS, float(hit), reason, tuple(evidence), statement=statement
+            run,
+            f"p{number}",
+            Label.HIT if hit else Label.MISS,
+            float(hit),
+            reason=reason,
+            evidence=tuple(evidence),
+            statement=statement,
         )
-        for place, hit in enumerate(hits)
+        for number, hit in enumerate(hits)
     )
     score = sum(hits) / len(hits)
-    insight = Insight("scoring_points", run, "scored", score, score, score, verdicts=verdicts)
-    journal.append("insight", run, 1, insight)
+    insight = Insight("scoring_points", run, "scored", score, low=score, high=score, verdicts=verdicts)
+    insights = (insight, *further)
+    for each in insights:
+        journal.append("insight", run, 1, each)
     record = RunRecord(
         run,
         case,
@@ -135,8 +153,8 @@ def write_run(
         rounds=len(said),
         stop=stop,
         tags=tags,
-        insights=(insight,),
-        usage={"target": Usage(800, 200, calls=len(said), cost=cost)},
+        insights=insights,
+        usage={"target": usage or Usage(800, 200, calls=len(said), cost=cost)},
         timing=Timing(1_760_000_000.0, seconds, 0.2, seconds - 0.5, 0.3),
         setting=setting,
     )
@@ -145,7 +163,7 @@ def write_run(
 
 
 def write_suite(folder: Path, cases: int, agents: int = 1, trials: int = 1, rounds: int = 3, seed: int = 1) -> Path:
-    """A suite whose agents differ; some runs fail, a few stand apart."""
+    """A suite whose agents differ; some runs fail, a few are excluded."""
     chance = random.Random(seed)
     with Journal(folder) as journal:
         for case in range(1, cases + 1):
@@ -175,17 +193,16 @@ def write_suite(folder: Path, cases: int, agents: int = 1, trials: int = 1, roun
 def write_hostile(folder: Path) -> Path:
     """One run for each hostile text, everywhere an agent, a case or a model can put it; and a huge line."""
     with Journal(folder) as journal:
-        (folder / "images").mkdir()
-        (folder / "images" / "real.png").write_bytes(png())
+        real = keep_image(folder, png())
         for number, text in enumerate(HOSTILE):
             step = Step(
                 f"step {text}", StepKind.TOOL, agent=text, thought=text, tool=text, tool_input={text: [text]},
-                result=text, error=text, model=text, attributes={"x": text}, images=(text, "images/real.png"),
+                result=text, error=text, model=text, attributes={"x": text}, images=(text, real),
             )  # fmt: skip
             write_run(
                 journal, f"{text} {number}", f"agents.py:{text}", said=(text, f"before {text} after"),
                 outcome=list(Outcome)[number % 5], hits=(False,), error=text, reason=text, statement=text, quote=text,
-                steps=(step,), images=("images/real.png", "../../secret.png", "http://example.org/i.png", text),
+                steps=(step,), images=(real, "../../secret.png", "http://example.org/i.png", text),
                 tags=(text,),
             )  # fmt: skip
         write_run(journal, "long line", said=("x" * 5_000_000,), hits=(False,), error="y" * 5_000_000)

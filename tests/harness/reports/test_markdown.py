@@ -74,7 +74,7 @@ def test_a_large_suite_is_cut_to_the_limit_and_says_what_it_left_out(tmp_path: P
     assert re.search(r"Left out here: \d+ more runs that did not pass", text)
 
 
-def test_it_opens_with_the_score_and_names_what_stands_apart(tmp_path: Path) -> None:
+def test_it_opens_with_the_score_and_names_what_is_excluded(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         write_run(journal, "x", hits=(True, False), statement="It asks back.", quote="which city you mean")
         write_run(journal, "y")
@@ -83,7 +83,7 @@ def test_it_opens_with_the_score_and_names_what_stands_apart(tmp_path: Path) -> 
     text = report("markdown", tmp_path)
     assert text.startswith("## Score 0.75")
     assert "**1 of 2 runs passed**" in text
-    assert "Apart, in no average: 1 judge_error, 1 unfinished." in text
+    assert "Excluded, in no average: 1 judge_error, 1 unfinished." in text
     assert "**It asks back.**" in text
     assert "<q>which city you mean</q>" in text
 
@@ -95,6 +95,6 @@ def test_several_agents_have_no_score_together_and_few_cases_no_interval(tmp_pat
     text = report("markdown", tmp_path)
     assert text.startswith("## 2 agents, 1 case\n")
     assert "**1 of 2 runs passed** at a threshold of 1." in text
-    assert "Fewer than 5 cases are too few for an interval." in text
+    assert "Intervals need at least 5 cases." in text
     assert "| <code>Good</code> | 1 | 1.00 | too few | 100% | too few |" in text
     assert "0.50" not in text, "a mean over agents"

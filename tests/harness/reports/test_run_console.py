@@ -16,14 +16,17 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from harness.commands.replay import print_run
-from harness.reports.run_console import run_report, score_line
-from harness.reports.run_progress import RunProgress
+from harness.exam.subscribers import RunHeader
+from harness.reports.progress import ConsoleDisplay
+from harness.reports.run_console import run_report
+from harness.wording import score_line
 from records.codec import decode, encode
 from records.journal_reader import StoredRun
 from records.run_record import Outcome, RunRecord, Setting
 from records.transcript import Round, Step, StepKind, StopReason, Transcript, Usage
-from records.verdict import Evidence, Insight, Verdict
-from tests.harness.conftest import VIVA, Desk, clean_environment, point
+from records.verdict import Evidence, Insight, Verdict, Vote
+from tests.harness.conftest import Desk, point
+from tests.harness.viva_command import VIVA, clean_environment
 
 HOSTILE = {
     "colours": "\x1b[31mred\x1b[0m \x1b[2J\x1b[H cleared",
@@ -67,10 +70,21 @@ def shown(out: Console) -> str:
 
 def record_saying(text: str) -> RunRecord:
     verdicts = (
-        Verdict("run", text, "hit", 1.0, text, (Evidence(text, text),), text, text, flags=(text,), votes={text: "hit"}),
-        Verdict("run", "b", text, None, text),
+        Verdict(
+            "run",
+            text,
+            "hit",
+            1.0,
+            reason=text,
+            evidence=(Evidence(text, text),),
+            by=text,
+            statement=text,
+            flags=(text,),
+            votes=(Vote(text, "hit", text),),
+        ),
+        Verdict("run", "b", text, None, reason=text),
     )
-    insight = Insight("scoring_points", "run", "partial", 0.5, 0.5, 1.0, notes=(text,), verdicts=verdicts)
+    insight = Insight("scoring_points", "run", "partial", 0.5, low=0.5, high=1.0, notes=(text,), verdicts=verdicts)
     return RunRecord(
         text,
         text,
@@ -200,11 +214,15 @@ def test_no_field_of_a_strangers_journal_drives_the_terminal(name: str) -> None:
     assert not FORBIDDEN.findall(shown(out))
 
 
-def test_the_seconds_go_on_while_an_agent_thinks() -> None:
-    with RunProgress(console(), "exam", 5) as progress:
-        progress.on_round(Round(2, "a", "b"))
-        progress._began -= 100
-        assert progress.__rich__().plain == "exam: round 2 of at most 5, 100 s"
+async def test_the_seconds_go_on_while_an_agent_thinks() -> None:
+    display = ConsoleDisplay(console())
+    run = RunHeader(id="r", subject="exam", agent="a", max_rounds=5)
+    with display.begin(1, 0):
+        await display.on_start(run)
+        assert display.line() == "exam: starting, 0 s"
+        await display.on_round(run, Round(2, "a", "b"))
+        display._began -= 100
+        assert display.line() == "exam: round 2 of at most 5, 100 s"
 
 
 def test_the_score_line_shows_bounds_only_where_points_are_open() -> None:
@@ -235,9 +253,9 @@ def test_a_hostile_agent_reaches_the_terminal_through_no_command(desk: Desk, rep
     agent = desk.agent(f"def get_reply_from_agent(self, message): return {reply}")
     arguments = ("run", case, "--agent", agent, "--sandbox", "process", "--out", "journal")
     for done in (
-        desk.viva(*arguments, expect=0),
-        desk.viva("replay", "journal", expect=0),
-        desk.viva("judge", "journal", "--sandbox", "process", "--quiet", expect=0),
+        desk.viva(*arguments, expect=0, process=True),
+        desk.viva("replay", "journal", expect=0, process=True),
+        desk.viva("judge", "journal", "--sandbox", "process", "--quiet", expect=0, process=True),
     ):
         assert not FORBIDDEN.findall(done.stdout)
         assert not FORBIDDEN.findall(done.stderr)

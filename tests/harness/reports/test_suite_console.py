@@ -47,7 +47,7 @@ def test_no_figure_and_no_note_is_cut_off(width: int) -> None:
     faults = [Outcome.EXAMINER_ERROR, Outcome.JUDGE_ERROR, Outcome.INFRA_ERROR]
     records = [run("a case of a long name", float(trial % 2), trial) for trial in range(1, 5)]
     records += [run("another", 1, trial) for trial in range(1, 5)]
-    records += [run("another", 0, 10 + place, fault) for place, fault in enumerate(faults)]
+    records += [run("another", 0, 10 + number, fault) for number, fault in enumerate(faults)]
     records.append(run("another", 0, 20, Outcome.TARGET_ERROR))
     text = shown(*records, width=width)
     for words in ("1 examiner_error", "1 judge_error", "1 infra_error", "1 failed", "1 flaky", "pass^4"):
@@ -84,7 +84,7 @@ def test_of_few_cases_no_interval_is_shown(cases: int, marked: bool) -> None:
     (line,) = [line for line in text.splitlines() if line.startswith("all")]
     assert ("too few" in line) is marked
     assert ("(" in line) is not marked
-    assert ("of fewer than 5 cases" in text) is marked
+    assert ("intervals need at least 5 cases" in text) is marked
 
 
 def failed(trial: int, words: str, outcome: Outcome = Outcome.TARGET_ERROR) -> RunRecord:
@@ -106,7 +106,7 @@ def test_why_runs_failed_is_said_once_with_the_command_that_shows_one_of_them() 
 
 def test_many_kinds_of_errors_are_counted_and_a_long_one_does_not_break_the_command_to_copy() -> None:
     names = "abcdefgh"
-    text = shown(*(failed(place, f"{name} {'long words ' * 40}") for place, name in enumerate(names)), width=60)
+    text = shown(*(failed(number, f"{name} {'long words ' * 40}") for number, name in enumerate(names)), width=60)
     assert text.count("viva replay") == 5
     assert "3 more kinds of errors" in text
     assert "viva replay 'journal#x y/a/0'" in text
@@ -116,3 +116,17 @@ def test_what_an_agent_puts_into_its_error_is_shown_as_it_is() -> None:
     text = shown(failed(1, "\x1b[31m[bold]red[/bold]\nviva: all is well"), run("y", 1))
     assert "\x1b" not in text
     assert r"\x1b[31m[bold]red[/bold] viva: all is well" in text
+
+
+def test_of_recordings_the_evaluators_are_named_and_not_a_judge_that_they_never_had() -> None:
+    recorded = Setting(examiner="recorded", judge="code", evaluators=("reward",), source="chat:a")
+    several = Setting(
+        examiner="script", judge="both", judge_model="m", evaluators=("scoring_points", "fair\x1b"), sandbox="docker"
+    )
+    text = shown(run("x", 1, setting=recorded), run("y", 1, setting=several), width=120)
+    assert "examiner recorded, judge reward (1 run)" in text
+    assert "judge scoring_points by both, fair" in text
+    assert "(m), sandbox docker (1 run)" in text
+    assert "\x1b" not in text
+    alone = Setting(examiner="script", judge="code", evaluators=("scoring_points",), sandbox="docker")
+    assert "examiner script, judge code, sandbox docker" in shown(run("x", 1, setting=alone), width=120)

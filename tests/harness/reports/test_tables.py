@@ -84,7 +84,7 @@ def test_json_holds_figures_and_every_run_in_full(tmp_path: Path) -> None:
     loaded = json.loads(report("json", tmp_path, threshold=0.5))
     assert loaded["threshold"] == loaded["figures"]["threshold"] == 0.5
     assert len(loaded["runs"]) == 12
-    assert {run["standing"] for run in loaded["runs"]} <= {"passed", "failed", "apart"}
+    assert {run["standing"] for run in loaded["runs"]} <= {"passed", "failed", "excluded"}
     passed = sum(run["standing"] == "passed" for run in loaded["runs"])
     assert loaded["figures"]["suite"]["passes"] == passed
     assert loaded["runs"][0]["insights"][0]["verdicts"]

@@ -21,6 +21,7 @@ from harness.statistics.findings import findings
 from records.journal import FILE, Journal, run_id
 from records.run_record import Outcome, RunRecord, Setting, Timing
 from records.transcript import Usage
+from records.verdict import Insight
 
 Scores = Mapping[str, Sequence[float]]
 
@@ -109,9 +110,9 @@ def test_where_every_case_differs_alike_that_is_said_and_not_that_there_is_no_di
 def test_a_sample_too_small_to_tell_says_so_and_what_it_would_miss() -> None:
     found = two(records("x", numbered(0, 1, 0.5)), records("y", numbered(1, 0.8, 0.5)))
     words = " ".join(findings(found))
-    assert "No difference in mean score can be told" in words
+    assert "No significant difference in mean score" in words
     assert "usually misses a true difference below" in words
-    assert "The sample is too small: 3 cases" in words
+    assert "Intervals need at least 5 cases; these are 3 cases." in words
 
 
 def test_two_cases_are_too_few_to_say_that_one_side_is_better() -> None:
@@ -120,7 +121,7 @@ def test_two_cases_are_too_few_to_say_that_one_side_is_better() -> None:
     words = " ".join(findings(found))
     assert "higher" not in words
     assert "over these cases differs by +0.995" in words
-    assert "The sample is too small: 2 cases" in words
+    assert "Intervals need at least 5 cases; these are 2 cases." in words
 
 
 def test_the_same_results_on_both_sides_are_no_difference_but_not_a_certain_one() -> None:
@@ -233,7 +234,23 @@ def test_json_is_one_object_with_everything(tmp_path: Path) -> None:
     assert found["better"] == ["case 0"]
     assert found["first"]["agent"] == "m:X"
     assert found["score"]["value"] == 0.5
-    assert any("too small" in line for line in found["findings"])
+    assert any("Intervals need at least 5 cases" in line for line in found["findings"])
+
+
+def test_the_scores_of_any_evaluator_are_compared_and_one_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
+    def judged(agent: str, score: float) -> list[RunRecord]:
+        return [
+            replace(each, insights=(Insight("points", each.id, "hit", 1.0), Insight("safety", each.id, "", score)))
+            for each in records(agent, numbered(*[1] * 6))
+        ]
+
+    a, b = journal(tmp_path / "a", judged("m:X", 0.0)), journal(tmp_path / "b", judged("m:X", 1.0))
+    assert json.loads(viva_compare(a, b, "--json").stdout)["comparisons"][0]["score"]["value"] == 0
+    found = json.loads(viva_compare(a, b, "--evaluator", "safety", "--json").stdout)["comparisons"][0]
+    assert (found["score"]["value"], found["evaluator"]) == (1, "safety")
+    assert "scores by the evaluator safety" in viva_compare(a, b, "--evaluator", "safety").output
+    wrong = viva_compare(a, b, "--evaluator", "tone")
+    assert (wrong.exit_code, "Available: points, safety" in wrong.output) == (2, True)
 
 
 def test_quiet_prints_what_can_be_told_alone(tmp_path: Path) -> None:
@@ -251,7 +268,7 @@ def test_one_run_of_a_journal_can_be_named(tmp_path: Path) -> None:
 def test_nothing_in_common_ends_with_3_and_a_missing_journal_with_2(tmp_path: Path) -> None:
     a, b = journal(tmp_path / "a", records("x", {"a": [1]})), journal(tmp_path / "b", records("y", {"b": [1]}))
     result = viva_compare(a, b)
-    assert (result.exit_code, "no case with a run that counts" in result.output) == (3, True)
+    assert (result.exit_code, "no case has a counted run on both sides" in result.output) == (3, True)
     for bad in (viva_compare(a, str(tmp_path / "none")), viva_compare(a), viva_compare(f"{a}#nobody", b)):
         assert bad.exit_code == 2
         assert "Traceback" not in bad.output
@@ -264,7 +281,7 @@ def test_torn_lines_are_skipped_and_counted(tmp_path: Path) -> None:
         file.write(b'{"v":1,"event":"run","run":"torn')
     result = viva_compare(a, b)
     assert result.exit_code == 0
-    assert "1 torn lines skipped" in result.stderr
+    assert "1 torn line skipped" in result.stderr
 
 
 def test_hostile_names_reach_the_terminal_as_plain_words(tmp_path: Path) -> None:

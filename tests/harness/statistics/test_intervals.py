@@ -22,14 +22,11 @@ from harness.statistics.intervals import (
     fewest_discordant,
     mcnemar,
     mean_interval,
-    pass_at_k,
-    pass_hat_k,
     wilson,
 )
 from harness.statistics.student_t import student_t
 
 counts = st.integers(1, 400).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n)))
-trials = st.integers(1, 40).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n)))
 scores = st.floats(0, 1)
 
 
@@ -177,48 +174,6 @@ def test_repeating_every_trial_four_times_does_not_make_a_suite_surer() -> None:
 def test_a_mean_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="no clusters"):
         clustered_mean_interval([])
-
-
-@given(trials)
-def test_pass_at_k_agrees_with_the_papers_own_program(sample: tuple[int, int]) -> None:
-    n, c = sample
-    for k in range(1, n + 1):
-        # Chen et al. 2021, figure 3.
-        expected = 1.0 if n - c < k else 1.0 - np.prod(1.0 - k / np.arange(n - c + 1, n + 1))
-        assert pass_at_k(n, c, k) == pytest.approx(float(expected), abs=1e-9)
-
-
-@given(trials)
-def test_more_tries_help_pass_at_k_and_hurt_pass_hat_k(sample: tuple[int, int]) -> None:
-    n, c = sample
-    at = [pass_at_k(n, c, k) for k in range(1, n + 1)]
-    hat = [pass_hat_k(n, c, k) for k in range(1, n + 1)]
-    assert at == sorted(at)
-    assert hat == sorted(hat, reverse=True)
-    assert at[0] == pytest.approx(c / n)
-    assert hat[0] == pytest.approx(c / n)
-    assert all(0 <= low <= high + 1e-12 <= 1 + 2e-12 for low, high in zip(hat, at, strict=True))
-
-
-@settings(max_examples=40)
-@given(
-    st.integers(1, 7).flatmap(lambda n: st.tuples(st.lists(st.booleans(), min_size=n, max_size=n), st.integers(1, n)))
-)
-def test_both_are_the_share_of_all_ways_to_choose_k_trials(sample: tuple[list[bool], int]) -> None:
-    from itertools import combinations
-
-    results, k = sample
-    chosen = list(combinations(results, k))
-    n, c = len(results), sum(results)
-    assert pass_at_k(n, c, k) == pytest.approx(sum(any(each) for each in chosen) / len(chosen))
-    assert pass_hat_k(n, c, k) == pytest.approx(sum(all(each) for each in chosen) / len(chosen))
-
-
-@pytest.mark.parametrize(("n", "c", "k"), [(3, 4, 1), (3, -1, 1), (3, 1, 0), (3, 1, 4)])
-def test_impossible_counts_are_refused(n: int, c: int, k: int) -> None:
-    for estimator in (pass_at_k, pass_hat_k):
-        with pytest.raises(ValueError, match="need 0 <= c <= n"):
-            estimator(n, c, k)
 
 
 # Armitage and Berry 1994, page 127 (two media for a culture); Bentur et al. 2009 in Fagerland et al. 2013, table 1.

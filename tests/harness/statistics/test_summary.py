@@ -73,7 +73,7 @@ def test_pass_hat_k_of_real_rewards_is_the_published_one() -> None:
     assert found == {1: 0.31, 2: 0.193, 3: 0.17, 4: 0.16}
 
 
-def test_runs_that_say_nothing_about_the_agent_are_counted_apart_and_never_averaged() -> None:
+def test_runs_that_say_nothing_about_the_agent_are_counted_as_excluded_and_never_averaged() -> None:
     figures = summarize(
         [
             run("x", 1.0),

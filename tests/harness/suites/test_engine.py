@@ -6,17 +6,18 @@ import asyncio
 from pathlib import Path
 
 from adapters import VirtualUser
-from adapters.connectors.python import LoadedAgent
+from adapters.connectors.loaded_agent import LoadedAgent
 from cases import Case, ScoringPoint, ScriptLine
 from examiner import ScriptedExaminer
-from harness.exam.examine import Run
 from harness.exam.options import Options
 from harness.exam.resources import JudgeResources, Resources
-from harness.suites.engine import Job, Suite, SuiteEnd, SuiteLimits
+from harness.exam.subscribers import RunHeader, Subscribers
+from harness.suites.engine import LocalEngine, SuiteEnd, SuiteLimits
+from harness.suites.job import Action, Job
+from harness.suites.worker import Worker
 from records.evaluator import Context
 from records.journal import Journal
-from records.run_record import RunRecord
-from records.transcript import Round, Transcript
+from records.transcript import Transcript
 from records.verdict import Insight, Label, Verdict
 
 CASE = Case("exam", Path("exam/case.yaml"), "0" * 64, "task", (ScoringPoint("p", "good", 1.0),))
@@ -32,25 +33,19 @@ class Content:
         return Insight(self.name, context.subject, Label.HIT, 1.0, verdicts=(verdict,))
 
 
-class Deaf:
-    """A listener that does nothing."""
-
-    def on_start(self, run: Run) -> None: ...
-
-    def on_round(self, run: Run, round_: Round) -> None: ...
-
-    def on_end(self, run: Run, record: RunRecord) -> None: ...
-
-
-async def hold(agent: type, folder: Path, runs: int, limits: SuiteLimits) -> SuiteEnd:
-    judge = JudgeResources("code", Content(), None, None, {}, [])
+async def run(agent: type, folder: Path, runs: int, limits: SuiteLimits) -> SuiteEnd:
     script = (ScriptLine("Hello."),)
-    parts = Resources(
-        Options(), LoadedAgent("a", "a", agent), lambda case: ScriptedExaminer(script), "script", None, judge, [], {}
+    resources = Resources(
+        options=Options(),
+        judge=JudgeResources("code", {"scoring_points": Content()}),
+        agents={"a": LoadedAgent("a", "a", agent)},
+        make_examiner=lambda case: ScriptedExaminer(script),
+        examiner_name="script",
     )
     with Journal(folder) as journal:
-        jobs = (Job(Run(CASE, parts, journal, trial)) for trial in range(1, runs + 1))
-        return await Suite(jobs, limits, Deaf()).run()
+        headers = (RunHeader(id=f"r{n}", subject=CASE.name, agent="a", trial=n) for n in range(1, runs + 1))
+        jobs = (Job(action=Action.EXAMINE, header=header, case_hash=CASE.hash) for header in headers)
+        return await LocalEngine(Worker(resources, [CASE], journal)).run(jobs, limits, Subscribers())
 
 
 async def test_the_first_agent_is_spoken_to_before_the_last_run_is_set_up(tmp_path: Path) -> None:
@@ -68,7 +63,7 @@ async def test_the_first_agent_is_spoken_to_before_the_last_run_is_set_up(tmp_pa
             await all_asked.wait()
             return "Hello."
 
-    end = await hold(Notes, tmp_path / "journal", 20, SuiteLimits(concurrency=20))
+    end = await run(Notes, tmp_path / "journal", 20, SuiteLimits(concurrency=20))
     assert end.ended == 20
     assert happened.index("asked") < 5
 
@@ -79,6 +74,6 @@ async def test_a_time_limit_that_ends_while_runs_are_still_being_begun_leaves_al
             await asyncio.Event().wait()
             return ""
 
-    end = await hold(Hangs, tmp_path / "journal", 20, SuiteLimits(concurrency=10, max_seconds=0.0))
+    end = await run(Hangs, tmp_path / "journal", 20, SuiteLimits(concurrency=10, max_seconds=0.0))
     assert (end.ended, end.left_out) == (0, 20)
-    assert end.reason == "--max-time of 0 s is over"
+    assert end.reason == "--max-time of 0 s is used up"

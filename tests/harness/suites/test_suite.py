@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,7 @@ from records.journal import scan
 from records.journal_reader import read_records
 from records.run_record import Outcome
 from tests.harness.real_suites import (
-    VIVA,
     check_nothing_lost_nothing_twice,
-    environment,
     kill_and_resume,
     left_running,
     until,
@@ -26,6 +25,8 @@ from tests.harness.real_suites import (
     write_agent,
     write_cases,
 )
+from tests.harness.viva_command import start
+from tests.journals import resealed
 from tests.model_server import ModelServer, by_role
 
 
@@ -133,7 +134,7 @@ def test_a_broken_check_is_reported_apart_and_never_averaged_in(tmp_path: Path) 
     figures = facts(done)["figures"]["suite"]  # type: ignore[index]
     assert figures["mean"] == 1.0
     assert figures["excluded"] == {"judge_error": 1}
-    assert "not all could be scored: 1 judge_error (the check itself is broken: NameError" in done.stderr
+    assert "some runs could not be scored: 1 judge_error (the check itself is broken: NameError" in done.stderr
 
 
 def test_a_suite_in_which_nothing_was_scored_is_no_success(tmp_path: Path) -> None:
@@ -150,32 +151,30 @@ def test_retry_errors_repeats_only_what_failed(tmp_path: Path) -> None:
     arguments = ["suite", cases, "--agent", agent, "--sandbox", "process", "--out", "j", "--quiet"]
     assert viva(*arguments, cwd=tmp_path).returncode == 0
     journal = tmp_path / "j" / "journal.jsonl"
-    journal.write_bytes(journal.read_bytes().replace(b'"outcome":"scored"', b'"outcome":"judge_error"'))
+    journal.write_bytes(resealed(journal.read_bytes().replace(b'"outcome":"scored"', b'"outcome":"judge_error"')))
     assert viva("suite", "--resume", "j", "--quiet", cwd=tmp_path).returncode == 3
     done = viva("suite", "--resume", "j", "--retry-errors", "--quiet", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert sum(event.kind == "round" for event in scan(tmp_path / "j")) == 4, "the conversation was held again"
+    assert sum(event.kind == "round" for event in scan(tmp_path / "j")) == 4, "the conversation took place again"
 
 
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
     cases, agent = write_cases(tmp_path / "cases", 4), write_agent(tmp_path, free=6)
-    command = [VIVA, "suite", str(cases), "--agent", agent, "--trials", "5", "--sandbox", "process", "--out", "j"]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
-    )
+    command = ["suite", cases, "--agent", agent, "--trials", 5, "--sandbox", "process", "--out", "j"]
+    process = start(*command, cwd=tmp_path)
     until(lambda: (tmp_path / "j" / "journal.jsonl").exists() and len(list(read_records(tmp_path / "j"))) == 6, process)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     assert "--resume j" in errors
     assert "Traceback" not in errors
-    held = {record.id for record in read_records(tmp_path / "j")}
-    assert len(held) == 6
+    ended = {record.id for record in read_records(tmp_path / "j")}
+    assert len(ended) == 6
     (tmp_path / "go").touch()
     assert viva("suite", "--resume", "j", "--quiet", cwd=tmp_path).returncode == 0
     records = list(read_records(tmp_path / "j"))
     assert len(records) == 20
-    assert all(record.attempt == 1 for record in records if record.id in held)
+    assert all(record.attempt == 1 for record in records if record.id in ended)
 
 
 def test_max_time_cuts_off_and_resume_goes_on(tmp_path: Path) -> None:
@@ -199,7 +198,7 @@ scoring_points:
 """
 
 
-def held_with_a_model(folder: Path, model: str, *options: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def suite_with_a_model(folder: Path, model: str, *options: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What a suite of one case and eight trials, one after the other, says as JSON."""
     (folder / "cases" / "add").mkdir(parents=True)
     (folder / "cases" / "add" / "case.yaml").write_text(MODEL_CASE)
@@ -224,21 +223,23 @@ def test_a_budget_of_tokens_or_money_begins_no_run_beyond_it_and_says_what_was_l
             ("gpt-4o-mini", ("--max-cost", "0.0000001"), "is used up"),
         ]
     ):
-        told = held_with_a_model(tmp_path / str(number), model, *budget, monkeypatch=monkeypatch)
+        told = suite_with_a_model(tmp_path / str(number), model, *budget, monkeypatch=monkeypatch)
         assert (told["ended"], told["left_out"]) == (1, 7)
         assert words in told["reason"]
 
 
 @pytest.mark.parametrize(
-    "option", [("--model", "openai:nobody-knows"), ("--agent", "http://127.0.0.1:9/v1#nobody-knows")]
+    "option", [("--model", "openai:nobody-knows"), ("--agent", "http://127.0.0.1:{port}/v1#nobody-knows")]
 )
 def test_a_budget_in_dollars_is_refused_before_the_first_exam_where_a_price_is_not_known(
     tmp_path: Path, option: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     cases = write_cases(tmp_path / "cases", 1)
-    arguments = ["suite", str(cases), "--sandbox", "process", "--out", str(tmp_path / "j"), "--quiet", *option]
-    done = CliRunner().invoke(command_line, [*arguments, "--max-cost", "5"])
+    arguments = ["suite", str(cases), "--sandbox", "process", "--out", str(tmp_path / "j"), "--quiet"]
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        named = option[1].format(port=listening.getsockname()[1])
+        done = CliRunner().invoke(command_line, [*arguments, option[0], named, "--max-cost", "5"])
     assert done.exit_code == 2, done.stderr
     assert "the price of 'nobody-knows' is not known" in done.stderr
     assert not (tmp_path / "j").exists()
@@ -249,7 +250,7 @@ def test_why_runs_were_left_out_is_said_to_the_quiet_too(tmp_path: Path) -> None
     arguments = ["--agent", agent, "--sandbox", "process", "--out", "j", "--quiet", "--max-time", 0.5]
     done = viva("suite", cases, *arguments, cwd=tmp_path)
     assert done.returncode == 3
-    assert "left out: 1 run, --max-time of 0.5 s is over" in done.stderr
+    assert "left out: 1 run, --max-time of 0.5 s is used up" in done.stderr
 
 
 def test_commands_before_the_exams_hold_up_neither_each_other_nor_the_end(tmp_path: Path) -> None:
@@ -270,14 +271,15 @@ def test_commands_before_the_exams_hold_up_neither_each_other_nor_the_end(tmp_pa
 
 def test_two_processes_cannot_run_one_suite(tmp_path: Path) -> None:
     cases, agent = write_cases(tmp_path / "cases", 1), write_agent(tmp_path, free=0)
-    command = [VIVA, "suite", str(cases), "--agent", agent, "--sandbox", "process", "--out", "j", "--quiet"]
-    first = subprocess.Popen(command, cwd=tmp_path, env=environment())
+    command = ["suite", cases, "--agent", agent, "--sandbox", "process", "--out", "j", "--quiet"]
+    first = start(*command, cwd=tmp_path)
     until((tmp_path / "waiting").exists, first)
     second = viva("suite", "--resume", "j", cwd=tmp_path)
     assert second.returncode == 2
     assert "another viva" in second.stderr
     (tmp_path / "go").touch()
-    assert first.wait(60) == 0
+    first.communicate(timeout=60)
+    assert first.returncode == 0
 
 
 def test_the_gate_compares_the_low_bound(tmp_path: Path) -> None:
@@ -300,11 +302,11 @@ def test_the_gate_compares_the_low_bound(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (["suite"], "name case folders"),
-        (["suite", "cases", "--fresh"], "go with --resume"),
+        (["suite", "cases", "--fresh"], "require --resume"),
         (["suite", "nowhere"], "there is no such case"),
-        (["suite", "cases", "--name", "zzz"], "left out by --name"),
+        (["suite", "cases", "--name", "zzz"], "--name and --tag exclude all"),
         (["suite", "--resume", "nowhere"], "not the journal of a suite"),
-        (["suite", "cases", "--max-drop", "0.1"], "go together"),
+        (["suite", "cases", "--max-drop", "0.1"], "require each other"),
         (["suite", "cases", "--agent", "x.py:X"], "no agent file"),
         (["suite", "cases", "--baseline", "nowhere", "--max-drop", "0.1"], "there is no folder nowhere"),
     ],
@@ -332,7 +334,7 @@ def test_what_would_change_the_exams_of_a_suite_is_refused_on_resuming(tmp_path:
     viva("suite", cases, "--agent", agent, "--sandbox", "process", "--out", "j", "--quiet", cwd=tmp_path)
     done = viva("suite", "--resume", "j", "--trials", 2, "--judge", "model", "--fail-under", 1, cwd=tmp_path)
     assert done.returncode == 2
-    assert "--trials, --judge cannot change" in done.stderr
+    assert "--trials, --judge cannot be changed" in done.stderr
     assert len(list(read_records(tmp_path / "j"))) == 1
 
 
@@ -347,7 +349,7 @@ def test_cases_of_the_same_words_stay_apart_when_another_agent_is_asked(tmp_path
     }
     done = viva(*arguments, "a", cwd=tmp_path)
     assert done.returncode == 2
-    assert "holds a journal already" in done.stderr
+    assert "already contains a journal" in done.stderr
     assert len(list(read_records(tmp_path / "a"))) == 3
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from records.journal_reader import read_records
 from records.run_record import Outcome
 from records.transcript import StopReason
-from tests.harness.real_suites import left_running, viva
+from tests.harness.real_suites import left_running
+from tests.harness.viva_command import in_a_process
 
 AGENT = """\
 import os, signal, subprocess, sys, time
@@ -57,9 +58,9 @@ def test_agents_that_fail_in_every_way_neither_stop_the_others_nor_stay(tmp_path
         write(tmp_path / "cases" / f"good_{index:02}", "well", mark)
     for how in BAD:
         write(tmp_path / "cases" / f"bad_{how}", how, mark, 5 if how in ("hang", "flood") else 300)
-    done = viva(
+    done = in_a_process(
         "suite", "cases", "--agent", f"{mark}.py:Behaves", "--isolate", "--concurrency", 8,
-        "--sandbox", "process", "--out", "journal", "--json", cwd=tmp_path, timeout=240,
+        "--sandbox", "process", "--out", "journal", "--json", cwd=tmp_path, seconds=240,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     records = {record.subject: record for record in read_records(tmp_path / "journal")}

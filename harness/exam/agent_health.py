@@ -1,0 +1,123 @@
+"""Tells a set-up mistake from an agent's failure: whether an agent could ever be made and reached since Viva began."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from adapters.connectors.loaded_agent import LoadedAgent
+from adapters.contract import AgentArguments
+from adapters.errors import AgentError, AgentTimeout, SetupError, SharedSetupError
+from adapters.session import AgentSession, open_session
+from cases import Case
+from records.text import one_line
+from records.transcript import Reply
+
+FAILURES_IN_A_ROW = 3
+"""Runs of one agent in a row that could not reach it; then no further run of it is begun."""
+OTHER_CASES = 2
+"""Other cases with which an agent is constructed to see whether it is the first case that it cannot stand."""
+
+LOOK_SECONDS = 60.0
+"""How long a construction may take that only shows whether one can succeed."""
+
+
+@dataclass(slots=True)
+class AgentHealth:
+    """What is known of one agent. All its runs in this process share it."""
+
+    spec: str
+    made: bool = False
+    """Whether it was ever constructed."""
+    replied: bool = False
+    """Whether it ever replied."""
+    failures: int = 0
+    """Runs in a row that could not reach it."""
+    last: str = ""
+    """Why the last of them could not."""
+
+    @property
+    def stopped(self) -> str | None:
+        """Why no further run of it should begin, in words; None where one may."""
+        if self.failures < FAILURES_IN_A_ROW:
+            return None
+        return f"{one_line(self.spec, 80)} could not be reached in {self.failures} runs in a row ({self.last})"
+
+    def note_reply(self) -> None:
+        """It replied."""
+        self.replied, self.failures = True, 0
+
+    def note_failure(self, error: AgentError) -> None:
+        """It failed, in the middle of a conversation.
+
+        Raises:
+            SharedSetupError: it cannot be reached, and never was.
+        """
+        if not error.unavailable:
+            self.failures = 0
+            return
+        if not self.replied:
+            raise SharedSetupError(f"the agent {one_line(self.spec, 200)} cannot be examined: {error}") from error
+        self._count(error)
+
+    async def note_unmade(self, error: AgentError, agent: LoadedAgent, case: Case, others: Sequence[Case]) -> None:
+        """It could not be constructed.
+
+        Raises:
+            SharedSetupError: it never could, and cannot be with any of several cases.
+        """
+        if isinstance(error, AgentTimeout):
+            return
+        if not self.made:
+            different = [each for each in others if each.hash != case.hash][:OTHER_CASES]
+            for each in (case, *different):
+                # In turn: many agents at once would cost more than they tell.
+                if self.made or await _can_be_made(agent, each):
+                    self.made = True
+                    return
+            raise SharedSetupError(
+                f"the agent {one_line(self.spec, 200)} cannot be examined: {error}. Every construction fails like "
+                "this: set the environment variables and install what it needs, or mend its __init__."
+            ) from error
+        self._count(error)
+
+    def _count(self, error: AgentError) -> None:
+        self.failures += 1
+        self.last = one_line(str(error), 200)
+
+
+class WatchedSession:
+    """A session that tells its agent's health of each reply and failure."""
+
+    def __init__(self, session: AgentSession, health: AgentHealth) -> None:
+        self._session, self._health = session, health
+        health.made = True
+
+    async def reply(self, message: str, seconds: float) -> Reply:
+        """One message to the agent, one reply back, as `AgentSession.reply`.
+
+        Raises:
+            SharedSetupError: it cannot be reached, and never was.
+        """
+        try:
+            reply = await self._session.reply(message, seconds)
+        except AgentError as error:
+            self._health.note_failure(error)
+            raise
+        self._health.note_reply()
+        return reply
+
+
+async def _can_be_made(agent: LoadedAgent, case: Case) -> bool:
+    with tempfile.TemporaryDirectory(prefix="viva-look-", ignore_cleanup_errors=True) as folder:
+        arguments = AgentArguments(case.task_description, case.app_dir, case.config_var, Path(folder), case.verbose)
+        try:
+            session = await open_session(agent.factory, arguments, LOOK_SECONDS, agent.home)
+        except AgentTimeout:
+            return True  # slow, which is another thing than broken
+        except (AgentError, SetupError):
+            return False
+        await session.close()
+        return True

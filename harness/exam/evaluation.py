@@ -1,0 +1,154 @@
+"""Judges one conversation with all its evaluators; what breaks in one stays in its own insight."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from adapters.calls import describe
+from adapters.errors import SharedSetupError
+from harness.exam.retry import retried
+from harness.statistics.scores import LAST_BIT
+from judge.registry import Need
+from judge.scoring_points.scoring import ScoringPointsEvaluator, summarize
+from records.evaluator import Context, Evaluator
+from records.transcript import NO_USAGE, Transcript, Usage
+from records.verdict import Insight, Label, Verdict
+
+LONGEST_PAUSE = 10.0
+"""Seconds between two judgings of one conversation at most."""
+
+
+async def evaluate_all(
+    evaluators: Sequence[Evaluator], transcript: Transcript, context: Context, judgings: int
+) -> tuple[Insight, ...]:
+    """The insights of all evaluators, in their order; one that fails in a way that may pass is asked again.
+
+    Args:
+        evaluators: The primary first.
+        transcript: The conversation.
+        context: What else they may know.
+        judgings: How often each is asked at most.
+    """
+    if len(evaluators) == 1:
+        return await _patiently(evaluators[0], transcript, context, judgings)
+    found = await asyncio.gather(*(_patiently(each, transcript, context, judgings) for each in evaluators))
+    return tuple(insight for insights in found for insight in insights)
+
+
+def nothing_earned(evaluator: str, context: Context, transcript: Transcript) -> Insight:
+    """What an evaluator says, without being asked, of a run in which the agent failed and gave no reply of its own."""
+    reason = f"the agent gave no reply of its own: {transcript.stop_detail or 'it failed'}"
+    points = (
+        context.case.scoring_points if context.case is not None and evaluator == ScoringPointsEvaluator.name else ()
+    )
+    verdicts = [
+        Verdict(
+            context.subject,
+            point.id,
+            Label.MISS,
+            0.0,
+            reason=reason,
+            statement=point.score_point,
+            weight=point.weight,
+            flags=("no-reply",),
+        )
+        for point in points
+    ]
+    if verdicts:
+        return summarize(evaluator, context.subject, verdicts)
+    return Insight(evaluator, context.subject, "no-reply", 0.0, low=0.0, high=0.0, summary=reason)
+
+
+def is_retryable(insights: Sequence[Insight]) -> bool:
+    """Whether judging again may end better: not where a check is broken in itself, which it will be every time."""
+    errors = [verdict for insight in insights for verdict in insight.verdicts if verdict.label == Label.ERROR]
+    return any(verdict.fault == "infra" or verdict.by not in ("code", "recording") for verdict in errors)
+
+
+async def _patiently(
+    evaluator: Evaluator, transcript: Transcript, context: Context, judgings: int
+) -> tuple[Insight, ...]:
+    """What one evaluator says in the end. What its failed judgings cost is booked with it."""
+    spent: list[Usage] = []
+
+    async def judge() -> tuple[Insight, ...]:
+        insights = await _evaluate(evaluator, transcript, context)
+        spent.extend(insight.usage for insight in insights if insight.usage is not NO_USAGE)
+        return insights
+
+    insights = await retried(judge, is_retryable, judgings, LONGEST_PAUSE)
+    if not spent or len(spent) == len(insights) == 1:
+        return insights
+    first, *others = insights
+    total = sum(spent, NO_USAGE)
+    return (replace(first, usage=total), *(replace(other, usage=NO_USAGE) for other in others))
+
+
+async def _evaluate(evaluator: Evaluator, transcript: Transcript, context: Context) -> tuple[Insight, ...]:
+    began = time.monotonic()
+    if Need.TEXT in getattr(evaluator, "needs", ()) and not _has_text(transcript):
+        words = f"the evaluator {evaluator.name} requires what was said, and the recording does not hold it"
+        return (_broken(evaluator.name, context.subject, words, 0.0),)
+    try:
+        found = await evaluator.evaluate(transcript, context)
+        insights = (found,) if isinstance(found, Insight) else tuple(found)
+        if (fault := _fault_of(evaluator.name, insights)) is None:
+            return insights
+        words = f"the evaluator {evaluator.name} broke: {fault}"
+    except SharedSetupError:
+        raise
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():  # the run is being stopped
+            raise
+        words = f"the evaluator {evaluator.name} broke: {describe(error)}"
+    except (Exception, SystemExit) as error:  # an evaluator that breaks costs its own insight and nobody else's
+        words = f"the evaluator {evaluator.name} broke: {describe(error)}"
+    return (_broken(evaluator.name, context.subject, words, time.monotonic() - began),)
+
+
+def _fault_of(name: str, insights: Sequence[Insight]) -> str | None:
+    """Say why what an evaluator gave cannot be used, in words: a journal would lose it, or its figures are no scores.
+
+    A journal keeps one insight of an evaluator about a subject, so one in another's name would replace that one's.
+    """
+    if not insights or not all(isinstance(each, Insight) for each in insights):
+        return "it gave no insight"
+    subjects = set()
+    for each in insights:
+        if each.evaluator != name:
+            return f"it gave an insight in the name of {each.evaluator!r:.80}"
+        if each.subject in subjects:
+            return f"it gave two insights about {each.subject!r:.80}"
+        subjects.add(each.subject)
+        for score in _scores_of(each):
+            if score is not None and not _is_score(score):
+                return f"it gave a score of {score!r:.80}, and a score must be between 0 and 1"
+    return None
+
+
+def _scores_of(insight: Insight) -> Iterator[object]:
+    yield from (insight.score, insight.low, insight.high)
+    yield from insight.scores.values()
+    yield from (verdict.score for verdict in insight.verdicts)
+
+
+def _is_score(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value) and -LAST_BIT <= value <= 1 + LAST_BIT
+
+
+def _has_text(transcript: Transcript) -> bool:
+    """Whether anything that was said, given or seen was captured; a source may tell no more than names and counts."""
+    return any(
+        round_.examiner or round_.agent or any(step.thought or step.tool_input or step.result for step in round_.steps)
+        for round_ in transcript.rounds
+    )
+
+
+def _broken(name: str, subject: str, reason: str, seconds: float) -> Insight:
+    verdict = Verdict(subject, name, Label.ERROR, None, reason=reason, by="code", fault="judge")
+    return Insight(name, subject, Label.ERROR, None, summary=reason, verdicts=(verdict,), seconds=seconds)

@@ -1,0 +1,75 @@
+"""Scales a picture down to a number of bytes, so that a page can show all of a long session."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
+MOST_PIXELS = 40_000_000
+"""A picture beyond this is not decoded: a file of a few kilobytes can hold gigabytes of one colour."""
+LEAST_BYTES = 1_000
+"""Below this nothing is left to see."""
+# Width and JPEG quality, from what can be read to what can be recognized.
+_STEPS = ((1280, 80), (1280, 60), (1024, 60), (800, 55), (640, 50), (480, 45), (320, 40), (160, 30))
+_TALLEST = 4
+"""Heights to a width: screenshots of whole pages are long."""
+
+
+def scale_picture(content: bytes, limit: int) -> bytes | None:
+    """Make a JPEG of at most `limit` bytes from a picture, as large as that allows.
+
+    Args:
+        content: A PNG, JPEG, GIF (its first frame) or WebP file, which may be a stranger's.
+        limit: Bytes.
+
+    Returns:
+        None where the picture cannot be decoded, is too large to be, or does not fit however small.
+    """
+    if limit < LEAST_BYTES:
+        return None
+    try:
+        return _scale(content, limit)
+    except Exception:
+        # Pillow raises OSError, SyntaxError, ValueError, struct.error and others on broken pictures.
+        return None
+
+
+def _scale(content: bytes, limit: int) -> bytes | None:
+    from PIL import Image  # takes 30 ms, and most pages have no pictures
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Pillow's about large pictures, which are refused here anyway
+        with Image.open(io.BytesIO(content), formats=FORMATS) as opened:
+            if opened.width * opened.height > MOST_PIXELS:
+                return None
+            opened.draft("RGB", (_STEPS[0][0], _STEPS[0][0]))
+            picture = _flattened(opened)
+    size, area = 0, 1
+    for width, quality in _STEPS:
+        if size * min(1.0, width * width * picture.height / picture.width / area) > 1.5 * limit:
+            continue  # far too many bytes still, going by the last try
+        if picture.width > width or picture.height > width * _TALLEST:
+            picture.thumbnail((width, width * _TALLEST), reducing_gap=2.0)
+        out = io.BytesIO()
+        picture.save(out, "JPEG", quality=quality)
+        if out.tell() <= limit:
+            return out.getvalue()
+        size, area = out.tell(), picture.width * picture.height
+    return None
+
+
+def _flattened(picture: Image.Image) -> Image.Image:
+    """The picture without transparency, on white as a page has it."""
+    from PIL import Image
+
+    if "A" not in picture.getbands() and "transparency" not in picture.info:
+        return picture.convert("RGB")
+    above = picture.convert("RGBA")
+    flat = Image.new("RGB", above.size, "white")
+    flat.paste(above, mask=above.getchannel("A"))
+    return flat

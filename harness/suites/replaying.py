@@ -1,0 +1,188 @@
+"""Asks another agent the questions of stored conversations again, and judges what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from adapters.errors import SetupError
+from cases import Case
+from harness.exam.kept_cases import stored_case
+from harness.exam.stored_runs import facts_of, read_states_to_resume
+from harness.exam.subscribers import RunHeader
+from harness.suites.conduct import Surroundings, Work, conduct
+from harness.suites.engine import SuiteEnd, SuiteLimits
+from harness.suites.job import Action, Job, WorkOrder
+from harness.suites.resume import NextStep, Step, next_step
+from harness.suites.sources import Sources, save_sources
+from harness.wording import counted
+from records.conversation_lines import ConversationLines, read_conversation_lines
+from records.journal import run_id
+from records.journal_reader import decode_run
+from records.transcript import LIVE, StopReason
+
+WHOLE = (StopReason.FINISHED, StopReason.MAX_ROUNDS)
+"""How a conversation stops in which the examiner asked all that it wanted to ask."""
+SHOWN_GAPS = 5
+
+
+@dataclass(slots=True)
+class _Questions:
+    """What is asked: of each stored run which case, as which run, and what is left to do with that."""
+
+    runs: dict[str, RunHeader] = field(default_factory=dict)
+    """Stored id to the new run."""
+    cases: dict[tuple[str, str], Case] = field(default_factory=dict)
+    """By name and hash: two cases may say the same, and are two cases still."""
+    hashes: dict[str, str] = field(default_factory=dict)
+    """Stored id to the hash of its case."""
+    broken_off: int = 0
+    """Conversations that broke off before all was asked."""
+    gaps: dict[str, str] = field(default_factory=dict)
+    """Stored id of a conversation with holes to which of its rounds are missing."""
+
+
+async def ask_again(
+    sources: Sources, folder: Path, around: Surroundings, *, resumed: bool = False, retry_errors: bool = False
+) -> SuiteEnd:
+    """Hold every stored exam again with the agent of the options.
+
+    Args:
+        sources: The journal whose questions are asked, the agent and the judge.
+        folder: The new journal's.
+        around: What it runs with, and who is informed.
+        resumed: The folder holds some of it already.
+        retry_errors: Also hold again what failed then without the agent's fault.
+
+    Raises:
+        SetupError: there is nothing to ask, or the user must change something.
+        JournalError: a journal cannot be read or written.
+    """
+    asked_of, only = sources.journals[0]
+    agent = sources.options.agent
+    assert agent is not None
+    questions = _questions(asked_of, only, agent)
+    for words in _notices(questions.broken_off, only):
+        around.display.note(words)
+
+    def prepare() -> Work:
+        states = read_states_to_resume(folder) if resumed else {}
+        steps = {
+            stored: next_step(states.get(header.id), retry_errors=retry_errors)
+            for stored, header in questions.runs.items()
+        }
+        done = sum(each.step is Step.SKIP for each in steps.values())
+        concurrency = min(sources.options.concurrency, len(questions.runs))
+        return Work(
+            order=WorkOrder(
+                options=replace(sources.options, concurrency=concurrency),
+                cases=tuple(questions.cases.values()),
+                agents=(agent,),
+                asks=False,
+            ),
+            jobs=lambda new: _jobs(read_conversation_lines(asked_of, only), new, questions, steps),
+            total=len(questions.runs) - done,
+            done_before=done,
+            limits=SuiteLimits(concurrency),
+            begun=lambda journal: save_sources(sources, journal),
+        )
+
+    end = await conduct(folder, prepare, around, resumed=resumed)
+    end.gaps = questions.gaps
+    return end
+
+
+def _notices(broken_off: int, only: str | None) -> Iterator[str]:
+    if broken_off and only:
+        yield "this conversation broke off: the questions are those that were asked until then"
+    elif broken_off:
+        number = counted(broken_off, "conversation")
+        yield f"{number} broke off before all was asked; left out: half an exam says little"
+
+
+def _questions(folder: Path, only: str | None, agent: str) -> _Questions:
+    """What is asked of the stored runs.
+
+    Trials keep their number where one agent was asked; those of several go on counting.
+
+    Raises:
+        SetupError: there is nothing to ask, or a case cannot be read.
+        JournalError: the journal cannot be read.
+    """
+    found = _Questions()
+    taken: set[tuple[str, int]] = set()
+    for lines in read_conversation_lines(folder, only):
+        stored = decode_run(replace(lines, judged=()))
+        if stored.transcript.source != LIVE:
+            raise SetupError(
+                f"{lines.run} in {folder} is a recording: it names no case by which what another agent says could be "
+                "judged. Its questions cannot be asked again."
+            )
+        if gap := lines.gap or stored.gap:
+            found.gaps[lines.run] = gap
+            continue
+        whole = stored.transcript.stop in WHOLE
+        found.broken_off += not whole
+        if not stored.transcript.rounds or not (whole or only):
+            continue
+        facts = facts_of(lines)
+        key = stored.setting.case, stored.setting.case_hash
+        if key not in found.cases:
+            found.cases[key] = stored_case(folder, *key)
+            _check_data_files(found.cases[key])
+        case, trial = found.cases[key], facts.trial
+        while (case.name, trial) in taken:
+            trial += 1
+        taken.add((case.name, trial))
+        found.hashes[lines.run] = case.hash
+        found.runs[lines.run] = RunHeader(
+            id=run_id(case.name, agent, trial), subject=case.name, agent=agent, trial=trial, tags=case.tags
+        )
+    if not found.runs:
+        why = (
+            f": {found.broken_off} broke off before all was asked (name one to ask it: JOURNAL#RUN-ID)"
+            if found.broken_off
+            else ""
+        )
+        why += "".join(f"; {run}: {gap}" for run, gap in list(found.gaps.items())[:SHOWN_GAPS])
+        raise SetupError(f"{folder} holds no conversation to ask again{why}.")
+    return found
+
+
+def _check_data_files(case: Case) -> None:
+    """See that the agent gets what it got then; a stranger's journal must not hand it anything else.
+
+    Raises:
+        SetupError: a data file is not there, or not within the case's folder.
+    """
+    home = case.folder.resolve()
+    for name in case.data_files:
+        file = (home / name).resolve()
+        if not file.is_relative_to(home):
+            raise SetupError(f"the stored case {case.name!r} wants a file from outside its folder: {name}")
+        if not file.exists():
+            raise SetupError(f"the data file {name} of the case {case.name!r} is not in {home} any more.")
+
+
+def _jobs(
+    stored: Iterator[ConversationLines], folder: Path, questions: _Questions, steps: Mapping[str, NextStep]
+) -> Iterator[Job]:
+    """Conversations that were held again before a stop come last: they are only judged."""
+    to_judge: dict[str, tuple[RunHeader, str]] = {}
+    for lines in stored:
+        header = questions.runs.get(lines.run)
+        if header is None or steps[lines.run].step is Step.SKIP:
+            continue
+        step = steps[lines.run]
+        header, digest = replace(header, attempt=step.attempt), questions.hashes[lines.run]
+        if step.step is Step.JUDGE:
+            to_judge[header.id] = header, digest
+        else:
+            asked = replace(lines, judged=())
+            yield Job(action=Action.REPLAY, header=header, case_hash=digest, conversation=asked)
+    if to_judge:
+        for lines in read_conversation_lines(folder):
+            if lines.run in to_judge:
+                header, digest = to_judge[lines.run]
+                yield Job(action=Action.JUDGE, header=header, case_hash=digest, conversation=lines, carried=True)

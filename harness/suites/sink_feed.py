@@ -1,0 +1,137 @@
+"""Feeds a sink with completed runs; a sink that fails or hangs is reported, and stops nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from adapters.calls import TimeoutLeft, abandon, describe, guarded, within
+from adapters.threads import AgentThread
+from harness.exam.subscribers import RunHeader
+from records.run_record import RunRecord
+from records.sink import Sink
+from records.transcript import Transcript
+
+QUEUE = 200
+"""Maximum number of runs that wait for a sink; then the suite waits for it, for a limited time."""
+WRITE_SECONDS = 30.0
+"""Maximum time for one run; a slower sink is disabled."""
+CLOSE_SECONDS = 30.0
+"""Maximum time for the runs that still wait at the end, and again for `close`."""
+UNAFFECTED = "The runs and other sinks continue."
+
+
+class SinkFeed:
+    """The subscriber that feeds one sink. The sink is called from one task, one run at a time."""
+
+    def __init__(self, sink: Sink, name: str, report: Callable[[str], None]) -> None:
+        """Args:
+        sink: The sink.
+        name: Its name in messages to the user.
+        report: Reports a failure to the user in one line; called for the first failure, and once at the end.
+        """
+        self._sink, self._name, self._report = sink, name, report
+        self._waiting: asyncio.Queue[tuple[RunRecord, Transcript]] = asyncio.Queue(QUEUE)
+        self._task: asyncio.Task[None] | None = None
+        # A daemon thread: a synchronous sink that hangs must not delay the end of the process.
+        self._thread = AgentThread("sink")
+        self._calls: list[asyncio.Future[Any]] = []
+        """Calls of the sink that have not ended."""
+        self._given_up = False
+        self._lost = 0
+        """Number of runs that were not written."""
+
+    async def on_end(self, run: RunHeader, record: RunRecord, transcript: Transcript) -> None:
+        """Queue one run for the sink."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._work())
+        if self._given_up:
+            self._lost += 1
+            return
+        try:
+            self._waiting.put_nowait((record, transcript))
+        except asyncio.QueueFull:
+            await self._put_patiently(record, transcript)
+
+    async def on_closed(self) -> None:
+        """Wait for the queued runs, close the sink, and report how many runs were not written."""
+        if self._task is not None:
+            if not self._given_up:
+                try:
+                    async with asyncio.timeout(CLOSE_SECONDS):
+                        await self._waiting.join()
+                except TimeoutError:
+                    self._give_up(f"it did not write all runs within {CLOSE_SECONDS:g} s")
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        self._lost += self._waiting.qsize()
+        await self._close()
+        self._thread.release()
+        await abandon(self._calls)
+        if self._lost:
+            self._report(f"the sink {self._name} did not write {self._lost} of the completed runs")
+
+    async def _put_patiently(self, record: RunRecord, transcript: Transcript) -> None:
+        try:
+            async with asyncio.timeout(WRITE_SECONDS):
+                await self._waiting.put((record, transcript))
+        except TimeoutError:
+            self._lost += 1
+            self._give_up(f"{QUEUE} runs are waiting, and it wrote none within {WRITE_SECONDS:g} s")
+
+    async def _work(self) -> None:
+        while True:
+            record, transcript = await self._waiting.get()
+            try:
+                if self._given_up:
+                    self._lost += 1
+                    continue
+                await self._call(WRITE_SECONDS, self._sink.write, record, transcript)
+            except TimeoutLeft:
+                self._lost += 1
+                self._give_up(f"writing a run took longer than {WRITE_SECONDS:g} s")
+            except Exception as error:
+                if not self._lost:
+                    self._report(f"the sink {self._name} failed: {describe(error)}. {UNAFFECTED}")
+                self._lost += 1
+            finally:
+                self._waiting.task_done()
+
+    def _give_up(self, why: str) -> None:
+        if not self._given_up:
+            self._given_up = True
+            # The sink's thread may never return from its call; another one closes the sink.
+            self._thread.release()
+            self._thread = AgentThread("sink-close")
+            self._report(f"the sink {self._name} is disabled: {why}. {UNAFFECTED}")
+
+    async def _close(self) -> None:
+        close = getattr(self._sink, "close", None)
+        if close is None:
+            return
+        try:
+            await self._call(CLOSE_SECONDS, close)
+        except TimeoutLeft:
+            self._report(f"the sink {self._name} did not close within {CLOSE_SECONDS:g} s")
+        except Exception as error:
+            self._report(f"the sink {self._name} failed to close: {describe(error)}")
+
+    async def _call(self, seconds: float, method: Callable[..., Any], *arguments: object) -> None:
+        """Call the sink, on its thread if it is synchronous and may block, for at most `seconds`.
+
+        Raises:
+            TimeoutLeft: it took longer.
+            Exception: whatever it raised.
+        """
+        is_async = inspect.iscoroutinefunction(method)
+        work = guarded(method(*arguments)) if is_async else self._on_thread(method, arguments)
+        task = asyncio.ensure_future(work)
+        self._calls = [*(call for call in self._calls if not call.done()), task]
+        await within(seconds, task)
+
+    async def _on_thread(self, method: Callable[..., Any], arguments: tuple[object, ...]) -> None:
+        result = await self._thread.call(lambda: method(*arguments))
+        if inspect.isawaitable(result):
+            await guarded(result)

@@ -1,0 +1,213 @@
+"""Imports recordings into a journal, then judges them there as any conversation that has ended."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from adapters.errors import SetupError
+from adapters.readers.recording import Recording, RecordingError
+from adapters.readers.table import read_recordings
+from harness.exam.kept_workspaces import keep_workspace, workspace_name
+from harness.exam.stored_runs import RunState, facts_of, read_run_states, read_states_to_resume
+from harness.exam.subscribers import RunHeader
+from harness.exam.versions import versions, viva_version
+from harness.suites.conduct import Surroundings, Work, conduct
+from harness.suites.engine import SuiteEnd, SuiteLimits
+from harness.suites.job import Action, Job, WorkOrder
+from harness.suites.resume import Step, next_step
+from harness.suites.sources import Sources, save_sources
+from harness.wording import counted
+from judge.reward import ATTRIBUTE, RewardEvaluator
+from records.conversation_lines import read_conversation_lines
+from records.images import keep_recorded_pictures
+from records.journal import Journal, observed_run_id
+from records.run_record import Setting
+from records.text import storable
+from records.transcript import Transcript
+from records.usage_sums import with_usage
+
+RECORDED = "recorded"
+"""Stands for the examiner, and for an agent that the recording does not name."""
+DEFAULT_EVALUATORS = (RewardEvaluator.name,)
+
+
+@dataclass(slots=True)
+class Import:
+    """What came of reading the sources."""
+
+    end: SuiteEnd = field(default_factory=SuiteEnd)
+    read: int = 0
+    """Recordings that were found."""
+    doubled: int = 0
+    """Recordings that the journal held already."""
+    notes: dict[str, int] = field(default_factory=dict)
+    """What readers had to say, and how often."""
+
+
+async def trace_sources(
+    sources: Sources, folder: Path, around: Surroundings, *, resumed: bool = False, retry_errors: bool = False
+) -> Import:
+    """Import recordings, and judge them.
+
+    Args:
+        sources: SPECs of recordings, and by whom they are judged.
+        folder: The journal's.
+        around: What the judging runs with, and who is informed.
+        resumed: The folder holds some of it already: recordings that are there are not imported again.
+        retry_errors: Also judge again what could not be judged then.
+
+    Raises:
+        SetupError: a recording cannot be read, or the user must change something.
+        JournalError: the journal cannot be written.
+    """
+    found = Import()
+    streams: list[tuple[str, Iterator[Recording]]] = []
+
+    def fill(journal: Journal) -> tuple[int, int]:
+        done = read_states_to_resume(journal.folder) if resumed else {}
+        _import(streams, sources.limit, journal, done, found)
+        for words, times in found.notes.items():
+            around.display.note(words if times == 1 else f"{words} ({times} times)")
+        states = read_run_states(journal.folder)
+        left = sum(_is_left(state, retry_errors) for state in states.values())
+        return left, len(states) - left
+
+    def prepare() -> Work:
+        streams.extend(_begin_reading(sources.recordings))
+        options = replace(sources.options, evaluators=sources.options.evaluators or DEFAULT_EVALUATORS)
+        return Work(
+            order=WorkOrder(options=options, recordings=True),
+            fill=fill,
+            jobs=lambda new: _jobs(new, retry_errors),
+            limits=SuiteLimits(options.concurrency),
+            begun=lambda journal: save_sources(sources, journal),
+        )
+
+    found.end = await conduct(folder, prepare, around, resumed=resumed)
+    return found
+
+
+def _begin_reading(specs: tuple[str, ...]) -> list[tuple[str, Iterator[Recording]]]:
+    """Read the first recording of each source, so that a mistake leaves no journal behind.
+
+    A source may be one that can be read only once (a pipe): what was begun here goes on in `_import`.
+
+    Raises:
+        SetupError: a reader is not there, a source cannot be read, or none of them holds a recording.
+    """
+    streams: list[tuple[str, Iterator[Recording]]] = []
+    empty = True
+    for spec in dict.fromkeys(specs):
+        recordings = read_recordings(spec)
+        first = list(itertools.islice(recordings, 1))
+        empty = empty and not first
+        streams.append((spec, itertools.chain(first, recordings)))
+    if empty:
+        raise SetupError(f"there is nothing to import: {', '.join(specs)} holds no recording.")
+    return streams
+
+
+def _import(
+    streams: list[tuple[str, Iterator[Recording]]],
+    limit: int | None,
+    journal: Journal,
+    done: dict[str, RunState],
+    found: Import,
+) -> None:
+    taken = {run for run, state in done.items() if state.whole}
+    trials: Counter[str] = Counter()
+    owners: dict[str, int] = {}
+    for number, (spec, recordings) in enumerate(streams):
+        left = None if limit is None else limit - found.read
+        for recording in _read(itertools.islice(recordings, left), journal.folder, found):
+            found.read += 1
+            for note in recording.notes:
+                found.notes[note] = found.notes.get(note, 0) + 1
+            subject = recording.subject or recording.place
+            trials[subject] += 1
+            run = observed_run_id(recording.run_key, subject)
+            if owners.setdefault(run, number) != number:
+                # Another source calls a run the same, as two files of one name do: two runs, none of which is lost.
+                run = observed_run_id(f"{recording.run_key}, source {number + 1}", subject)
+            if run in taken:
+                found.doubled += 1
+                continue
+            taken.add(run)
+            _write(recording, subject, trials[subject], run, spec, journal)
+
+
+def _read(recordings: Iterator[Recording], folder: Path, found: Import) -> Iterator[Recording]:
+    try:
+        yield from recordings
+    except RecordingError as error:
+        before = f"The {counted(found.read, 'recording')} before it {'is' if found.read == 1 else 'are'} in {folder}"
+        words = f"{str(error).rstrip('.')}. {before}; correct it, then resume: viva trace --resume {folder}"
+        raise RecordingError(words) from error
+
+
+def _write(recording: Recording, subject: str, number: int, run: str, spec: str, journal: Journal) -> None:
+    """Append one recording: its setting, its rounds, and how it ended."""
+    transcript = with_usage(numbered(recording.transcript))
+    notes = tuple(dict.fromkeys((*transcript.notes, *recording.notes)))
+    attributes = dict(transcript.attributes)
+    if recording.reward is not None:
+        attributes[ATTRIBUTE] = recording.reward
+    workspace, name, left_out = recording.workspace, None, ""
+    if workspace is not None and workspace.is_dir():
+        name = workspace_name(run)
+        left_out = keep_workspace(workspace, journal.folder, name) or ""
+    setting = Setting(
+        viva=viva_version(),
+        case=subject,
+        agent=recording.agent or RECORDED,
+        agent_version=recording.agent_version,
+        trial=number if recording.trial is None else recording.trial,
+        examiner=RECORDED,
+        judge=RECORDED,
+        source=spec,
+        place=recording.place,
+        workspace=None if left_out else name,
+        workspace_left_out=storable(left_out),
+        versions=versions(),
+    )
+    journal.append("setting", run, 1, setting)
+    transcript = keep_recorded_pictures(replace(transcript, notes=notes, attributes=attributes), journal, workspace)
+    for round_ in transcript.rounds:
+        journal.append("round", run, 1, round_)
+    journal.append("transcript", run, 1, transcript.without_rounds())
+
+
+def numbered(transcript: Transcript) -> Transcript:
+    """Number the rounds from 1 on where a reader numbered them otherwise: a hole in the numbers is a lost round."""
+    if all(round_.number == number for number, round_ in enumerate(transcript.rounds, 1)):
+        return transcript
+    return replace(
+        transcript, rounds=tuple(replace(round_, number=number) for number, round_ in enumerate(transcript.rounds, 1))
+    )
+
+
+def _is_left(state: RunState, retry_errors: bool) -> bool:
+    return state.whole and next_step(state, retry_errors=retry_errors).step is not Step.SKIP
+
+
+def _jobs(folder: Path, retry_errors: bool) -> Iterator[Job]:
+    """The recordings of the journal that have not been judged."""
+    left = {run for run, state in read_run_states(folder).items() if _is_left(state, retry_errors)}
+    for lines in read_conversation_lines(folder):
+        if lines.run not in left:
+            continue
+        facts = facts_of(lines)
+        header = RunHeader(
+            id=lines.run,
+            subject=facts.subject,
+            agent=facts.agent,
+            agent_version=facts.agent_version,
+            trial=facts.trial,
+            attempt=lines.attempt,
+        )
+        talk = replace(lines, judged=())
+        yield Job(action=Action.JUDGE, header=header, conversation=talk, timing=facts.timing, carried=True)

@@ -1,0 +1,281 @@
+"""Does jobs: builds what they need from the work order, once, and keeps it for the next job."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from adapters.errors import SetupError, SharedSetupError
+from adapters.models.prices import price
+from cases import Case
+from examiner import ReplayedExaminer
+from harness.exam.examine import ExamRun, examine, judge_and_record, setting_for
+from harness.exam.given import NOTHING, Given
+from harness.exam.kept_cases import keep_case, stored_case
+from harness.exam.kept_workspaces import find_workspace
+from harness.exam.resources import Resources, build_resources
+from harness.exam.retry import retried
+from harness.exam.stored_runs import carry_over, timing_of_rounds
+from harness.exam.subscribers import RunHeader, Subscribers
+from harness.suites.job import Action, Job, WorkOrder
+from records.evaluator import Evaluator
+from records.journal import JournalError, JournalWriter
+from records.journal_reader import StoredRun, decode_run
+from records.run_record import Outcome, RunRecord, Setting, Timing
+from records.text import storable
+from records.transcript import NO_USAGE, Round, Transcript, Usage
+from sandbox import SandboxError
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A job that is done."""
+
+    header: RunHeader
+    """As the attempt had it that gave the record."""
+    record: RunRecord
+    transcript: Transcript
+    spent: Usage
+    """By all roles, in all attempts that were made now."""
+
+
+class Worker:
+    """Does jobs one by one or at once; open it with `open_worker`, and close it after the last."""
+
+    def __init__(self, resources: Resources, cases: Sequence[Case], journal: JournalWriter) -> None:
+        """Args:
+        resources: Shared by all jobs.
+        cases: Of the plan; others are read from the journals of their conversations.
+        journal: Where the runs are written.
+        """
+        self.resources = resources
+        self._journal = journal
+        self._cases: dict[tuple[str, str], Case] = {(case.name, case.hash): case for case in cases}
+        self._kept: set[tuple[str, str]] = set()
+        """Cases that the journal holds."""
+        self._evaluators: dict[tuple[str, ...], tuple[Evaluator, ...]] = {
+            (): tuple(resources.judge.evaluators.values())
+        }
+
+    async def do(self, job: Job, subscribers: Subscribers) -> Done:
+        """Do a job: its record is in the journal afterwards, and the subscribers know.
+
+        Nothing that goes wrong in a run leaves it.
+
+        Raises:
+            SharedSetupError: a mistake that every other run would meet, too.
+            JournalError: the journal cannot be written.
+            asyncio.CancelledError: the job was stopped.
+        """
+        done = await (self._judge(job, subscribers) if job.action is Action.JUDGE else self._hold(job, subscribers))
+        await subscribers.on_end(done.header, done.record, done.transcript)
+        return done
+
+    def why_not(self, job: Job) -> str | None:
+        """Why a job is not begun, in words: its agent can no longer be reached. None where it may be."""
+        if job.action is Action.JUDGE:
+            return None
+        return self.resources.health(job.header.agent).stopped
+
+    async def _hold(self, job: Job, subscribers: Subscribers) -> Done:
+        """Hold a conversation, in as many attempts as it takes and as there may be."""
+        agent = self.resources.agents[job.header.agent]
+        header, spent = replace(job.header, agent_version=agent.version), NO_USAGE
+
+        async def attempt() -> Done:
+            nonlocal header, spent
+            done = await self._attempt(job, header, subscribers)
+            spent += done.spent
+            header = replace(header, attempt=header.attempt + 1)
+            return done
+
+        done = await retried(attempt, _was_no_exam, self.resources.options.attempts)
+        return replace(done, spent=spent)
+
+    async def _attempt(self, job: Job, header: RunHeader, subscribers: Subscribers) -> Done:
+        run = self._run(job, header)
+        try:
+            case, stored = self._questions(job)
+            header = replace(header, max_rounds=self.resources.limits(case).max_rounds)
+            run = replace(run, case=case, header=header)
+            await subscribers.on_start(header)
+            examiner = self.resources.examiner(case) if stored is None else ReplayedExaminer(stored.transcript)
+
+            async def on_round(round_: Round) -> None:
+                await subscribers.on_round(header, round_)
+
+            record, transcript = await examine(run, self.resources.agents[header.agent], examiner, on_round)
+        except (JournalError, SharedSetupError):
+            raise
+        except (SetupError, SandboxError) as error:
+            return _failed(run, str(error))
+        except Exception as error:
+            return _failed(run, _own_fault(error))
+        # Each attempt was paid for, whether or not another follows.
+        return Done(header, record, transcript, sum(record.usage.values(), NO_USAGE))
+
+    def _questions(self, job: Job) -> tuple[Case, StoredRun | None]:
+        """The case of a conversation that is held, and the stored one whose questions are asked, if any."""
+        if job.conversation is None:
+            return self._cases[job.header.subject, job.case_hash], None
+        stored = decode_run(job.conversation)
+        case = self._case_of(job)
+        # As many rounds as there are questions, whatever the case's own limit.
+        rounds = max(len(stored.transcript.rounds), case.max_rounds or 0)
+        return replace(case, max_rounds=rounds), stored
+
+    async def _judge(self, job: Job, subscribers: Subscribers) -> Done:
+        await subscribers.on_start(job.header)
+        assert job.conversation is not None
+        stored = decode_run(job.conversation)
+        run = self._run(job, job.header)
+        if stored.gap is not None:
+            return _failed(run, f"the conversation cannot be judged: {stored.gap}", stored.setting)
+        try:
+            run = replace(run, case=self._case_of(job) if job.case_hash else None)
+            found = find_workspace(stored, self.resources.options.workspaces)
+            stored, workspace = await self._carried(job, run, stored, found.folder)
+            if found.missing is not None and run.case is not None and any(p.eval_code for p in run.case.scoring_points):
+                # Judged without them, the agent would be charged for files that it did leave.
+                return _failed(run, found.missing, stored.setting)
+            timing = job.timing or timing_of_rounds(stored.transcript)
+            record = await judge_and_record(run, stored.setting, stored.transcript, workspace, timing)
+        except (JournalError, SharedSetupError):
+            raise
+        except SetupError as error:
+            return _failed(run, str(error), stored.setting)
+        except Exception as error:
+            return _failed(run, _own_fault(error), stored.setting)
+        # The conversation was paid for by the suite that held it.
+        return Done(job.header, record, stored.transcript, record.usage.get("judge", NO_USAGE))
+
+    async def _carried(
+        self, job: Job, run: ExamRun, stored: StoredRun, workspace: Path | None
+    ) -> tuple[StoredRun, Path | None]:
+        """The conversation and the agent's files as the new journal has them, with the setting of the new judgement."""
+        assert job.conversation is not None
+        setting = self._setting(run, stored.setting, job.case_hash)
+        if stored.folder.resolve() != self._journal.folder.resolve():
+            lines = b"" if job.carried else "".join(f"{line}\n" for line in job.conversation.lines).encode()
+            carry = partial(carry_over, stored, lines, self._journal, setting, workspace)
+            # Copying files can take a while; what has none is not worth a thread.
+            return carry() if workspace is None else await asyncio.to_thread(carry)
+        if setting != stored.setting:
+            run.append("setting", setting)
+        return replace(stored, setting=setting), workspace
+
+    def _setting(self, run: ExamRun, setting: Setting, case_hash: str) -> Setting:
+        """A run's setting with those that judge it now."""
+        judge = self.resources.judge
+        return replace(
+            setting,
+            case_hash=case_hash,
+            judge=judge.kind,
+            judge_model=judge.model.name if judge.model else None,
+            evaluators=tuple(each.name for each in run.evaluators),
+            sandbox=judge.sandbox.name if judge.sandbox else None,
+            sandbox_isolates=judge.sandbox.isolates if judge.sandbox else None,
+            check_seconds=self.resources.options.check_seconds,
+            check_memory_mb=self.resources.options.check_memory_mb,
+            prompts={**{key: value for key, value in setting.prompts.items() if key == "examiner"}, **judge.prompts},
+        )
+
+    def _run(self, job: Job, header: RunHeader) -> ExamRun:
+        names = job.evaluators
+        if names not in self._evaluators:
+            known = self.resources.judge.evaluators
+            self._evaluators[names] = tuple(known[name] for name in names)
+        return ExamRun(
+            header=header,
+            resources=self.resources,
+            journal=self._journal,
+            folder=self._journal.folder,
+            evaluators=self._evaluators[names],
+        )
+
+    def _case_of(self, job: Job) -> Case:
+        """The case of a stored conversation: the plan's, or the one in its journal, which is kept here too."""
+        key = job.header.subject, job.case_hash
+        case = self._cases.get(key)
+        if case is None:
+            assert job.conversation is not None
+            case = self._cases[key] = stored_case(Path(job.conversation.folder), *key)
+        if key not in self._kept:
+            keep_case(case, self._journal)
+            self._kept.add(key)
+        return case
+
+
+async def open_worker(order: WorkOrder, journal: Callable[[], JournalWriter], given: Given = NOTHING) -> Worker:
+    """Build what the jobs of a work order need, but for what is given, then open the journal.
+
+    Raises:
+        SetupError: something the user must change.
+        SandboxError: the sandbox cannot be had.
+        JournalError: the journal cannot be written.
+    """
+    resources = await build_resources(order.options, order.subjects, order.agents, asks=order.asks, given=given)
+    try:
+        if order.needs_prices:
+            refuse_unknown_prices(resources)
+        await resources.look_at_agents()
+        return Worker(resources, order.cases, journal())
+    except BaseException:
+        await resources.close()
+        raise
+
+
+def refuse_unknown_prices(resources: Resources) -> None:
+    """Refuse a budget in dollars that cannot be kept, as far as that is known beforehand.
+
+    Raises:
+        SetupError: the price of a model is not known.
+    """
+    models = [model.name for model in (resources.examiner_model, resources.judge.model) if model is not None]
+    models += [agent.model for agent in resources.agents.values() if agent.model is not None]
+    unknown = [repr(name) for name in dict.fromkeys(models) if price(name, 1, 1) is None]
+    if unknown:
+        raise SetupError(
+            f"--max-cost cannot be kept: the price of {', '.join(unknown)} is not known. --max-tokens can."
+        )
+
+
+def _was_no_exam(done: Done) -> bool:
+    """Whether the examiner or the infrastructure broke a conversation off, so that it should be held again.
+
+    One that came to its end is never held again for the judge's sake.
+    """
+    record = done.record
+    return record.outcome in (Outcome.EXAMINER_ERROR, Outcome.INFRA_ERROR) and not record.insights
+
+
+def _failed(run: ExamRun, error: str, setting: Setting | None = None) -> Done:
+    """Write the record of a run that could not be held or judged; `setting` is the one it has, if it has one."""
+    header = run.header
+    if setting is None and run.case is not None:
+        setting = setting_for(run, "")
+    record = RunRecord(
+        header.id,
+        header.subject,
+        header.agent,
+        Outcome.INFRA_ERROR,
+        None,
+        error=storable(error),
+        agent_version=header.agent_version,
+        trial=header.trial,
+        attempt=header.attempt,
+        tags=header.tags,
+        timing=Timing(time.time()),
+        setting=setting or Setting(case=header.subject, agent=header.agent),
+    )
+    run.append("run", record)
+    return Done(header, record, Transcript(), NO_USAGE)
+
+
+def _own_fault(error: Exception) -> str:
+    return f"Viva itself failed: {''.join(traceback.format_exception(error)[-2:])}"

@@ -1,0 +1,92 @@
+"""What an evaluator gives that is no judgement costs its own insight: it ends no run, and replaces no other's word."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from harness.exam.evaluation import evaluate_all
+from records.evaluator import Context
+from records.transcript import Round, Transcript
+from records.verdict import Insight, Label, Verdict
+
+TALK = Transcript(rounds=(Round(number=1, examiner="Well?", agent="Well."),))
+Answer = Callable[[], Any]
+
+
+class Named:
+    """An evaluator that answers with what it was made with."""
+
+    def __init__(self, name: str, answer: Answer) -> None:
+        self.name, self._answer = name, answer
+
+    async def evaluate(self, transcript: Transcript, context: Context) -> Any:
+        return self._answer()
+
+
+def judged(*evaluators: Named) -> tuple[Insight, ...]:
+    return asyncio.run(evaluate_all(evaluators, TALK, Context("run"), 1))
+
+
+def says(name: str, score: Any = 0.5, subject: str = "run", **more: Any) -> Insight:
+    return Insight(name, subject, "fine", score, **more)
+
+
+def cancels_itself() -> None:
+    raise asyncio.CancelledError
+
+
+UNUSABLE: Sequence[tuple[Answer, str]] = [
+    (lambda: says("odd", 1.7), "a score of 1.7"),
+    (lambda: says("odd", -1), "a score of -1"),
+    (lambda: says("odd", float("nan")), "a score of nan"),
+    (lambda: says("odd", "0.5"), "a score of '0.5'"),
+    (lambda: says("odd", scores={"tone": 12}), "a score of 12"),
+    (lambda: says("odd", low=-3), "a score of -3"),
+    (lambda: says("odd", verdicts=(Verdict("run", "odd", "good", 8.0),)), "a score of 8.0"),
+    (lambda: says("steady"), "in the name of 'steady'"),
+    (lambda: [says("odd"), says("odd", 0.1)], "two insights about 'run'"),
+    (lambda: None, "NoneType"),
+    (list, "no insight"),
+    (lambda: sys.exit(3), "SystemExit: 3"),
+    (cancels_itself, "CancelledError"),
+]
+
+
+@pytest.mark.parametrize(("answer", "words"), UNUSABLE, ids=[words for _, words in UNUSABLE])
+@pytest.mark.parametrize("alone", [True, False])
+def test_an_answer_that_is_no_judgement_is_an_error_of_its_own_evaluator(
+    answer: Answer, words: str, alone: bool
+) -> None:
+    steady = Named("steady", lambda: says("steady", 1.0))
+    *others, broken = judged(*(() if alone else (steady,)), Named("odd", answer))
+    assert (broken.evaluator, broken.label, broken.score) == ("odd", Label.ERROR, None)
+    assert words in broken.summary
+    assert [each.score for each in others] == ([] if alone else [1.0])
+
+
+def test_insights_about_several_subjects_are_all_kept() -> None:
+    found = judged(Named("rounds", lambda: [says("rounds"), says("rounds", 1, "r1"), says("rounds", 0, "r2")]))
+    assert [(each.subject, each.score) for each in found] == [("run", 0.5), ("r1", 1), ("r2", 0)]
+
+
+def test_a_run_that_is_stopped_stops_its_evaluators() -> None:
+    class Waits:
+        name = "waits"
+
+        async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+            await asyncio.sleep(60)
+            raise AssertionError
+
+    async def stopped() -> None:
+        task = asyncio.create_task(evaluate_all([Waits()], TALK, Context("run"), 1))
+        await asyncio.sleep(0)
+        task.cancel()
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(stopped())
