@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -17,11 +18,14 @@ import click
 import pytest
 import yaml
 
-from adapters.connectors.python import load_agent
+import viva as viva_package
+from adapters.connectors.table import load_agent
 from cases import CaseError, load_case
-from cases.fields import CASE_KEYS, POINT_KEYS
+from cases.field_readers import CASE_KEYS, POINT_KEYS
 from cases.script import SCRIPT_KEYS
 from harness.cli import viva
+from harness.exam.options import Options, Part
+from harness.plugin.options import OPTIONS, name_of
 from records.codec import decode
 from records.journal import Damage, parse
 from records.run_record import Outcome, RunRecord, Setting, Timing
@@ -31,7 +35,9 @@ from records.verdict import Evidence, Insight, Verdict
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 WORKFLOW = ROOT / "examples" / "ci" / "github-actions.yml"
-ROOMS = ("adapters", "cases", "examiner", "harness", "judge", "records", "sandbox")
+PACKAGES = ("adapters", "cases", "examiner", "harness", "judge", "records", "sandbox", "viva")
+PYTHON = "python.md"
+"""The page whose Python is programs that are run, not adapters that are loaded."""
 EVENTS = {"setting": Setting, "round": Round, "transcript": Transcript, "insight": Insight, "run": RunRecord}
 
 
@@ -45,14 +51,14 @@ class Block:
     text: str
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         return f"{self.page.relative_to(ROOT)}:{self.line}"
 
     @property
     def file(self) -> str:
         """The file that the block's first line names: `# my_agent.py`."""
         named = re.match(r"# ([\w./-]+)\n", self.text)
-        assert named, f"{self.place}: the first line must say which file this is (`# my_agent.py`)"
+        assert named, f"{self.location}: the first line must say which file this is (`# my_agent.py`)"
         return named[1]
 
 
@@ -71,7 +77,7 @@ def blocks(*languages: str) -> list[Block]:
 
 
 def named(found: list[Block]) -> list[object]:
-    return [pytest.param(block, id=block.place) for block in found]
+    return [pytest.param(block, id=block.location) for block in found]
 
 
 def commands(script: str) -> Iterator[list[str]]:
@@ -101,7 +107,7 @@ def typed(block: Block) -> list[list[str]]:
     return [words for words in commands("\n".join(lines)) if words]
 
 
-def check_viva(arguments: list[str], place: str) -> None:
+def check_viva(arguments: list[str], location: str) -> None:
     """Parse a command line as click does, subcommands and types included, and run nothing."""
     group: click.Command = viva
     context = None
@@ -119,22 +125,22 @@ def check_viva(arguments: list[str], place: str) -> None:
     except click.exceptions.Exit:
         return
     except click.ClickException as error:
-        pytest.fail(f"{place}: {shlex.join(arguments)}: {error.format_message()}")
+        pytest.fail(f"{location}: {shlex.join(arguments)}: {error.format_message()}")
 
 
-def check_pytest(arguments: list[str], place: str) -> None:
+def check_pytest(arguments: list[str], location: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *arguments, "--viva-sandbox=process", "--version", "-p", "no:cacheprovider"],
         cwd=ROOT,
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, f"{place}: {done.stderr}"
+    assert done.returncode == 0, f"{location}: {done.stderr}"
 
 
-def check_make(arguments: list[str], place: str) -> None:
+def check_make(arguments: list[str], location: str) -> None:
     done = subprocess.run(["make", "--dry-run", *arguments], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, f"{place}: {done.stderr}"
+    assert done.returncode == 0, f"{location}: {done.stderr}"
 
 
 CHECKS = {"viva": check_viva, ".venv/bin/viva": check_viva, "pytest": check_pytest, "make": check_make}
@@ -144,7 +150,7 @@ CHECKS = {"viva": check_viva, ".venv/bin/viva": check_viva, "pytest": check_pyte
 def test_commands_have_these_options(block: Block) -> None:
     for words in typed(block):
         if words[0] in CHECKS:
-            CHECKS[words[0]]([words[0], *words[1:]] if "viva" in words[0] else words[1:], block.place)
+            CHECKS[words[0]]([words[0], *words[1:]] if "viva" in words[0] else words[1:], block.location)
 
 
 def test_a_command_with_an_option_that_is_not_there_is_found() -> None:
@@ -178,7 +184,11 @@ def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
     assert load_case(file.parent).name == Path(name).parent.name
 
 
-@pytest.mark.parametrize("block", named(blocks("python")))
+OWN_TESTS = ("extend.md", "python.md", "sandbox.md")
+"""Pages whose Python is no adapter: two have tests of their own, the third shows part of a check."""
+
+
+@pytest.mark.parametrize("block", named([each for each in blocks("python") if each.page.name not in OWN_TESTS]))
 def test_adapters_can_be_loaded(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])
     if "from taskweaver." in block.text:
@@ -191,6 +201,39 @@ def test_adapters_can_be_loaded(block: Block, tmp_path: Path, monkeypatch: pytes
     assert load_agent(f"{file}:{name}").name == name
     for module in [module for module in sys.modules if module.split(".")[0] == "taskweaver"]:
         monkeypatch.delitem(sys.modules, module)
+
+
+def test_the_programs_of_the_page_print_what_it_shows(tmp_path: Path) -> None:
+    written: set[str] = set()
+    page = [block for block in blocks("python", "console") if block.page.name == PYTHON]
+    for block in page:
+        if block.language == "python":
+            (tmp_path / block.file).write_text(block.text)
+            written.add(block.file)
+    shown = [block for block in page if block.language == "console"]
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("OPENAI_")}
+    # Checks run in the next best sandbox, so that this needs no image.
+    environment["DOCKER_HOST"] = f"unix://{tmp_path}/no-daemon"
+    for block in shown:
+        for command, output in re.findall(r"^\$ python (\S+)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE):
+            done = subprocess.run(
+                [sys.executable, command], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+            )
+            assert done.returncode == 0, f"{block.place}: {done.stderr}"
+            assert done.stdout == output, block.place
+            written.discard(command)
+    assert written == {"my_agent.py"}, "a program whose output the page does not show"
+
+
+def test_every_public_name_is_on_the_page() -> None:
+    text = (ROOT / "docs" / PYTHON).read_text()
+    assert {name for name in viva_package.__all__ if not re.search(rf"\b{name}\b", text)} == set()
+
+
+def test_every_option_is_on_the_page_as_a_keyword() -> None:
+    shown = words_of(PYTHON, "## Options")
+    assert Options.names() - {"agent"} - shown == set()
+    assert {option.flag for _, option in Options.declared(*Part)} - shown == set()
 
 
 def slugs(page: Path) -> set[str]:
@@ -264,7 +307,12 @@ def test_every_key_of_a_case_is_on_its_page() -> None:
 
 def test_every_environment_variable_is_on_the_page() -> None:
     ours = re.compile(r"\b(?:VIVA|OPENAI)_[A-Z]+(?:_[A-Z]+)*\b")
-    used = {name for room in ROOMS for file in (ROOT / room).rglob("*.py") for name in ours.findall(file.read_text())}
+    used = {
+        name
+        for package in PACKAGES
+        for file in (ROOT / package).rglob("*.py")
+        for name in ours.findall(file.read_text())
+    }
     inner = {"VIVA_CHILD", "VIVA_VERSION"}  # set by Viva for its own processes, or for its own builds
     assert used - inner - words_of("formats.md", "## Environment variables") == set()
 
@@ -345,6 +393,7 @@ def test_the_commands_of_the_workflow_have_these_options() -> None:
 def test_the_options_of_the_pytest_plugin_in_the_pages_are_there() -> None:
     assert [entry.value for entry in entry_points(group="pytest11") if entry.name == "viva"]
     plugin = (ROOT / "harness" / "plugin" / "entry_point.py").read_text()
+    declared = {name_of(option) for _, option in Options.declared(*OPTIONS)}
     for page in PAGES:
         for option in re.findall(r"--viva-[a-z-]*[a-z]", page.read_text()):
-            assert f'"{option}"' in plugin, f"{page.name}: {option}"
+            assert option in declared or f'"{option}"' in plugin, f"{page.name}: {option}"

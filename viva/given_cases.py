@@ -1,0 +1,124 @@
+"""Cases as a Python program gives them: by name, by path, or as a Case, changed or not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from pathlib import Path
+
+from adapters.errors import SetupError
+from cases import Case, CaseError, Mistake, ScriptLine, find_case
+from cases import load_case as load_case_at
+from cases.case import READER
+from cases.data_files import hash_case
+from cases.field_readers import CaseReader
+from cases.yaml_lines import Lines
+
+CaseLike = Case | str | os.PathLike[str]
+
+
+def load_case(case: str | os.PathLike[str]) -> Case:
+    """Load a case.
+
+    Args:
+        case: The path of its folder or of the YAML file in it, or the name of a bundled case.
+
+    Raises:
+        CaseError: there is no such case, or it is not sound; `mistakes` holds everything that is wrong with it.
+    """
+    return load_case_at(find_case(os.fspath(case)))
+
+
+def listed(cases: CaseLike | Iterable[CaseLike]) -> tuple[CaseLike, ...]:
+    """One case or folder of cases, or several, as several."""
+    return (cases,) if isinstance(cases, Case | str | os.PathLike) else tuple(cases)
+
+
+def as_paths(cases: Iterable[CaseLike]) -> tuple[tuple[str, ...], dict[str, Case]]:
+    """What a plan calls each case, and those that are at hand by what it calls them.
+
+    A Case that is as its file says is called by its path, so that the command line can resume what was begun. Of any
+    other, which exists in this program alone, the hash is made anew: journals tell cases apart by it.
+
+    Raises:
+        CaseError: a case that was made or changed here is not sound.
+        SetupError: two that differ have the same name.
+    """
+    paths: list[str] = []
+    given: dict[str, Case] = {}
+    for case in cases:
+        if not isinstance(case, Case):
+            paths.append(os.fspath(case))
+        elif _is_as_its_file_says(case):
+            paths.append(str(case.file))
+        else:
+            path, made = f"{case.name} (made in Python)", with_own_hash(case)
+            if given.setdefault(path, made) != made:
+                raise SetupError(f"two cases are called {case.name!r}: give one another name (replace(case, name=…)).")
+            paths.append(path)
+    return tuple(paths), given
+
+
+def as_one(case: CaseLike) -> tuple[Case, tuple[str, ...], dict[str, Case]]:
+    """One case, and what `as_paths` says of it.
+
+    Raises:
+        CaseError: there is no such case, or it is not sound.
+    """
+    loaded = load_case(case) if isinstance(case, str | os.PathLike) else case
+    paths, given = as_paths([loaded])
+    return given.get(paths[0], loaded), paths, given
+
+
+def with_own_hash(case: Case) -> Case:
+    """The case with the hash of what it says now, once it is seen to be sound.
+
+    Raises:
+        CaseError: it is not.
+    """
+    # Loads pydantic, which `load_case` does without.
+    from records.codec import encode
+
+    reader = CaseReader(_as_in_a_file(case), Lines(), case.file)
+    reader.read()
+    mistakes: list[Mistake | str] = [*reader.mistakes]
+    if not case.name:
+        mistakes.append("the case has no name")
+    if len({point.id for point in case.scoring_points}) < len(case.scoring_points):
+        mistakes.append("two scoring points have the same id")
+    if mistakes:
+        raise CaseError(case.name or "a case without a name", mistakes)
+    raw = encode(replace(case, hash="", file=Path(case.file.name)))
+    return replace(case, hash=hash_case(raw, case.folder, case.data_files))
+
+
+def _is_as_its_file_says(case: Case) -> bool:
+    if not os.path.isfile(case.file):
+        return False
+    try:
+        return replace(load_case_at(case.file), file=case.file) == case
+    except CaseError:
+        return False
+
+
+def _as_in_a_file(case: Case) -> dict[str, object]:
+    """The fields as the case file would have them, for the reader that finds what is wrong with those of a file."""
+    data = {field.name: getattr(case, field.name) for field in fields(Case) if READER in field.metadata}
+    plain = {key: list(value) if isinstance(value, tuple) else value for key, value in data.items()}
+    points = [
+        {"score_point": point.score_point, "weight": point.weight, "eval_code": point.eval_code}
+        for point in case.scoring_points
+    ]
+    script = [_script_line(line) for line in case.script]
+    limits = {field.name: getattr(case.check_limits, field.name) for field in fields(case.check_limits)}
+    return {**plain, "scoring_points": points, "script": script or None, "check_limits": limits}
+
+
+def _script_line(line: ScriptLine) -> dict[str, object]:
+    data: dict[str, object] = {"say": line.say}
+    if line.first is not None:
+        data["for"] = f"{line.counter} in {line.first}..{line.last}"
+    if line.if_agent_says is not None:
+        data["if_agent_says"] = line.if_agent_says
+    return data

@@ -1,0 +1,155 @@
+"""`run_suite`: many cases, several agents, several trials, at once; resumed where it was stopped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from adapters.errors import SetupError
+from harness.exam.given import Given
+from harness.exam.journal_paths import new_journal_folder
+from harness.exam.options import Options
+from harness.statistics.summary import summarize
+from harness.suites import suite
+from harness.suites.plan import FILE as PLAN_FILE
+from harness.suites.plan import Plan, load_plan
+from harness.suites.suite import Request
+from records.journal_reader import read_records
+from records.sink import Sink
+from viva.asked import check_count, check_seconds, options_from
+from viva.blocking import blocking
+from viva.given_cases import CaseLike, as_paths, listed
+from viva.given_parts import AgentLike, EvaluatorLike, SubscriberLike, find_agents, find_evaluators
+from viva.journals import SuiteResult, refuse_used
+from viva.surroundings import surroundings
+
+MAY_CHANGE = ("concurrency", "sandboxes", "model_calls", "attempts", "judgings")
+"""Options that change no exam, so that a suite can be resumed with others."""
+
+
+async def run_suite_async(
+    cases: CaseLike | Iterable[CaseLike],
+    agents: AgentLike | Iterable[AgentLike] | Mapping[str, AgentLike],
+    *,
+    trials: int = 1,
+    evaluators: EvaluatorLike | Iterable[EvaluatorLike] = (),
+    sinks: str | Sink | Iterable[str | Sink] = (),
+    subscribers: SubscriberLike | Iterable[SubscriberLike] = (),
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    retry_errors: bool = False,
+    names: Iterable[str] = (),
+    tags: Iterable[str] = (),
+    max_cost: float | None = None,
+    max_tokens: int | None = None,
+    max_seconds: float | None = None,
+    threshold: float = 1.0,
+    **options: Any,
+) -> SuiteResult:
+    """Examine agents with cases, every agent with every case.
+
+    Args:
+        cases: Cases, paths of case folders or of folders that hold some, names of bundled cases; one or several.
+        agents: SPECs, VirtualUser classes, or functions that make an object with their methods; one or several, or a
+            mapping with the name that records have for each.
+        trials: Exams for each case and agent.
+        evaluators: The primary first, which alone decides the score; none is `scoring_points`.
+        sinks: Where completed runs are sent, too; Viva closes them.
+        subscribers: Who is told of starts, rounds, ends, and of the suite's end.
+        out: The journal's folder; None is a new one under `runs/`.
+        resume: Go on with what the folder holds, if it holds some: the same call goes on where it was stopped.
+        retry_errors: When resuming, repeat runs that ended as an error of examiner, judge or infrastructure.
+        names: Only cases whose name matches one of these shell patterns.
+        tags: Only cases with one of these tags.
+        max_cost: Begin no run beyond these US dollars.
+        max_tokens: Begin no run beyond these.
+        max_seconds: Stop after this time.
+        threshold: The score from which a run passes.
+        options: Fields of `Options`; `concurrency` is 4 unless it is given.
+
+    Returns:
+        The journal's folder, the figures, and how many runs were left out because of a limit.
+
+    Raises:
+        SetupError: something must be changed first; nothing was run.
+        CaseError: a case is not sound.
+        SandboxError: the sandbox that was asked for cannot be had.
+        JournalError: the journal cannot be written; what it holds can be resumed.
+    """
+    asked = options_from(run_suite_async, options, concurrency=4, sandboxes=max(2, os.cpu_count() or 2))
+    _check_limits(trials, max_cost, max_tokens, max_seconds)
+    paths, made_cases = as_paths(listed(cases))
+    if not paths:
+        raise SetupError("there is no case to examine: name one, such as 'echo', or a folder of cases.")
+    specs, made_agents = find_agents(agents, isolate=asked.isolate)
+    evaluator_names, made_evaluators = find_evaluators(evaluators)
+    # Absolute: an agent may change the working directory.
+    folder = new_journal_folder(None if out is None else Path(out), "suite").absolute()
+    asked = replace(asked, evaluators=evaluator_names)
+    plan = Plan(paths, specs, trials, tuple(names), tuple(tags), asked)
+    resumed = resume and (folder / PLAN_FILE).exists()
+    if resumed:
+        plan = _resumed(folder, plan)
+    else:
+        refuse_used(folder)
+    request = Request(
+        folder,
+        plan,
+        resumed=resumed,
+        retry_errors=retry_errors,
+        max_cost=max_cost,
+        max_tokens=max_tokens,
+        max_seconds=max_seconds,
+        cases=made_cases,
+    )
+    around = surroundings(sinks, subscribers, Given(agents=made_agents, evaluators=made_evaluators))
+    end = await suite.run_suite(request, around)
+    figures = summarize(read_records(folder), threshold)
+    return SuiteResult(folder=folder, figures=figures, ended=end.ended, left_out=end.left_out, reason=end.reason)
+
+
+run_suite = blocking(run_suite_async)
+
+
+def _check_limits(trials: object, max_cost: object, max_tokens: object, max_seconds: object) -> None:
+    check_count("trials", trials)
+    if max_tokens is not None:
+        check_count("max_tokens", max_tokens)
+    for name, value in (("max_cost", max_cost), ("max_seconds", max_seconds)):
+        if value is not None:
+            check_seconds(name, value)
+
+
+def _resumed(folder: Path, asked: Plan) -> Plan:
+    """The plan of the folder, with those options as asked that change no exam.
+
+    Raises:
+        SetupError: another suite was begun there.
+    """
+    stored = load_plan(folder)
+    parts = {
+        "cases": (_absolute(stored.paths, stored.folder), _absolute(asked.paths, os.getcwd())),
+        "agents": (stored.agents, asked.agents),
+        "trials": (stored.trials, asked.trials),
+        "names": (stored.names, asked.names),
+        "tags": (stored.tags, asked.tags),
+        "options": (_fixed(stored.options), _fixed(asked.options)),
+    }
+    differ = [name for name, (before, now) in parts.items() if before != now]
+    if differ:
+        raise SetupError(f"another suite was begun in {folder}: it differs in {', '.join(differ)}. Name another out.")
+    return replace(asked, cases=stored.cases, folder=stored.folder)
+
+
+def _fixed(options: Options) -> Options:
+    default = Options()
+    return replace(options, **{name: getattr(default, name) for name in MAY_CHANGE})
+
+
+def _absolute(paths: tuple[str, ...], folder: str) -> tuple[str, ...]:
+    """Paths that hold from anywhere; names of cases as they are."""
+    joined = (Path(folder, path) for path in paths)
+    return tuple(str(full) if full.exists() else path for path, full in zip(paths, joined, strict=True))

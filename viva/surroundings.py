@@ -1,0 +1,42 @@
+"""What a suite runs with when a Python program runs it: notes go to the log, objects to the local engine."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from harness.exam.given import Given
+from harness.suites.conduct import Silence, Surroundings
+from harness.suites.engine import LocalEngine
+from records.sink import Sink
+from records.text import one_line
+from viva.given_parts import find_sinks, find_subscribers
+
+LOG = logging.getLogger("viva")
+
+
+class Logged(Silence):
+    """A display that logs: notes as warnings, which Python shows where nobody has set up logging."""
+
+    def note(self, words: str) -> None:
+        """Log something that the user should know."""
+        LOG.warning("%s", one_line(words, 1000))
+
+    def warn(self, words: str) -> None:
+        """Log something that went wrong beside the runs."""
+        LOG.warning("%s", one_line(words, 1000))
+
+    def announce(self, words: str) -> None:
+        """Log what is about to be done."""
+        LOG.info("%s", one_line(words, 1000))
+
+
+def surroundings(sinks: str | Sink | Iterable[str | Sink], subscribers: object, given: Given) -> Surroundings:
+    """Put them together.
+
+    Raises:
+        SetupError: something is no sink, or no subscriber.
+    """
+    display = Logged()
+    told = find_subscribers(subscribers, display.note)
+    return Surroundings(display, find_sinks(sinks), told, LocalEngine(given=given))
