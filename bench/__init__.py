@@ -1,1 +1,1 @@
-"""Measures what Viva itself costs, beside the budgets. `make bench`, or `python -m bench NAME…` for some of it."""
+"""Measures Viva's own overhead against its budgets: `make bench`, or `python -m bench NAME…` for some benchmarks."""

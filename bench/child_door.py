@@ -1,4 +1,4 @@
-"""What an agent's own process costs: a round, beside the same agent in Viva's process; opening and closing; many."""
+"""Measures the overhead of an agent in its own process: rounds, opening, closing, and many agents at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from adapters.connectors.python import Agent, load_agent
+from adapters.connectors.loaded_agent import LoadedAgent
+from adapters.connectors.table import load_agent
 from adapters.session import AgentArguments, open_session
 from bench.stubs import TEXT
 from bench.table import Figure
@@ -27,8 +28,8 @@ class Sync(VirtualUser):
 PASSES, ROUNDS, MANY = 15, 400, 50
 
 
-async def _rounds(agent: Agent) -> float:
-    """Microseconds for a message and its reply, 120 characters each."""
+async def _rounds(agent: LoadedAgent) -> float:
+    """Return the microseconds for a message and its reply, 120 characters each."""
     session = await open_session(agent.factory, AgentArguments("task"), 60)
     for _ in range(50):
         await session.reply(TEXT, 60)
@@ -40,8 +41,8 @@ async def _rounds(agent: Agent) -> float:
     return took / ROUNDS * 1e6
 
 
-async def _open_and_close(agent: Agent) -> tuple[float, float]:
-    """Milliseconds for each."""
+async def _open_and_close(agent: LoadedAgent) -> tuple[float, float]:
+    """Return the milliseconds for each."""
     began = time.perf_counter()
     session = await open_session(agent.factory, AgentArguments("task"), 60)
     opened = time.perf_counter()
@@ -49,8 +50,8 @@ async def _open_and_close(agent: Agent) -> tuple[float, float]:
     return (opened - began) * 1e3, (time.perf_counter() - opened) * 1e3
 
 
-async def _many(agent: Agent) -> tuple[float, float]:
-    """Seconds for MANY at once, and the longest time the event loop stood still meanwhile, in milliseconds."""
+async def _many(agent: LoadedAgent) -> tuple[float, float]:
+    """Return the seconds for MANY at once, and the longest blocking of the event loop meanwhile, in milliseconds."""
     longest = 0.0
 
     async def watch() -> None:
@@ -72,30 +73,30 @@ async def _figures(file: Path) -> list[Figure]:
     figures = []
     for name in ("Async", "Sync"):
         inside, child = load_agent(f"{file}:{name}"), load_agent(f"{file}:{name}", isolate=True)
-        # In turn, so that what else the machine does meets both.
+        # Alternating, so that other load on the machine affects both.
         pairs = [(await _rounds(inside), await _rounds(child)) for _ in range(PASSES)]
         here = statistics.median(pair[0] for pair in pairs)
         there = statistics.median(pair[1] for pair in pairs)
-        kind = "async" if name == "Async" else "plain"
+        kind = "async" if name == "Async" else "synchronous"
         figures += [
             Figure(f"{kind} agent in Viva's process, a round", here, "us"),
             Figure(f"{kind} agent in its own process, a round", there, "us", note=f"{there / here:.1f} x"),
-            Figure("  on top of in-process", there - here, "us", 300),
+            Figure("  overhead", there - here, "us", 300),
         ]
     opened = [await _open_and_close(child) for _ in range(PASSES)]
     figures += [
         Figure("opening: interpreter, import, construction", statistics.median(pair[0] for pair in opened), "ms"),
         Figure("closing, nothing left", statistics.median(pair[1] for pair in opened), "ms"),
     ]
-    took, stood = await _many(child)
+    took, blocked = await _many(child)
     figures.append(
-        Figure(f"{MANY} opened and closed at once", took, "s", note=f"event loop stood {stood:.0f} ms at most")
+        Figure(f"{MANY} opened and closed at once", took, "s", note=f"event loop blocked for at most {blocked:.0f} ms")
     )
     return figures
 
 
 def figures() -> list[Figure]:
-    """All of them, with one small agent from a file."""
+    """Measure everything, with a small agent from a file."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "bench_agent.py"
         file.write_text(SOURCE)

@@ -1,4 +1,4 @@
-"""Many conversations at once, in a process of their own: prints one JSON line with time per round and peak memory.
+"""Runs many concurrent conversations in one process, and prints one JSON line with time per round and peak memory.
 
 usage: python -m bench.many CONVERSATIONS ROUNDS CONCURRENCY [--latency SECONDS] [--model] [--workspace]
 """
@@ -11,27 +11,32 @@ import hashlib
 import json
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-from adapters.connectors.python import Agent
+from adapters.connectors.loaded_agent import LoadedAgent
 from bench.memory import peak_mb
 from bench.stubs import TEXT, AsyncAgent
 from cases import Case, ScoringPoint, ScriptLine
 from examiner import Examiner, ScriptedExaminer
-from harness.exam.examine import Run
 from harness.exam.options import Options
 from harness.exam.resources import JudgeResources, Resources
-from harness.suites.engine import Job, Suite, SuiteLimits
+from harness.exam.subscribers import RunHeader, Subscribers
+from harness.suites.conduct import Syncing
+from harness.suites.engine import LocalEngine, SuiteLimits
+from harness.suites.job import Action, Job
+from harness.suites.worker import Worker
 from records.evaluator import Context
-from records.journal import Journal
+from records.journal import Journal, run_id
 from records.journal_sync import Syncer
-from records.run_record import RunRecord
-from records.transcript import NO_USAGE, Round, Transcript
+from records.transcript import NO_USAGE, Transcript
 from records.verdict import Insight, Label, Verdict
+
+AGENT = "bench:Agent"
 
 
 class Counting:
-    """An evaluator that needs neither model nor sandbox: one verdict on the number of rounds."""
+    """An evaluator that requires neither model nor sandbox: it gives one verdict on the number of rounds."""
 
     name = "scoring_points"
 
@@ -39,14 +44,15 @@ class Counting:
         self.rounds = rounds
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
-        """Hit if all rounds were held."""
-        held = len(transcript.rounds) == self.rounds
-        verdict = Verdict(context.subject, "p-all", Label.HIT if held else Label.MISS, float(held), "counted")
-        return Insight(self.name, context.subject, verdict.label, float(held), verdicts=(verdict,))
+        """Return a hit if the conversation is complete."""
+        complete = len(transcript.rounds) == self.rounds
+        label, score = Label.HIT if complete else Label.MISS, float(complete)
+        verdict = Verdict(context.subject, "p-all", label, score, reason="counted")
+        return Insight(self.name, context.subject, label, score, verdicts=(verdict,))
 
 
 class Slow(AsyncAgent):
-    """Answers after a model's latency."""
+    """Answers with the latency of a model."""
 
     seconds = 0.2
 
@@ -56,39 +62,23 @@ class Slow(AsyncAgent):
 
 
 class SlowAndLooks(Slow):
-    """The same, and looks at its workspace: the folder is made, and removed again when nothing is in it."""
+    """Also uses its workspace: the folder is created, and removed again if it is empty."""
 
     async def get_reply_from_agent(self, message: str) -> str:
         assert self.workspace is not None
         return await super().get_reply_from_agent(message)
 
 
-class Quiet:
-    """A listener that only has the disk catch up."""
-
-    def __init__(self, syncer: Syncer) -> None:
-        self.syncer = syncer
-
-    def on_start(self, run: Run) -> None:
-        pass
-
-    def on_round(self, run: Run, round_: Round) -> None:
-        pass
-
-    def on_end(self, run: Run, record: RunRecord) -> None:
-        self.syncer.want()
-
-
-def paper(rounds: int) -> Case:
-    """An exam of so many rounds of 120 characters."""
+def case_of(rounds: int) -> Case:
+    """Return a case with that many rounds of 120 characters."""
     script = (ScriptLine(f"{{n}} {TEXT[:110]}", 1, rounds),)
     digest = hashlib.sha256(str(rounds).encode()).hexdigest()
     return Case("bench", Path("bench/case.yaml"), digest, "task", (ScoringPoint("p-all", "all", 1.0),), script=script)
 
 
-def parts(rounds: int, concurrency: int, agent: type, *, model: bool) -> Resources:
-    """The parts of an exam with partners that cost nothing."""
-    judge = JudgeResources("code", Counting(rounds), None, None, {}, [])
+def resources_for(rounds: int, concurrency: int, agent: type, *, model: bool) -> Resources:
+    """Return the resources of exams whose partners take no time."""
+    judge = JudgeResources("code", {"scoring_points": Counting(rounds)})
     options = Options(max_rounds=rounds, concurrency=concurrency)
     client = None
     if model:
@@ -105,18 +95,33 @@ def parts(rounds: int, concurrency: int, agent: type, *, model: bool) -> Resourc
 
         return ModelExaminer(client, case.task_description)
 
-    return Resources(options, Agent("bench:Agent", "Agent", agent), examiner, "bench", client, judge, [], {})
+    return Resources(
+        options=options,
+        judge=judge,
+        agents={AGENT: LoadedAgent(AGENT, "Agent", agent)},
+        make_examiner=examiner,
+        examiner_name="bench",
+        examiner_model=client,
+    )
+
+
+def jobs_for(case: Case, conversations: int) -> Iterator[Job]:
+    """Yield one job for each trial."""
+    for trial in range(1, conversations + 1):
+        header = RunHeader(id=run_id(case.name, AGENT, trial), subject=case.name, agent=AGENT, trial=trial)
+        yield Job(action=Action.EXAMINE, header=header, case_hash=case.hash)
 
 
 async def run(conversations: int, rounds: int, concurrency: int, folder: Path, agent: type, *, model: bool) -> float:
-    """Hold them all. Returns wall-clock seconds."""
-    case = paper(rounds)
-    shared = parts(rounds, concurrency, agent, model=model)
+    """Run all conversations, and return the wall-clock seconds."""
+    case = case_of(rounds)
+    shared = resources_for(rounds, concurrency, agent, model=model)
     with Journal(folder) as journal:
-        jobs = (Job(Run(case, shared, journal, trial)) for trial in range(1, conversations + 1))
         async with Syncer(journal) as syncer:
+            engine = LocalEngine(Worker(shared, [case], journal))
             began = time.perf_counter()
-            end = await Suite(jobs, SuiteLimits(concurrency=concurrency), Quiet(syncer)).run()
+            jobs, limits = jobs_for(case, conversations), SuiteLimits(concurrency=concurrency)
+            end = await engine.run(jobs, limits, Subscribers([Syncing(syncer)]))
             seconds = time.perf_counter() - began
     assert end.ended == conversations, end
     assert shared.judge.model is None or shared.judge.model.usage == NO_USAGE

@@ -1,4 +1,4 @@
-"""Peak memory of this process."""
+"""Reads the peak memory of this process."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 def peak_mb() -> float:
-    """The most that was resident at once, in MB.
+    """Return the maximum resident memory in MB.
 
-    On Linux from proc_pid_status(5), which begins anew with the program: getrusage(2) counts what the process that
-    started this one held.
+    On Linux it comes from proc_pid_status(5), which is reset when a program starts; getrusage(2) includes the memory of
+    the process that started this one.
     """
     if sys.platform.startswith("linux"):
         lines = Path("/proc/self/status").read_text().splitlines()

@@ -1,4 +1,4 @@
-"""Draws a bar chart as SVG; readable on light and dark pages."""
+"""Draws a bar chart as SVG that is readable on light and dark pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ WIDTH, BAR, GAP, LEFT = 760, 22, 12, 210
 
 
 def bars(title: str, rows: list[tuple[str, float]]) -> str:
-    """Horizontal bars, one a row, the value beside each."""
+    """Draw one horizontal bar per row, with its value next to it."""
     most = max(value for _, value in rows)
     height = 44 + len(rows) * (BAR + GAP)
     label = escape(title)

@@ -1,4 +1,4 @@
-"""Judges stored conversations again, without model or sandbox, in a process of its own; prints one JSON line.
+"""Judges stored conversations again, without model or sandbox, and prints one JSON line.
 
 usage: python -m bench.rejudge CONVERSATIONS ROUNDS
 """
@@ -13,23 +13,30 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.many import Counting, Quiet
+from bench.many import Counting
 from bench.memory import peak_mb
 from harness.exam.options import Options
-from harness.exam.resources import JudgeResources
-from harness.suites.judging import Before, Doing, judge_places
+from harness.exam.resources import JudgeResources, Resources
+from harness.exam.subscribers import Subscribers
+from harness.suites.conduct import Syncing
+from harness.suites.engine import LocalEngine, SuiteLimits
+from harness.suites.judging import Judging, judge_jobs
+from harness.suites.sources import sources_of
+from harness.suites.worker import Worker
 from records.journal import Journal
 from records.journal_reader import read_records
 from records.journal_sync import Syncer
 
 
 async def judge(source: Path, target: Path, rounds: int) -> int:
-    """Judge a journal into another. Returns the number of runs."""
-    judge = JudgeResources("code", Counting(rounds), None, None, {}, [])
+    """Judge a journal into another, and return the number of runs."""
+    sources = sources_of("judge", [(source, None)], Options(concurrency=4))
+    resources = Resources(options=sources.options, judge=JudgeResources("code", {"scoring_points": Counting(rounds)}))
     with Journal(target) as journal:
         async with Syncer(journal) as syncer:
-            doing = Doing(Options(concurrency=4), judge)
-            end = await judge_places([(source, None)], journal, doing, Before(), Quiet(syncer))
+            engine = LocalEngine(Worker(resources, [], journal))
+            jobs = judge_jobs(sources, Judging(), {}, set(), ())
+            end = await engine.run(jobs, SuiteLimits(concurrency=4), Subscribers([Syncing(syncer)]))
     return end.ended
 
 
@@ -37,7 +44,7 @@ def main(conversations: int, rounds: int) -> None:
     """Measure once."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source"
-        # Made by another process, so that its memory is not counted here.
+        # Created by another process, so that its memory is not counted here.
         command = [sys.executable, "-m", "bench.many", str(conversations), str(rounds), "50", "--out", str(source)]
         subprocess.run(command, check=True, capture_output=True)
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Harness time per round: conversations with partners that answer at once, every round in the journal."""
+"""Measures harness time per round: conversations with partners that answer at once, every round in the journal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def _conversations(agent: type, rounds: int, number: int, journal: Journal
         session = await open_session(agent, AgentArguments("task"), 60.0)
         examiner = ModelExaminer(model, "task") if model else ScriptedExaminer(script)
 
-        def keep(round_: Round, run: str = run) -> None:
+        async def keep(round_: Round, run: str = run) -> None:
             journal.append("round", run, 1, round_)
 
         transcript = await converse(examiner, session, ConversationLimits(max_rounds=rounds), keep)
@@ -38,7 +38,7 @@ async def _conversations(agent: type, rounds: int, number: int, journal: Journal
 
 
 def _per_round(agent: type, rounds: int, number: int, *, model: bool = False) -> float:
-    """Microseconds per round, median of several passes."""
+    """Return the microseconds per round, as the median of several passes."""
     passes = []
     with tempfile.TemporaryDirectory() as folder, Journal(Path(folder)) as journal:
         client = Model(InstantModel(), "instant", RetryPolicy()) if model else None
@@ -51,7 +51,7 @@ def _per_round(agent: type, rounds: int, number: int, *, model: bool = False) ->
 
 
 def figures() -> list[Figure]:
-    """Time per round for each kind of examiner and agent."""
+    """Measure the time per round for each kind of examiner and agent."""
     scripted = _per_round(AsyncAgent, 10, 100)
     scripted_50 = _per_round(AsyncAgent, 50, 30)
     threaded = _per_round(SyncAgent, 50, 20)
@@ -60,7 +60,7 @@ def figures() -> list[Figure]:
     return [
         Figure("scripted examiner, async agent, 10 rounds", scripted, "us", 60),
         Figure("scripted examiner, async agent, 50 rounds", scripted_50, "us", 60),
-        Figure("  a synchronous agent's thread hop, on top", threaded - scripted_50, "us", 150),
+        Figure("  overhead of a synchronous agent's thread", threaded - scripted_50, "us", 150),
         Figure("model examiner (AutoGen), async agent, 10 rounds", modelled, "us", 200),
         Figure("model examiner (AutoGen), async agent, 50 rounds", modelled_50, "us", note="see growth"),
         Figure("  growth from 10 to 50 rounds", modelled_50 / modelled, "x", 2),

@@ -1,4 +1,4 @@
-"""What a check costs: warm, cold and from the pool, beside `docker run` and `docker exec` per check in the same run."""
+"""Measures a check: warm, cold and from the pool, compared with `docker run` and `docker exec` in the same run."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench.table import Figure
-from sandbox import Ending, Room, RunView, Sandbox, SandboxError
+from sandbox import Ending, RunView, Sandbox, SandboxError, SandboxSession
 from sandbox.choice import choose
 
 CODE = "import json, os\nassert len(os.listdir()) >= 1\nassert json.loads('[1]') == [1]"
 VIEW = RunView(chat_history=[("system", "be fair"), ("human", "begin"), ("ai", "2 + 2?"), ("human", "4")])
 CONVERSATION_SECONDS = 2.0
-"""How long the conversation before the first check takes: longer than a container's start."""
+"""Duration of the conversation before the first check: longer than starting a container."""
 
 
 def figures() -> list[Figure]:
-    """All figures for the backends that are there; of Docker, where it is, beside its peers."""
+    """Measure all available backends, and compare Docker with `docker run` and `docker exec`."""
     found: list[Figure] = []
     for kind in ("docker", "bwrap", "process"):
         try:
             found += asyncio.run(_of(kind))
         except SandboxError as error:
-            found.append(Figure(f"{kind}: not here", 0, "", note=str(error)[:80]))
+            found.append(Figure(f"{kind}: not available", 0, "", note=str(error)[:80]))
     return found
 
 
@@ -75,76 +75,74 @@ def _workspace(folder: str, name: str, files: int, size: int) -> Path:
 
 
 def _percentile(times: list[float], which: int) -> float:
-    """In milliseconds."""
+    """Return a percentile in milliseconds."""
     return statistics.quantiles(times, n=100, method="inclusive")[which - 1] * 1000
 
 
-async def _timed(room: Room) -> float:
+async def _timed(session: SandboxSession) -> float:
     began = time.perf_counter()
-    result = await room.check(CODE)
+    result = await session.check(CODE)
     seconds = time.perf_counter() - began
     assert result.ending is Ending.PASSED, result
     return seconds
 
 
 async def _warm(sandbox: Sandbox, workspace: Path, number: int) -> list[float]:
-    room = await sandbox.open(workspace, VIEW, run_id="bench")
-    await _timed(room)
-    times = [await _timed(room) for _ in range(number)]
-    await room.close()
+    session = await sandbox.open(workspace, VIEW, run_id="bench")
+    await _timed(session)
+    times = [await _timed(session) for _ in range(number)]
+    await session.close()
     return times
 
 
 async def _first(sandbox: Sandbox, kind: str, workspace: Path) -> list[Figure]:
-    """The first check of a run, with nothing started before, and with a server started during the conversation."""
+    """Measure the first check of a run, cold, and with a server that was started during the conversation."""
     cold, pooled, beyond = [], [], []
     for _ in range(5):
         began = time.perf_counter()
-        room = await sandbox.open(workspace, VIEW)
-        await _timed(room)
+        session = await sandbox.open(workspace, VIEW)
+        await _timed(session)
         cold.append(time.perf_counter() - began)
-        await room.close()
+        await session.close()
         await sandbox.prepare()
         await asyncio.sleep(CONVERSATION_SECONDS)
         began = time.perf_counter()
-        room = await sandbox.open(workspace, VIEW)
-        await _timed(room)
+        session = await sandbox.open(workspace, VIEW)
+        await _timed(session)
         pooled.append(time.perf_counter() - began)
-        results = [await room.check(CODE) for _ in range(4)]
+        results = [await session.check(CODE) for _ in range(4)]
         beyond.append(time.perf_counter() - began - sum(result.seconds for result in results))
-        await room.close()
+        await session.close()
     return [
         Figure(f"{kind}: first check, cold", statistics.median(cold) * 1000, "ms"),
         Figure(f"{kind}: first check, server from the pool", statistics.median(pooled) * 1000, "ms"),
-        Figure(
-            f"{kind}: five checks beyond their own time, from the pool", statistics.median(beyond) * 1000, "ms", 100
-        ),
+        Figure(f"{kind}: five checks from the pool, overhead", statistics.median(beyond) * 1000, "ms", 100),
     ]
 
 
 async def _many(sandbox: Sandbox, kind: str, workspace: Path) -> list[Figure]:
-    """1,000 checks over 8 rooms at once."""
-    rooms = await asyncio.gather(*(sandbox.open(workspace, VIEW) for _ in range(8)))
+    """Measure 1,000 checks in 8 concurrent sessions."""
+    sessions = await asyncio.gather(*(sandbox.open(workspace, VIEW) for _ in range(8)))
 
-    async def work(room: Room) -> list[float]:
-        return [await _timed(room) for _ in range(125)]
+    async def work(session: SandboxSession) -> list[float]:
+        return [await _timed(session) for _ in range(125)]
 
     began = time.perf_counter()
-    times = [one for some in await asyncio.gather(*(work(room) for room in rooms)) for one in some]
+    times = [one for some in await asyncio.gather(*(work(session) for session in sessions)) for one in some]
     wall = time.perf_counter() - began
-    await asyncio.gather(*(room.close() for room in rooms))
-    name = f"{kind}: 1,000 checks over 8 rooms at once"
+    await asyncio.gather(*(session.close() for session in sessions))
+    name = f"{kind}: 1,000 checks in 8 concurrent sessions"
     return [
-        Figure(f"{name}, per check", wall, "ms"),  # 1,000 of them: seconds in all are milliseconds each
+        Figure(f"{name}, per check", wall, "ms"),  # for 1,000 checks, total seconds equal milliseconds per check
         Figure(f"{name}, p95 of one", _percentile(times, 95), "ms"),
     ]
 
 
 def _peers(sandbox: Sandbox, warm: float) -> list[Figure]:
-    """The same check by `docker run` and by `docker exec`, as the command line does them."""
+    """Measure the same check with `docker run` and `docker exec` on the command line."""
     program = shutil.which("docker")
     if program is None:
-        return [Figure("docker run, docker exec: no docker command here", 0, "")]
+        return [Figure("docker run, docker exec: docker command not found", 0, "")]
     image = sandbox.images.base_name  # type: ignore[attr-defined]
     python = ["python3", "-c", "import json; assert json.loads('[1]') == [1]"]
     locked = ["--network", "none", "--cap-drop", "ALL", "--read-only", "--security-opt", "no-new-privileges"]
@@ -164,7 +162,7 @@ def _call(command: list[str]) -> None:
 
 
 def _median(act: Callable[[], None], number: int) -> float:
-    """In milliseconds."""
+    """Return the median duration in milliseconds."""
     times = []
     for _ in range(number):
         began = time.perf_counter()

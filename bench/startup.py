@@ -1,4 +1,4 @@
-"""What it costs to start `viva`, and how much is installed with it."""
+"""Measures the start-up time of `viva` and the size of its installation."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ REPEATS = 7
 
 
 def figures() -> list[Figure]:
-    """Start-up times and sizes."""
+    """Measure start-up times and sizes."""
     viva = Path(sysconfig.get_path("scripts")) / "viva"
     count, size = installed("vivavoce")
     return [
         Figure("viva --version", _milliseconds([str(viva), "--version"]), "ms", 150),
-        Figure("  of which python itself", _milliseconds([sys.executable, "-c", "pass"]), "ms"),
+        Figure("  of which Python itself", _milliseconds([sys.executable, "-c", "pass"]), "ms"),
         Figure("viva --help", _milliseconds([str(viva), "--help"]), "ms"),
         Figure("installed core, without byte code", size, "MB", 90),
         Figure("packages of the core", count, "", 45),
@@ -42,7 +42,7 @@ def _milliseconds(command: list[str]) -> float:
 
 
 def installed(root: str) -> tuple[int, float]:
-    """Number and size in MB of a distribution and everything it requires, without extras that it does not name."""
+    """Return the number and size in MB of a distribution and its requirements, without extras it does not name."""
     seen: set[tuple[str, str]] = set()
     names: set[str] = set()
     todo = [(root, "")]

@@ -1,4 +1,4 @@
-"""Partners that answer at once, so that what is measured is Viva."""
+"""Partners that answer at once, so that only Viva is measured."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autogen_core.models import ChatCompletionClient, CreateResult, ModelInfo, R
 from adapters.virtual_user import VirtualUser
 
 TEXT = ("I would like to change my booking please. " * 100)[:120]
-"""120 characters, the message length that the peers are measured with."""
+"""120 characters, the message length used with the other tools."""
 
 
 class AsyncAgent(VirtualUser):
@@ -28,7 +28,7 @@ class AsyncAgent(VirtualUser):
 
 
 class SyncAgent(VirtualUser):
-    """Answers at once, on a thread of its own."""
+    """Answers at once, on a separate thread."""
 
     def __init__(self, task_description: str) -> None:
         pass
@@ -41,7 +41,7 @@ class SyncAgent(VirtualUser):
 
 
 class InstantModel(ChatCompletionClient):
-    """A model client that answers at once and never the same twice."""
+    """A model client that answers at once, and never twice the same."""
 
     component_type = "model"
 

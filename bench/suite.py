@@ -1,7 +1,7 @@
-"""Many conversations at once: Viva's budgets, and side by side with its peers on the same work.
+"""Measures many concurrent conversations: against Viva's budgets, and against other tools with the same work.
 
-Each peer runs in an environment of its own, made here once under `.venv-bench/`, in a process of its own, offline.
-`python -m bench suite` prints; `python -m bench suite --write` also renews `docs/benchmarks/suite.json` and the plot.
+Each tool runs offline, in its own process and its own environment, which is created once under `.venv-bench/`.
+`python -m bench suite` prints the figures; `--write` also updates `docs/benchmarks/suite.json` and the plot.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ SAVES = {
 }
 CONVERSATIONS, CONCURRENCY = 200, 50
 PASSES = 3
-"""Each figure is the median of so many, taken in turns with those that it is compared with."""
+"""Each figure is the median of this many passes, alternating with those that it is compared with."""
 
 
 def figures() -> list[Figure]:
-    """Budgets first, then the peers."""
+    """Measure the budgets first, then the other tools."""
     found = [*_budgets(), *_peers()]
     if "--write" in sys.argv:
         _write(found)
@@ -46,7 +46,7 @@ def figures() -> list[Figure]:
 
 
 def viva(*arguments: object) -> dict[str, Any]:
-    """One measurement of Viva, in a process of its own."""
+    """Measure Viva once, in a separate process."""
     return _json([sys.executable, "-m", "bench.many", *map(str, arguments)])
 
 

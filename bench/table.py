@@ -1,4 +1,4 @@
-"""Prints figures beside their budgets."""
+"""Prints figures next to their budgets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured figure."""
+    """A measured figure."""
 
     name: str
     value: float
@@ -19,17 +19,17 @@ class Figure:
 
     @property
     def kept(self) -> bool | None:
-        """Whether the budget is kept; None without one."""
+        """Return whether the budget is met; None without a budget."""
         if self.budget is None:
             return None
         return self.value >= self.budget if self.at_least else self.value <= self.budget
 
 
 def show(title: str, figures: list[Figure]) -> None:
-    """One block of figures."""
+    """Print a block of figures."""
     print(f"\n{title}")
     for figure in figures:
         sign = ">=" if figure.at_least else "<="
         budget = "" if figure.budget is None else f"budget {sign} {figure.budget:g} {figure.unit}"
-        mark = {True: "kept", False: "MISSED", None: ""}[figure.kept]
+        mark = {True: "met", False: "MISSED", None: ""}[figure.kept]
         print(f"  {figure.name:<58} {figure.value:>9.4g} {figure.unit:<8} {budget:<24} {mark:<7} {figure.note}")

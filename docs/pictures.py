@@ -10,25 +10,23 @@ from pathlib import Path
 
 from rich.console import Console
 
-from cases import find_case, load_case
-from harness.exam.examine import Run, examine
-from harness.exam.options import Options
-from harness.exam.resources import assemble
+from cases import find_case
 from harness.reports.run_console import run_report
-from records.journal import Journal
+from harness.suites.conduct import Surroundings
+from harness.suites.plan import Plan
+from harness.suites.suite import Request, run_suite
+from records.journal_reader import read_records
 
 IMAGES = Path(__file__).parent / "images"
 
 
 async def forgetful() -> None:
     """The report of an agent that loses count."""
-    case = load_case(find_case("sum_1_to_50"))
-    parts = await assemble(Options(agent="example:forgetful"), [case])
-    try:
-        with tempfile.TemporaryDirectory() as folder, Journal(Path(folder)) as journal:
-            record = await examine(Run(case, parts, journal))
-    finally:
-        await parts.close()
+    case = find_case("sum_1_to_50")
+    plan = Plan((str(case),), ("example:forgetful",))
+    with tempfile.TemporaryDirectory() as folder:
+        await run_suite(Request(Path(folder), plan), Surroundings())
+        (record,) = read_records(Path(folder))
     console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True)
     console.print(run_report(record, Path("runs/20261120-101500-sum_1_to_50-3f2a")))
     svg = console.export_svg(title="make eval AGENT=example:forgetful")

@@ -1,4 +1,4 @@
-"""DeepEval's conversation simulator with an instantaneous model and agent, telemetry off. It saves nothing.
+"""DeepEval's conversation simulator with a model and an agent that answer at once, telemetry off. It saves nothing.
 
 usage: python deepeval_simulator.py CONVERSATIONS ROUNDS CONCURRENCY
 """
@@ -23,7 +23,7 @@ TEXT = ("I would like to change my booking please. " * 100)[:120]
 
 
 class Instant(DeepEvalBaseLLM):
-    """Fills any schema it is asked for at once."""
+    """Fills any requested schema at once."""
 
     def load_model(self):
         return self

@@ -1,4 +1,4 @@
-"""Inspect AI with its mock model as the agent and fixed follow-up questions, its log written.
+"""Inspect AI with its mock model as the agent and fixed follow-up questions. It writes its log.
 
 usage: python inspect_mock_model.py CONVERSATIONS ROUNDS CONCURRENCY
 """
@@ -25,7 +25,7 @@ conversations, rounds, concurrency = map(int, sys.argv[1:4])
 
 def answer(input, tools, tool_choice, config):  # noqa: A002 - the mock model calls it by these names
     output = ModelOutput.from_content("mockllm/agent", TEXT)
-    # Without a usage the mock model counts tokens with a tokenizer that it would have to download.
+    # Without usage data, the mock model counts tokens with a tokenizer that it would have to download.
     output.usage = ModelUsage(input_tokens=20, output_tokens=20, total_tokens=40)
     return output
 

@@ -1,4 +1,4 @@
-"""openevals' multi-turn simulation with instantaneous speakers (its simulated user calls no model here), tracing off.
+"""openevals' multi-turn simulation with speakers that answer at once (the simulated user calls no model), tracing off.
 
 usage: python openevals_multiturn.py CONVERSATIONS ROUNDS CONCURRENCY
 """
@@ -29,10 +29,10 @@ async def user(trajectory, *, turn_counter, **_):
 
 
 async def main(conversations: int, rounds: int, concurrency: int) -> None:
-    places = asyncio.Semaphore(concurrency)
+    slots = asyncio.Semaphore(concurrency)
 
     async def one():
-        async with places:
+        async with slots:
             return await run_multiturn_simulation_async(app=agent, user=user, max_turns=rounds)
 
     began, cpu = time.perf_counter(), time.process_time()

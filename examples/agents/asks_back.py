@@ -1,4 +1,4 @@
-"""An agent that asks before it answers: with an Examiner to talk to, that is as right as answering at once."""
+"""An agent that asks a question before it answers; in an oral exam, that is as good as answering at once."""
 
 from adapters import VirtualUser
 

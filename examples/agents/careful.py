@@ -1,4 +1,4 @@
-"""The bundled careful agent: small, without a model, and able to take every bundled exam."""
+"""The bundled careful agent: small, without a model, and able to pass every bundled case."""
 
 import csv
 import random
@@ -9,7 +9,7 @@ from adapters import Reply, Step, VirtualUser
 
 
 class CarefulAgent(VirtualUser):
-    """Understands a handful of requests; says so when it does not understand one."""
+    """Understands a few requests, and says so when it does not understand one."""
 
     def __init__(self, task_description, app_dir=None, config_var=None):
         super().__init__(task_description, app_dir, config_var)
@@ -42,7 +42,7 @@ class CarefulAgent(VirtualUser):
     def save(self, name):
         text = str(self.number)
         (self.workspace / name).write_text(text)
-        # Told as a step, so that a judge who sees no files can see what was done.
+        # Reported as a step, so that a judge who sees no files can see what was done.
         step = Step(f"save-{name}", tool="write_file", tool_input={"path": name, "text": text}, result="saved")
         return Reply("Done.", steps=(step,))
 

@@ -1,4 +1,4 @@
-"""An agent that breaks in its third round; the exam ends there and is judged as it stands."""
+"""An agent that fails in its third round; the exam ends there, and is judged up to that point."""
 
 from adapters import VirtualUser
 
