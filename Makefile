@@ -1,4 +1,4 @@
-# Every target sets up what it needs. The environment lies in .venv and is made anew when the requirements change.
+# Every target installs what it requires. The environment is in .venv, and is updated when the requirements change.
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,8 +11,8 @@ TESTS ?=
 
 export PYTHONUTF8 := 1
 
-# A mistyped name (CSE=echo) would silently run the default, so each target takes what it knows, and refuses the rest.
-# The environment is free to hold anything; a make that another one started has its variables, too, so it does not ask.
+# A mistyped variable (CSE=echo) would silently run the default, so each target rejects variables that it does not know.
+# Environment variables are not checked, and neither are those that a parent make passes on.
 TAKES_eval := CASE AGENT MODEL JUDGE SANDBOX ARGS
 TAKES_replay := JOURNAL ARGS
 TAKES_test := TESTS ARGS
@@ -27,7 +27,7 @@ GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin
 UNKNOWN := $(filter-out $(KNOWN) $(TAKEN),$(GIVEN))
 ifeq ($(MAKELEVEL),0)
 ifneq ($(and $(ASKED),$(UNKNOWN)),)
-$(error nothing here is called $(UNKNOWN); make $(ASKED) takes $(KNOWN), and PYTHON)
+$(error unknown variable $(UNKNOWN); make $(ASKED) accepts $(KNOWN), and PYTHON)
 endif
 endif
 
@@ -35,17 +35,17 @@ endif
 .PHONY: help eval replay test lint check format bench soak clean
 
 help: ## Show this list
-	@echo "make eval CASE=sum_1_to_50   examine an agent with a case"
+	@echo "make eval CASE=sum_1_to_50   test an agent with a case"
 	@echo "     AGENT=SPEC MODEL=NAME JUDGE=code|model|both SANDBOX=auto|docker|bwrap|process ARGS='…'"
 	@echo "make replay [JOURNAL=FOLDER] print a stored conversation (default: the newest)"
-	@echo "make test   [TESTS=PATH]     run the tests"
+	@echo "make test   [TESTS=PATH]     run the tests, on all cores (ARGS='-n 0': in one process)"
 	@echo "make check                   format, lint, types, import contract, tests"
-	@echo "make bench                   measure, beside the budgets"
-	@echo "make soak                    long kill and load tests"
-	@echo "make format                  mend format and lint where that can be automatic"
-	@echo "make clean                   remove the environment and caches; runs/ stays"
+	@echo "make bench                   run the benchmarks, and compare with the budgets"
+	@echo "make soak                    run the long kill and load tests"
+	@echo "make format                  fix format and lint errors automatically"
+	@echo "make clean                   remove the environment and caches, but not runs/"
 
-eval: $(VENV)/.installed ## Examine an agent
+eval: $(VENV)/.installed ## Test an agent
 	@$(BIN)/viva run "$(CASE)" $(if $(AGENT),--agent "$(AGENT)") $(if $(MODEL),--model "$(MODEL)") \
 	  $(if $(JUDGE),--judge "$(JUDGE)") $(if $(SANDBOX),--sandbox "$(SANDBOX)") $(ARGS)
 
@@ -53,7 +53,7 @@ replay: $(VENV)/.installed ## Print a stored conversation
 	@$(BIN)/viva replay $(if $(JOURNAL),"$(JOURNAL)") $(ARGS)
 
 test: $(VENV)/.dev ## Run the tests
-	@$(BIN)/python -m pytest -q -m "not soak" $(TESTS) $(ARGS)
+	@$(BIN)/python -m pytest -q -m "not soak" -n auto --dist worksteal $(TESTS) $(ARGS)
 
 lint: $(VENV)/.dev ## Format, lint, types, import contract
 	$(BIN)/ruff format --check .
@@ -61,28 +61,28 @@ lint: $(VENV)/.dev ## Format, lint, types, import contract
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-check: lint test ## All of it
+check: lint test ## Format, lint, types, import contract, tests
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.dev ## Measure
+bench: $(VENV)/.dev ## Run the benchmarks
 	@$(BIN)/python -m bench $(ARGS)
 
-soak: $(VENV)/.dev ## Long kill and load tests
+soak: $(VENV)/.dev ## Run the long kill and load tests
 	@$(BIN)/python -m pytest -q -m soak $(TESTS) $(ARGS)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/.python:
-	@command -v $(PYTHON) >/dev/null || { echo "make: there is no $(PYTHON). Install Python 3.11 or newer, or name one: make PYTHON=python3.12 …" >&2; exit 2; }
+	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) not found. Install Python 3.11 or newer, or specify another: make PYTHON=python3.12 …" >&2; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "make: $(PYTHON) is $$($(PYTHON) -V 2>&1), and Viva needs 3.11 or newer. Name another: make PYTHON=python3.12 …" >&2; exit 2; }
+	  echo "make: $(PYTHON) is $$($(PYTHON) -V 2>&1), but Viva requires 3.11 or newer. Specify another: make PYTHON=python3.12 …" >&2; exit 2; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
 	  echo "make: $(PYTHON) has no venv or pip. On Debian and Ubuntu: apt install python3-venv" >&2; exit 2; }
-	@echo "Making the environment in $(VENV) (once)…"
+	@echo "Creating the environment in $(VENV) (once)…"
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
@@ -92,6 +92,6 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/.python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.python
-	@echo "Installing Viva and its tools into $(VENV)…"
+	@echo "Installing Viva and the development tools into $(VENV)…"
 	@$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[dev]'
 	@touch $@ $(VENV)/.installed

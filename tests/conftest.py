@@ -1,12 +1,15 @@
-"""What tests of all rooms share: parts that a machine may lack, and whether it may."""
+"""What tests of all packages share: what a machine may lack, and whether it may; models; how many processes test."""
 
 from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+import certifi
 import pytest
 
 from adapters.models.retry import RetryPolicy
@@ -26,14 +29,39 @@ def pytest_configure(config: pytest.Config) -> None:
     """What Viva silences for its users is silent in its tests."""
     for silenced in filters_for_pytest():
         config.addinivalue_line("filterwarnings", silenced)
+    # The key that signs plans is kept there: tests leave nothing in the user's own.
+    state = tempfile.TemporaryDirectory(prefix="viva-test-state-")
+    config.add_cleanup(state.cleanup)
+    os.environ["XDG_STATE_HOME"] = state.name
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """For one file or one test no worker is worth its start; otherwise there is one for each core, as usual."""
+    (only, *others) = [Path(argument.partition("::")[0]) for argument in config.args]
+    return 0 if not others and only.is_file() else None
+
+
+@pytest.fixture(scope="session")
+def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with one root certificate.
+
+    Each client of a model reads all that there are, twice, which takes longer than most tests of models; none of them
+    speaks TLS.
+    """
+    end = "-----END CERTIFICATE-----"
+    file = tmp_path_factory.mktemp("certificates") / "one.pem"
+    file.write_text(Path(certifi.where()).read_text(encoding="utf-8").partition(end)[0] + end + "\n")
+    return file
 
 
 @pytest.fixture
-async def model_at(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ModelAt]:
+async def model_at(monkeypatch: pytest.MonkeyPatch, one_certificate: Path) -> AsyncIterator[ModelAt]:
     """Makes clients of the server at an address, quick to try again and with `KEY`; closes them in the end."""
     from adapters.models.factory import make_model  # loads AutoGen, which most tests do without
 
     made: list[Model] = []
+    monkeypatch.setenv("SSL_CERT_FILE", str(one_certificate))
 
     def make(url: str, spec: str = "openai:m") -> Model:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)

@@ -20,7 +20,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
 from types import TracebackType
@@ -189,10 +189,30 @@ def agent(request: Request) -> str:
     return f"The sum is {sum(numbers)}."
 
 
+OWN_MARK = "(the mark of the question)"
+"""In a verdict: replaced by the mark that the question ends with, as a judge would copy it."""
+MARK_LINE = re.compile(r"The mark of this question is (\w+)\.")
+
+
+def with_mark(content: str, request: Request) -> str:
+    """An answer with the mark of its question."""
+    marks = MARK_LINE.findall("\n".join(text_of(message) for message in request["messages"]))
+    return content.replace(OWN_MARK, marks[-1]) if marks else content
+
+
+def marked(play: str | Answer | Fault, request: Request) -> str | Answer | Fault:
+    if isinstance(play, str):
+        return with_mark(play, request)
+    if isinstance(play, Answer) and play.content:
+        return replace(play, content=with_mark(play.content, request))
+    return play
+
+
 def verdict(label: str, reason: str, *evidence: Mapping[str, Any]) -> str:
     """A judge's answer in the form that its prompt asks for; `evidence` items have `round` and `quote`."""
     comes_to = {"hit": "true", "miss": "false"}.get(label, "undecided")
-    return json.dumps({"reason": reason, "evidence": evidence, "statement_is": comes_to, "verdict": label})
+    answer = {"reason": reason, "evidence": evidence, "statement_is": comes_to, "verdict": label, "mark": OWN_MARK}
+    return json.dumps(answer)
 
 
 def judge(request: Request) -> str:
@@ -321,7 +341,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path != "/v1/chat/completions" or not known:
             return self._error(404, "model_not_found", f"no model {request['model']!r} at {self.path}")
         try:
-            play = resolve(self.server.owner.parts[request["model"]], request)
+            play = marked(resolve(self.server.owner.parts[request["model"]], request), request)
         except Exception as error:  # a mistake in the test: answered here, raised again where the server is closed
             self.server.owner.mistakes.append(error)
             return self._error(500, "part_failed", repr(error))

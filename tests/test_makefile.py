@@ -1,4 +1,4 @@
-"""What `make` promises besides its targets: a mistyped name is told, before anything is set up."""
+"""What `make` promises besides its targets: a mistyped variable is reported before anything is installed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.__main__ import BENCHES
+from tests.conftest import pytest_xdist_auto_num_workers
 
 ROOT = Path(__file__).resolve().parents[1]
 # The tests may have been started by make, whose own variables would be handed on.
@@ -43,7 +44,7 @@ def test_a_name_that_a_target_does_not_take_is_refused_with_those_that_it_takes(
     done = make(*words)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert f"nothing here is called {unknown}; make {words[0]} takes" in done.stderr
+    assert f"unknown variable {unknown}; make {words[0]} accepts" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
@@ -55,13 +56,33 @@ def test_a_name_that_a_target_does_not_take_is_refused_with_those_that_it_takes(
         (("eval", "MODEL=openai:a", "JUDGE=both", "SANDBOX=docker"), '--judge "both" --sandbox "docker"'),
         (("eval", "replay", "CASE=echo", "JOURNAL=runs/x"), 'viva replay "runs/x"'),
         (("test", "TESTS=tests/cases tests/judge", "ARGS=-k 'a or b'"), "tests/cases tests/judge -k 'a or b'"),
+        (("test", "ARGS=-n 0"), "-m 'not soak' -n auto --dist worksteal -n 0"),
+        (("soak", "ARGS=-x"), "-m soak -x"),
         (("bench", "ARGS=rounds", f"PYTHON={sys.executable}"), "-m bench rounds"),
     ],
 )
 def test_names_that_it_takes_go_through_whatever_their_values(words: tuple[str, ...], shown: str) -> None:
     done = make(*words)
     assert done.returncode == 0, done.stderr
-    assert shown in " ".join(done.stdout.split())
+    assert shown in " ".join(done.stdout.split()).replace('"not soak"', "'not soak'")
+
+
+@pytest.mark.parametrize(
+    ("paths", "workers"),
+    [
+        (["tests"], None),
+        (["tests/cases"], None),
+        (["tests/cases/test_load.py", "tests/cases/test_find.py"], None),
+        (["tests/cases/test_load.py"], 0),
+        (["tests/cases/test_load.py::test_one[a::b]"], 0),
+    ],
+)
+def test_one_file_is_tested_without_the_start_of_workers_and_all_else_on_every_core(
+    paths: list[str], workers: int | None, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(request.config, "args", paths)
+    assert pytest_xdist_auto_num_workers(request.config) == workers
 
 
 def test_the_environment_may_hold_any_name() -> None:
