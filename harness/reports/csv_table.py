@@ -1,6 +1,7 @@
 """CSV: one row for each run. TaskWeaver's columns come first, so its readers of `auto_eval` results keep working.
 
-Two columns for each evaluator that is not the primary one come last, its label and its score.
+Four columns for each evaluator that is not the primary one come last: its label, its score, the scores it names and its
+summary.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TextIO
 from harness.reports.facts import cost_of, tokens_of
 from harness.reports.journals import Entry, Journals
 from harness.statistics.scores import evaluator_names, insight_of, score_of
-from harness.wording import UNKNOWN, agent_words
+from harness.wording import UNKNOWN, agent_words, named_scores
 from records.run_record import RunRecord
 from records.text import one_line
 
@@ -23,6 +24,8 @@ COLUMNS = (
     "seconds", "journal", "run", "agent_runs", "error",
 )
 # fmt: on
+OWN_COLUMNS = ("label", "score", "scores", "summary")
+"""Of each further evaluator."""
 MOST_EVALUATORS = 50
 """That have columns of their own."""
 # What a spreadsheet takes for a formula at the start of a cell, full-width forms included; a cell also starts behind
@@ -40,7 +43,7 @@ def write(journals: Journals, out: TextIO) -> None:
     """
     writer = csv.writer(out)
     further = _further_evaluators(journals)
-    writer.writerow((*COLUMNS, *(cell(f"{name} {what}") for name in further for what in ("label", "score"))))
+    writer.writerow((*COLUMNS, *(cell(f"{name} {what}") for name in further for what in OWN_COLUMNS)))
     writer.writerows(_rows(journals, further))
 
 
@@ -62,14 +65,17 @@ def _rows(journals: Journals, further: Sequence[str]) -> Iterator[tuple[str | in
         yield (
             *(cell(run.case), "", "", cell(run.agent), "", "unfinished", "", "", "", "", ""),
             *(cell(str(run.folder)), cell(run.id), "", "the run did not end"),
-            *("",) * (2 * len(further)),
+            *("",) * (len(OWN_COLUMNS) * len(further)),
         )
 
 
-def _judgement(record: RunRecord, evaluator: str) -> tuple[str, str]:
-    """An evaluator's label and score; no score where it failed to judge, or the run says nothing about the agent."""
+def _judgement(record: RunRecord, evaluator: str) -> tuple[str, ...]:
+    """What an evaluator says; no score where it failed to judge, or the run says nothing about the agent."""
     insight, scored = insight_of(record.insights, evaluator, record.id), score_of(record, evaluator)
-    return cell(insight.label, 40) if insight is not None else "", "" if scored is None else f"{scored.score:.6g}"
+    if insight is None:
+        return ("",) * len(OWN_COLUMNS)
+    score = "" if scored is None else f"{scored.score:.6g}"
+    return cell(insight.label, 40), score, cell(", ".join(named_scores(insight))), cell(insight.summary)
 
 
 def _row(entry: Entry) -> tuple[str | int, ...]:

@@ -117,9 +117,12 @@ def test_columns_for_further_evaluators_come_last_in_csv(tmp_path: Path) -> None
         write_run(journal, "failed", further=(Insight("trajectory", run, Label.ERROR, None),))
         write_run(journal, "open", ended=False)
     rows = list(csv.DictReader(io.StringIO(report("csv", tmp_path), newline=""), strict=True))
-    assert list(rows[0])[-3:] == ["error", "trajectory label", "trajectory score"]
+    own = [f"trajectory {what}" for what in ("label", "score", "scores", "summary")]
+    assert list(rows[0])[-5:] == ["error", *own]
     found = {row["case_file"]: (row["trajectory label"], row["trajectory score"]) for row in rows}
     assert found == {"plain": ("", ""), "judged": ("mostly right", "0.5"), "failed": ("error", ""), "open": ("", "")}
+    said = {row["case_file"]: (row["trajectory scores"], row["trajectory summary"]) for row in rows}
+    assert said["judged"] == ("plan quality 0.90", "One step too many.")
 
 
 def test_json_has_every_insight_the_primary_ones_name_and_figures_of_each_evaluator(journal: Path) -> None:
