@@ -56,6 +56,8 @@ class Worker:
         self.resources = resources
         self._journal = journal
         self._cases: dict[tuple[str, str], Case] = {(case.name, case.hash): case for case in cases}
+        self._journals: dict[Path, bool] = {}
+        """Folder to whether it is that of the journal."""
         self._kept: set[tuple[str, str]] = set()
         """Cases that the journal holds."""
         self._evaluators: dict[tuple[str, ...], tuple[Evaluator, ...]] = {
@@ -160,7 +162,7 @@ class Worker:
         """The conversation and the agent's files as the new journal has them, with the setting of the new judgement."""
         assert job.conversation is not None
         setting = self._setting(run, stored.setting, job.case_hash)
-        if stored.folder.resolve() != self._journal.folder.resolve():
+        if not self._is_this_journal(stored.folder):
             lines = b"" if job.carried else "".join(f"{line}\n" for line in job.conversation.lines).encode()
             carry = partial(carry_over, stored, lines, self._journal, setting, workspace)
             # Copying files can take a while; what has none is not worth a thread.
@@ -168,6 +170,12 @@ class Worker:
         if setting != stored.setting:
             run.append("setting", setting)
         return replace(stored, setting=setting), workspace
+
+    def _is_this_journal(self, folder: Path) -> bool:
+        """Whether a conversation lies in the journal that is written; asked of the disk once for each folder."""
+        if folder not in self._journals:
+            self._journals[folder] = folder.resolve() == self._journal.folder.resolve()
+        return self._journals[folder]
 
     def _setting(self, run: ExamRun, setting: Setting, case_hash: str) -> Setting:
         """A run's setting with those that judge it now."""
