@@ -7,7 +7,7 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
-from records.codec import to_plain
+from judge.long_conversations import Cut, cut_to_fit
 from records.text import one_line, printable, storable
 from records.transcript import Round, Step, Transcript
 from sandbox import RunView
@@ -29,23 +29,28 @@ def run_view(transcript: Transcript, task_description: str) -> RunView:
         ("system", f"You are the examiner of an agent. The task:\n{task_description}"),
         ("human", transcript.kick_off or ""),
     ]
-    for round_ in transcript.rounds:
+    cut = cut_to_fit(transcript.rounds)
+    rounds = tuple(_round(round_, cut) for round_ in transcript.rounds)
+    for round_, shown in zip(transcript.rounds, rounds, strict=True):
         if round_.examiner is not None:
-            history.append(("ai", round_.examiner))
+            history.append(("ai", shown["examiner"]))
         if round_.agent is not None:
-            history.append(("human", round_.agent))
-    return RunView(tuple(history), tuple(_round(round_) for round_ in transcript.rounds))
+            history.append(("human", shown["agent"]))
+    return RunView(tuple(history), rounds)
 
 
-def _round(round_: Round) -> dict[str, Any]:
-    return {
+def _round(round_: Round, cut: Cut) -> dict[str, Any]:
+    steps = cut.shown_steps(round_.steps)
+    shown = {
         "number": round_.number,
-        "examiner": round_.examiner or "",
-        "agent": round_.agent or "",
-        "error": round_.error,
-        "steps": [to_plain(step) for step in round_.steps],
+        "examiner": cut.words(round_.examiner or ""),
+        "agent": cut.words(round_.agent or ""),
+        "error": None if round_.error is None else cut.words(round_.error),
+        "steps": steps,
         "seconds": round_.agent_seconds,
     }
+    # Only there: the rounds of most conversations are whole.
+    return shown if cut.what is None else {**shown, "cut": cut.what, "steps_left_out": len(round_.steps) - len(steps)}
 
 
 @dataclass(frozen=True, slots=True)

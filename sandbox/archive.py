@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sandbox.interface import RunView, SandboxError, WorkspaceTooLarge, WorkspaceUnreadable
+from sandbox.interface import ConversationTooLarge, RunView, SandboxError, WorkspaceTooLarge, WorkspaceUnreadable
 
 MIB = 1024 * 1024
 MAX_DEPTH = 200
@@ -107,10 +107,10 @@ def pack(workspace: Path | None, view: RunView, *, max_mb: int, max_entries: int
     or a link's target). Links that leave the workspace, devices, fifos and sockets are left out.
 
     Raises:
-        WorkspaceTooLarge: more than `max_mb` MiB or `max_entries` entries, folders too deep, a path too long, or more
-            than `MAX_CONVERSATION_MB` MiB of conversation.
+        WorkspaceTooLarge: more than `max_mb` MiB or `max_entries` entries, folders too deep, or a path too long.
         WorkspaceUnreadable: the workspace itself is no folder, or cannot be read; what cannot be read in it is left
             out.
+        ConversationTooLarge: more than `MAX_CONVERSATION_MB` MiB of conversation.
         SandboxError: this machine cannot read it.
     """
     packer = _Packer(max_mb * MIB, max_entries)
@@ -131,7 +131,7 @@ def pack(workspace: Path | None, view: RunView, *, max_mb: int, max_entries: int
         default=str,
     ).encode()
     if len(header) > MAX_CONVERSATION_MB * MIB:
-        raise WorkspaceTooLarge(f"more than {MAX_CONVERSATION_MB} MiB of conversation")
+        raise ConversationTooLarge(f"more than {MAX_CONVERSATION_MB} MiB")
     return b"".join([len(header).to_bytes(4, "big"), header, *packer.pieces])
 
 

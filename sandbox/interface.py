@@ -43,6 +43,13 @@ class WorkspaceUnreadable(SandboxError):
     """There is no folder where the workspace was, or one that cannot be read, or a link. This is about the agent."""
 
 
+class ConversationTooLarge(SandboxError):
+    """The conversation is too much for a sandbox, cut or not. It says nothing of the agent."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(f"the conversation is too large for a sandbox: {detail}")
+
+
 class DependencyError(SandboxError):
     """A requirement of a case cannot be installed. `requirement` names it."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from cases import Case, CheckLimits, ScoringPoint
@@ -58,7 +59,15 @@ class CodeJudge:
             return self._verdict(point, Label.MISS, str(error), flags=("workspace-too-large",))
         except SandboxError as error:
             return self._verdict(point, Label.ERROR, f"the sandbox failed: {error}", fault=Fault.INFRA)
-        return read_result(result, point, self._case, self._subject, flags)
+        cut = next((round_.get("cut") for round_ in self._view.rounds), None)
+        if cut is not None:
+            flags = (*flags, "conversation-cut")
+        verdict = read_result(result, point, self._case, self._subject, flags)
+        if cut != "words" or verdict.label == Label.ERROR:
+            return verdict
+        # What the check missed may stand where it was cut; and so may what it should not find.
+        reason = f"{verdict.reason}; but it saw the conversation cut: what was said is too long for a sandbox"
+        return replace(verdict, label=Label.UNSURE, score=None, reason=reason)
 
     async def close(self) -> None:
         """Give the session back."""

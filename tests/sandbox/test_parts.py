@@ -37,7 +37,7 @@ from sandbox.images import _builder_settings, split_tag
 from sandbox.inside.files import Workspace, wipe
 from sandbox.inside.system_calls import filter_program
 from sandbox.inside.watch import Output
-from sandbox.interface import WorkspaceUnreadable
+from sandbox.interface import ConversationTooLarge, WorkspaceUnreadable
 from sandbox.packages import blame, key_of, normalised, package_source
 from sandbox.pool import Pool
 from sandbox.session import ServerSession, read_result
@@ -176,7 +176,7 @@ def test_what_a_server_could_not_lay_out_speaks_about_the_agent(tmp_path: Path) 
     os.close(descriptor)
     with pytest.raises(WorkspaceTooLarge, match="path"):
         pack(tmp_path, RunView(), max_mb=1)
-    with pytest.raises(WorkspaceTooLarge, match="conversation"):
+    with pytest.raises(ConversationTooLarge, match="conversation"):
         pack(None, RunView(chat_history=[("human", "x" * 70_000_000)]), max_mb=1)
 
 

@@ -1,0 +1,172 @@
+"""Cuts what a check sees of a conversation that is too long for a sandbox: first the steps, then what was said."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from records.codec import to_plain
+from records.transcript import Round, Step
+
+MOST_BYTES = 16 * 1024 * 1024
+"""Of a whole conversation, as JSON, in a sandbox."""
+LONGEST, SHORTEST = 4 * 1024 * 1024, 256
+"""Bytes of JSON, between which the limit of one text is looked for."""
+LEAST_OF_STEPS = 1024
+"""Below this limit of one text the steps are better left out."""
+MARK = 100
+"""Bytes that the mark in a text takes which says how much was left out, at most."""
+PART = 65_536
+WORST = 12
+"""Bytes of JSON that one character takes at most: a pair of surrogates, each as `\\uXXXX`."""
+NODE = 40
+"""Bytes that a field, a step or a list takes beside its texts, roughly."""
+_STEP_TEXTS = ("id", "agent", "observation", "thought", "plan", "tool", "result", "error", "model", "parent_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How a conversation is cut, so that it fits."""
+
+    said: int | None = None
+    """Bytes of JSON that the words of a turn may take; None leaves all as they are."""
+    of_steps: int | None = None
+    """The same of each text in a step."""
+    steps: bool = True
+    """Whether steps are shown at all."""
+
+    @property
+    def what(self) -> str | None:
+        """What is cut: `words`, which goes before, `steps`, or nothing."""
+        if self.said is not None:
+            return "words"
+        return "steps" if self.of_steps is not None or not self.steps else None
+
+    def words(self, text: str) -> str:
+        """What was said in a turn, or its beginning and end."""
+        return _shortened(text, self.said)
+
+    def shown_steps(self, steps: Sequence[Step]) -> list[Any]:
+        """The steps as plain data."""
+        if not self.steps:
+            return []
+        return [self._value(to_plain(step)) if self.of_steps is not None else to_plain(step) for step in steps]
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return _shortened(value, self.of_steps)
+        if isinstance(value, dict):
+            return {_shortened(key, self.of_steps): self._value(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._value(item) for item in value]
+        return value
+
+
+WHOLE = Cut()
+
+
+def cut_to_fit(rounds: Sequence[Round], most: int = MOST_BYTES) -> Cut:
+    """How to cut these rounds so that they take no more than `most` bytes; not at all, where they fit.
+
+    The texts of steps are cut first, then all steps are left out, and only then what was said is cut.
+    """
+    if sum(_roughly(round_) for round_ in rounds) <= most:
+        return WHOLE
+    said = Counter(_json_size(text) for each in rounds for text in (each.examiner, each.agent, each.error) if text)
+    room = most - 4 * NODE * len(rounds)
+    # What was said is there twice: in the history and in the rounds.
+    left = room - 2 * sum(size * times for size, times in said.items())
+    if left >= 0:
+        return _cut_steps(rounds, left)
+    return next(
+        (Cut(limit, steps=False) for limit in _limits(SHORTEST) if 2 * _cut_size(said, limit) <= room),
+        Cut(SHORTEST, steps=False),
+    )
+
+
+def _cut_steps(rounds: Sequence[Round], left: int) -> Cut:
+    """How to cut the steps so that they take no more than is left."""
+    sizes: Counter[int] = Counter()
+    """Bytes of a text to how many there are: of short ones there may be millions."""
+    for step in (step for round_ in rounds for step in round_.steps):
+        left -= 2 * NODE
+        for text in _texts(to_plain(step)):
+            sizes[_json_size(text)] += 1
+            left -= NODE
+        if left < 0:
+            return Cut(steps=False)
+    if sum(size * times for size, times in sizes.items()) <= left:
+        return WHOLE
+    limits = (limit for limit in _limits(LEAST_OF_STEPS) if _cut_size(sizes, limit) <= left)
+    return next((Cut(of_steps=limit) for limit in limits), Cut(steps=False))
+
+
+def _limits(least: int) -> Iterator[int]:
+    limit = LONGEST
+    while limit >= least:
+        yield limit
+        limit //= 2
+
+
+def _cut_size(sizes: Counter[int], limit: int) -> int:
+    """Bytes that texts take once they are cut."""
+    return sum(times * min(size, limit + MARK) for size, times in sizes.items())
+
+
+def _shortened(text: str, limit: int | None) -> str:
+    # Most texts are so short that they need not be measured.
+    if limit is None or len(text) * WORST <= limit or (size := _json_size(text)) <= limit:
+        return text
+    most = limit // (1 if size == len(text) + 2 else WORST)
+    head, tail = most * 3 // 4, most // 4
+    return f"{text[:head]}[… {len(text) - head - tail:,} characters left out …]{text[len(text) - tail :]}"
+
+
+def _roughly(round_: Round) -> int:
+    """No less than the bytes of JSON that a round takes; found without writing them."""
+    said = sum(len(text) for text in (round_.examiner, round_.agent, round_.error) if text)
+    length = 2 * said * WORST + 4 * NODE
+    for step in round_.steps:
+        length += sum(len(text) for name in _STEP_TEXTS if isinstance(text := getattr(step, name), str)) * WORST
+        length += _roughly_any(step.tool_input) + _roughly_any(step.attributes) + 16 * NODE
+        length += sum(map(len, step.images)) * WORST
+    return length
+
+
+def _roughly_any(value: Any, depth: int = 0) -> int:
+    if isinstance(value, str):
+        return len(value) * WORST + 2
+    if depth > 50:
+        return MOST_BYTES
+    if isinstance(value, dict):
+        return NODE + sum(_roughly_any(str(key)) + _roughly_any(item, depth + 1) for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return NODE + sum(_roughly_any(item, depth + 1) for item in value)
+    return 2 * NODE if value is None or isinstance(value, bool | int | float) else MOST_BYTES
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in plain data; an empty one stands for any other value, which takes no more room than a field does."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    else:
+        yield value if isinstance(value, str) else str(value) if _is_long(value) else ""
+
+
+def _is_long(value: Any) -> bool:
+    return type(value) is int and abs(value) > 10**NODE
+
+
+def _json_size(text: str) -> int:
+    """Bytes of a text as JSON, measured in parts: written down whole, it could take twelve times its memory."""
+    if len(text) <= PART:
+        return len(json.dumps(text))
+    return 2 + sum(len(json.dumps(text[at : at + PART])) - 2 for at in range(0, len(text), PART))
