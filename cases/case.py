@@ -91,11 +91,13 @@ class Case:
     """Seconds that the whole conversation may take."""
     check_limits: CheckLimits = field(default=CheckLimits(), metadata=read_as("check_limits"))
     """What each check may use, where it is not the sandbox's default."""
+    data_folder: Path | None = field(default=None, kw_only=True)
+    """Where the data files lie, if not beside `file`: those of a stored case are never looked for on this machine."""
 
     @property
     def folder(self) -> Path:
         """The folder with the case's files."""
-        return self.file.parent
+        return self.file.parent if self.data_folder is None else self.data_folder
 
     @property
     def max_points(self) -> float:

@@ -55,6 +55,13 @@ PRINTING = frozenset({"journal", "pace", "speed", "as_json"})
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each run.")
 @click.option("--against", metavar="SPEC", help="Ask another agent the stored questions, and judge it.")
+@click.option(
+    "--cases",
+    multiple=True,
+    type=click.Path(exists=True, resolve_path=True),
+    metavar="FOLDER",
+    help="With --against: where cases lie whose data files the journal does not hold. May be repeated.",
+)
 @resume_options("a replay --against")
 @concurrency_option
 @shared_options(Part.AGENT, Part.SUITE, Part.JUDGE)

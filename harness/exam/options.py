@@ -67,6 +67,9 @@ class Options:
     """Agent SPEC; None means the bundled careful agent. Commands declare it themselves, because some take several."""
     workspaces: tuple[str, ...] = ()
     """Folders outside of journals, absolute, in which files of stored runs may be read. `viva judge` declares it."""
+    cases: tuple[str, ...] = ()
+    """Folders of cases, absolute, in which data files are looked for that a journal does not hold. `viva replay
+    --against` declares it."""
     judge: JudgeKind | None = option(
         None,
         "--judge",

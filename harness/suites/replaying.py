@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adapters.errors import SetupError
-from cases import Case
-from harness.exam.kept_cases import stored_case
+from cases import Case, find_cases, load_case
+from harness.exam.kept_cases import stored_case, unpack_data_files
 from harness.exam.stored_runs import facts_of, read_states_to_resume
 from harness.exam.subscribers import RunHeader
 from harness.suites.conduct import Surroundings, Work, conduct
@@ -59,10 +60,18 @@ async def ask_again(
         SetupError: there is nothing to ask, or the user must change something.
         JournalError: a journal cannot be read or written.
     """
+    # The agents get the data files from there; what is in the journal is not handed out by its own paths.
+    with tempfile.TemporaryDirectory(prefix="viva-cases-") as place:
+        return await _ask_again(sources, folder, around, Path(place), resumed=resumed, retry_errors=retry_errors)
+
+
+async def _ask_again(
+    sources: Sources, folder: Path, around: Surroundings, place: Path, *, resumed: bool, retry_errors: bool
+) -> SuiteEnd:
     asked_of, only = sources.journals[0]
     agent = sources.options.agent
     assert agent is not None
-    questions = _questions(asked_of, only, agent)
+    questions = _questions(asked_of, only, agent, place, _named_cases(sources.options.cases))
     for words in _notices(questions.broken_off, only):
         around.display.note(words)
 
@@ -101,7 +110,7 @@ def _notices(broken_off: int, only: str | None) -> Iterator[str]:
         yield f"{number} broke off before all was asked; left out: half an exam says little"
 
 
-def _questions(folder: Path, only: str | None, agent: str) -> _Questions:
+def _questions(folder: Path, only: str | None, agent: str, place: Path, named: Mapping[str, Case]) -> _Questions:
     """What is asked of the stored runs.
 
     Trials keep their number where one agent was asked; those of several go on counting.
@@ -129,8 +138,7 @@ def _questions(folder: Path, only: str | None, agent: str) -> _Questions:
         facts = facts_of(lines)
         key = stored.setting.case, stored.setting.case_hash
         if key not in found.cases:
-            found.cases[key] = stored_case(folder, *key)
-            _check_data_files(found.cases[key])
+            found.cases[key] = _with_data_files(stored_case(folder, *key), folder, place, named)
         case, trial = found.cases[key], facts.trial
         while (case.name, trial) in taken:
             trial += 1
@@ -150,19 +158,31 @@ def _questions(folder: Path, only: str | None, agent: str) -> _Questions:
     return found
 
 
-def _check_data_files(case: Case) -> None:
-    """See that the agent gets what it got then; a stranger's journal must not hand it anything else.
+def _with_data_files(case: Case, folder: Path, place: Path, named: Mapping[str, Case]) -> Case:
+    """The case with the data files that the agent got then: from the journal, or where the user says that they lie.
+
+    A stranger's journal must not hand the agent a file of this machine: its own paths are not looked at.
 
     Raises:
-        SetupError: a data file is not there, or not within the case's folder.
+        SetupError: they are not there.
     """
-    home = case.folder.resolve()
-    for name in case.data_files:
-        file = (home / name).resolve()
-        if not file.is_relative_to(home):
-            raise SetupError(f"the stored case {case.name!r} wants a file from outside its folder: {name}")
-        if not file.exists():
-            raise SetupError(f"the data file {name} of the case {case.name!r} is not in {home} any more.")
+    if not case.data_files:
+        return case
+    # The hash is of the data files, too.
+    on_disk = named.get(case.hash)
+    if on_disk is not None:
+        return replace(case, data_folder=on_disk.folder, data_files=on_disk.data_files)
+    return unpack_data_files(case, folder, place)
+
+
+def _named_cases(paths: Sequence[str]) -> dict[str, Case]:
+    """The cases that the user named, by hash.
+
+    Raises:
+        CaseError: one is not sound.
+    """
+    found = (load_case(file) for path in paths for file in find_cases(Path(path)))
+    return {case.hash: case for case in found}
 
 
 def _jobs(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from adapters.errors import SetupError
 from cases import Case
+from harness.exam.kept_cases import NOWHERE
 from harness.exam.options import Options
 from harness.suites.signature import chosen, read_signed, refuse_strange, signed
 from records.codec import decode, encode
@@ -91,6 +92,9 @@ def load_sources(folder: Path, command: Command, *, trusted: bool = False) -> So
         raise SetupError(f"{folder} was not made by viva {command}: it has no {FILE}.") from None
     except (OSError, ValueError) as error:
         raise SetupError(f"{folder / FILE} cannot be read: {error}") from error
+    if sources.mended is not None:
+        # What it needs of this machine was copied when it began.
+        sources = replace(sources, mended=replace(sources.mended, data_folder=NOWHERE))
     if sources.command != command:
         raise SetupError(f"{folder} was made by viva {sources.command}: viva {sources.command} --resume {folder}")
     if not ours and not trusted:

@@ -214,7 +214,7 @@ class Worker:
             assert job.conversation is not None
             case = self._cases[key] = stored_case(Path(job.conversation.folder), *key)
         if key not in self._kept:
-            keep_case(case, self._journal)
+            keep_case(case, self._journal, None if job.conversation is None else Path(job.conversation.folder))
             self._kept.add(key)
         return case
 

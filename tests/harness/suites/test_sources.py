@@ -198,8 +198,8 @@ def test_a_strangers_journal_runs_nothing_here_and_hands_over_no_file_of_ours(tm
     command = ("replay", "strange", "--against", "example:careful", "--sandbox", "process", "--out", "again")
     for change, said in (
         ({"pre_command": ["touch hurt"]}, "add --allow-pre-command"),
-        ({"data_files": [str(tmp_path / "secret")]}, "from outside its folder"),
-        ({"data_files": ["gone.csv"]}, "is not in"),
+        ({"data_files": [str(tmp_path / "secret")]}, "are not in"),
+        ({"data_files": ["gone.csv"]}, "name the folder that the case lies in: --cases FOLDER"),
     ):
         case.write_text(json.dumps({**honest, **change}))
         done = viva(*command, cwd=tmp_path)
