@@ -18,6 +18,7 @@ from harness.commands.process import fail, report_user_errors
 from harness.exam.journal_paths import newest_journal
 from harness.reports.formats import ENDINGS, FORMATS, format_for, writer
 from records.journal import JournalError
+from records.text import printable
 
 PAGE = "report.html"
 
@@ -64,7 +65,7 @@ def command(journals: tuple[str, ...], kind: str | None, out: Path | None, thres
         return
     with _file(out) as file:
         write(subject, file)
-    click.echo(f"written: {out}", err=True)
+    click.echo(printable(f"written: {out}"), err=True)
     if open_:
         import webbrowser
 

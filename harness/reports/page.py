@@ -61,7 +61,10 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
             script=Markup(script),  # noqa: S704 - our own file
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
             title=_title(journals),
-            journals=[one_line(str(folder), 500) + (f"#{run}" if run else "") for folder, run in journals.locations],
+            journals=[
+                one_line(str(folder), 500) + (f"#{one_line(run, 200)}" if run else "")
+                for folder, run in journals.locations
+            ],
             made=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
             damage=journals.damage.words("unreadable line"),
             figures=rows.figures,

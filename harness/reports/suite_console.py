@@ -207,7 +207,7 @@ def _facts(figures: Figures, journal: Path, labels: Mapping[str, str]) -> Table:
     stops = ", ".join(f"{count} {stop}" for stop, count in sorted(suite.stops.items()))
     table.add_row("stops", Text(stops))
     table.add_row("time", Text(f"{suite.seconds:.1f} s over all runs, {suite.seconds_mean or 0:.2f} s each"))
-    table.add_row("journal", Text(str(journal)))
+    table.add_row("journal", Text(one_line(str(journal), 1000)))
     return table
 
 
