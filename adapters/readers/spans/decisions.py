@@ -50,7 +50,9 @@ def decide(calls: Sequence[ModelCall], place: int, tools: ToolRuns) -> list[Deci
         outcomes = tools.outcomes(place, output.calls, None)
         thought = _thought(output.text, output.reasoning)
         return [
-            Decision(call, thought if number == 0 else None, False, asked.name, asked.arguments, asked.id, outcome=outcome)
+            Decision(
+                call, thought if number == 0 else None, False, asked.name, asked.arguments, asked.id, outcome=outcome
+            )
             for number, (asked, outcome) in enumerate(zip(output.calls, outcomes, strict=True))
         ]
     if not acts_in_words(calls):
@@ -64,7 +66,9 @@ def acts_in_words(calls: Sequence[ModelCall]) -> bool:
         return False
     if calls and any("Action Input:" in (message.text or "") for message in calls[0].inputs[:4]):
         return True
-    return any(part.label in (Label.ACTION, Label.THOUGHT) for call in calls for part in segments(call.output.text or ""))
+    return any(
+        part.label in (Label.ACTION, Label.THOUGHT) for call in calls for part in segments(call.output.text or "")
+    )
 
 
 def _in_words(call: ModelCall, place: int, tools: ToolRuns) -> Decision:

@@ -49,7 +49,7 @@ def input_messages(span: Span) -> list[Message]:
 def output_messages(span: Span) -> list[Message]:
     """Return the messages that a model gave."""
     found = _messages(span, ("gen_ai.output.messages",), "llm.output_messages", "gen_ai.completion")
-    return found or [message for message in _choice_events(span)]
+    return found or _choice_events(span)
 
 
 def system_text(span: Span) -> str | None:
@@ -137,7 +137,9 @@ def from_chat(message: Mapping[str, Any]) -> Message:
     role = str(message.get("role") or message.get("type") or "")
     role = {"human": "user", "ai": "assistant"}.get(role, role)
     answers = ((_identity(message.get("tool_call_id")), text or ""),) if role in ("tool", "function") else ()
-    return Message(role, text, None, tuple(_chat_call(call) for call in calls) if isinstance(calls, list) else (), answers)
+    return Message(
+        role, text, None, tuple(_chat_call(call) for call in calls) if isinstance(calls, list) else (), answers
+    )
 
 
 def _chat_call(call: Any) -> Call:
@@ -156,14 +158,20 @@ def _from_openinference(element: Mapping[str, Any]) -> Message:
     # Parts of a kind of their own: their text stands beside the words, not among them.
     thinking = [part for part in parts if part.get("message_content.type") in ("reasoning", "thinking")]
     reasoning = [str(part.get("message_content.text") or "") for part in thinking]
-    spoken = [text for text, part in zip(texts, [p for p in parts if "message_content.text" in p], strict=True) if part not in thinking]
+    spoken = [
+        text
+        for text, part in zip(texts, [p for p in parts if "message_content.text" in p], strict=True)
+        if part not in thinking
+    ]
     words = as_text(text) if text is not None else "\n".join(spoken) if spoken else None
     calls = []
     for call in indexed(element, "message.tool_calls"):
         given = call.get("tool_call.function.arguments")
         name = _name(call.get("tool_call.function.name"))
         if name is not None or given is not None:
-            calls.append(Call(name, loaded(given), _identity(call.get("tool_call.id"))))
+            # Instrumentations leave empty arguments out.
+            arguments = {} if given is None else loaded(given)
+            calls.append(Call(name, arguments, _identity(call.get("tool_call.id"))))
     if not calls and element.get("message.function_call_name"):
         given = element.get("message.function_call_arguments_json")
         calls.append(Call(_name(element["message.function_call_name"]), loaded(given)))

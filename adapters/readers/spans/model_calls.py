@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -36,7 +36,7 @@ _TOKENS = {
         "llm.token_count.completion_details.reasoning",
     ),
 }
-_AGGREGATED = {"input_tokens": "gen_ai.aggregated_usage.input_tokens", "output_tokens": "gen_ai.aggregated_usage.output_tokens"}
+_AGGREGATED = ("gen_ai.aggregated_usage.input_tokens", "gen_ai.aggregated_usage.output_tokens")
 _COSTS = ("llm.cost.total", "gen_ai.usage.cost", "operation.cost")
 _MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "model_name")
 
@@ -83,15 +83,16 @@ def usage_of(span: Span) -> Usage:
     cost = _number(span.attributes, _COSTS)
     if cost is None and not any(counts.values()):
         return UNREPORTED
-    told = {name: count for name, count in counts.items() if count is not None}
-    return Usage(**told, calls=1, cost=cost, reported={"input_tokens", "output_tokens"} <= set(told))
+    told: dict[str, Any] = {name: count for name, count in counts.items() if count is not None}
+    usage = Usage(calls=1, cost=cost, reported={"input_tokens", "output_tokens"} <= set(told))
+    return replace(usage, **told)
 
 
 def total_usage(span: Span) -> Usage:
     """Return the sum that a span of a whole run reports of the calls within it; `UNREPORTED` where it has none."""
-    counts = {name: _count(span.attributes, (key,)) for name, key in _AGGREGATED.items()}
-    if any(counts.values()):
-        return Usage(**{name: count or 0 for name, count in counts.items()}, cost=_number(span.attributes, _COSTS))
+    given, said = (_count(span.attributes, (key,)) for key in _AGGREGATED)
+    if given or said:
+        return Usage(given or 0, said or 0, cost=_number(span.attributes, _COSTS))
     return usage_of(span)
 
 
@@ -181,7 +182,9 @@ def _call(top: Span, inner: list[Span], *, loose: bool) -> ModelCall | None:
 def _without_repeats(calls: list[ModelCall]) -> list[ModelCall]:
     kept: list[ModelCall] = []
     for call in calls:
-        same = next((place for place in range(len(kept) - 1, max(-1, len(kept) - 9), -1) if _covers(kept[place], call)), None)
+        same = next(
+            (place for place in range(len(kept) - 1, max(-1, len(kept) - 9), -1) if _covers(kept[place], call)), None
+        )
         if same is None:
             kept.append(call)
         else:
@@ -201,5 +204,3 @@ def _covers(one: ModelCall, other: ModelCall) -> bool:
         [call.name for call in other.output.calls],
     )
     return within and same and differs
-
-

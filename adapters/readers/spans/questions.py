@@ -77,4 +77,6 @@ def _words(given: Any) -> str | None:
         asked = [message.text for message in read if is_question(message)]
         return asked[-1] if asked else None
     found = (value.get(key) for key in _KEYS)
-    return next((words for words in found if isinstance(words, str) and words.strip() and not _STRUCTURE.match(words)), None)
+    return next(
+        (words for words in found if isinstance(words, str) and words.strip() and not _STRUCTURE.match(words)), None
+    )

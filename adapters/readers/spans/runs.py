@@ -1,4 +1,4 @@
-"""Parts a trace into the agent runs that it holds: one nearly always, several where a program ran an agent repeatedly."""
+"""Parts a trace into the agent runs that it holds: nearly always one, more where a program ran agents repeatedly."""
 
 from __future__ import annotations
 
@@ -121,7 +121,9 @@ def _parents_first(tree: Tree) -> list[Span]:
     done: set[str] = set()
     for span in tree.spans:
         path = [span]
-        while (parent := tree.parents.get(path[-1].id)) is not None and parent.id not in done and path[-1].id not in done:
+        while (
+            (parent := tree.parents.get(path[-1].id)) is not None and parent.id not in done and path[-1].id not in done
+        ):
             path.append(parent)
         for each in reversed(path):
             if each.id not in done:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adapters.readers.react import read_react
 from adapters.readers.spans.messages import Call, as_text, loaded
 from adapters.readers.spans.model_calls import ModelCall
 from adapters.readers.spans.questions import complaint_in, observation_in
@@ -14,7 +15,13 @@ from adapters.readers.spans.tree import Tree
 
 _NAMES = ("gen_ai.tool.name", "tool.name", "tool_call.function.name")
 _IDS = ("gen_ai.tool.call.id", "tool_call.id", "tool.id")
-_ARGUMENTS = ("gen_ai.tool.call.arguments", "tool_arguments", "tool_call.function.arguments", "input.value", "traceloop.entity.input")
+_ARGUMENTS = (
+    "gen_ai.tool.call.arguments",
+    "tool_arguments",
+    "tool_call.function.arguments",
+    "input.value",
+    "traceloop.entity.input",
+)
 _RESULTS = ("gen_ai.tool.call.result", "tool_response", "output.value", "traceloop.entity.output")
 
 
@@ -53,7 +60,11 @@ def _read_arguments(given: Any) -> Any:
     if isinstance(given, Mapping):
         if set(given) == {"kwargs"} and isinstance(given["kwargs"], Mapping):
             return given["kwargs"]
-        if "inputs" in given and isinstance(given["inputs"], Mapping) and set(given) <= {"inputs", "tags", "metadata", "kwargs"}:
+        if (
+            "inputs" in given
+            and isinstance(given["inputs"], Mapping)
+            and set(given) <= {"inputs", "tags", "metadata", "kwargs"}
+        ):
             return given["inputs"]
     return given
 
@@ -110,18 +121,16 @@ class ToolRuns:
         begin = self._tree.places[self._calls[place].span.id]
         near = [run for run in self.left.values() if begin < self._tree.places[run.span.id] < self._ends[place]]
         ran: list[ToolRun | None] = [None] * len(asked)
-        tests = (
-            lambda call, run: call.id is not None and call.id == run.call_id,
-            lambda call, run: run.call_id is None and call.name == run.name and call.arguments == run.arguments,
-            lambda call, run: (run.call_id is None or call.id is None) and call.name is not None and call.name == run.name,
-        )
-        for fits in tests:
+        for fits in (_by_id, _by_arguments, _by_name):
             for number, call in enumerate(asked):
                 found = next((run for run in near if fits(call, run)), None) if ran[number] is None else None
                 if found is not None:
                     ran[number] = found
                     near.remove(found)
         alone = [number for number, found in enumerate(ran) if found is None]
+        following = self._calls[place + 1].span.id if place + 1 < len(self._calls) else None
+        end = len(self._tree.spans) if following is None else self._tree.places[following]
+        near = [run for run in near if self._tree.places[run.span.id] < end]
         if len(alone) == 1 and len(near) == 1 and _may_be(asked[alone[0]], near[0]):
             ran[alone[0]] = near[0]
         for found in ran:
@@ -138,6 +147,18 @@ class ToolRuns:
             elif (found := _answer(later, call, number)) is not None:
                 return Outcome(ran, found)
         return Outcome(ran, None if ran is None else ran.result)
+
+
+def _by_id(call: Call, run: ToolRun) -> bool:
+    return call.id is not None and call.id == run.call_id
+
+
+def _by_arguments(call: Call, run: ToolRun) -> bool:
+    return _by_name(call, run) and call.arguments == run.arguments
+
+
+def _by_name(call: Call, run: ToolRun) -> bool:
+    return call.name is not None and call.name == run.name and (run.call_id is None or call.id is None)
 
 
 def _repeats(run: ToolRun, names: Mapping[str, str | None], tree: Tree) -> bool:
@@ -182,7 +203,7 @@ def _after_words(later: ModelCall, text: str) -> tuple[str | None, str | None]:
     messages = later.inputs
     for place in range(len(messages) - 1, -1, -1):
         said = messages[place]
-        if said.role == "assistant" and (said.text or "").strip() == words and place + 1 < len(messages):
+        if said.role == "assistant" and place + 1 < len(messages) and _same_words(said.text or "", words):
             back = messages[place + 1]
             follows = back.text if back.text is not None else back.answers[0][1] if back.answers else ""
             complaint = complaint_in(follows)
@@ -197,10 +218,21 @@ def _after_words(later: ModelCall, text: str) -> tuple[str | None, str | None]:
     return None, None
 
 
+def _same_words(said: str, words: str) -> bool:
+    """Whether an agent's words are those of an earlier turn; LlamaIndex writes the input of an action anew."""
+    if said.strip() == words:
+        return True
+    one, other = read_react(said), read_react(words)
+    return one.tool is not None and (one.tool, one.thought) == (other.tool, other.thought)
+
+
 def _scratchpad(follows: str) -> str | None:
     """Return the observation that follows an agent's words in a prompt that holds all of them."""
     observed = observation_in(follows)
     if observed is None:
         return None
-    cut = min((at for mark in ("\nThought:", "\nAction:", "\nassistant:", "\nuser:") if (at := observed.find(mark)) >= 0), default=None)
+    cut = min(
+        (at for mark in ("\nThought:", "\nAction:", "\nassistant:", "\nuser:") if (at := observed.find(mark)) >= 0),
+        default=None,
+    )
     return observed[:cut].strip()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from adapters.readers.react import text_of_output
 from adapters.readers.recording import Recording
+from adapters.readers.spans.about import about, agent_name, first_text, plain
 from adapters.readers.spans.decisions import Decision, decide
 from adapters.readers.spans.messages import loaded, system_text
 from adapters.readers.spans.model_calls import model_calls, total_usage, usage_of
@@ -41,7 +42,9 @@ def read_trace(spans: Iterable[Span], place: str, source: str) -> Iterator[Recor
     runs = runs_of(tree, calls)
     for number, run in enumerate(runs, 1):
         alone = len(runs) == 1
-        yield _recording(run, tree, place if alone else f"{place}, run {number}", source, alone=alone, first=number == 1)
+        yield _recording(
+            run, tree, place if alone else f"{place}, run {number}", source, alone=alone, first=number == 1
+        )
 
 
 def subject_of(question: str) -> str:
@@ -60,7 +63,9 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
     question = question_of(_top(run, tree, alone), inputs)
     decisions, steps = _steps(run, tree)
     answers = [decision for decision in decisions if decision.answer is not None]
-    answer = answers[-1].answer if answers and answers[-1] is decisions[-1] else _own_answer(spans[0] if alone else agent)
+    answer = (
+        answers[-1].answer if answers and answers[-1] is decisions[-1] else _own_answer(spans[0] if alone else agent)
+    )
     began = spans[0].start_ns
     round_ = Round(
         1,
@@ -80,18 +85,20 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
         system=next((text for text in systems if text), None),
         tools=definitions_in_spans(spans, run.calls),
         notes=tree.notes if first else (),
-        attributes=_about(run, decisions),
+        attributes=about(run, decisions),
     )
     resource = {key: value for span in spans[:1] for key, value in span.resource.items()}
-    version = _first_text([*run.agents, *spans[:1]], ("gen_ai.agent.version", "agent.version")) or resource.get("service.version")
-    name = _agent_name(agent) or _plain(resource.get("service.name"))
+    version = first_text([*run.agents, *spans[:1]], ("gen_ai.agent.version", "agent.version")) or resource.get(
+        "service.version"
+    )
+    name = agent_name(agent) or plain(resource.get("service.name"))
     return Recording(
         with_usage(transcript),
         place=place,
         run_key=trace_id if alone else f"{trace_id}.{(agent or run.calls[0].span).id}",
         subject=subject_of(question) if question and question.strip() else None,
         agent=name,
-        agent_version=_plain(version),
+        agent_version=plain(version),
     )
 
 
@@ -135,7 +142,7 @@ def _step(span: Span, tree: Tree, parent_id: str | None) -> Step:
         span.id,
         _KINDS.get(span.kind, StepKind.AGENT),
         parent_id,
-        agent=_agent_name(next((each for each in (span, *tree.ancestors(span)) if each.kind is SpanKind.AGENT), None)),
+        agent=agent_name(next((each for each in (span, *tree.ancestors(span)) if each.kind is SpanKind.AGENT), None)),
         tool=None if ran is None else ran.name or span.name,
         tool_input=None if ran is None else ran.arguments,
         result=None if ran is None else ran.result,
@@ -230,53 +237,3 @@ def _sum_of(run: Run, tree: Tree) -> Any:
             counted.add(span.id)
             total = usage if total is UNREPORTED else total + usage
     return NO_USAGE if total is UNREPORTED else total
-
-
-def _about(run: Run, decisions: Sequence[Decision]) -> dict[str, Any]:
-    spans = run.spans
-    technique = "react" if any(each.in_words for each in decisions) else "tool calls" if decisions else None
-    facts = {
-        "framework": framework_of(spans),
-        "technique": technique,
-        "session": _first_text(spans, ("session.id", "gen_ai.conversation.id", "langfuse.session.id")),
-        "resource": dict(spans[0].resource) or None,
-    }
-    return {name: value for name, value in facts.items() if value}
-
-
-_FRAMEWORKS = (
-    ("llama_index", ("llama_index", "BaseWorkflowAgent.", "ReActAgent.", "FunctionAgent.", "AgentWorkflow.")),
-    ("openai_agents", ("openai_agents", "openai.agents")),
-    ("pydantic_ai", ("pydantic-ai", "pydantic_ai")),
-    ("langgraph", ("LangGraph", "langgraph")),
-    ("langchain", ("langchain",)),
-    ("crewai", ("crewai",)),
-    ("smolagents", ("smolagents",)),
-    ("autogen", ("autogen",)),
-)
-
-
-def framework_of(spans: Sequence[Span]) -> str | None:
-    """Name the framework by the instrumentation's scope, the names of spans, or LangChain's metadata."""
-    said = [f"{span.scope} {span.name} {span.attributes.get('metadata', '')}" for span in spans[:50]]
-    for name, marks in _FRAMEWORKS:
-        if any(mark in words for mark in marks for words in said):
-            return name
-    return next((span.scope for span in spans if span.scope), None)
-
-
-def _agent_name(span: Span | None) -> str | None:
-    if span is None:
-        return None
-    name = _first_text([span], ("gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id"))
-    plain = span.name.removeprefix("invoke_agent ").strip()
-    return name or plain.partition(".")[0] or None
-
-
-def _first_text(spans: Iterable[Span], keys: Sequence[str]) -> str | None:
-    values = (span.attributes.get(key) for span in spans for key in keys)
-    return next((text for value in values if (text := _plain(value))), None)
-
-
-def _plain(value: Any) -> str | None:
-    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) and str(value) else None
