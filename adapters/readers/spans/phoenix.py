@@ -195,7 +195,9 @@ class _Project:
             }.get(code, f"it answered with the status {code}")
             raise RecordingError(f"Phoenix at {self._address}: {why}.") from error
         except httpx.HTTPError as error:
-            raise RecordingError(f"Phoenix at {self._address} cannot be reached: {error or type(error).__name__}.") from error
+            raise RecordingError(
+                f"Phoenix at {self._address} cannot be reached: {error or type(error).__name__}."
+            ) from error
         except Exception as error:
             raise RecordingError(f"Phoenix at {self._address}: {type(error).__name__}: {error}") from error
         return answer

@@ -11,8 +11,6 @@ from typing import Any
 from adapters.readers.spans.values import flatten, from_pairs, listed, read_id, read_time
 
 
-
-
 class SpanKind(StrEnum):
     """What a span is of, as far as reading a trajectory is concerned."""
 

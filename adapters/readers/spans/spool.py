@@ -94,5 +94,3 @@ def with_context(raw: Any, resource: Any, scope: Any) -> Any:
     if not isinstance(raw, Mapping):
         return raw
     return {**raw, "resource": resource, "scope": scope}
-
-

@@ -18,12 +18,12 @@ from typing import Any
 
 from script import (
     COMPLETION_TOKENS,
+    DELEGATED,
     HANDOFF,
     MODEL,
     PROMPT_TOKENS,
     REACT,
     TASKS,
-    Task,
     Turn,
     convert,
     get_weather,
@@ -57,7 +57,9 @@ def provider(file: Path) -> Any:
                             if key in span:
                                 span[key] = base64.b64decode(span[key]).hex()
             with file.open("a") as out:
-                out.write(json.dumps(document) + "\n")
+                # Stack traces name this machine's folders.
+                text = json.dumps(document).replace(sys.prefix, "/app").replace(str(Path(__file__).parent), "/app")
+                out.write(text + "\n")
             return SpanExportResult.SUCCESS
 
     made = TracerProvider(resource=Resource({"service.name": "recorded", "service.version": "1.2"}))
@@ -79,7 +81,9 @@ def llama_index_model(turns: Iterator[Turn], react: bool) -> Any:
         def answer(self) -> Any:
             turn = next(turns)
             if react:
-                return ChatResponse(message=ChatMessage(role="assistant", content=react_text(turn)), raw={"usage": USAGE})
+                return ChatResponse(
+                    message=ChatMessage(role="assistant", content=react_text(turn)), raw={"usage": USAGE}
+                )
             calls = [
                 {"id": f"call_{place}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
                 for place, (name, given) in enumerate(turn.calls)
@@ -129,7 +133,9 @@ def llama_index_model(turns: Iterator[Turn], react: bool) -> Any:
         async def astream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
             raise NotImplementedError
 
-        def _prepare_chat_with_tools(self, tools: Any, user_msg: Any = None, chat_history: Any = None, **kw: Any) -> Any:
+        def _prepare_chat_with_tools(
+            self, tools: Any, user_msg: Any = None, chat_history: Any = None, **kw: Any
+        ) -> Any:
             messages = list(chat_history or [])
             if user_msg is not None:
                 messages.append(ChatMessage(role="user", content=user_msg) if isinstance(user_msg, str) else user_msg)
@@ -154,7 +160,8 @@ async def llama_index(file: Path, react: bool, streaming: bool) -> None:
     from openinference.instrumentation.llama_index import LlamaIndexInstrumentor
 
     LlamaIndexInstrumentor().instrument(tracer_provider=provider(file))
-    for task in REACT if react else TASKS:
+    tasks = REACT if react else TASKS
+    for task in tasks[:2] if streaming else tasks:
         kind = ReActAgent if react else FunctionAgent
         model = llama_index_model(iter(task.turns), react)
         agent = kind(tools=[get_weather, convert], llm=model, streaming=streaming, system_prompt="Be brief.")
@@ -162,50 +169,62 @@ async def llama_index(file: Path, react: bool, streaming: bool) -> None:
 
 
 async def pydantic_ai(file: Path) -> None:
-    from pydantic_ai import Agent, ModelRetry
-    from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
-    from pydantic_ai.models.function import FunctionModel
-    from pydantic_ai.usage import RequestUsage
+    from pydantic_ai import ModelRetry
 
     made = provider(file)
+
+    def weather(city: str) -> str:
+        """Tell the weather of a city."""
+        try:
+            return get_weather(city)
+        except ValueError as error:
+            raise ModelRetry(str(error)) from error
+
     for task in TASKS:
-        turns = iter(task.turns)
-
-        def say(messages: Any, info: Any, turns: Iterator[Turn] = turns) -> Any:
-            turn = next(turns)
-            parts: list[Any] = [TextPart(turn.words)] if turn.words else []
-            parts += [ToolCallPart(name, given, f"call_{place}") for place, (name, given) in enumerate(turn.calls)]
-            usage = RequestUsage(input_tokens=PROMPT_TOKENS, output_tokens=COMPLETION_TOKENS)
-            return ModelResponse(parts=parts, usage=usage, model_name=MODEL)
-
-        agent = pydantic_ai_agent(Agent, FunctionModel(say, model_name=MODEL), made)
-
-        @agent.tool_plain(name="get_weather")
-        def weather(city: str) -> str:
-            """Tell the weather of a city."""
-            try:
-                return get_weather(city)
-            except ValueError as error:
-                raise ModelRetry(str(error)) from error
-
+        agent = pydantic_ai_agent(task.turns, made, "weatherman")
+        agent.tool_plain(name="get_weather")(weather)
         agent.tool_plain(convert)
         await agent.run(task.question)
+    outer = pydantic_ai_agent(DELEGATED[0].turns, made, "asker")
+    inner = pydantic_ai_agent(DELEGATED[1].turns, made, "expert")
+    inner.tool_plain(name="get_weather")(weather)
+
+    @outer.tool_plain
+    async def ask_expert(question: str) -> str:
+        """Ask an expert."""
+        return str((await inner.run(question)).output)
+
+    await outer.run(DELEGATED[0].question)
 
 
-def pydantic_ai_agent(kind: Any, model: Any, made: Any) -> Any:
+def pydantic_ai_agent(script: tuple[Turn, ...], made: Any, name: str) -> Any:
+    from pydantic_ai import Agent
+    from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+    from pydantic_ai.models.function import FunctionModel
     from pydantic_ai.models.instrumented import InstrumentationSettings
+    from pydantic_ai.usage import RequestUsage
 
+    turns = iter(script)
+
+    def say(messages: Any, info: Any) -> Any:
+        turn = next(turns)
+        parts: list[Any] = [TextPart(turn.words)] if turn.words else []
+        parts += [ToolCallPart(tool, given, f"call_{place}") for place, (tool, given) in enumerate(turn.calls)]
+        usage = RequestUsage(input_tokens=PROMPT_TOKENS, output_tokens=COMPLETION_TOKENS)
+        return ModelResponse(parts=parts, usage=usage, model_name=MODEL)
+
+    model = FunctionModel(say, model_name=MODEL)
     settings = InstrumentationSettings(tracer_provider=made)
     try:
         from pydantic_ai.capabilities import Instrumentation
 
-        return kind(model, name="weatherman", system_prompt="Be brief.", capabilities=[Instrumentation(settings)])
+        return Agent(model, name=name, system_prompt="Be brief.", capabilities=[Instrumentation(settings)])
     except (ImportError, TypeError):
-        return kind(model, name="weatherman", system_prompt="Be brief.", instrument=settings)
+        return Agent(model, name=name, system_prompt="Be brief.", instrument=settings)
 
 
 async def openai_agents(file: Path) -> None:
-    from agents import Agent, Model, ModelResponse, Runner, Usage, function_tool, set_trace_processors
+    from agents import Agent, Model, ModelResponse, Runner, Usage, function_tool, set_trace_processors, trace
     from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
     from openinference.instrumentation.openai_agents import OpenAIAgentsInstrumentor
 
@@ -267,6 +286,10 @@ async def openai_agents(file: Path) -> None:
     specialist = Agent("weather agent", instructions="You know the weather.", tools=tools, model=model)
     triage = Agent("triage", instructions="Hand over.", handoffs=[specialist], model=model)
     await Runner.run(triage, HANDOFF.question)
+    with trace("two questions"):
+        for task in TASKS[2:]:
+            agent = Agent("weatherman", instructions="Be brief.", tools=tools, model=Scripted(iter(task.turns)))
+            await Runner.run(agent, task.question)
 
 
 def chat_messages(given: Any) -> list[dict[str, Any]]:
@@ -276,7 +299,7 @@ def chat_messages(given: Any) -> list[dict[str, Any]]:
     return [dict(message) for message in Converter.items_to_messages(given)]
 
 
-async def langgraph(file: Path, text: bool = False) -> None:
+async def langgraph(file: Path) -> None:
     from langchain.agents import create_agent
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 MODEL = "scripted-1"
@@ -16,6 +16,8 @@ class Turn:
 
     words: str
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    written: str | None = None
+    """Of a ReAct agent: its action's input as it writes it, where that is no JSON. The framework repairs it."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,6 @@ class Task:
 
     question: str
     turns: tuple[Turn, ...]
-    results: dict[str, str] = field(default_factory=dict)
-    """What each call gives: its arguments as JSON to the text; a call that is not here fails."""
 
 
 WEATHER = {"Paris": "18 degrees", "Rome": "25 degrees"}
@@ -79,7 +79,11 @@ REACT = (
         "How warm is Rome in Fahrenheit?",
         (
             Turn("I need the weather.\nOf Rome.", (("get_weather", {"city": "Rome"}),)),
-            Turn("Now I convert it.", (("convert", {"degrees": 25, "unit": "fahrenheit"}),)),
+            Turn(
+                "Now I convert it.",
+                (("convert", {"degrees": 25, "unit": "fahrenheit"}),),
+                written="{'degrees': 25, 'unit': 'fahrenheit',}",
+            ),
             Turn("It is 77 fahrenheit."),
         ),
     ),
@@ -92,7 +96,7 @@ def react_text(turn: Turn) -> str:
     """Say a turn as a ReAct agent does: words are the thought of a call; without one, they are the answer."""
     if turn.calls:
         name, arguments = turn.calls[0]
-        return f"Thought: {turn.words}\nAction: {name}\nAction Input: {json.dumps(arguments)}"
+        return f"Thought: {turn.words}\nAction: {name}\nAction Input: {turn.written or json.dumps(arguments)}"
     return turn.words if turn.words.startswith("Hello") else f"Thought: I can answer.\nAnswer: {turn.words}"
 
 
@@ -104,3 +108,19 @@ HANDOFF = Task(
         Turn("Rome has 25 degrees."),
     ),
 )
+
+
+DELEGATED = (
+    Task(
+        "Ask the expert for the weather in Rome.",
+        (
+            Turn("The expert knows.", (("ask_expert", {"question": "Weather in Rome?"}),)),
+            Turn("25 degrees, says the expert."),
+        ),
+    ),
+    Task(
+        "Weather in Rome?",
+        (Turn("", (("get_weather", {"city": "Rome"}),)), Turn("25 degrees.")),
+    ),
+)
+"""An agent that asks another one through a tool: two runs in one trace."""
