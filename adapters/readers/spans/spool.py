@@ -1,4 +1,4 @@
-"""Sorts the spans of a source by trace, on disk: a source has them in any order, and memory holds one trace at a time."""
+"""Sorts the spans of a source by trace, on disk: they come in any order, and memory holds one trace at a time."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class Spool:
         self._base.execute("PRAGMA cache_size = -8000")
         self._base.execute("CREATE TABLE span (trace TEXT, start INTEGER, body TEXT)")
         self._base.execute("BEGIN")
+        self.taken = 0
         self.left_out = 0
         """Elements that are no spans: without the id of a trace or of their own, or nested beyond reason."""
 
@@ -47,6 +48,7 @@ class Spool:
                 self.left_out += 1
                 continue
             rows.append(row)
+            self.taken += 1
             if len(rows) >= _BATCH:
                 self._write(rows)
                 rows = []
