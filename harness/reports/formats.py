@@ -29,6 +29,7 @@ FORMATS = Kind(
         "junit": "harness.reports.junit:write",
         "markdown": "harness.reports.markdown:write",
         "html": "harness.reports.page:write",
+        "atif": "harness.reports.atif:write",
     },
 )
 ENDINGS = {

@@ -16,7 +16,12 @@ LABELS = (
     "Thought:", "Action:", "Action Input:", "Observation:", "Answer:", "Final Answer:", "**Thought:**", "Action :",
     "> Thought:", "Thought 1:", "Action_Input:", "Thought", "Answer", "action:",
 )  # fmt: skip
-PIECES = (*LABELS, "search", "None", "No tool used", '{"a": {"b": [1, "x"]}}', '{"a": ', "{'a': 1}", "```json\n", "```", "{}", "[1", '"', "(", ")", ",", "\n", "\n\n", " ", "\t", "\r\n", "ok", "word Answer: 5", "\ufeff", "é", "\x00", "\ud800")  # fmt: skip
+# fmt: off
+PIECES = (
+    *LABELS, "search", "None", "No tool used", '{"a": {"b": [1, "x"]}}', '{"a": ', "{'a': 1}", "```json\n", "```", "{}",
+    "[1", '"', "(", ")", ",", "\n", "\n\n", " ", "\t", "\r\n", "ok", "word Answer: 5", "\ufeff", "é", "\x00", "\ud800",
+)
+# fmt: on
 TEXTS = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
 
 
