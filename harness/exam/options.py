@@ -135,6 +135,7 @@ class Options:
         Part.JUDGE,
         "How arguments are compared with a reference: exact, partial, ignored, or file.py:function.",
         metavar="HOW",
+        default_words="exact",
     )
     allow_source_dependencies: bool = option(
         False,

@@ -162,8 +162,8 @@ def look_up(question: Question, quotes: Iterable[str]) -> tuple[list[Evidence] |
             lost.append(quote)
             continue
         found = True
-        if places[0] is not None:
-            evidence.append(Evidence(places[0], storable(quote.strip())))
+        if where := next((place for place in places if place is not None), None):
+            evidence.append(Evidence(where, storable(quote.strip())))
     return (evidence if found else None), lost
 
 
