@@ -61,7 +61,9 @@ class TrajectoryTally:
         for name in (name for name in TRAJECTORY_EVALUATORS if name in found):
             counts = self._counts(name)
             for verdict in found[name].verdicts:
-                counts.add(verdict)
+                # A run without a single step to judge is no step.
+                if verdict.label != SKIPPED or verdict.subject != record.id or name in RUN_EVALUATORS:
+                    counts.add(verdict)
         self._combine(found)
         self._use_tools(record, found)
         self._compare(record, found)

@@ -10,6 +10,9 @@ from records.transcript import NO_USAGE, Usage
 from records.verdict import Fault, Insight, Label, Verdict
 
 
+NOTHING = "the trajectory holds nothing that this evaluator judges"
+
+
 def summarize(
     evaluator: str,
     subject: str,
@@ -22,8 +25,10 @@ def summarize(
     """Make the insight: its score is the mean over the verdicts that have one.
 
     `unsure` and `error` verdicts are in no score; they count as 0 in `low` and as 1 in `high`. Skipped ones count
-    nowhere, and are told in the summary.
+    nowhere, and are told in the summary. Where there is nothing to judge, the run is skipped.
     """
+    if not verdicts:
+        verdicts = [Verdict(subject, evaluator, SKIPPED, None, reason=NOTHING)]
     scored = [verdict.score for verdict in verdicts if verdict.score is not None]
     counts = Counter(verdict.label for verdict in verdicts)
     left_open = counts[Label.UNSURE] + counts[Label.ERROR]
@@ -37,8 +42,7 @@ def summarize(
         low=total / bounded if scored else None,
         high=(total + left_open) / bounded if scored else None,
         scores=scores or {},
-        summary=", ".join(f"{number} {label}" for label, number in counts.most_common())
-        or "there was nothing to judge",
+        summary=", ".join(f"{number} {label}" for label, number in counts.most_common()),
         verdicts=tuple(verdicts),
         usage=usage,
         seconds=seconds,
