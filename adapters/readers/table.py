@@ -11,7 +11,17 @@ from adapters.errors import SetupError
 from adapters.readers.recording import Reader, Recording, RecordingError
 from records.plugins import Kind, PluginError, load, split
 
-READERS = Kind("reader", "viva.readers", {"chat": "adapters.readers.chat:ChatReader"})
+READERS = Kind(
+    "reader",
+    "viva.readers",
+    {
+        "chat": "adapters.readers.chat:ChatReader",
+        "spans": "adapters.readers.spans.files:SpansReader",
+        "otlp": "adapters.readers.spans.files:OtlpReader",
+        "phoenix": "adapters.readers.spans.phoenix:PhoenixReader",
+        "atif": "adapters.readers.atif:AtifReader",
+    },
+)
 
 
 @dataclass(frozen=True, slots=True)
