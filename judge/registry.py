@@ -20,6 +20,22 @@ EVALUATORS = Kind(
     {
         "scoring_points": "judge.scoring_points.scoring:ScoringPointsEvaluator",
         "reward": "judge.reward:RewardEvaluator",
+        "thought_to_tool": "judge.trajectory.by_model:ThoughtToTool",
+        "query_to_thought": "judge.trajectory.by_model:QueryToThought",
+        "sequence": "judge.trajectory.by_model:SequenceOptimality",
+        "parameter_quality": "judge.trajectory.by_model:ParameterQuality",
+        "plan_and_recovery": "judge.trajectory.by_model:PlanAndRecovery",
+        "alignment": "judge.trajectory.by_model:Alignment",
+        "repeated_calls": "judge.trajectory.calls:RepeatedCalls",
+        "tool_success": "judge.trajectory.calls:ToolSuccess",
+        "loops": "judge.trajectory.calls:Loops",
+        "known_tools": "judge.trajectory.calls:KnownTools",
+        "argument_schema": "judge.trajectory.schemas:ArgumentSchema",
+        "match_strict": "judge.trajectory.match:StrictMatch",
+        "match_in_order": "judge.trajectory.match:InOrderMatch",
+        "match_any_order": "judge.trajectory.match:AnyOrderMatch",
+        "match_subset": "judge.trajectory.match:SubsetMatch",
+        "match_superset": "judge.trajectory.match:SupersetMatch",
     },
 )
 DEFAULT = "scoring_points"

@@ -26,6 +26,7 @@ from harness.exam.options import Part
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.run_console import run_report
 from harness.reports.suite_console import figures_plain, suite_report
+from harness.reports.trajectory_csv import write_evaluations
 from harness.statistics.summary import summarize
 from harness.suites.conduct import Surroundings
 from harness.suites.gates import gate, parse_gates, read_baseline
@@ -33,6 +34,7 @@ from harness.suites.sources import Sources
 from harness.suites.tracing import trace_sources
 from harness.wording import counted
 from records.journal_reader import read_records
+from records.text import printable
 
 # fmt: off
 ALLOWED_WITH_RESUME = frozenset({
@@ -98,6 +100,7 @@ def command(
         run_async(trace_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors))
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}", STOPPED)
+    written = write_evaluations(folder)
     records = read_records(folder)
     figures = summarize(records, threshold)
     if as_json:
@@ -109,6 +112,8 @@ def command(
         Console().print(run_report(next(iter(read_records(folder))), folder))
     else:
         Console().print(suite_report(figures, folder))
+    if written and not (as_json or quiet):
+        click.echo(printable(f"written: {', '.join(map(str, written))}"), err=True)
     code, words = gate(figures, gates, before, drops if max_drop else None)
     if words and not as_json:
         click.echo(words, err=True)

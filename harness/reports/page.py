@@ -20,6 +20,7 @@ from harness.reports.facts import Standing
 from harness.reports.journals import Journals
 from harness.reports.rows import MOST_COLUMNS, Row, Rows, gather_rows
 from harness.reports.suite_console import interval, number, percent, percents, short_names
+from harness.reports.trajectory_words import trajectory_lines
 from harness.statistics.evaluators import EvaluatorStatistics
 from harness.statistics.groups import Group
 from harness.statistics.summary import Figures
@@ -76,6 +77,7 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
             labels=labels,
             matrix=_matrix(rows),
             evaluators=_evaluators(rows.figures),
+            trajectories=_trajectories(rows.figures, labels),
             columns=[each.name for each in rows.figures.evaluators if not each.primary][:MOST_COLUMNS],
             plots=[
                 plot for draw in (plots.score_against_cost, plots.over_trials) if (plot := draw(rows.figures, labels))
@@ -99,6 +101,14 @@ def _evaluators(figures: Figures) -> Sequence[EvaluatorStatistics]:
     if len(figures.evaluators) < 2 and not any(each.scores for each in figures.evaluators):
         return ()
     return figures.evaluator_agents if len(figures.agents) > 1 else figures.evaluators
+
+
+def _trajectories(figures: Figures, labels: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+    """Name of an agent (empty for all) and the figures of its trajectories, in lines."""
+    if len(figures.trajectory_agents) > 1:
+        each = figures.trajectory_agents[:MOST_GROUPS]
+        return [(labels.get(one.agent or "", ""), list(trajectory_lines(one))) for one in each]
+    return [] if figures.trajectories is None else [("", list(trajectory_lines(figures.trajectories)))]
 
 
 @dataclass(frozen=True, slots=True)

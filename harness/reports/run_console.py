@@ -11,6 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.reports.insight_console import insight_tables, verdict_lines
+from harness.reports.trajectory_words import trajectory_lines
+from harness.statistics.trajectories import TrajectoryTally
 from harness.wording import (
     IN_PROCESS,
     OUTCOMES,
@@ -31,6 +33,10 @@ from records.verdict import Verdict
 def run_report(record: RunRecord, journal: Path) -> RenderableType:
     """Show one run: what each evaluator said, the score, and how it was made."""
     parts: list[RenderableType] = list(insight_tables(record))
+    tally = TrajectoryTally()
+    tally.add(record)
+    if (figures := tally.figures()).runs:
+        parts.extend([Text(), *map(Text, trajectory_lines(figures))])
     parts.append(_facts(record, journal))
     style = (
         "green"
