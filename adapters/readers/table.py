@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,7 @@ class LoadedReader:
             RecordingError: while iterating: a place that cannot be read, or the reader itself failed.
         """
         keys = set()
+        self._check(options)
         try:
             for recording in self.reader.read(self.source, **options):
                 if not isinstance(recording, Recording):
@@ -58,6 +60,19 @@ class LoadedReader:
             raise
         except (Exception, SystemExit) as error:
             raise RecordingError(f"the reader {self.name} failed on {self.source}: {describe(error)}.") from error
+
+    def _check(self, options: Mapping[str, Any]) -> None:
+        """Refuse an option that the reader does not take, in the words of the command line."""
+        try:
+            parameters = inspect.signature(self.reader.read).parameters.values()
+        except (TypeError, ValueError):
+            return
+        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+            return
+        if unknown := sorted(set(options) - {parameter.name for parameter in parameters}):
+            raise RecordingError(
+                f"the reader {self.name} cannot choose by --{unknown[0]}: its recordings are all read."
+            )
 
 
 def load_reader(spec: str) -> LoadedReader:

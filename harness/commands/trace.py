@@ -10,6 +10,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from harness.commands.import_options import chosen_imports, import_options
 from harness.commands.options import (
     concurrency_option,
     make_sinks,
@@ -47,6 +48,7 @@ ALLOWED_WITH_RESUME = frozenset({
 @click.command("trace")
 @click.argument("recordings", nargs=-1, metavar="[SOURCE]...")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Import at most N recordings.")
+@import_options
 @concurrency_option
 @shared_options(Part.JUDGE)
 @threshold_option
@@ -93,7 +95,8 @@ def command(
     else:
         folder = new_journal_folder(out, "trace")
         refuse_journal(folder)
-        sources = Sources("trace", recordings=recordings, limit=limit, options=options_from(given), folder=os.getcwd())
+        imports = {"limit": limit, **chosen_imports(given)}
+        sources = Sources("trace", recordings=recordings, options=options_from(given), folder=os.getcwd(), **imports)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     around = Surroundings(display, make_sinks(sinks))
     try:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from adapters.errors import SetupError
+from adapters.readers.moments import read_moment
 from adapters.readers.recording import Recording, RecordingError
 from adapters.readers.spans.files import recordings
 from adapters.readers.spans.span import Span, read_span
@@ -63,24 +64,6 @@ def split_source(source: str) -> tuple[str, str, dict[str, str]]:
         known = ", ".join(_FILTERS)
         raise SetupError(f"phoenix: unknown filter {unknown[0]!r}; there are {known}, and keys of attributes.")
     return urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")), parts.fragment or DEFAULT_PROJECT, filters
-
-
-def read_moment(text: str) -> datetime:
-    """Read a time as users write it: `2026-11-22`, `2026-11-22T10:00`, with a zone or in UTC; or `2h`, `3d` ago.
-
-    Raises:
-        SetupError: it is none.
-    """
-    units = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-    plain = text.strip()
-    try:
-        if plain[-1:] in units and plain[:-1].isascii() and plain[:-1].isdigit():
-            return datetime.now(UTC) - timedelta(**{units[plain[-1]]: int(plain[:-1])})
-        moment = datetime.fromisoformat(plain)
-    except (ValueError, OverflowError) as error:
-        example = "2026-11-22, 2026-11-22T10:00+01:00, 30m, 24h or 7d"
-        raise SetupError(f"{text!r} is no time; write it as in {example}.") from error
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def make_client(address: str) -> Any:

@@ -19,7 +19,8 @@ class Spool:
     def __init__(self) -> None:
         """Open a temporary database, which SQLite keeps in memory as long as it is small."""
         # An empty name is a file of its own in the folder for temporary files; it is gone when it is closed.
-        self._base = sqlite3.connect("", isolation_level=None)
+        # One thread uses it at a time, but not always the same: an import goes on in another than it began in.
+        self._base = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._base.execute("PRAGMA journal_mode = OFF")
         self._base.execute("PRAGMA synchronous = OFF")
         self._base.execute("PRAGMA cache_size = -8000")

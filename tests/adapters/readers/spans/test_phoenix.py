@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from adapters.errors import SetupError
+from adapters.readers.moments import read_moment
 from adapters.readers.recording import Recording, RecordingError
 from adapters.readers.spans import phoenix as module
-from adapters.readers.spans.phoenix import read_moment, split_source
+from adapters.readers.spans.phoenix import split_source
 from adapters.readers.table import read_recordings
 from records.trajectory import trajectory
 from tests.adapters.readers.spans.test_families import FAMILIES, RECORDED, check
