@@ -14,6 +14,7 @@ BENCHES = {
     "child_door": "an agent in its own process",
     "startup": "start-up and size",
     "sandbox": "checks in a sandbox",
+    "trajectories": "recorded traces read and evaluated without a model",
     "suite": "many concurrent conversations, and other tools with the same work",
 }
 
