@@ -21,12 +21,13 @@ from harness.commands.options import (
     threshold_option,
 )
 from harness.commands.process import STOPPED, fail, report_user_errors, run_async
+from harness.commands.trace_outputs import targets_of, write_outputs
 from harness.exam.journal_paths import new_journal_folder, refuse_journal
 from harness.exam.options import Part
+from harness.exam.outcome import EXIT_NOT_SCORED
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.run_console import run_report
 from harness.reports.suite_console import figures_plain, suite_report
-from harness.reports.trajectory_csv import write_evaluations
 from harness.statistics.summary import summarize
 from harness.suites.conduct import Surroundings
 from harness.suites.gates import gate, parse_gates, read_baseline
@@ -34,12 +35,11 @@ from harness.suites.sources import Sources
 from harness.suites.tracing import trace_sources
 from harness.wording import counted
 from records.journal_reader import read_records
-from records.text import printable
 
 # fmt: off
 ALLOWED_WITH_RESUME = frozenset({
     "resume", "retry_errors", "concurrency", "sinks", "threshold", "as_json", "quiet", "fail_under", "baseline",
-    "max_drop",
+    "max_drop", "to",
 })
 # fmt: on
 
@@ -59,6 +59,12 @@ ALLOWED_WITH_RESUME = frozenset({
     metavar="[EVALUATOR=]SCORE",
     help="With --baseline: exit with 1 if the mean score dropped by more. Can be repeated.",
 )
+@click.option(
+    "--to",
+    multiple=True,
+    metavar="phoenix[:…]",
+    help="Also write the verdicts as annotations to the Phoenix server that was read, or phoenix:ADDRESS#PROJECT.",
+)
 @report_user_errors
 def command(
     recordings: tuple[str, ...],
@@ -73,6 +79,7 @@ def command(
     fail_under: tuple[str, ...],
     baseline: str | None,
     max_drop: tuple[str, ...],
+    to: tuple[str, ...],
     **given: Any,
 ) -> None:
     """Import the recordings of each SOURCE into a journal, and judge them.
@@ -94,13 +101,13 @@ def command(
         folder = new_journal_folder(out, "trace")
         refuse_journal(folder)
         sources = Sources("trace", recordings=recordings, limit=limit, options=options_from(given), folder=os.getcwd())
+    targets = targets_of(to, sources.recordings)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     around = Surroundings(display, make_sinks(sinks))
     try:
         run_async(trace_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors))
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}", STOPPED)
-    written = write_evaluations(folder)
     records = read_records(folder)
     figures = summarize(records, threshold)
     if as_json:
@@ -112,9 +119,10 @@ def command(
         Console().print(run_report(next(iter(read_records(folder))), folder))
     else:
         Console().print(suite_report(figures, folder))
-    if written and not (as_json or quiet):
-        click.echo(printable(f"written: {', '.join(map(str, written))}"), err=True)
+    whole = write_outputs(folder, targets, show=not (as_json or quiet))
     code, words = gate(figures, gates, before, drops if max_drop else None)
+    if not whole:
+        code = code or EXIT_NOT_SCORED
     if words and not as_json:
         click.echo(words, err=True)
     raise SystemExit(code)
