@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
+from rich.console import Console, Group
 
 from harness.commands.options import (
     concurrency_option,
@@ -21,25 +21,29 @@ from harness.commands.options import (
     threshold_option,
 )
 from harness.commands.process import STOPPED, fail, report_user_errors, run_async
+from harness.commands.trace_compare import Other, compare, find_other
 from harness.commands.trace_outputs import targets_of, write_outputs
 from harness.exam.journal_paths import new_journal_folder, refuse_journal
 from harness.exam.options import Part
 from harness.exam.outcome import EXIT_NOT_SCORED
+from harness.reports.cross_agent_console import cross_agent_table
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.run_console import run_report
 from harness.reports.suite_console import figures_plain, suite_report
 from harness.statistics.summary import summarize
 from harness.suites.conduct import Surroundings
 from harness.suites.gates import gate, parse_gates, read_baseline
+from harness.suites.labels import parse_labels
 from harness.suites.sources import Sources
 from harness.suites.tracing import trace_sources
 from harness.wording import counted
+from records.codec import to_plain
 from records.journal_reader import read_records
 
 # fmt: off
 ALLOWED_WITH_RESUME = frozenset({
     "resume", "retry_errors", "concurrency", "sinks", "threshold", "as_json", "quiet", "fail_under", "baseline",
-    "max_drop", "to",
+    "max_drop", "to", "compared",
 })
 # fmt: on
 
@@ -58,6 +62,22 @@ ALLOWED_WITH_RESUME = frozenset({
     multiple=True,
     metavar="[EVALUATOR=]SCORE",
     help="With --baseline: exit with 1 if the mean score dropped by more. Can be repeated.",
+)
+@click.option(
+    "--compare",
+    "compared",
+    metavar="OTHER",
+    help="Compare with the same queries answered by another agent: a journal, or a SOURCE that is imported too.",
+)
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Name what recordings do not tell: agent, version, framework or technique. Can be repeated.",
+)
+@click.option(
+    "--compare-label", "other_labels", multiple=True, metavar="NAME=VALUE", help="The same for the SOURCE of --compare."
 )
 @click.option(
     "--to",
@@ -79,6 +99,9 @@ def command(
     fail_under: tuple[str, ...],
     baseline: str | None,
     max_drop: tuple[str, ...],
+    compared: str | None,
+    labels: tuple[str, ...],
+    other_labels: tuple[str, ...],
     to: tuple[str, ...],
     **given: Any,
 ) -> None:
@@ -93,6 +116,9 @@ def command(
         fail("viva trace: --retry-errors requires --resume.")
     if bool(max_drop) != (baseline is not None):
         fail("viva trace: --baseline and --max-drop require each other.")
+    other = None if compared is None else find_other(compared)
+    if other_labels and (other is None or other.source is None):
+        fail("viva trace: --compare-label requires --compare with a SOURCE.")
     gates, drops = parse_gates(fail_under), parse_gates(max_drop, "--max-drop")
     before = None if baseline is None else read_baseline(baseline, threshold)
     if resume is not None:
@@ -100,7 +126,16 @@ def command(
     else:
         folder = new_journal_folder(out, "trace")
         refuse_journal(folder)
-        sources = Sources("trace", recordings=recordings, limit=limit, options=options_from(given), folder=os.getcwd())
+        sources = Sources(
+            "trace",
+            recordings=recordings if other is None or other.source is None else (*recordings, other.source),
+            limit=limit,
+            options=options_from(given),
+            folder=os.getcwd(),
+            labels=parse_labels(labels, "--label"),
+            compared=None if other is None else other.source,
+            compared_labels=parse_labels(other_labels, "--compare-label"),
+        )
     targets = targets_of(to, sources.recordings)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     around = Surroundings(display, make_sinks(sinks))
@@ -110,8 +145,12 @@ def command(
         fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}", STOPPED)
     records = read_records(folder)
     figures = summarize(records, threshold)
+    if other is None and sources.compared is not None:
+        other = Other(source=sources.compared)
+    comparison = None if other is None else compare(folder, other)
     if as_json:
-        click.echo(json.dumps({"journal": str(folder), "figures": figures_plain(figures)}))
+        beside = {} if comparison is None else {"comparison": to_plain(comparison, full=True)}
+        click.echo(json.dumps({"journal": str(folder), "figures": figures_plain(figures), **beside}))
     elif quiet:
         mean = "none" if figures.suite.mean is None else f"{figures.suite.mean:.4f}"
         click.echo(f"{counted(figures.suite.runs, 'run')}, mean score {mean}")
@@ -119,6 +158,8 @@ def command(
         Console().print(run_report(next(iter(read_records(folder))), folder))
     else:
         Console().print(suite_report(figures, folder))
+    if comparison is not None and not (as_json or quiet):
+        Console().print(Group(*cross_agent_table(comparison)))
     whole = write_outputs(folder, targets, show=not (as_json or quiet))
     code, words = gate(figures, gates, before, drops if max_drop else None)
     if not whole:

@@ -18,6 +18,7 @@ from harness.exam.versions import versions, viva_version
 from harness.suites.conduct import Surroundings, Work, conduct
 from harness.suites.engine import SuiteEnd, SuiteLimits
 from harness.suites.job import Action, Job, WorkOrder
+from harness.suites.labels import labelled
 from harness.suites.resume import Step, next_step
 from harness.suites.sources import Sources, save_sources
 from harness.wording import counted
@@ -69,7 +70,7 @@ async def trace_sources(
 
     def fill(journal: Journal) -> tuple[int, int]:
         done = read_states_to_resume(journal.folder) if resumed else {}
-        _import(streams, sources.limit, journal, done, found)
+        _import(streams, sources, journal, done, found)
         for words, times in found.notes.items():
             around.display.note(words if times == 1 else f"{words} ({times} times)")
         states = read_run_states(journal.folder)
@@ -113,16 +114,17 @@ def _begin_reading(specs: tuple[str, ...]) -> list[tuple[str, Iterator[Recording
 
 def _import(
     streams: list[tuple[str, Iterator[Recording]]],
-    limit: int | None,
+    sources: Sources,
     journal: Journal,
     done: dict[str, RunState],
     found: Import,
 ) -> None:
+    limit = sources.limit
     taken = {run for run, state in done.items() if state.whole}
     trials: Counter[str] = Counter()
     owners: dict[str, int] = {}
     for number, (spec, recordings) in enumerate(streams):
-        left = None if limit is None else limit - found.read
+        left = None if limit is None else limit if spec == sources.compared else limit - found.read
         for recording in _read(itertools.islice(recordings, left), journal.folder, found):
             found.read += 1
             for note in recording.notes:
@@ -137,7 +139,7 @@ def _import(
                 found.doubled += 1
                 continue
             taken.add(run)
-            _write(recording, subject, trials[subject], run, spec, journal)
+            _write(labelled(recording, sources.labels_of(spec)), subject, trials[subject], run, spec, journal)
 
 
 def _read(recordings: Iterator[Recording], folder: Path, found: Import) -> Iterator[Recording]:
