@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +23,23 @@ from harness.commands.options import (
 )
 from harness.commands.process import STOPPED, fail, report_user_errors, run_async
 from harness.commands.trace_compare import Other, compare, find_other
-from harness.commands.trace_outputs import targets_of, write_outputs
+from harness.commands.trace_follow import OPTIONS, Alarm, follow_options, make_alarm, watch_from
+from harness.commands.trace_outputs import Target, annotate_new, targets_of, write_outputs
 from harness.exam.journal_paths import new_journal_folder, refuse_journal
 from harness.exam.options import Part
-from harness.exam.outcome import EXIT_NOT_SCORED
+from harness.exam.outcome import EXIT_BELOW, EXIT_NOT_SCORED
 from harness.reports.cross_agent_console import cross_agent_table
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.run_console import run_report
 from harness.reports.suite_console import figures_plain, suite_report
 from harness.statistics.summary import summarize
 from harness.suites.conduct import Surroundings
-from harness.suites.gates import gate, parse_gates, read_baseline
+from harness.suites.gates import Gates, gate, parse_gates, read_baseline
 from harness.suites.labels import parse_labels
 from harness.suites.sources import Sources
 from harness.suites.tracing import trace_sources
+from harness.suites.watching import Look, Watch
+from harness.suites.watching import follow as follow_sources
 from harness.wording import counted
 from records.codec import to_plain
 from records.journal_reader import read_records
@@ -43,7 +47,7 @@ from records.journal_reader import read_records
 # fmt: off
 ALLOWED_WITH_RESUME = frozenset({
     "resume", "retry_errors", "concurrency", "sinks", "threshold", "as_json", "quiet", "fail_under", "baseline",
-    "max_drop", "to", "compared",
+    "max_drop", "to", "compared", *OPTIONS,
 })
 # fmt: on
 
@@ -85,10 +89,12 @@ ALLOWED_WITH_RESUME = frozenset({
     metavar="phoenix[:…]",
     help="Also write the verdicts as annotations to the Phoenix server that was read, or phoenix:ADDRESS#PROJECT.",
 )
+@follow_options
 @report_user_errors
 def command(
     recordings: tuple[str, ...],
     limit: int | None,
+    follow: bool,
     threshold: float,
     resume: Path | None,
     retry_errors: bool,
@@ -138,9 +144,18 @@ def command(
         )
     targets = targets_of(to, sources.recordings)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
-    around = Surroundings(display, make_sinks(sinks))
+    alarm = None
     try:
-        run_async(trace_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors))
+        if follow:
+            if limit is not None or retry_errors:
+                fail("viva trace: --follow takes neither --limit nor --retry-errors.")
+            alarm = make_alarm(folder, given["alerts"], display.warn)
+            _follow(
+                sources, folder, watch_from(given), gates, alarm, display, sinks, targets, resumed=resume is not None
+            )
+        else:
+            around = Surroundings(display, make_sinks(sinks))
+            run_async(trace_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors))
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}", STOPPED)
     records = read_records(folder)
@@ -164,6 +179,35 @@ def command(
     code, words = gate(figures, gates, before, drops if max_drop else None)
     if not whole:
         code = code or EXIT_NOT_SCORED
+    if alarm is not None and alarm.exits and alarm.rang:
+        code = EXIT_BELOW
     if words and not as_json:
         click.echo(words, err=True)
     raise SystemExit(code)
+
+
+def _follow(
+    sources: Sources,
+    folder: Path,
+    watch: Watch,
+    gates: Gates,
+    alarm: Alarm,
+    display: ConsoleDisplay,
+    sinks: tuple[str, ...],
+    targets: Sequence[Target],
+    *,
+    resumed: bool,
+) -> None:
+    # A look closes its sinks when it ends.
+    def make_around() -> Surroundings:
+        return Surroundings(display, make_sinks(sinks))
+
+    def told(look: Look) -> bool:
+        if targets and (failed := annotate_new(folder, targets, frozenset(look.new))):
+            display.warn(failed)
+        return alarm.look(look)
+
+    try:
+        run_async(follow_sources(sources, folder, watch, gates, make_around, told, resumed=resumed))
+    finally:
+        alarm.close()

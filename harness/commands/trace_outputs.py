@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,6 +72,19 @@ def write_outputs(journal: Path, targets: Sequence[Target], *, show: bool) -> bo
     # Each is written, also after one of which something is missing.
     found = [_annotate(journal, target, show=show) for target in targets]
     return all(found)
+
+
+def annotate_new(journal: Path, targets: Sequence[Target], runs: Container[str]) -> str:
+    """Write the annotations of these runs alone; return what went wrong, in words."""
+    from harness.sinks.phoenix.journals import annotate_journal
+    from harness.sinks.phoenix.server import PhoenixError, PhoenixServer
+
+    try:
+        for target in targets:
+            annotate_journal(journal, PhoenixServer(target.address), target.source, runs)
+    except PhoenixError as error:
+        return str(error)
+    return ""
 
 
 def _annotate(journal: Path, target: Target, *, show: bool) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -50,7 +50,13 @@ class Import:
 
 
 async def trace_sources(
-    sources: Sources, folder: Path, around: Surroundings, *, resumed: bool = False, retry_errors: bool = False
+    sources: Sources,
+    folder: Path,
+    around: Surroundings,
+    *,
+    resumed: bool = False,
+    retry_errors: bool = False,
+    choose: Callable[[Recording], bool] | None = None,
 ) -> Import:
     """Import recordings, and judge them.
 
@@ -60,6 +66,7 @@ async def trace_sources(
         around: What the judging runs with, and who is informed.
         resumed: The folder holds some of it already: recordings that are there are not imported again.
         retry_errors: Also judge again what could not be judged then.
+        choose: Says which recordings are imported, and there need not be any; None stands for all.
 
     Raises:
         SetupError: a recording cannot be read, or the user must change something.
@@ -70,7 +77,7 @@ async def trace_sources(
 
     def fill(journal: Journal) -> tuple[int, int]:
         done = read_states_to_resume(journal.folder) if resumed else {}
-        _import(streams, sources, journal, done, found)
+        _import(streams, sources, journal, done, found, choose)
         for words, times in found.notes.items():
             around.display.note(words if times == 1 else f"{words} ({times} times)")
         states = read_run_states(journal.folder)
@@ -78,7 +85,7 @@ async def trace_sources(
         return left, len(states) - left
 
     def prepare() -> Work:
-        streams.extend(_begin_reading(sources.recordings))
+        streams.extend(_begin_reading(sources.recordings, may_be_empty=choose is not None))
         options = replace(sources.options, evaluators=sources.options.evaluators or DEFAULT_EVALUATORS)
         return Work(
             order=WorkOrder(options=options, recordings=True),
@@ -92,7 +99,7 @@ async def trace_sources(
     return found
 
 
-def _begin_reading(specs: tuple[str, ...]) -> list[tuple[str, Iterator[Recording]]]:
+def _begin_reading(specs: tuple[str, ...], *, may_be_empty: bool) -> list[tuple[str, Iterator[Recording]]]:
     """Read the first recording of each source, so that a mistake leaves no journal behind.
 
     A source may be one that can be read only once (a pipe): what was begun here goes on in `_import`.
@@ -107,7 +114,7 @@ def _begin_reading(specs: tuple[str, ...]) -> list[tuple[str, Iterator[Recording
         first = list(itertools.islice(recordings, 1))
         empty = empty and not first
         streams.append((spec, itertools.chain(first, recordings)))
-    if empty:
+    if empty and not may_be_empty:
         raise SetupError(f"there is nothing to import: {', '.join(specs)} holds no recording.")
     return streams
 
@@ -118,6 +125,7 @@ def _import(
     journal: Journal,
     done: dict[str, RunState],
     found: Import,
+    choose: Callable[[Recording], bool] | None,
 ) -> None:
     limit = sources.limit
     taken = {run for run, state in done.items() if state.whole}
@@ -137,6 +145,8 @@ def _import(
                 run = observed_run_id(f"{recording.run_key}, source {number + 1}", subject)
             if run in taken:
                 found.doubled += 1
+                continue
+            if choose is not None and not choose(recording):
                 continue
             taken.add(run)
             _write(labelled(recording, sources.labels_of(spec)), subject, trials[subject], run, spec, journal)

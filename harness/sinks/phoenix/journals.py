@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,25 +26,28 @@ class Annotated:
     """Annotations that the server had when they were read back."""
 
 
-def annotate_journal(journal: Path, server: PhoenixServer, source: str | None = None) -> Annotated:
+def annotate_journal(
+    journal: Path, server: PhoenixServer, source: str | None = None, only: Container[str] | None = None
+) -> Annotated:
     """Write the verdicts on every trace of a journal; written twice, they are there once.
 
     Args:
         journal: The journal's folder.
         server: Where to.
         source: Only runs that were imported from this source; None for all.
+        only: Only runs with these ids; None for all.
 
     Raises:
         PhoenixError: the server cannot be reached, or does not have the spans.
         JournalError: the journal cannot be read.
     """
-    server.annotate(_annotations(journal, source))
-    kinds = [each.span is None for each in _annotations(journal, source)]
-    found = server.count(_annotations(journal, source))
+    server.annotate(_annotations(journal, source, only))
+    kinds = [each.span is None for each in _annotations(journal, source, only)]
+    found = server.count(_annotations(journal, source, only))
     return Annotated(str(server), len(kinds) - sum(kinds), sum(kinds), found)
 
 
-def _annotations(journal: Path, source: str | None) -> Iterator[Annotation]:
+def _annotations(journal: Path, source: str | None, only: Container[str] | None) -> Iterator[Annotation]:
     for stored in read_runs(journal):
-        if source is None or stored.setting.source == source:
+        if (source is None or stored.setting.source == source) and (only is None or stored.id in only):
             yield from trajectory_annotations(stored.id, stored.transcript, stored.insights)
