@@ -70,6 +70,13 @@ def span_of(step: Step) -> str:
     return span if isinstance(span, str) else step.id
 
 
+def written_of(step: Step) -> str | None:
+    """Return the call as the agent wrote it, where the framework ran another tool or input; None elsewhere."""
+    said = marked(step)
+    written = None if said is None else said.get(WRITTEN)
+    return f"{written.get('tool')}({written.get('tool_input')})" if isinstance(written, Mapping) else None
+
+
 def unmarked_count(steps: Iterable[Step]) -> int:
     """Count the steps beside the trajectory: 0 where no step is marked."""
     every = tuple(steps)

@@ -34,3 +34,8 @@ def tau_conversations() -> list[Recording]:
 def llama_index_spans(name: str) -> Path:
     """Find a file of LlamaIndex spans by one of the names `LLAMA_INDEX`."""
     return shared_file(DATA / "llama_index_react_spans" / f"{name}.json")
+
+
+def recorded_family(name: str) -> Path:
+    """Find the recorded traces of a family of agents (`adapters/readers/families`)."""
+    return Path(__file__).parent / "adapters/readers/families/recorded" / f"{name}.jsonl"

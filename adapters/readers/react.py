@@ -207,7 +207,8 @@ def _blob(action: str) -> tuple[str | None, Any, str] | None:
     value = read_arguments(inside.strip()) if inside.lstrip().startswith("{") else None
     if not isinstance(value, Mapping) or not isinstance(value.get("action"), str):
         return None
-    name, beside = _tool_name(value["action"])
+    final = value["action"].replace("_", " ").strip().lower() == "final answer"
+    name, beside = ("final answer", "") if final else _tool_name(value["action"])
     others = {key: each for key, each in value.items() if key not in ("action", "action_input")}
     parts = [beside, to_json(others) if others else "", action[fenced.end() :] if fenced else ""]
     return name, value.get("action_input"), "\n".join(part for part in parts if part.strip())

@@ -11,6 +11,7 @@ from typing import Any
 import click
 from rich.console import Console, Group
 
+from harness.commands.import_options import chosen_imports, import_options
 from harness.commands.options import (
     concurrency_option,
     make_sinks,
@@ -55,6 +56,7 @@ ALLOWED_WITH_RESUME = frozenset({
 @click.command("trace")
 @click.argument("recordings", nargs=-1, metavar="[SOURCE]...")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Import at most N recordings.")
+@import_options
 @concurrency_option
 @shared_options(Part.JUDGE)
 @threshold_option
@@ -132,15 +134,16 @@ def command(
     else:
         folder = new_journal_folder(out, "trace")
         refuse_journal(folder)
+        imports = {"limit": limit, **chosen_imports(given)}
         sources = Sources(
             "trace",
             recordings=recordings if other is None or other.source is None else (*recordings, other.source),
-            limit=limit,
             options=options_from(given),
             folder=os.getcwd(),
             labels=parse_labels(labels, "--label"),
             compared=None if other is None else other.source,
             compared_labels=parse_labels(other_labels, "--compare-label"),
+            **imports,
         )
     targets = targets_of(to, sources.recordings)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from adapters.errors import SetupError
 from cases import Case
@@ -43,6 +43,10 @@ class Sources:
     """Names for its recordings."""
     limit: int | None = None
     """How many recordings are imported at most."""
+    since: float | None = None
+    """Seconds since the epoch: recordings that began before are not imported."""
+    tools: tuple[Mapping[str, Any], ...] = ()
+    """Definitions of tools that are added to those of the recordings."""
     sizes: tuple[int, ...] = ()
     """Bytes of each journal when it began."""
     folder: str = ""

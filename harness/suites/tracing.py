@@ -6,9 +6,11 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from adapters.errors import SetupError
+from adapters.readers.given_tools import with_tools
 from adapters.readers.recording import Recording, RecordingError
 from adapters.readers.table import read_recordings
 from harness.exam.kept_workspaces import keep_workspace, workspace_name
@@ -85,7 +87,7 @@ async def trace_sources(
         return left, len(states) - left
 
     def prepare() -> Work:
-        streams.extend(_begin_reading(sources.recordings, may_be_empty=choose is not None))
+        streams.extend(_begin_reading(sources, may_be_empty=choose is not None))
         options = replace(sources.options, evaluators=sources.options.evaluators or DEFAULT_EVALUATORS)
         return Work(
             order=WorkOrder(options=options, recordings=True),
@@ -99,7 +101,7 @@ async def trace_sources(
     return found
 
 
-def _begin_reading(specs: tuple[str, ...], *, may_be_empty: bool) -> list[tuple[str, Iterator[Recording]]]:
+def _begin_reading(sources: Sources, *, may_be_empty: bool) -> list[tuple[str, Iterator[Recording]]]:
     """Read the first recording of each source, so that a mistake leaves no journal behind.
 
     A source may be one that can be read only once (a pipe): what was begun here goes on in `_import`.
@@ -109,13 +111,16 @@ def _begin_reading(specs: tuple[str, ...], *, may_be_empty: bool) -> list[tuple[
     """
     streams: list[tuple[str, Iterator[Recording]]] = []
     empty = True
-    for spec in dict.fromkeys(specs):
-        recordings = read_recordings(spec)
+    since = {} if sources.since is None else {"since": datetime.fromtimestamp(sources.since, UTC)}
+    for spec in dict.fromkeys(sources.recordings):
+        read = read_recordings(spec, **since)
+        recordings = (replace(each, transcript=with_tools(each.transcript, sources.tools)) for each in read)
         first = list(itertools.islice(recordings, 1))
         empty = empty and not first
         streams.append((spec, itertools.chain(first, recordings)))
     if empty and not may_be_empty:
-        raise SetupError(f"there is nothing to import: {', '.join(specs)} holds no recording.")
+        later = f" that began at {since['since'].isoformat()} or later" if since else ""
+        raise SetupError(f"there is nothing to import: {', '.join(sources.recordings)} holds no recording{later}.")
     return streams
 
 

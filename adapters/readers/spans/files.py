@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -48,6 +48,9 @@ class SpansReader:
                 raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
             if spool.left_out:
                 notes.append(f"{path.name}: elements that are no spans, or have no ids, left out: {spool.left_out}")
+            if not spool.taken:
+                told = "".join(f" {note}." for note in notes)
+                raise RecordingError(f"{path}: there is no span in it.{told}")
             yield from recordings(spool.traces(), path.name, self.name, since, notes)
 
 
@@ -58,26 +61,22 @@ class OtlpReader(SpansReader):
 
 
 def recordings(
-    traces: Iterator[tuple[str, list[Span]]], where: str, source: str, since: datetime | None, notes: list[str]
+    traces: Iterator[tuple[str, list[Span]]],
+    where: str,
+    source: str,
+    since: datetime | None = None,
+    notes: Sequence[str] = (),
 ) -> Iterator[Recording]:
-    """Make the recordings of traces; what is to be told of the whole source goes with the first of them.
-
-    Raises:
-        RecordingError: there is no trace at all.
-    """
-    least = None if since is None else int(since.timestamp() * 10**9)
-    any_trace, told = False, False
+    """Make the recordings of traces; what is to be told of the whole source goes with the first of them."""
+    least = 0 if since is None else int(since.timestamp() * 10**9)
+    told = False
     for trace, spans in traces:
-        any_trace = True
-        if least is not None and max((span.start_ns or 0 for span in spans), default=0) < least:
-            continue
-        if least is not None and min(span.start_ns for span in spans if span.start_ns is not None) < least:
+        # A trace whose spans have no time at all began nobody knows when: it is not left out.
+        if min((span.start_ns for span in spans if span.start_ns is not None), default=least) < least:
             continue
         for recording in read_trace(spans, f"{where}, trace {trace}", source):
             yield recording if told else replace(recording, notes=(*recording.notes, *notes))
             told = True
-    if not any_trace:
-        raise RecordingError(f"{where}: there is no span in it." + "".join(f" {note}." for note in notes))
 
 
 def raw_spans(path: Path, file: IO[bytes], notes: list[str]) -> Iterator[Any]:
@@ -123,7 +122,7 @@ class _Joined(io.RawIOBase):
             return first
         return self._file.read(size)
 
-    def __iter__(self) -> Iterator[bytes]:  # type: ignore[override]
+    def __iter__(self) -> Iterator[bytes]:
         first, self._first = self._first, b""
         return itertools.chain([first] if first else [], self._file)
 

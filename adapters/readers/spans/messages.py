@@ -1,7 +1,7 @@
 """Reads the messages of a model call from its span: those of OpenTelemetry's `gen_ai.*` first, then OpenInference's.
 
-Conventions: github.com/open-telemetry/semantic-conventions-genai (messages as JSON with `parts`; earlier releases had an
-event for each message), github.com/Arize-ai/openinference/spec (`llm.input_messages.N.message.*`), and OpenLLMetry's
+Conventions: github.com/open-telemetry/semantic-conventions-genai (messages as JSON with `parts`; earlier releases had
+an event for each message), github.com/Arize-ai/openinference/spec (`llm.input_messages.N.message.*`), and OpenLLMetry's
 `gen_ai.prompt.N.*`.
 """
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from adapters.errors import SetupError
+from adapters.readers.moments import read_moment
 from adapters.readers.recording import Recording, RecordingError
 from adapters.readers.spans.files import recordings
 from adapters.readers.spans.span import Span, read_span
@@ -29,9 +30,9 @@ class PhoenixReader:
         """Read the agent runs of a project, in the order in which their traces began.
 
         Args:
-            source: Address and project. A query narrows it down: `session=ID`, `error=true`, `until=TIME` for traces;
-                `name=NAME`, `kind=LLM`, `status=ERROR`, and `KEY=VALUE` with any attribute's key that has a dot, for
-                traces that have such a span. The whole of such a trace is read.
+            source: Address and project. A query narrows it down: `error=true` and `until=TIME` for traces;
+                `session=ID`, `name=NAME`, `kind=LLM`, `status=ERROR`, and `KEY=VALUE` with any attribute's key that has
+                a dot, for traces that have such a span. The whole of such a trace is read.
             since: Traces that began before are left out.
 
         Raises:
@@ -42,9 +43,7 @@ class PhoenixReader:
         client = make_client(address)
         until = filters.pop("until", None)
         asked = _Project(client, project, address, filters, since, None if until is None else read_moment(until))
-        found: list[str] = []
-        read = ((trace, spans) for trace, spans in asked.traces(found))
-        yield from recordings(read, f"{address}#{project}", "phoenix", None, found)
+        yield from recordings(asked.traces(), f"{address}#{project}", "phoenix")
 
 
 def split_source(source: str) -> tuple[str, str, dict[str, str]]:
@@ -65,24 +64,6 @@ def split_source(source: str) -> tuple[str, str, dict[str, str]]:
         known = ", ".join(_FILTERS)
         raise SetupError(f"phoenix: unknown filter {unknown[0]!r}; there are {known}, and keys of attributes.")
     return urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")), parts.fragment or DEFAULT_PROJECT, filters
-
-
-def read_moment(text: str) -> datetime:
-    """Read a time as users write it: `2026-11-22`, `2026-11-22T10:00`, with a zone or in UTC; or `2h`, `3d` ago.
-
-    Raises:
-        SetupError: it is none.
-    """
-    units = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-    plain = text.strip()
-    try:
-        if plain[-1:] in units and plain[:-1].isascii() and plain[:-1].isdigit():
-            return datetime.now(UTC) - timedelta(**{units[plain[-1]]: int(plain[:-1])})
-        moment = datetime.fromisoformat(plain)
-    except (ValueError, OverflowError) as error:
-        example = "2026-11-22, 2026-11-22T10:00+01:00, 30m, 24h or 7d"
-        raise SetupError(f"{text!r} is no time; write it as in {example}.") from error
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def make_client(address: str) -> Any:
@@ -116,19 +97,19 @@ class _Project:
         self._since = since
         self._until = until
         self._traces: dict[str, Any] = {}
-        if "session" in filters:
-            self._traces["session_id"] = filters["session"]
         if "error" in filters:
             self._traces["error"] = filters["error"].lower() in ("true", "1", "yes", "")
         names = (("name", "name"), ("kind", "span_kind"), ("status", "status_code"))
         self._spans: dict[str, Any] = {option: filters[name] for name, option in names if name in filters}
         attributes = {key: _typed(value) for key, value in filters.items() if "." in key}
+        if "session" in filters:
+            # Not the server's own filter by session: it has no sessions of spans that came by its REST interface.
+            attributes["session.id"] = filters["session"]
         if attributes:
             self._spans["attributes"] = attributes
 
-    def traces(self, notes: list[str]) -> Iterator[tuple[str, list[Span]]]:
+    def traces(self) -> Iterator[tuple[str, list[Span]]]:
         """Yield each trace with all of its spans, the oldest first."""
-        bad = 0
         batch: list[str] = []
         for trace_id in self._ids():
             batch.append(trace_id)
@@ -137,8 +118,6 @@ class _Project:
                 batch = []
         if batch:
             yield from self._whole(batch)
-        if bad:
-            notes.append(f"spans without ids, left out: {bad}")
 
     def _ids(self) -> Iterator[str]:
         """Yield the ids of the traces by start time: page by page, each from where the last one ended."""

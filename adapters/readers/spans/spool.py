@@ -1,4 +1,4 @@
-"""Sorts the spans of a source by trace, on disk: a source has them in any order, and memory holds one trace at a time."""
+"""Sorts the spans of a source by trace, on disk: they come in any order, and memory holds one trace at a time."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ class Spool:
     def __init__(self) -> None:
         """Open a temporary database, which SQLite keeps in memory as long as it is small."""
         # An empty name is a file of its own in the folder for temporary files; it is gone when it is closed.
-        self._base = sqlite3.connect("", isolation_level=None)
+        # One thread uses it at a time, but not always the same: an import goes on in another than it began in.
+        self._base = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._base.execute("PRAGMA journal_mode = OFF")
         self._base.execute("PRAGMA synchronous = OFF")
         self._base.execute("PRAGMA cache_size = -8000")
         self._base.execute("CREATE TABLE span (trace TEXT, start INTEGER, body TEXT)")
         self._base.execute("BEGIN")
+        self.taken = 0
         self.left_out = 0
         """Elements that are no spans: without the id of a trace or of their own, or nested beyond reason."""
 
@@ -47,6 +49,7 @@ class Spool:
                 self.left_out += 1
                 continue
             rows.append(row)
+            self.taken += 1
             if len(rows) >= _BATCH:
                 self._write(rows)
                 rows = []

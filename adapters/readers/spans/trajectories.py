@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -18,14 +17,12 @@ from adapters.readers.spans.runs import Run, runs_of
 from adapters.readers.spans.span import Span, SpanKind
 from adapters.readers.spans.tool_runs import ToolRun, ToolRuns, tool_run
 from adapters.readers.spans.tree import Tree, tree_of
+from adapters.readers.subjects import subject_of
 from adapters.readers.tool_definitions import definitions_in_spans
-from records.text import one_line
 from records.trajectory import ANSWER, CALL_ID, IMPLICIT, MARK, RAN_IN, SPAN, WRITTEN
 from records.transcript import NO_USAGE, UNREPORTED, Round, Step, StepKind, Transcript
 from records.usage_sums import with_usage
 
-SUBJECT_SHOWN = 120
-"""Characters of a question that name the subject of a run; of a longer one, the beginning and a hash."""
 _KINDS = {SpanKind.LLM: StepKind.MODEL, SpanKind.TOOL: StepKind.TOOL}
 
 
@@ -45,14 +42,6 @@ def read_trace(spans: Iterable[Span], place: str, source: str) -> Iterator[Recor
         yield _recording(
             run, tree, place if alone else f"{place}, run {number}", source, alone=alone, first=number == 1
         )
-
-
-def subject_of(question: str) -> str:
-    """Name the subject of a run by its question: equal questions, and no others, have equal names."""
-    line = one_line(question.strip(), SUBJECT_SHOWN)
-    if line == question.strip():
-        return line
-    return f"{line} ({hashlib.sha256(question.strip().encode(errors='surrogatepass')).hexdigest()[:8]})"
 
 
 def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, first: bool) -> Recording:

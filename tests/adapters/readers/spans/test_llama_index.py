@@ -19,12 +19,11 @@ Row = tuple[str | None, str | None, str | None, Any, str | None]
 
 def rows(recordings: list[Recording]) -> list[Row]:
     """Question, thought, tool, input and answer of each step."""
-    found = []
-    for recording in recordings:
-        question = recording.transcript.rounds[0].examiner
-        for step in trajectory(recording.transcript):
-            found.append((question, step.thought, step.tool, step.tool_input, answer_of(step)))
-    return found
+    return [
+        (recording.transcript.rounds[0].examiner, step.thought, step.tool, step.tool_input, answer_of(step))
+        for recording in recordings
+        for step in trajectory(recording.transcript)
+    ]
 
 
 def read(path: Path, reader: str = "spans") -> list[Recording]:
@@ -110,7 +109,7 @@ def test_nested_model_spans_count_once() -> None:
     for one, other in zip(chat, completion, strict=True):
         calls = [each.transcript.usage["target"].calls for each in (one, other)]
         assert calls[0] == calls[1] == len(trajectory(one.transcript))
-        outermost = [step for step in trajectory(other.transcript)]
+        outermost = trajectory(other.transcript)
         assert other.transcript.usage["target"].input_tokens == sum(step.usage.input_tokens for step in outermost)
         assert {step.model for step in outermost} == {"scripted-completion"}
 
