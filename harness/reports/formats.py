@@ -30,6 +30,10 @@ FORMATS = Kind(
         "markdown": "harness.reports.markdown:write",
         "html": "harness.reports.page:write",
         "atif": "harness.reports.atif:write",
+        "training": "harness.reports.training:write",
+        "training_supervised": "harness.reports.training:write_supervised",
+        "training_preference": "harness.reports.training:write_preference",
+        "training_reward": "harness.reports.training:write_reward",
     },
 )
 ENDINGS = {

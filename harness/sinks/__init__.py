@@ -8,7 +8,11 @@ from adapters.errors import SetupError
 from records.plugins import Kind, PluginError, load, split
 from records.sink import Sink
 
-SINKS = Kind("sink", "viva.sinks", {"jsonl": "harness.sinks.jsonl:JsonLinesSink"})
+SINKS = Kind(
+    "sink",
+    "viva.sinks",
+    {"jsonl": "harness.sinks.jsonl:JsonLinesSink", "phoenix": "harness.sinks.phoenix.sink:PhoenixSink"},
+)
 
 
 def make_sink(spec: str) -> Sink:

@@ -14,6 +14,7 @@ from harness.statistics.summary import Figures, summarize
 from harness.statistics.trajectory_figures import RATES
 from harness.suites.rate_gates import rate_missing, rates_below, rates_dropped
 from harness.wording import counted
+from judge.trajectory import SKIPPED
 from records.journal import JournalError
 from records.journal_reader import read_records, split_reference
 from records.text import one_line
@@ -124,8 +125,9 @@ def gate(
         for name in dict.fromkeys((*floors.evaluators, *drops.evaluators))
         if (words := rate_missing(figures, name) if name in RATES else _missing(figures, name))
     ]
-    # A run without a step that a rate is about has no score by it, and need not have one.
-    if suite.excluded.keys() - (set() if of_runs else {UNSCORED}):
+    # A run that holds nothing to judge has no score, and need not have one; nor has one of which only steps are open,
+    # where all gates are rates over steps.
+    if suite.excluded.keys() - ({SKIPPED} if of_runs else {SKIPPED, UNSCORED}):
         missing.append(f"some runs could not be scored: {_excluded(figures)}")
     if below:
         return EXIT_BELOW, "; ".join((*below, *missing) if floors.evaluators or drops.evaluators else below)

@@ -35,6 +35,12 @@ class Sources:
     """Replaces the stored case of the same name."""
     recordings: tuple[str, ...] = ()
     """SPECs of recordings that are imported."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Names that the user gave for what the recordings do not tell: `agent`, `version`, `framework`, `technique`."""
+    compared: str | None = None
+    """The SPEC, also among `recordings`, of what the others are compared with."""
+    compared_labels: Mapping[str, str] = field(default_factory=dict)
+    """Names for its recordings."""
     limit: int | None = None
     """How many recordings are imported at most."""
     since: float | None = None
@@ -45,6 +51,10 @@ class Sources:
     """Bytes of each journal when it began."""
     folder: str = ""
     """The working directory in which it began: relative paths and SPECs hold from there."""
+
+    def labels_of(self, spec: str) -> Mapping[str, str]:
+        """Return the user's names for the recordings of a source."""
+        return self.compared_labels if spec == self.compared else self.labels
 
     @property
     def journals(self) -> list[tuple[Path, str | None]]:

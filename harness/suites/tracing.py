@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from harness.exam.versions import versions, viva_version
 from harness.suites.conduct import Surroundings, Work, conduct
 from harness.suites.engine import SuiteEnd, SuiteLimits
 from harness.suites.job import Action, Job, WorkOrder
+from harness.suites.labels import labelled
 from harness.suites.resume import Step, next_step
 from harness.suites.sources import Sources, save_sources
 from harness.wording import counted
@@ -51,7 +52,13 @@ class Import:
 
 
 async def trace_sources(
-    sources: Sources, folder: Path, around: Surroundings, *, resumed: bool = False, retry_errors: bool = False
+    sources: Sources,
+    folder: Path,
+    around: Surroundings,
+    *,
+    resumed: bool = False,
+    retry_errors: bool = False,
+    choose: Callable[[Recording], bool] | None = None,
 ) -> Import:
     """Import recordings, and judge them.
 
@@ -61,6 +68,7 @@ async def trace_sources(
         around: What the judging runs with, and who is informed.
         resumed: The folder holds some of it already: recordings that are there are not imported again.
         retry_errors: Also judge again what could not be judged then.
+        choose: Says which recordings are imported, and there need not be any; None stands for all.
 
     Raises:
         SetupError: a recording cannot be read, or the user must change something.
@@ -71,7 +79,7 @@ async def trace_sources(
 
     def fill(journal: Journal) -> tuple[int, int]:
         done = read_states_to_resume(journal.folder) if resumed else {}
-        _import(streams, sources.limit, journal, done, found)
+        _import(streams, sources, journal, done, found, choose)
         for words, times in found.notes.items():
             around.display.note(words if times == 1 else f"{words} ({times} times)")
         states = read_run_states(journal.folder)
@@ -79,7 +87,7 @@ async def trace_sources(
         return left, len(states) - left
 
     def prepare() -> Work:
-        streams.extend(_begin_reading(sources))
+        streams.extend(_begin_reading(sources, may_be_empty=choose is not None))
         options = replace(sources.options, evaluators=sources.options.evaluators or DEFAULT_EVALUATORS)
         return Work(
             order=WorkOrder(options=options, recordings=True),
@@ -93,7 +101,7 @@ async def trace_sources(
     return found
 
 
-def _begin_reading(sources: Sources) -> list[tuple[str, Iterator[Recording]]]:
+def _begin_reading(sources: Sources, *, may_be_empty: bool) -> list[tuple[str, Iterator[Recording]]]:
     """Read the first recording of each source, so that a mistake leaves no journal behind.
 
     A source may be one that can be read only once (a pipe): what was begun here goes on in `_import`.
@@ -110,7 +118,7 @@ def _begin_reading(sources: Sources) -> list[tuple[str, Iterator[Recording]]]:
         first = list(itertools.islice(recordings, 1))
         empty = empty and not first
         streams.append((spec, itertools.chain(first, recordings)))
-    if empty:
+    if empty and not may_be_empty:
         later = f" that began at {since['since'].isoformat()} or later" if since else ""
         raise SetupError(f"there is nothing to import: {', '.join(sources.recordings)} holds no recording{later}.")
     return streams
@@ -118,16 +126,18 @@ def _begin_reading(sources: Sources) -> list[tuple[str, Iterator[Recording]]]:
 
 def _import(
     streams: list[tuple[str, Iterator[Recording]]],
-    limit: int | None,
+    sources: Sources,
     journal: Journal,
     done: dict[str, RunState],
     found: Import,
+    choose: Callable[[Recording], bool] | None,
 ) -> None:
+    limit = sources.limit
     taken = {run for run, state in done.items() if state.whole}
     trials: Counter[str] = Counter()
     owners: dict[str, int] = {}
     for number, (spec, recordings) in enumerate(streams):
-        left = None if limit is None else limit - found.read
+        left = None if limit is None else limit if spec == sources.compared else limit - found.read
         for recording in _read(itertools.islice(recordings, left), journal.folder, found):
             found.read += 1
             for note in recording.notes:
@@ -141,8 +151,10 @@ def _import(
             if run in taken:
                 found.doubled += 1
                 continue
+            if choose is not None and not choose(recording):
+                continue
             taken.add(run)
-            _write(recording, subject, trials[subject], run, spec, journal)
+            _write(labelled(recording, sources.labels_of(spec)), subject, trials[subject], run, spec, journal)
 
 
 def _read(recordings: Iterator[Recording], folder: Path, found: Import) -> Iterator[Recording]:

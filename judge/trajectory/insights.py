@@ -9,7 +9,6 @@ from judge.trajectory import SKIPPED
 from records.transcript import NO_USAGE, Usage
 from records.verdict import Fault, Insight, Label, Verdict
 
-
 NOTHING = "the trajectory holds nothing that this evaluator judges"
 
 

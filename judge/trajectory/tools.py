@@ -1,4 +1,4 @@
-"""Tool definitions in the shapes in which sources give them: their names, descriptions and parameters."""
+"""Tool definitions as judges need them: names, descriptions and parameters."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from adapters.readers.tool_definitions import normal
 from judge.view import to_text
 
 MOST_SHOWN = 60_000
@@ -23,25 +24,18 @@ class ToolDefinition:
 
 
 def tool_definitions(given: Iterable[Mapping[str, Any]]) -> dict[str, ToolDefinition]:
-    """Return the definitions by name; of two with one name, the last counts.
+    """Return the definitions by name; of two with one name, the last counts. What has no name is left out.
 
-    Read are the shapes of OpenAI (`{"type": "function", "function": {…}}`, or flat), Anthropic and MCP (`input_schema`,
-    `inputSchema`) and of JSON Schema beside a name (`parameters`, `args_schema`). What has no name is left out.
+    `adapters.readers.tool_definitions.normal` says which shapes are read.
     """
     found: dict[str, ToolDefinition] = {}
     for each in given:
-        inner = each.get("function")
-        body = inner if isinstance(inner, Mapping) else each
-        name = body.get("name")
-        if not isinstance(name, str) or not name:
-            continue
-        description = body.get("description")
-        schema = next((body[key] for key in _SCHEMAS if isinstance(body.get(key), Mapping)), None)
-        found[name] = ToolDefinition(name, description if isinstance(description, str) else "", schema)
+        body = (normal(each) or {}).get("function", {})
+        name, description, schema = (body.get(key) for key in ("name", "description", "parameters"))
+        if isinstance(name, str) and name:
+            words = description if isinstance(description, str) else ""
+            found[name] = ToolDefinition(name, words, schema if isinstance(schema, Mapping) else None)
     return found
-
-
-_SCHEMAS = ("parameters", "input_schema", "inputSchema", "args_schema", "json_schema")
 
 
 def definitions_text(tools: Mapping[str, ToolDefinition]) -> str:
