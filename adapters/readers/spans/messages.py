@@ -248,8 +248,3 @@ def _name(value: Any) -> str | None:
 
 def _identity(value: Any) -> str | None:
     return str(value) if isinstance(value, str | int) and value != "" else None
-
-
-def last(messages: Sequence[Message], role: str) -> Message | None:
-    """Return the last message of a role."""
-    return next((message for message in reversed(messages) if message.role == role), None)

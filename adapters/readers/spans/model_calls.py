@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from adapters.readers.react import text_of_output
+from adapters.readers.output_text import text_of_output
 from adapters.readers.spans.messages import Message, input_messages, loaded, output_messages, system_text
 from adapters.readers.spans.span import Span, SpanKind
 from adapters.readers.spans.tree import Tree

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.readers.react import read_react
+from adapters.readers.react import observation_in, read_react
 from adapters.readers.spans.messages import Call, arguments, as_text, loaded
 from adapters.readers.spans.model_calls import ModelCall
-from adapters.readers.spans.questions import complaint_in, observation_in
+from adapters.readers.spans.questions import complaint_in
 from adapters.readers.spans.span import Span, SpanKind
 from adapters.readers.spans.tree import Tree
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from adapters.readers.react import text_of_output
+from adapters.readers.output_text import text_of_output
 from adapters.readers.recording import Recording
 from adapters.readers.spans.about import about, agent_name, first_text, plain
 from adapters.readers.spans.decisions import Decision, decide

@@ -65,7 +65,7 @@ def read_id(value: Any, length: int) -> str | None:
         value = str(value)
     if not isinstance(value, str) or not value.strip("0 "):
         return None
-    text = value.strip()
+    text = value.strip().removeprefix("0x")
     if len(text) == (length * 4 // 6 + 3) // 4 * 4 and not _HEX.fullmatch(text):
         try:
             decoded = base64.b64decode(text, validate=True)
