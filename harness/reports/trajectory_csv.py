@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from harness.reports.csv_table import cell
-from judge.trajectory import SEQUENCE, STEP_EVALUATORS, TRAJECTORY_EVALUATORS
+from judge.trajectory import SEQUENCE, SKIPPED, STEP_EVALUATORS, TRAJECTORY_EVALUATORS
 from judge.trajectory.decisions import Decision, decisions
 from records.journal import JournalError
 from records.journal_reader import StoredRun, read_runs
@@ -108,6 +108,8 @@ def _rows(evaluator: str, stored: StoredRun, path: tuple[Decision, ...], insight
         if evaluator == SEQUENCE:
             yield (trace, cell(question, LONGEST), *_sequences(path), *said, run)
         elif evaluator in STEP_EVALUATORS:
+            if verdict.label == SKIPPED and verdict.subject == stored.id:
+                continue  # a run without a step to judge is no step
             step = steps.get(verdict.subject)
             yield (
                 cell(step.span if step else "", LONGEST),

@@ -41,8 +41,8 @@ def trajectory_lines(figures: TrajectoryFigures) -> Iterator[str]:
             yield rate_line(rates[name])
     for each in figures.agreements:
         kappa = "" if each.kappa is None else f", kappa {each.kappa:.2f}"
-        agreed = f"{each.both_right + each.both_wrong} of {counted(each.runs, 'trace')}{kappa}"
-        yield f"Agreement of {each.name} with the reward: {percent(each.value)} ({agreed})"
+        agreed = f"{each.both_right + each.both_wrong} of {each.runs}{kappa}"
+        yield f"Agreement of {each.name} with reward: {percent(each.value)} ({agreed})"
     if not figures.tools:
         yield "Tool Usage Breakdown: no tool was used"
         return

@@ -24,6 +24,8 @@ from harness.statistics.trajectory_figures import (
 )
 from judge.reward import RewardEvaluator
 from judge.trajectory import (
+    ALIGNMENT,
+    MATCHES,
     NO_TOOL,
     QUERY_TO_THOUGHT,
     RUN_EVALUATORS,
@@ -41,6 +43,7 @@ MOST_TOOLS = 1000
 """Tools that are told apart: a journal may come from a stranger."""
 OTHER_TOOLS = "(other tools)"
 REWARD = RewardEvaluator.name
+COMPARED_WITH_REWARD = (SEQUENCE, ALIGNMENT, *MATCHES)
 
 
 class TrajectoryTally:
@@ -64,7 +67,7 @@ class TrajectoryTally:
                 # A run without a single step to judge is no step.
                 if verdict.label != SKIPPED or verdict.subject != record.id or name in RUN_EVALUATORS:
                     counts.add(verdict)
-        self._combine(found)
+        self._combine(record.id, found)
         self._use_tools(record, found)
         self._compare(record, found)
 
@@ -77,17 +80,17 @@ class TrajectoryTally:
             runs=self._runs,
             rates=tuple(self._rates[name].rate(name) for name in ordered),
             tools=tuple(use.figures(tool) for tool, use in tools),
-            agreements=tuple(_agreement(name, self._rewards[name]) for name in RUN_EVALUATORS if name in self._rewards),
+            agreements=tuple(_agreement(name, counts) for name, counts in self._rewards.items()),
         )
 
     def _counts(self, name: str) -> _Counts:
         return self._rates.setdefault(name, _Counts())
 
-    def _combine(self, found: Mapping[str, Insight]) -> None:
+    def _combine(self, run: str, found: Mapping[str, Insight]) -> None:
         if THOUGHT_TO_TOOL not in found or QUERY_TO_THOUGHT not in found:
             return
         by_tool, by_query = _by_subject(found[THOUGHT_TO_TOOL]), _by_subject(found[QUERY_TO_THOUGHT])
-        both = [(by_tool[step], by_query[step]) for step in by_tool if step in by_query]
+        both = [(by_tool[step], by_query[step]) for step in by_tool if step in by_query and step != run]
         steps = [_together(pair) for pair in both if not any(verdict.label == SKIPPED for verdict in pair)]
         counts = self._counts(COMBINED_STEPS)
         counts.skipped += len(both) - len(steps)
@@ -107,7 +110,7 @@ class TrajectoryTally:
         reward = insight_of(record.insights, REWARD, record.id)
         if reward is None or reward.score is None:
             return
-        for name in (name for name in RUN_EVALUATORS if name in found):
+        for name in (name for name in COMPARED_WITH_REWARD if name in found):
             if len(found[name].verdicts) == 1 and (score := found[name].verdicts[0].score) is not None:
                 self._rewards.setdefault(name, Counter())[score >= 1, reward.score >= 1] += 1
 
