@@ -25,7 +25,7 @@ from harness.commands.options import (
     shared_options,
     sinks_option,
 )
-from harness.commands.process import STOPPED, fail, report_user_errors, run_async, stdout_kept_apart
+from harness.commands.process import STOPPED, fail, report_user_errors, run_async, separate_stdout
 from harness.exam.journal_paths import derived_name, new_journal_folder, newest_journal, refuse_journal
 from harness.exam.options import Part
 from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
@@ -60,7 +60,7 @@ PRINTING = frozenset({"journal", "pace", "speed", "as_json"})
     multiple=True,
     type=click.Path(exists=True, resolve_path=True),
     metavar="FOLDER",
-    help="With --against: where cases lie whose data files the journal does not hold. May be repeated.",
+    help="With --against: folder of cases whose data files are not in the journal. Can be repeated.",
 )
 @resume_options("a replay --against")
 @concurrency_option
@@ -160,7 +160,7 @@ def _ask_again(
     absolute = folder.absolute()  # an agent may change the working directory
     around = Surroundings(ConsoleDisplay(Console(stderr=True), show=not as_json), make_sinks(sinks))
     try:
-        with stdout_kept_apart():
+        with separate_stdout():
             end = run_async(ask_again(sources, folder, around, resumed=resumed, retry_errors=retry_errors))
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: viva replay --resume {folder}", STOPPED)
