@@ -84,9 +84,7 @@ def command(
     if resume is not None:
         folder, sources = resumed_sources(resume, "trace", ALLOWED_WITH_RESUME, given)
     else:
-        folder = new_journal_folder(out, "trace")
-        refuse_journal(folder)
-        sources = Sources("trace", recordings=recordings, limit=limit, options=options_from(given), folder=os.getcwd())
+        folder, sources = _new(recordings, limit, out, given)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     around = Surroundings(display, make_sinks(sinks))
     try:
@@ -115,6 +113,15 @@ def _check(
         fail("viva trace: --retry-errors requires --resume.")
     if bool(max_drop) != (baseline is not None):
         fail("viva trace: --baseline and --max-drop require each other.")
+
+
+def _new(
+    recordings: tuple[str, ...], limit: int | None, out: Path | None, given: dict[str, Any]
+) -> tuple[Path, Sources]:
+    folder = new_journal_folder(out, "trace")
+    refuse_journal(folder)
+    options = options_from(given)
+    return folder, Sources("trace", recordings=recordings, limit=limit, options=options, folder=os.getcwd())
 
 
 def _report(figures: Figures, folder: Path, *, as_json: bool, quiet: bool) -> None:
