@@ -1,4 +1,4 @@
-"""The folder an agent works in: each run's own, made when somebody wants it, with the case's data files in it."""
+"""Makes the folder of each run in which the agent works, and copies the case's data files into it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from cases import Case
 
 
 def clear_path(path: Path) -> Path:
-    """See that nothing lies where a run's workspace will be: what an earlier attempt left there is moved aside.
+    """Make room for a run's workspace: a folder from an earlier attempt is moved aside.
 
     Raises:
-        WorkspaceError: it cannot be moved.
+        WorkspaceError: the folder cannot be moved.
     """
     if os.path.lexists(path):
         number = 1
@@ -23,14 +23,14 @@ def clear_path(path: Path) -> Path:
         try:
             path.rename(aside)
         except FileNotFoundError:
-            return path  # gone meanwhile
+            return path  # removed meanwhile
         except OSError as error:
             raise WorkspaceError(f"cannot move {path} aside: {error.strerror}. Choose another --out.") from error
     return path
 
 
 def make_folder(path: Path) -> Path:
-    """Make a run's workspace, if it has not been made yet.
+    """Make a run's workspace if it does not exist yet, and return its path.
 
     Raises:
         WorkspaceError: the folder cannot be made.
@@ -43,7 +43,7 @@ def make_folder(path: Path) -> Path:
 
 
 def copy_data_files(case: Case, workspace: Path) -> None:
-    """Put the case's data files where the agent finds them, as TaskWeaver does: a file by its name, a folder by path.
+    """Copy the case's data files into the workspace as TaskWeaver does: a file by its name, a folder by its path.
 
     Raises:
         WorkspaceError: a file cannot be copied.
@@ -52,7 +52,7 @@ def copy_data_files(case: Case, workspace: Path) -> None:
         source = case.folder / name
         try:
             if source.is_dir():
-                # Links are copied as links: a case cannot make Viva read what lies outside its folder.
+                # Links are copied as links, so a case cannot make Viva read files outside of its folder.
                 shutil.copytree(source, workspace / name, symlinks=True, dirs_exist_ok=True)
             else:
                 workspace.mkdir(parents=True, exist_ok=True)

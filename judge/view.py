@@ -49,7 +49,7 @@ def _round(round_: Round, cut: Cut) -> dict[str, Any]:
         "steps": steps,
         "seconds": round_.agent_seconds,
     }
-    # Only there: the rounds of most conversations are whole.
+    # Added only if something was shortened; the rounds of most conversations are whole.
     return shown if cut.what is None else {**shown, "cut": cut.what, "steps_left_out": len(round_.steps) - len(steps)}
 
 
@@ -97,7 +97,7 @@ def _turns(round_: Round) -> list[tuple[str, str]]:
 
 
 def visible(words: str) -> str:
-    """Words in which no character hides or reorders others: such are shown as escapes, as `\\u200b`."""
+    """Return text in which characters that hide or reorder others are shown as escapes, such as `\\u200b`."""
     return printable(words)
 
 
@@ -127,5 +127,5 @@ def _shorten(words: str, most: int) -> str:
 
 
 def _indent(words: str) -> str:
-    # Splits at every character that any reader takes for a line break, not at \n alone.
+    # Splits at every character that a reader may interpret as a line break, not only at \n.
     return "\n    ".join(words.splitlines())

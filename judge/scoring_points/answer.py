@@ -1,4 +1,4 @@
-"""The form of a judge model's answer: found in what the model wrote, and held against its own reason."""
+"""Parses the answer of a judge model, and checks that its verdict is consistent with its own reason."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from records.codec import has_doubled_key
 from records.text import without_invisible
 
 SHORTEST_COPY = 20
-"""Characters from which on a reason that stands in the transcript is a copy, and no coincidence."""
+"""Minimum number of characters of a reason that counts as copied if it is found in the transcript."""
 MOST_BROKEN = 1000
-"""Braces that may begin no JSON object. Each costs time by the length of the text: a flood of 200,000 took 6 s."""
+"""Maximum number of braces that begin no JSON object. Each takes time by the length of the text: 200,000 took 6 s."""
 
 
 class Quote(BaseModel):
@@ -28,7 +28,7 @@ class Quote(BaseModel):
 
 
 class Answer(BaseModel):
-    """What the judge answers. Its reasoning comes first, so that the verdict can follow from it."""
+    """The answer of the judge. The reason comes first, so that the verdict can follow from it."""
 
     reason: str = Field(description="Two or three sentences that lead to the verdict.")
     evidence: list[Quote] = Field(description="The words in the transcript on which the verdict rests.")
@@ -38,18 +38,18 @@ class Answer(BaseModel):
 
 
 class Unusable(Exception):
-    """An answer that does not count; the message tells the judge why."""
+    """The answer cannot be used; the message tells the judge why."""
 
 
 def parse_answer(text: str, said: str = "") -> Answer:
-    """Find the answer in what a model wrote: JSON alone, in a code fence, or with words around it.
+    """Find the answer in a model's text: JSON alone, in a code fence, or with text around it.
 
     Args:
-        text: What it wrote.
-        said: The transcript it was shown, squeezed; JSON that stands in there is the agent's, quoted, and no answer.
+        text: The model's text.
+        said: The transcript that the model was shown, squeezed. JSON from there is a quote of the agent, not an answer.
 
     Raises:
-        Unusable: there is none, or more than one and they differ, or the words around it speak against it.
+        Unusable: there is no answer, there are several that differ, or the text around the answer contradicts it.
     """
     answers: list[Answer] = []
     fault = "it holds no JSON object"
@@ -61,7 +61,7 @@ def parse_answer(text: str, said: str = "") -> Answer:
         if squeeze(text[start:stop]) in said:
             continue
         if has_doubled_key(text[start:stop]):
-            raise Unusable("its JSON has the same key twice")
+            raise Unusable("its JSON has a duplicate key")
         try:
             answer = _answer(value)
             if is_copied(answer.reason, said):
@@ -74,7 +74,7 @@ def parse_answer(text: str, said: str = "") -> Answer:
         raise Unusable(fault)
     prose = " (JSON) ".join([*around, text[end:]])
     if _VERDICT_KEY.search(prose):
-        # What was read may only be a part of an answer that is broken off, or stands inside another.
+        # The JSON that was read may be only a part of an incomplete answer, or be nested in another one.
         raise Unusable("it holds a verdict outside of a whole JSON object")
     if len({answer.verdict for answer in answers}) > 1:
         raise Unusable("it holds several verdicts that differ")
@@ -83,17 +83,17 @@ def parse_answer(text: str, said: str = "") -> Answer:
 
 
 def squeeze(text: str) -> str:
-    """A text as it compares with a copy, in which white space, case, escapes and invisible characters may differ."""
+    """Return a text in a form in which differences of white space, case, escapes and invisible characters vanish."""
     plain = unicodedata.normalize("NFKC", _ESCAPE.sub(_unescaped, text))
     return "".join(without_invisible(plain).split()).casefold()
 
 
 def is_copied(reason: str, said: str) -> bool:
-    """Whether a reason stands in the transcript, squeezed: then the answer is the agent's, whatever form it has."""
+    """Return whether a reason was copied from the squeezed transcript: then the answer is the agent's."""
     words = squeeze(reason)
     if len(words) >= SHORTEST_COPY and words in said:
         return True
-    # However short, it is a copy where it stands as the reason of a verdict; the kind of quotation marks is no matter.
+    # Even a short reason is a copy if the transcript has it as the reason of a verdict, with any quotation marks.
     return f"reason:{words.translate(_QUOTES)}" in said.translate(_QUOTES)
 
 
@@ -111,10 +111,10 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def _objects(text: str) -> Iterator[tuple[int, int, Any]]:
-    """The outermost JSON objects in a text: where each begins and ends, and what it says.
+    """Yield the start, the end and the value of each outermost JSON object in a text.
 
     Raises:
-        Unusable: too much of it looks like JSON and is none.
+        Unusable: too many parts of the text look like JSON and are not.
     """
     decoder, position, broken = json.JSONDecoder(), 0, 0
     while (start := text.find("{", position)) >= 0:
@@ -141,9 +141,9 @@ def _answer(value: Any) -> Answer:
 
 _VERDICT_KEY = re.compile(r"[\"']verdict[\"']\s*:", re.I)
 
-# Somebody else's words: an agent must not get a verdict thrown out by writing one into its reply.
+# Quoted text: an agent must not be able to invalidate a verdict by writing one into its reply.
 _QUOTED = re.compile(r"\"[^\"]{10,}\"|\u201c[^\u201d]{10,}\u201d|`[^`]{10,}`|(?<!\w)'[^']{10,}'(?!\w)")
-# Conclusions in so many words, at the beginning of a sentence or a clause; no guessing at what a reason means.
+# Explicit conclusions at the beginning of a sentence or a clause; the meaning of a reason is never guessed.
 _BEGINS = r"(?:^|[.!?;:,\n]|\b(?:so|thus|hence|therefore|and|but|means))\s*"
 _ENDS = r"(?=\W*$|\s*[.,;!?)]|\s+(?:because|since|as|here)\b)"
 _NAMED = re.compile(
@@ -161,10 +161,10 @@ _MEANS = {"hit": "true", "miss": "false", "unsure": "undecided"}
 
 
 def check_consistent(answer: Answer) -> None:
-    """See that an answer gives a reason, and that nothing in it says the opposite of the verdict.
+    """Check that an answer has a reason, and that nothing in it contradicts the verdict.
 
     Raises:
-        Unusable: it does not, or something does.
+        Unusable: the reason is missing, or something contradicts the verdict.
     """
     reason = answer.reason.strip()
     if not any(character.isalnum() for character in reason):
@@ -175,7 +175,7 @@ def check_consistent(answer: Answer) -> None:
 
 
 def _hold_against(verdict: str, words: str, whose: str) -> None:
-    """See that no conclusion that the words draw is another than the verdict; both at once is none."""
+    """Check that no conclusion in the text differs from the verdict; two opposite conclusions count as none."""
     own = _QUOTED.sub(" ", words)
     for found in _NAMED.finditer(own):
         if (named := (found[1] or found[2]).lower()) != verdict:

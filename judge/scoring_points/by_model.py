@@ -1,4 +1,4 @@
-"""Judges scoring points with a language model: one question per point, an answer that must stand up to checking."""
+"""Judges scoring points with a language model: one question for each point, and an answer that is checked."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ SYSTEM_PROMPT = PROMPTS / "judge.md"
 QUESTION_PROMPT = PROMPTS / "scoring_point.md"
 
 ASKS = 3
-"""Questions per scoring point at most: the first, and two more that name what was wrong with the answer."""
+"""Maximum number of questions for each point: the first, and two more that say what was wrong with the answer."""
 
 
 def prompt_hashes() -> dict[str, str]:
-    """Name of each prompt to its hash, as runs record it."""
+    """Return the hash of each prompt by name, as runs record it."""
     return {"judge": digest(SYSTEM_PROMPT), "scoring_point": digest(QUESTION_PROMPT)}
 
 
@@ -47,7 +47,7 @@ class ModelJudge:
         self._shown: ShownTranscript = show(transcript)
 
     async def judge(self, point: ScoringPoint) -> Verdict:
-        """One verdict; an answer that stays unusable becomes `error`, never an exception and never a hit."""
+        """Return one verdict; an answer that stays unusable becomes `error`, never an exception and never a hit."""
         try:
             answer, evidence, flags = await self._ask(point)
         except SharedSetupError:
@@ -55,8 +55,10 @@ class ModelJudge:
         except ModelError as error:
             return self._verdict(point, Label.ERROR, f"the judge's model failed: {error}", fault=Fault.INFRA)
         except Unusable as error:
-            return self._verdict(point, Label.ERROR, f"no usable verdict after {ASKS} asks: {error}", fault=Fault.JUDGE)
-        except Exception as error:  # one point that cannot be judged must not take the others with it
+            return self._verdict(
+                point, Label.ERROR, f"no usable verdict after {ASKS} questions: {error}", fault=Fault.JUDGE
+            )
+        except Exception as error:  # a point that cannot be judged must not affect the others
             return self._verdict(point, Label.ERROR, f"the judge broke: {describe(error)}", fault=Fault.JUDGE)
         return self._verdict(point, answer.verdict, storable(answer.reason.strip()), tuple(evidence), flags)
 
@@ -88,7 +90,7 @@ class ModelJudge:
                 return answer, found, (*flags, "quote-not-found") if lost else flags
             fault = _no_evidence(lost, found)
             if ask == ASKS:
-                reason = f"{answer.reason} [Held as a hit, but {fault}.]"
+                reason = f"{answer.reason} [The judge answered hit, but {fault}.]"
                 unsure = Answer(reason=reason, evidence=[], statement_is="undecided", verdict="unsure", mark="")
                 return unsure, [], (*flags, "quote-not-found")
             question = (
@@ -124,23 +126,23 @@ class ModelJudge:
 
 
 class _Conversation:
-    """One judge talking about one scoring point: structured answers where the provider takes a schema, else JSON."""
+    """One judge's conversation about one point, with structured answers if the provider supports them, else JSON."""
 
     def __init__(self, model: Model, said: str) -> None:
         self._model = model
         self._said = squeeze(said)
         self.mark = secrets.token_hex(4)
-        """Random, so that no verdict which an agent wrote beforehand can carry it."""
+        """The marker of the question. It is random, so no verdict that an agent wrote beforehand can contain it."""
         self._agent: AssistantAgent | None = None
         self._structured = model.traits.structured
         self._ignored = False
         self._questions: list[str] = []
 
     async def ask(self, question: str) -> Answer:
-        """Put one question.
+        """Ask one question and return the answer.
 
         Raises:
-            Unusable: the answer is not in the form asked for.
+            Unusable: the answer does not have the requested form.
             ModelError: the provider failed.
         """
         self._questions.append(question)
@@ -152,11 +154,11 @@ class _Conversation:
         return answer
 
     async def _in_form(self) -> Answer:
-        """What the model answers to the last question; from a provider that refuses a schema, without one."""
+        """Return the model's answer to the last question, without a schema if the provider refuses one."""
         try:
             answer = await self._once()
         except SchemaError as error:
-            # It takes schemas and does not hold to them: from now on words, which are read more leniently.
+            # It accepts schemas but does not follow them: from now on it answers in text, which is read more leniently.
             self._ignored = True
             self._go_on_without_schema()
             raise Unusable(str(error)) from error
@@ -164,7 +166,7 @@ class _Conversation:
             refused = error.__cause__ is not None and status_of(error.__cause__) in (400, 404, 415, 422)
             if not (refused and self._structured):
                 raise
-            # Either the provider does not know schemas, or it does not like the question: words alone will show which.
+            # Either the provider does not support schemas, or it rejects the question: asking for text shows which.
             self._go_on_without_schema()
             try:
                 answer = await self._once()
@@ -177,7 +179,7 @@ class _Conversation:
         return answer
 
     def _go_on_without_schema(self) -> None:
-        """A new agent: the old one's memory holds a question without an answer."""
+        """Use a new agent, because the memory of the old one holds a question without an answer."""
         self._structured, self._agent = False, None
 
     async def _once(self) -> Answer:

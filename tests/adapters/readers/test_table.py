@@ -105,7 +105,7 @@ MISTAKES = {
     "chatt:talk.json": r"there is no reader 'chatt', nor a module of that name. Did you mean chat\? There are chat, ",
     "talk.json": r"there is no reader 'talk.json'",
     "chat:": r"'chat:' names no source; write chat:SOURCE",
-    "noreader:x": r"noreader is no reader: it has no read\(source\)",
+    "noreader:x": r"noreader is not a reader: it has no read\(source\)",
     "missing:x": r"reader 'missing' of our-logs 0.3 cannot be imported",
     "breaks:x": r"reader breaks failed on x: KeyError: 'x'",
     "wrong:x": r"reader wrong gave str, not a Recording",

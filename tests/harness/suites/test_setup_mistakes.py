@@ -163,5 +163,5 @@ def test_a_reply_time_out_names_the_last_fault_that_was_met(desk: Desk, status: 
 def test_a_page_instead_of_an_answer_is_named_when_the_time_is_up(desk: Desk) -> None:
     with ModelServer({"m": Garbage()}) as server:
         record = desk.run(desk.case(), "--agent", f"{server.url}#m", "--reply-timeout", "2")
-    assert "the last try failed: " in record["error"]
+    assert "the last attempt failed: " in record["error"]
     assert "no reply" in record["error"]
