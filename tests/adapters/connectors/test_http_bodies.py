@@ -60,7 +60,7 @@ STREAM = 'data: {"choices": [{"delta": {"content": "hi"}}]}\n\ndata: [DONE]\n\n'
         (STREAM, "application/json", "does not follow the protocol"),
         ("<html><body>Sign in</body></html>", "text/html", "a web page: '<html>"),
         ("<html><body>Sign in</body></html>", "application/json", "most addresses end in /v1"),
-        ("hello", "text/plain", "no JSON: 'hello'"),
+        ("hello", "text/plain", "not JSON: 'hello'"),
         ("", "application/json", "does not follow the protocol"),
         ("[1, 2]", "application/json", "has no message"),
         ("7", "application/json", "has no message"),

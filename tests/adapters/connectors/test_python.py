@@ -86,7 +86,7 @@ MISTAKES = {
     "cmd:cat": r"agents behind a command are not supported yet\. Use package.module:Class",
     "cmd:python agent.py --chat": r"agents behind a command are not supported yet",
     "replay:runs/no-journal": r"there is no folder runs/no-journal",
-    "replay:Agent@/some/venv": r"there is no folder .* reached by file: replay.py:Class",
+    "replay:Agent@/some/venv": r"there is no folder .* name its file: replay.py:Class",
     ".relative:Agent": r"cannot be imported",
     "http://127.0.0.1:1/v1": r"does not name a model; write http://127.0.0.1:1/v1#MODEL",
     "http://#m": r"names no host",

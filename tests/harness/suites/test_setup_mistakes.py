@@ -70,7 +70,7 @@ async def test_a_host_that_is_not_there_is_found_and_a_sleepy_name_server_is_not
 
 
 @pytest.mark.parametrize(
-    ("status", "named"), [(401, "VIVA_AGENT_API_KEY"), (403, "VIVA_AGENT_API_KEY"), (404, "behind #")]
+    ("status", "named"), [(401, "VIVA_AGENT_API_KEY"), (403, "VIVA_AGENT_API_KEY"), (404, "after #")]
 )
 def test_an_endpoint_that_refuses_from_the_start_is_a_mistake_that_names_what_to_set(
     desk: Desk, status: int, named: str
