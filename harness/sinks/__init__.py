@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from adapters.errors import SetupError
-from records.plugins import Kind, PluginError, load, split
+from records.import_strings import PluginError
+from records.plugins import Kind, load, split
 from records.sink import Sink
 
 SINKS = Kind("sink", "viva.sinks", {"jsonl": "harness.sinks.jsonl:JsonLinesSink"})
