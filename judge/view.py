@@ -79,13 +79,13 @@ def show_fields(fields: Mapping[str, str]) -> ShownTranscript:
     """Write named texts as text for a model, as `show` writes turns: each starts with a line `[name]:`.
 
     Args:
-        fields: Name, in our own words, to text, which anybody may have written.
+        fields: The texts, whose authors may be anybody, by their names, which are Viva's own.
     """
     return _between_marks([(f"[{name}]", visible(words) or "(nothing)") for name, words in fields.items()])
 
 
 def _between_marks(turns: Sequence[tuple[str, str | None]]) -> ShownTranscript:
-    """Each head at the left margin, with its words behind it; all words are shortened alike if there are too many."""
+    """Return the turns between marks, each with its head at the left margin; long turns are shortened equally."""
     most = max(400, min(TURN_SHOWN, TRANSCRIPT_SHOWN // len(turns)))
     lines: list[str] = []
     cut = False

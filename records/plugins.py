@@ -129,7 +129,7 @@ def _load_entry_point(kind: Kind, name: str) -> Any:
 def _hint(kind: Kind, name: str) -> str:
     known = list(dict.fromkeys(found.name for found in names(kind)))
     there = f" There are {', '.join(known)}." if len(known) > 1 else f" There is {known[0]}." if known else ""
-    own = " One of your own is named by import string: package.module:Thing or path/to/file.py:Thing."
+    own = " To use your own, give its import string: package.module:Thing or path/to/file.py:Thing."
     return f"{nearest(name, known)}{there}{own}"
 
 

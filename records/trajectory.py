@@ -1,4 +1,4 @@
-"""Says which steps of a transcript are its trajectory: the decisions of the agent, one each, and what came of them.
+"""Selects the steps of a transcript that are its trajectory: the agent's decisions, one each, with their results.
 
 A recording made of spans has a step for every span, and marks the few in which the agent decided. Other sources have
 no more steps than decisions, and mark none.

@@ -1,4 +1,4 @@
-"""The form of an answer about a scoring point, and what its reason must not say against its verdict."""
+"""The form of an answer about a scoring point, and the checks that its reason does not contradict its verdict."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Answer(BaseModel):
         return value | {"evidence": []} if isinstance(value, dict) and value.get("evidence") is None else value
 
 
-# Conclusions in so many words, at the beginning of a sentence or a clause.
+# Explicit conclusions at the beginning of a sentence or a clause.
 _BEGINS = r"(?:^|[.!?;:,\n]|\b(?:so|thus|hence|therefore|and|but|means))\s*"
 _ENDS = r"(?=\W*$|\s*[.,;!?)]|\s+(?:because|since|as|here)\b)"
 _NAMED = conclusion_pattern(
@@ -69,5 +69,5 @@ FORM: Form[Answer] = Form(Answer, ("verdict",), _hold_against, _agree)
 
 
 def parse_answer(text: str, said: str = "") -> Answer:
-    """Find the answer in what a model wrote; `judge.answers.parse_answer` says how, and what is unusable."""
+    """Find the answer in a model's text; see `judge.answers.parse_answer`."""
     return answers.parse_answer(FORM, text, said)
