@@ -30,7 +30,7 @@ class Unusable(Exception):
 
 
 class Answer(Protocol):
-    """The fields of every answer. Its class is a pydantic model, whose fields have the order in which they are written."""
+    """The fields of every answer. Its class is a pydantic model, whose fields are in the order of writing."""
 
     reason: str
     mark: str
