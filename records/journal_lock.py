@@ -1,4 +1,4 @@
-"""Keeps a journal's folder for one process at a time: two that write the same runs would mix them up."""
+"""Locks a journal's folder for one process at a time, because two writers of the same runs would mix them up."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from records.journal import JournalBusy, JournalError
 
 @contextmanager
 def exclusive_writer(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process, and make it if need be. The lock goes with the process, however it ends.
+    """Lock a folder for this process, and create it if necessary. The lock is released when the process ends.
 
     Raises:
-        JournalBusy: another process holds it.
+        JournalBusy: another process has locked it.
         JournalError: the folder cannot be written.
     """
     try:
@@ -32,7 +32,7 @@ def exclusive_writer(folder: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise JournalBusy(
-                f"another viva is writing in {folder}. Wait for its end, or choose another folder with --out."
+                f"another viva process is writing to {folder}. Wait until it ends, or choose another folder with --out."
             ) from None
         yield
     finally:
