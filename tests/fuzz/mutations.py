@@ -18,7 +18,7 @@ OUTSIDE = "OUTSIDE"
 """Stands in a text for the folder that nothing may touch."""
 
 DEEP: list[Any] = []
-for _ in range(600):
+for _ in range(150):
     DEEP = [DEEP]
 TEXTS = (
     "",
@@ -202,7 +202,7 @@ def _places(value: Any) -> list[tuple[Any, Any]]:
 
 def placed(value: Any, outside: str) -> Any:
     """The value with the real path of the folder that nothing may touch."""
-    return value.replace(OUTSIDE, outside) if isinstance(value, str) else value
+    return value.replace(OUTSIDE, outside) if isinstance(value, str) else copy.deepcopy(value)
 
 
 def as_json(value: Any) -> bytes:
