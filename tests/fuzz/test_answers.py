@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 from adapters.models.client import Model
 from adapters.models.retry import RetryPolicy
 from cases import Case, ScoringPoint
-from examiner import ModelExaminer
 from judge import ScoringPointsEvaluator
 from records.codec import encode, loads
 from records.evaluator import Context
 from records.transcript import Round, Transcript
-from records.verdict import Label
+from records.verdict import Label, Verdict
 from tests.fuzz import mutations
 from tests.fuzz.mutations import as_json, changed, damaged, fuzzing, placed
 from tests.fuzz.originals import MOST_GROWTH, peak_memory
@@ -86,21 +85,34 @@ def _said(data: st.DataObject) -> str:
     return data.draw(around) + body + data.draw(around)
 
 
+def _verdict(answer: str, *, structured: bool) -> Verdict:
+    policy = RetryPolicy(attempts=1, initial_seconds=0.0, longest_seconds=0.0, longest_retry_after=0)
+    model = Model(Playing(answer, structured), "m", policy)
+    insight = asyncio.run(ScoringPointsEvaluator("model", None, model).evaluate(TALK, Context("run", CASE)))
+    (verdict,) = insight.verdicts
+    assert verdict.label == Label.HIT or not insight.low
+    json.dumps(loads(encode(insight)), allow_nan=False)
+    return verdict
+
+
+@pytest.mark.parametrize("structured", [False, True])
+def test_the_answers_that_are_bent_count_as_they_are(structured: bool) -> None:
+    """Else bending them would show nothing."""
+    assert _verdict(as_json(MISS).decode(), structured=structured).label == Label.MISS
+    hit = {**MISS, "reason": "It names 55 in round 1.", "statement_is": "true", "verdict": "hit"}
+    assert _verdict(as_json(hit).decode(), structured=structured).label == Label.HIT
+
+
 @pytest.mark.parametrize(("examples", "batch"), mutations.amounts(80, each=1000, batches=15))
 def test_no_bent_answer_turns_a_miss_into_a_hit(examples: int, batch: int) -> None:
     before = peak_memory()
-    policy = RetryPolicy(attempts=1, initial_seconds=0.0, longest_seconds=0.0, longest_retry_after=0)
 
     @seed(batch)
     @fuzzing(examples)
     @given(st.data(), st.booleans())
     def each(data: st.DataObject, structured: bool) -> None:
-        model = Model(Playing(_said(data), structured), "m", policy)
-        insight = asyncio.run(ScoringPointsEvaluator("model", None, model).evaluate(TALK, Context("run", CASE)))
-        (verdict,) = insight.verdicts
+        verdict = _verdict(_said(data), structured=structured)
         assert verdict.label != Label.HIT, verdict
-        assert not insight.low
-        json.dumps(loads(encode(insight)), allow_nan=False)
 
     each()
     assert peak_memory() - before < MOST_GROWTH

@@ -81,9 +81,7 @@ def test_a_damaged_case_file_is_a_case_or_a_list_of_mistakes(
 
 
 @pytest.mark.parametrize(("examples", "batch"), mutations.amounts(15, each=300, batches=15))
-def test_an_exam_by_a_forged_case_file_touches_nothing_outside(
-    original: Original, examples: int, batch: int
-) -> None:
+def test_an_exam_by_a_forged_case_file_touches_nothing_outside(original: Original, examples: int, batch: int) -> None:
     place, folder = original.place, original.place / "strange"
     runnable = {key: value for key, value in FULL.items() if key not in ("pre_command", "dependencies")}
 

@@ -28,6 +28,8 @@ from tests.fuzz import mutations
 from tests.fuzz.mutations import as_json, changed, damaged, fuzzing
 from tests.fuzz.originals import MOST_GROWTH, peak_memory
 
+SECONDS = 0.05
+"""Until an answer counts as missing: a frame that lost bytes never ends."""
 ANSWERS: list[dict[str, Any]] = [
     {"n": 1, "version": "1", "path": "/agent.py", "prefix": "/usr"},
     {"n": 2, "workspace": None},
@@ -95,24 +97,36 @@ class Double:
         factory = child_class(Location("agent.py", "Agent", "/usr/bin/python3", None))
         replies: list[Reply] = []
         try:
-            session = await open_session(factory, AgentArguments("Count."), 30.0)
+            session = await open_session(factory, AgentArguments("Count."), SECONDS)
         except AgentError:
             return replies
         with contextlib.suppress(AgentError):
             for _ in range(2):
-                replies.append(await session.reply("Go on.", 30.0))
+                replies.append(await session.reply("Go on.", SECONDS))
         await session.close()
         await asyncio.gather(*self.tasks, return_exceptions=True)
         return replies
 
 
-@pytest.mark.parametrize(("examples", "batch"), mutations.amounts(60, each=500, batches=20))
-def test_a_frame_is_an_answer_or_the_agents_failure(
-    monkeypatch: pytest.MonkeyPatch, examples: int, batch: int
-) -> None:
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "NOTICE_SECONDS", 0.0)
     monkeypatch.setattr(process, "KILL_SECONDS", 0.0)
     monkeypatch.setattr(process, "sweep", lambda mark: [])
+
+
+def test_the_frames_that_are_bent_are_answers_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else bending them would show nothing."""
+    monkeypatch.setitem(globals(), "SECONDS", 30.0)
+    double = Double([_frame(as_json(answer)) for answer in ANSWERS])
+    monkeypatch.setattr(process, "spawn", double.spawn)
+    (reply,) = asyncio.run(double.talk())
+    assert reply.text == "55"
+    assert reply.steps[0].tool_input == {"a": 1}
+
+
+@pytest.mark.parametrize(("examples", "batch"), mutations.amounts(60, each=500, batches=20))
+def test_a_frame_is_an_answer_or_the_agents_failure(monkeypatch: pytest.MonkeyPatch, examples: int, batch: int) -> None:
     before = peak_memory()
 
     @seed(batch)

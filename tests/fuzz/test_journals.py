@@ -61,7 +61,14 @@ def baseline(original: Original) -> dict[str, dict[str, float]]:
     """The score of each run, by how it is judged."""
     found = {"scoring_points": _lows(original.place / "whole")}
     judged = said(
-        "judge", "whole", "--evaluators", "strict.py:Strict", "--out", "b", cwd=original.place, allowed=(original.place,)
+        "judge",
+        "whole",
+        "--evaluators",
+        "strict.py:Strict",
+        "--out",
+        "b",
+        cwd=original.place,
+        allowed=(original.place,),
     )
     assert judged.code == 0, judged.errors
     found["strict"] = _lows(original.place / "b")

@@ -7,7 +7,7 @@ import json
 import shutil
 from typing import Any
 
-import httpx
+import httpx2 as httpx
 import pytest
 from hypothesis import given, seed
 from hypothesis import strategies as st
@@ -19,7 +19,7 @@ from adapters.errors import AgentError
 from adapters.models.retry import RetryPolicy
 from records.codec import encode, loads
 from records.journal_reader import read_records
-from records.run_record import Outcome
+from records.run_record import Outcome, RunRecord
 from tests.fuzz import mutations
 from tests.fuzz.mutations import as_json, changed, damaged, fuzzing
 from tests.fuzz.originals import MOST_GROWTH, SECRET, Original, make_original, peak_memory, said
@@ -104,6 +104,22 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Original:
     return made
 
 
+def _record(original: Original, value: Any) -> RunRecord:
+    place = original.place
+    (place / "reply.json").write_bytes(as_json(value))
+    exam = ("--agent", "odd.py:Agent", "--evaluators", "strict.py:Strict", "--max-rounds", "2", "--out", "out")
+    said("run", "cases/count_0", *exam, cwd=place, allowed=(place / "out",))
+    (record,) = read_records(place / "out")
+    return record
+
+
+def test_the_reply_that_is_bent_is_a_reply_as_it_is(original: Original) -> None:
+    """Else bending it would show nothing."""
+    record = _record(original, REPLY)
+    shutil.rmtree(original.place / "out")
+    assert (record.outcome, record.rounds) == (Outcome.SCORED, 2)
+
+
 @pytest.mark.parametrize(("examples", "batch"), mutations.amounts(20, each=400, batches=20))
 def test_an_odd_reply_is_scored_or_the_agents_failure(original: Original, examples: int, batch: int) -> None:
     place, before = original.place, peak_memory()
@@ -113,11 +129,8 @@ def test_an_odd_reply_is_scored_or_the_agents_failure(original: Original, exampl
     @given(mutations.forged)
     def each(changes: list[Any]) -> None:
         value = changed(REPLY, changes, str(original.outside))
-        (place / "reply.json").write_bytes(as_json(value))
-        exam = ("--agent", "odd.py:Agent", "--evaluators", "strict.py:Strict", "--max-rounds", "2", "--out", "out")
         try:
-            said("run", "cases/count_0", *exam, cwd=place, allowed=(place / "out",))
-            (record,) = read_records(place / "out")
+            record = _record(original, value)
             assert record.outcome in (Outcome.SCORED, Outcome.TARGET_ERROR), record.error
             assert not record.low
             assert original.untouched(), "something outside changed"  # type: ignore[operator]
