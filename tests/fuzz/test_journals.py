@@ -240,3 +240,63 @@ def test_a_damaged_journal_is_judged_by_code_and_resumed_without_gain(
                 _check_runs(place / "out", None if command[0] == "replay" else baseline["scoring_points"])
 
     each()
+
+
+@pytest.fixture(scope="module")
+def imported(original: Original) -> dict[str, bytes]:
+    """The files of a journal of two imported recordings, one right and one wrong in the end, judged."""
+    talks = [[("Say {n}.", str(n) if right or n < 4 else "none") for n in range(1, 5)] for right in (True, False)]
+    lines = [
+        json.dumps(
+            [
+                {"role": role, "content": words}
+                for number, pair in enumerate(talk, 1)
+                for role, words in zip(("user", "assistant"), (pair[0].format(n=number), pair[1]), strict=True)
+            ]
+        )
+        for talk in talks
+    ]
+    for number, line in enumerate(lines):
+        (original.place / f"talk_{number}.json").write_text(line)
+    sources = ("chat:talk_0.json", "chat:talk_1.json")
+    done = said(
+        "trace",
+        *sources,
+        "--evaluators",
+        "strict.py:Strict",
+        "--out",
+        "t",
+        cwd=original.place,
+        allowed=(original.place,),
+    )
+    assert done.code == 0, done.errors
+    folder = original.place / "t"
+    assert sorted(_lows(folder).values()) == [0.75, 1.0]
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != ".lock"
+    }
+
+
+@pytest.mark.parametrize(("examples", "batch"), mutations.amounts(20, each=400, batches=10))
+def test_a_damaged_import_is_resumed_without_gain_and_without_holes(
+    original: Original, imported: dict[str, bytes], bounded: None, examples: int, batch: int
+) -> None:
+    lows = _lows(original.place / "t")
+
+    @seed(batch)
+    @fuzzing(examples)
+    @given(mutations.shuffled, st.integers(0, 2**24), st.sampled_from([(), ("--retry-errors",)]))
+    def each(changes: list[Any], end: int, more: tuple[str, ...]) -> None:
+        files = dict(imported)
+        files[FILE] = damaged(files[FILE], [*changes, ("end", end, 0, b"")] if end % 2 else changes)
+        with written(original, files) as place:
+            before = _judged(place / "j")
+            done = said("trace", "--resume", "j", "--json", *more, cwd=place, allowed=(place / "j",))
+            assert original.untouched(), "something outside of the journal changed"  # type: ignore[operator]
+            _check_runs(place / "j", lows, before)
+            if done.code == 0:
+                assert set(_lows(place / "j")) >= set(lows), "what was lost is imported again"
+
+    each()
