@@ -180,7 +180,8 @@ async def _judge(run: ExamRun, transcript: Transcript, workspace: Path | None) -
     )
     if transcript.failed and not transcript.answered:
         return tuple(nothing_earned(each.name, context, transcript) for each in run.evaluators)
-    return await evaluate_all(run.evaluators, transcript, context, run.resources.options.judgings)
+    options = run.resources.options
+    return await evaluate_all(run.evaluators, transcript, context, options.judgings, options.evaluator_seconds)
 
 
 async def run_conversation(
