@@ -11,7 +11,11 @@ from adapters.errors import SetupError
 from adapters.readers.recording import Reader, Recording, RecordingError
 from records.plugins import Kind, PluginError, load, split
 
-READERS = Kind("reader", "viva.readers", {"chat": "adapters.readers.chat:ChatReader"})
+READERS = Kind(
+    "reader",
+    "viva.readers",
+    {"chat": "adapters.readers.chat:ChatReader", "copilot": "adapters.readers.copilot:CopilotReader"},
+)
 
 
 @dataclass(frozen=True, slots=True)
