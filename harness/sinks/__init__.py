@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from adapters.errors import SetupError
-from records.plugins import Kind, PluginError, load, split
+from records.import_strings import PluginError
+from records.plugins import Kind, load, split
 from records.sink import Sink
 
 SINKS = Kind("sink", "viva.sinks", {"jsonl": "harness.sinks.jsonl:JsonLinesSink"})
+
+
+def make_sinks(specs: Iterable[str]) -> list[tuple[str, Sink]]:
+    """Create sinks from their SPECs, before the first run; gives each with its SPEC.
+
+    Raises:
+        SetupError: there is no such sink, or it cannot be created.
+    """
+    return [(spec, make_sink(spec)) for spec in specs]
 
 
 def make_sink(spec: str) -> Sink:

@@ -192,6 +192,8 @@ def test_usage_that_nobody_reported_is_unknown_and_not_nothing(tmp_path: Path) -
         assert "tokens and cost unknown" in text
         assert not re.search(r"\b0 tokens|\$0\.00", text)
     assert "[[PROPERTY|tokens=unknown]]" in report("junit", tmp_path)
+    figures = json.loads(report("json", tmp_path))["figures"]
+    assert {(group["tokens"], group["cost"]) for group in (figures["suite"], *figures["agents"])} == {(None, None)}
     one = report("console", f"{tmp_path}#{RUN}")
     assert "target: tokens and cost unknown" in one
 
