@@ -28,6 +28,16 @@ class LoadedReader:
     source: str
     reader: Reader
 
+    @property
+    def spec(self) -> str:
+        """As the user wrote it."""
+        return f"{self.name}:{self.source}"
+
+    @property
+    def evaluators(self) -> tuple[str, ...]:
+        """The evaluators that its reader names for recordings of this kind; none where it says nothing."""
+        return tuple(getattr(self.reader, "evaluators", ()))
+
     def read(self, **options: Any) -> Iterator[Recording]:
         """Read the source, one recording after the other; each has a run key of its own.
 
