@@ -12,7 +12,7 @@ import click
 
 from harness.commands.process import fail
 from harness.exam.options import Option, Options, Part, Value
-from harness.sinks import make_sink
+from harness.sinks import make_sink, sink_name
 from harness.suites.sources import Command, Sources, load_sources
 from records.sink import Sink
 
@@ -35,7 +35,8 @@ sinks_option = click.option(
     "sinks",
     multiple=True,
     metavar="NAME[:…]",
-    help="Also send completed runs to jsonl:FILE, package.module:Thing or file.py:Thing. Can be repeated.",
+    help="Also send completed runs to jsonl:FILE, csv:FILE, otel, webhook:URL, package.module:Thing or file.py:Thing. "
+    "Can be repeated.",
 )
 
 
@@ -102,7 +103,7 @@ def make_sinks(specs: tuple[str, ...]) -> list[tuple[str, Sink]]:
     Raises:
         SetupError: one cannot be created.
     """
-    return [(spec, make_sink(spec)) for spec in specs]
+    return [(sink_name(spec), make_sink(spec)) for spec in specs]
 
 
 out_option = click.option(

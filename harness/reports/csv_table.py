@@ -43,8 +43,22 @@ def write(journals: Journals, out: TextIO) -> None:
     """
     writer = csv.writer(out)
     further = _further_evaluators(journals)
-    writer.writerow((*COLUMNS, *(cell(f"{name} {what}") for name in further for what in OWN_COLUMNS)))
+    writer.writerow(head(further))
     writer.writerows(_rows(journals, further))
+
+
+def head(further: Sequence[str]) -> tuple[str, ...]:
+    """Name the columns.
+
+    Args:
+        further: The evaluators that have columns of their own.
+    """
+    return (*COLUMNS, *(cell(f"{name} {what}") for name in further for what in OWN_COLUMNS))
+
+
+def row(entry: Entry, further: Sequence[str]) -> tuple[str | int, ...]:
+    """Fill the columns of one run."""
+    return (*_row(entry), *(text for name in further for text in _judgement(entry.record, name)))
 
 
 def cell(text: str, limit: int = 1000) -> str:
@@ -60,7 +74,7 @@ def _further_evaluators(journals: Journals) -> list[str]:
 
 def _rows(journals: Journals, further: Sequence[str]) -> Iterator[tuple[str | int, ...]]:
     for entry in journals.entries():
-        yield (*_row(entry), *(text for name in further for text in _judgement(entry.record, name)))
+        yield row(entry, further)
     for run in journals.unfinished():
         yield (
             *(cell(run.case), "", "", cell(run.agent), "", "unfinished", "", "", "", "", ""),

@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from adapters.errors import SetupError
 from records.plugins import Kind, PluginError, load, split
 from records.sink import Sink
 
-SINKS = Kind("sink", "viva.sinks", {"jsonl": "harness.sinks.jsonl:JsonLinesSink"})
+SINKS = Kind(
+    "sink",
+    "viva.sinks",
+    {
+        "jsonl": "harness.sinks.jsonl:JsonLinesSink",
+        "csv": "harness.sinks.csv:CsvSink",
+        "otel": "harness.sinks.otel.sink:OpenTelemetrySink",
+        "webhook": "harness.sinks.webhook:WebhookSink",
+    },
+)
+
+
+def sink_name(spec: str) -> str:
+    """What messages call a sink: its spec, without what may be secret in an address."""
+    part, argument = split(SINKS, spec)
+    if "://" not in argument:
+        return spec
+    address = urlsplit(argument)
+    return f"{part}:{address.scheme}://{address.hostname or ''}"
 
 
 def make_sink(spec: str) -> Sink:

@@ -147,7 +147,7 @@ async def conduct(folder: Path, prepare: Callable[[], Work], around: Surrounding
 async def _run(work: Work, journal: Journal, around: Surroundings) -> SuiteEnd:
     display = around.display
     still = work.order.options.reply_seconds
-    feeds = [SinkFeed(sink, name, display.warn) for name, sink in around.sinks]
+    feeds = [SinkFeed(sink, name, display.warn, journal.folder) for name, sink in around.sinks]
     total, done_before = work.total, work.done_before
     if work.fill is not None:
         total, done_before = await asyncio.to_thread(work.fill, journal)

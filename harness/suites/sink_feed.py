@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from adapters.calls import TimeoutLeft, abandon, describe, guarded, within
@@ -26,13 +27,16 @@ UNAFFECTED = "The runs and other sinks continue."
 class SinkFeed:
     """The subscriber that feeds one sink. The sink is called from one task, one run at a time."""
 
-    def __init__(self, sink: Sink, name: str, report: Callable[[str], None]) -> None:
+    def __init__(self, sink: Sink, name: str, report: Callable[[str], None], folder: Path | None = None) -> None:
         """Args:
         sink: The sink.
         name: Its name in messages to the user.
         report: Reports a failure to the user in one line; called for the first failure, and once at the end.
+        folder: The journal's, of which a sink is informed that asks for it.
         """
         self._sink, self._name, self._report = sink, name, report
+        if folder is not None and callable(begin := getattr(sink, "begin", None)):
+            begin(folder)
         self._waiting: asyncio.Queue[tuple[RunRecord, Transcript]] = asyncio.Queue(QUEUE)
         self._task: asyncio.Task[None] | None = None
         # A daemon thread: a synchronous sink that hangs must not delay the end of the process.
@@ -40,11 +44,31 @@ class SinkFeed:
         self._calls: list[asyncio.Future[Any]] = []
         """Calls of the sink that have not ended."""
         self._given_up = False
+        self._reported = False
         self._lost = 0
         """Number of runs that were not written."""
 
+    async def on_start(self, run: RunHeader) -> None:
+        """Let a sink that traces runs open the span of one that is conducted now.
+
+        It is called in the run's own task, so that what it makes current there is current for the agent.
+        """
+        start = getattr(self._sink, "start_run", None)
+        if start is None or self._given_up or run.max_rounds is None:
+            return
+        try:
+            start(run)
+        except Exception as error:
+            self._report_once(f"the sink {self._name} failed: {describe(error)}. {UNAFFECTED}")
+
     async def on_end(self, run: RunHeader, record: RunRecord, transcript: Transcript) -> None:
         """Queue one run for the sink."""
+        end = getattr(self._sink, "end_run", None)
+        if end is not None:
+            try:
+                end(run.id)
+            except Exception as error:
+                self._report_once(f"the sink {self._name} failed: {describe(error)}. {UNAFFECTED}")
         if self._task is None:
             self._task = asyncio.create_task(self._work())
         if self._given_up:
@@ -93,11 +117,15 @@ class SinkFeed:
                 self._lost += 1
                 self._give_up(f"writing a run took longer than {WRITE_SECONDS:g} s")
             except Exception as error:
-                if not self._lost:
-                    self._report(f"the sink {self._name} failed: {describe(error)}. {UNAFFECTED}")
+                self._report_once(f"the sink {self._name} failed: {describe(error)}. {UNAFFECTED}")
                 self._lost += 1
             finally:
                 self._waiting.task_done()
+
+    def _report_once(self, words: str) -> None:
+        if not self._reported:
+            self._reported = True
+            self._report(words)
 
     def _give_up(self, why: str) -> None:
         if not self._given_up:
