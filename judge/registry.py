@@ -38,6 +38,8 @@ class Need(StrEnum):
     """The text of the conversation, not only its statistics."""
     REFERENCE = "reference"
     """A reference trajectory."""
+    RECORDING = "recording"
+    """A recorded run; a live exam is none."""
 
 
 @dataclass(frozen=True, slots=True)

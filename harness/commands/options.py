@@ -12,9 +12,7 @@ import click
 
 from harness.commands.process import fail
 from harness.exam.options import Option, Options, Part, Value
-from harness.sinks import make_sink, sink_name
 from harness.suites.sources import Command, Sources, load_sources
-from records.sink import Sink
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -95,15 +93,6 @@ def split_names(values: tuple[str, ...]) -> tuple[str, ...]:
     if values and not names:
         fail("viva: --evaluators requires at least one name.")
     return names
-
-
-def make_sinks(specs: tuple[str, ...]) -> list[tuple[str, Sink]]:
-    """Create the requested sinks, before the first run.
-
-    Raises:
-        SetupError: one cannot be created.
-    """
-    return [(sink_name(spec), make_sink(spec)) for spec in specs]
 
 
 out_option = click.option(

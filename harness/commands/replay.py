@@ -17,7 +17,6 @@ from adapters.errors import SetupError
 from harness.commands.options import (
     concurrency_option,
     given_options,
-    make_sinks,
     options_from,
     out_option,
     resume_options,
@@ -31,6 +30,7 @@ from harness.exam.options import Part
 from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from harness.reports.facts import verdicts_by_subject
 from harness.reports.run_console import print_end, print_round, run_report
+from harness.sinks import make_sinks
 from harness.suites.gates import gate
 from harness.suites.sources import Sources, sources_of
 from harness.wording import score_line

@@ -17,7 +17,6 @@ from adapters.connectors.spec import FORMS
 from adapters.errors import SharedSetupError
 from harness.commands.options import (
     concurrency_option,
-    make_sinks,
     options_from,
     output_options,
     refuse_beside_resume,
@@ -32,6 +31,7 @@ from harness.exam.options import Options, Part
 from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.suite_console import figures_plain, suite_report
+from harness.sinks import make_sinks
 from harness.statistics.summary import Figures, summarize
 from harness.suites.conduct import Surroundings
 from harness.suites.engine import SuiteEnd

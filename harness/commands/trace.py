@@ -12,7 +12,6 @@ from rich.console import Console
 
 from harness.commands.options import (
     concurrency_option,
-    make_sinks,
     options_from,
     output_options,
     resume_options,
@@ -26,6 +25,7 @@ from harness.exam.options import Part
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.run_console import run_report
 from harness.reports.suite_console import figures_plain, suite_report
+from harness.sinks import make_sinks
 from harness.statistics.summary import summarize
 from harness.suites.conduct import Surroundings
 from harness.suites.gates import gate, parse_gates, read_baseline

@@ -35,7 +35,13 @@ async def evaluate_all(
     """
     if len(evaluators) == 1:
         return await _patiently(evaluators[0], transcript, context, judgings)
-    found = await asyncio.gather(*(_patiently(each, transcript, context, judgings) for each in evaluators))
+    tasks = [asyncio.ensure_future(_patiently(each, transcript, context, judgings)) for each in evaluators]
+    try:
+        found = await asyncio.gather(*tasks)
+    finally:  # where one shows that the user must change something, the others stop, too
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
     return tuple(insight for insights in found for insight in insights)
 
 

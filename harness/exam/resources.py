@@ -287,6 +287,11 @@ def _check_needs(
                 f"the evaluator {evaluator!r} requires a case, and recorded runs have none: "
                 "name others with --evaluators."
             )
+        if Need.RECORDING in each and cases and all(case is not None for case in cases):
+            raise SetupError(
+                f"the evaluator {evaluator!r} requires recorded runs, and these are exams: "
+                "name others with --evaluators."
+            )
         if Need.REFERENCE in each:
             raise SetupError(f"the evaluator {evaluator!r} requires a reference trajectory, and none was given.")
         if Need.MODEL in each and not model:

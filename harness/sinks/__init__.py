@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,6 +29,15 @@ def sink_name(spec: str) -> str:
         return spec
     address = urlsplit(argument)
     return f"{part}:{address.scheme}://{address.hostname or ''}"
+
+
+def make_sinks(specs: Iterable[str]) -> list[tuple[str, Sink]]:
+    """Create sinks from their SPECs, before the first run; gives each with its SPEC.
+
+    Raises:
+        SetupError: there is no such sink, or it cannot be created.
+    """
+    return [(sink_name(spec), make_sink(spec)) for spec in specs]
 
 
 def make_sink(spec: str) -> Sink:

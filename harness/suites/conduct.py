@@ -114,10 +114,8 @@ async def conduct(folder: Path, prepare: Callable[[], Work], around: Surrounding
     """
     folder = folder.absolute()
     engine, display = around.engine, around.display
+    feeds = [SinkFeed(sink, name, display.warn, folder) for name, sink in around.sinks]
     with contextlib.ExitStack() as opened:
-        if resumed:
-            opened.enter_context(exclusive_writer(folder))
-        work = prepare()
         journals: list[Journal] = []
 
         def open_journal() -> Journal:
@@ -131,6 +129,9 @@ async def conduct(folder: Path, prepare: Callable[[], Work], around: Surrounding
             return journals[0]
 
         try:
+            if resumed:
+                opened.enter_context(exclusive_writer(folder))
+            work = prepare()
             await engine.open(work.order, open_journal)
             journal = journals[0]
             if work.begun is not None and not resumed:
@@ -139,15 +140,18 @@ async def conduct(folder: Path, prepare: Callable[[], Work], around: Surrounding
                 display.note(notice)
             if work.announce:
                 display.announce(work.announce)
-            return await _run(work, journal, around)
+            return await _run(work, journal, around, feeds)
         finally:
-            await engine.close()
+            try:
+                await engine.close()
+            finally:
+                for feed in feeds:  # those of work that could not begin, too
+                    await feed.on_closed()
 
 
-async def _run(work: Work, journal: Journal, around: Surroundings) -> SuiteEnd:
+async def _run(work: Work, journal: Journal, around: Surroundings, feeds: Sequence[SinkFeed]) -> SuiteEnd:
     display = around.display
     still = work.order.options.reply_seconds
-    feeds = [SinkFeed(sink, name, display.warn, journal.folder) for name, sink in around.sinks]
     total, done_before = work.total, work.done_before
     if work.fill is not None:
         total, done_before = await asyncio.to_thread(work.fill, journal)

@@ -240,6 +240,29 @@ def test_a_sink_that_raises_is_reported_and_stops_nothing(desk: Desk) -> None:
     assert len((desk.folder / "all.jsonl").read_text().splitlines()) == 3
 
 
+@pytest.mark.parametrize("mistake", [("--agent", "agents.py:Missing"), ("--evaluators", "reward")])
+def test_a_sink_is_closed_where_a_mistake_is_found_before_the_first_run(desk: Desk, mistake: tuple[str, str]) -> None:
+    desk.case()
+    (desk.folder / "agents.py").write_text("")
+    (desk.folder / "own.py").write_text(
+        "from pathlib import Path\n"
+        "class Own:\n"
+        "    async def write(self, record, transcript):\n        Path('written').touch()\n"
+        "    async def close(self):\n        Path('closed').touch()\n"
+    )
+    desk.viva("suite", "exam", "--sandbox", "process", "--sink", "own.py:Own", *mistake, "--out", "journal", expect=2)
+    assert (desk.folder / "closed").exists()
+    assert not (desk.folder / "written").exists()
+    assert not (desk.folder / "journal").exists()
+
+
+def test_an_evaluator_of_recordings_is_refused_before_an_exam_begins(desk: Desk) -> None:
+    desk.case()
+    done = desk.viva("run", "exam", "--sandbox", "process", "--evaluators", "scoring_points,reward", expect=2)
+    assert "the evaluator 'reward' requires recorded runs" in " ".join(done.stderr.split())
+    assert not (desk.folder / "runs").exists()
+
+
 class Hangs:
     """An async sink that waits for ever."""
 

@@ -279,6 +279,12 @@ def test_every_report_format_shows_every_recorded_run(imported: Desk) -> None:
     table = list(csv.DictReader(io.StringIO(report("csv"))))
     assert {row["run"] for row in table} == set(records)
     assert {row["tokens"] for row in table if row["case_file"] == "rain"} == {"1287", "unknown"}
+    for row in table:
+        (looks,) = (insight for insight in records[row["run"]].insights if insight.evaluator == "looks")
+        counts = records[row["run"]].outcome.counts and looks.score is not None
+        score = f"{looks.score:.6g}" if counts else ""
+        assert (row["looks label"], row["looks score"]) == (looks.label, score)
+        assert row["looks summary"] == looks.summary
     document = json.loads(report("json"))
     for run in document["runs"]:
         record = records[run["id"]]
