@@ -118,10 +118,27 @@ UNREPORTED = Usage(reported=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SubAgentShare:
+    """What one sub-agent had of a session's figures."""
+
+    started: int = 0
+    failed: int = 0
+    """Its starts that ended in failure."""
+    usage: Usage = NO_USAGE
+    tool_calls: int = 0
+    tool_failures: int = 0
+    model_failures: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
-    """What was counted while a session was observed, where its source tells."""
+    """What was counted while a session was observed, where its source tells.
+
+    The whole session's figures; `subagents` says which part of them the sub-agents had.
+    """
 
     usage_by_model: Mapping[str, Usage] = field(default_factory=dict)
+    """Model to its usage; `unknown` where the source does not name the model."""
     tool_calls: Mapping[str, int] = field(default_factory=dict)
     """Tool to its calls, the failed ones included."""
     tool_failures: Mapping[str, int] = field(default_factory=dict)
@@ -136,6 +153,36 @@ class Metrics:
     """Kind of failure to the model calls that failed so."""
     billing_units: Mapping[str, float] = field(default_factory=dict)
     """What a provider bills by that is neither tokens nor money (premium requests…), by name."""
+    billing_by_model: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """The same by model, then by name."""
+    subagents: Mapping[str, SubAgentShare] = field(default_factory=dict)
+    """Name of a sub-agent to its part of the figures above."""
+    unknown: Mapping[str, int] = field(default_factory=dict)
+    """What the source said that its reader does not know, and how often: `event TYPE`, `field TYPE.NAME`, `value
+    TYPE.NAME`."""
+
+    @property
+    def usage(self) -> Usage:
+        """Usage of all models together; `UNREPORTED` where none was told."""
+        parts = list(self.usage_by_model.values())
+        return sum(parts[1:], parts[0]) if parts else UNREPORTED
+
+    @property
+    def dominant_model(self) -> str | None:
+        """The model with the most tokens, input and output together; then the most calls, then the first by name."""
+        ranked = sorted(
+            self.usage_by_model.items(),
+            key=lambda item: (-(item[1].input_tokens + item[1].output_tokens), -item[1].calls, item[0]),
+        )
+        return ranked[0][0] if ranked else None
+
+    @property
+    def tool_success_rate(self) -> float | None:
+        """Share of the tool calls that completed without failure, in [0, 1]; None where there were no calls."""
+        calls = sum(self.tool_calls.values())
+        if not calls:
+            return None
+        return max(0.0, (calls - sum(self.tool_failures.values()) - self.never_completed) / calls)
 
 
 @dataclass(frozen=True, slots=True)

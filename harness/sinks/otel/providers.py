@@ -57,11 +57,9 @@ class Providers:
             TimeoutError: not everything was exported within the time.
             RuntimeError: an exporter failed.
         """
-        end = time.monotonic() + seconds
         try:
-            self._all("force_flush", seconds)
-            if self._own:
-                self._all("shutdown", max(1.0, end - time.monotonic()))
+            # A shutdown flushes, too; after a flush of its own, metrics would be exported twice.
+            self._all("shutdown" if self._own else "force_flush", seconds)
             self._raise_complaint()
         finally:
             if self._complaints is not None:

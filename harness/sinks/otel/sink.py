@@ -6,11 +6,9 @@ import asyncio
 import re
 import threading
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adapters.errors import SetupError
-from harness.exam.subscribers import RunHeader
 from harness.sinks.otel.attributes import captures_content
 from harness.sinks.otel.names import EvalTelemetry
 from records.run_record import RunRecord
@@ -30,15 +28,42 @@ FLUSH_EVERY = 500
 _PREFIX = re.compile(r"[A-Za-z][\w./-]{0,200}", re.ASCII)
 
 
-@dataclass(slots=True)
-class _Open:
-    """A run that goes on."""
+class OpenRun:
+    """The span of a run that goes on; a `RunSpan`. It is ended with what the record says once that is written."""
 
-    span: Span
-    before: Context
-    """What was current before."""
-    ended: int | None = None
-    """When it ended, in nanoseconds since the epoch."""
+    def __init__(self, span: Span, before: Context) -> None:
+        """Args:
+        span: The run's, which is current.
+        before: What was current before.
+        """
+        from opentelemetry.trace import format_trace_id
+
+        self.span = span
+        self.trace_id: str | None = format_trace_id(span.get_span_context().trace_id)
+        self.ended: int | None = None
+        """When the run ended, in nanoseconds since the epoch; None while it goes on."""
+        self.given_up = False
+        self._before = before
+
+    def end(self, record: RunRecord | None, transcript: Transcript | None) -> None:
+        """Note that the run has ended, and make current what was before; a run that was given up ends as an error."""
+        from opentelemetry import context, trace
+
+        self.ended = time.time_ns()
+        # Not by the token: the end may come in another task or thread than the start, where it would not be valid.
+        if trace.get_current_span() is self.span:
+            context.attach(self._before)
+        if record is None:
+            self.give_up("the run was given up")
+
+    def give_up(self, why: str) -> None:
+        """End the span as an error; one that has ended stays as it is."""
+        from opentelemetry.trace import Status, StatusCode
+
+        if not self.given_up:
+            self.given_up = True
+            self.span.set_status(Status(StatusCode.ERROR, why))
+            self.span.end(self.ended)
 
 
 class OpenTelemetrySink:
@@ -68,18 +93,18 @@ class OpenTelemetrySink:
         self._content = captures_content()
         self._providers: Providers | None = None
         self._measurements: Measurements | None = None
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, OpenRun] = {}
         self._unflushed = 0
         # Runs begin on the event loop or in any thread of an embedding program, and are written on another.
         self._turn = threading.Lock()
 
-    def start_run(self, run: RunHeader) -> str:
+    def start_run(self, name: str, *, run: str, agent: str) -> OpenRun:
         """Open the span of a run and make it current: what the agent's own instrumentation emits becomes part of it.
 
-        A further attempt at the same run gets a span of its own.
-
-        Returns:
-            The trace id, 32 hexadecimal digits.
+        Args:
+            name: The task's label.
+            run: The run's id.
+            agent: Who is examined or observed.
 
         Raises:
             SetupError: an exporter that a variable names is not there.
@@ -89,24 +114,12 @@ class OpenTelemetrySink:
         from harness.sinks.otel.spans import begin_run
 
         tracer = self._ready().tracers.get_tracer(EvalTelemetry.TRACER_NAME)
-        with self._turn:
-            earlier = self._open.pop(run.id, None)
-        if earlier is not None:
-            self._leave(earlier)
-            self._abandon(earlier, "another attempt was made")
         before = context.get_current()
-        span = begin_run(tracer, run.id, run.subject, run.agent)
-        context.attach(trace.set_span_in_context(span))
+        opened = OpenRun(begin_run(tracer, run, name, agent), before)
+        context.attach(trace.set_span_in_context(opened.span))
         with self._turn:
-            self._open[run.id] = _Open(span, before)
-        return trace.format_trace_id(span.get_span_context().trace_id)
-
-    def end_run(self, run: str) -> None:
-        """Note that a run has ended; its span stays open for its record, and is no longer current."""
-        found = self._open.get(run)
-        if found is not None:
-            found.ended = time.time_ns()
-            self._leave(found)
+            self._open[run] = opened
+        return opened
 
     async def write(self, record: RunRecord, transcript: Transcript) -> None:
         """Emit everything of one run.
@@ -131,7 +144,7 @@ class OpenTelemetrySink:
         with self._turn:
             left, self._open = list(self._open.values()), {}
         for each in left:
-            self._abandon(each, "the run was not completed")
+            each.give_up("the run was not completed")
         if self._providers is not None:
             await asyncio.to_thread(self._providers.close, self._flush_seconds)
 
@@ -145,6 +158,8 @@ class OpenTelemetrySink:
         self._measurements.measure(record, transcript)
         with self._turn:
             found = self._open.pop(record.id, None)
+        if found is not None and found.given_up:
+            found = None
         span = begin_recorded_run(tracer, record, transcript) if found is None else found.span
         end = end_of(record, transcript) if found is None else found.ended
         spans = tell(tracer, span, record, transcript, content=self._content)
@@ -162,22 +177,6 @@ class OpenTelemetrySink:
                 self._providers = find_providers()
                 self._measurements = Measurements(self._providers.meters, self._prefix)
             return self._providers
-
-    @staticmethod
-    def _leave(run: _Open) -> None:
-        """Make current what was before the run."""
-        from opentelemetry import context, trace
-
-        # Not by the token: the end may come in another task or thread than the start, where it would not be valid.
-        if trace.get_current_span() is run.span:
-            context.attach(run.before)
-
-    @staticmethod
-    def _abandon(run: _Open, why: str) -> None:
-        from opentelemetry.trace import Status, StatusCode
-
-        run.span.set_status(Status(StatusCode.ERROR, why))
-        run.span.end(run.ended)
 
 
 def _parse(options: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from harness.sinks.otel import names
 from harness.sinks.otel.attributes import (
@@ -27,6 +27,8 @@ VIVA = "viva"
 """The provider that Viva's spans name: their attributes are the same whichever model an agent uses."""
 MOST_SPANS = 10_000
 """Spans of one run; more would be more than any backend shows of one trace."""
+LATEST = 9e9
+"""Seconds since the epoch: OTLP has 64 bits for nanoseconds."""
 
 
 @dataclass(slots=True)
@@ -107,7 +109,7 @@ def tell(tracer: Tracer, span: Span, record: RunRecord, transcript: Transcript, 
 def end_of(record: RunRecord, transcript: Transcript) -> int:
     """When a run ended, in nanoseconds since the epoch: by its record, and no earlier than its last round."""
     start = _start_of(record, transcript)
-    ends = [round_.started + round_.agent_seconds for round_ in transcript.rounds if round_.started]
+    ends = [round_.started + round_.agent_seconds for round_ in transcript.rounds if _is_time(round_.started)]
     return _nanoseconds(max([start + max(0.0, record.timing.seconds), *ends]))
 
 
@@ -180,8 +182,8 @@ class _Times:
     """When something began and ended; where its source does not say, at its parent's start, without duration."""
 
     def __init__(self, started: float | None, seconds: float, otherwise: float) -> None:
-        self._known = started is not None and started > 0
-        self.start = started if started is not None and self._known else otherwise
+        self._known = _is_time(started)
+        self.start = started if _is_time(started) else otherwise
         self._seconds = max(0.0, seconds) if self._known else 0.0
 
     def span(
@@ -215,9 +217,13 @@ class _Times:
 
 def _start_of(record: RunRecord, transcript: Transcript) -> float:
     """When a run began; a recording's record says when it was judged, and its rounds when they were held."""
-    starts = [round_.started for round_ in transcript.rounds if round_.started]
-    began = record.timing.started
-    return min([*starts, *([began] if began > 0 else [])], default=0.0)
+    times = (record.timing.started, *(round_.started for round_ in transcript.rounds))
+    return min((time for time in times if _is_time(time)), default=0.0)
+
+
+def _is_time(seconds: float | None) -> TypeGuard[float]:
+    """Whether a source said when something was: a recording may say anything."""
+    return seconds is not None and 0 < seconds < LATEST
 
 
 def _trace_of(trace_id: str | None) -> Context:
@@ -240,5 +246,4 @@ def _trace_of(trace_id: str | None) -> Context:
 
 
 def _nanoseconds(seconds: float) -> int:
-    """OTLP has 64 bits for a time; a recording may claim any."""
-    return max(0, min(int(seconds * 1_000_000_000), 2**63 - 1))
+    return int(min(seconds, LATEST) * 1_000_000_000) if seconds > 0 else 0
