@@ -26,6 +26,7 @@ from harness.exam.pre_commands import run_pre_commands
 from harness.exam.record import make_record
 from harness.exam.resources import Resources
 from harness.exam.subscribers import RunHeader
+from harness.exam.trace_context import current_trace_id
 from harness.exam.versions import versions, viva_version
 from records.evaluator import Context, Evaluator
 from records.history import EvalHistorySource
@@ -106,7 +107,7 @@ async def examine(
             setting = kept_setting
             run.append("setting", setting)
     # Judged with the names under which its pictures are kept, as a stored conversation is.
-    transcript = replace(transcript, rounds=tuple(kept))
+    transcript = replace(transcript, rounds=tuple(kept), trace_id=transcript.trace_id or current_trace_id())
     transcript = keep_transcript_pictures(transcript, run.journal, agent_folder or workspace)
     run.append("transcript", transcript.without_rounds())
     timing = Timing(started, time.monotonic() - began)

@@ -22,6 +22,7 @@ from harness.exam.resources import Resources, build_resources
 from harness.exam.retry import retried
 from harness.exam.stored_runs import carry_over, timing_of_rounds
 from harness.exam.subscribers import RunHeader, Subscribers
+from harness.exam.trace_context import current_trace_id
 from harness.suites.job import Action, Job, WorkOrder
 from records.evaluator import Evaluator
 from records.journal import JournalError, JournalWriter
@@ -282,6 +283,7 @@ def _failed(run: ExamRun, error: str, setting: Setting | None = None) -> Done:
         attempt=header.attempt,
         tags=header.tags,
         timing=Timing(time.time()),
+        trace_id=current_trace_id(),
         setting=setting or Setting(case=header.subject, agent=header.agent),
     )
     run.append("run", record)
