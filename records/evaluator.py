@@ -30,6 +30,8 @@ class Context:
     """The task's label, or the name of the case."""
     agent: str = ""
     """Who is evaluated."""
+    started: float | None = None
+    """When the run began, in seconds since the epoch."""
     history: EvalHistorySource | None = None
     """Earlier runs, for an evaluator that compares; None where there are none to be had."""
     reference: Any = None

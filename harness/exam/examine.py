@@ -147,7 +147,7 @@ async def judge_and_record(
         timing: Of the conversation alone; the judge's time is added.
     """
     began = time.monotonic()
-    insights = await _judge(run, transcript, workspace)
+    insights = await _judge(run, transcript, workspace, timing.started)
     # By the clock, not as evaluators tell: they run side by side, and who judges again takes this time off the whole.
     judge_seconds = time.monotonic() - began
     for insight in insights:
@@ -165,7 +165,7 @@ async def judge_and_record(
     return record
 
 
-async def _judge(run: ExamRun, transcript: Transcript, workspace: Path | None) -> tuple[Insight, ...]:
+async def _judge(run: ExamRun, transcript: Transcript, workspace: Path | None, started: float) -> tuple[Insight, ...]:
     """Judge a conversation. One whose examiner broke is not judged: there was no exam.
 
     Nor is one in which the agent failed and never replied: a check that asserts an absence would pass for it.
@@ -180,6 +180,7 @@ async def _judge(run: ExamRun, transcript: Transcript, workspace: Path | None) -
         metrics=transcript.metrics,
         task=run.header.subject,
         agent=run.header.agent,
+        started=started or None,
         history=run.history,
     )
     if transcript.failed and not transcript.answered:

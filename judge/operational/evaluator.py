@@ -40,7 +40,7 @@ class OperationalEvaluator:
         if not is_observed(metrics, transcript.success):
             verdict = Verdict(context.subject, self.name, Label.ERROR, None, reason=NOTHING, fault="judge")
             return Insight(self.name, context.subject, Label.ERROR, None, summary=NOTHING, verdicts=(verdict,))
-        earlier, trouble = await self._earlier(transcript, context)
+        earlier, trouble = await self._earlier(context)
         before = baseline_of(earlier)
         scores = scores_of(metrics, transcript.success, before)
         signals = signals_of(figures_of(metrics, transcript.success), before)
@@ -60,9 +60,7 @@ class OperationalEvaluator:
             verdicts=(Verdict(context.subject, self.name, trend.value, overall, reason=reason),),
         )
 
-    async def _earlier(
-        self, transcript: Transcript, context: Context
-    ) -> tuple[Sequence[EvalRunRecord], tuple[str, ...]]:
+    async def _earlier(self, context: Context) -> tuple[Sequence[EvalRunRecord], tuple[str, ...]]:
         """Find the newest runs of the same task and agent that began before this one, and say what went wrong."""
         source = self._history or context.history
         if source is None or not context.task:
@@ -71,14 +69,13 @@ class OperationalEvaluator:
             runs = await source.runs(context.task, limit=LOOKED_AT)
         except Exception as error:
             return (), (f"the history cannot be read: {describe(error)}",)
-        began = transcript.rounds[0].started if transcript.rounds else None
         found = [
             run
             for run in runs
             if run.id != context.subject
             and run.record.metrics is not None
             and (not context.agent or run.agent == context.agent)
-            and (began is None or run.started <= began)
+            and (context.started is None or run.started <= context.started)
         ]
         return found[-EARLIER:], ()
 
