@@ -247,7 +247,9 @@ def slugs(page: Path) -> set[str]:
 
 def test_every_place_in_the_table_of_the_proposal_is_there() -> None:
     table = (ROOT / "docs" / "observe.md").read_text().split("## Every name of the proposal")[1]
-    rows = [[cell.strip() for cell in row.strip("|").split(" | ")] for row in table.splitlines() if row.startswith("|")][2:]
+    rows = [
+        [cell.strip() for cell in row.strip("|").split(" | ")] for row in table.splitlines() if row.startswith("|")
+    ][2:]
     assert len(rows) > 20
     for row in rows:
         for place in re.findall(r"`([\w/]+(?:/|\.py))`", row[-1]):

@@ -12,13 +12,12 @@ from tests.harness.viva_command import in_this_process
 
 
 def session(name: str, hour: int, tokens: int) -> list[dict[str, Any]]:
-    sent = [
+    return [
         event("session.start", 3600 * hour, sessionId=name),
         event("user.message", 3600 * hour + 1, content="tidy up"),
         event("assistant.usage", 3600 * hour + 2, model="gpt-5", inputTokens=tokens, outputTokens=0),
         event("assistant.message", 3600 * hour + 3, content="done", messageId="m"),
     ]
-    return sent
 
 
 def test_the_recorded_session_is_a_run_with_metrics_and_an_operational_insight(tmp_path: Path) -> None:
