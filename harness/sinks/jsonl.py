@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from pathlib import Path
 
-from adapters.errors import SetupError
+from harness.sinks.line_file import LineFile
 from records.codec import encode
 from records.run_record import RunRecord
 from records.transcript import Transcript
@@ -21,12 +19,7 @@ class JsonLinesSink:
         Raises:
             SetupError: it cannot be written.
         """
-        file = Path(path).absolute()
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise SetupError(f"the sink jsonl cannot write {file}: {error.strerror}.") from error
+        self._file = LineFile(path, "jsonl")
 
     async def write(self, record: RunRecord, transcript: Transcript) -> None:
         """Append one record.
@@ -34,11 +27,8 @@ class JsonLinesSink:
         Raises:
             OSError: it could not be written.
         """
-        line = encode(record) + b"\n"
-        written = await asyncio.to_thread(os.write, self._descriptor, line)
-        if written != len(line):
-            raise OSError(f"{written} of {len(line)} bytes were written: is the disk full?")
+        await asyncio.to_thread(self._file.append, encode(record) + b"\n")
 
     async def close(self) -> None:
         """Close the file."""
-        os.close(self._descriptor)
+        self._file.close()
