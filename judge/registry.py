@@ -12,7 +12,8 @@ from typing import Any
 from adapters.errors import SetupError
 from cases import Case
 from records.evaluator import Evaluator
-from records.plugins import Kind, PluginError, is_announced, load
+from records.import_strings import PluginError
+from records.plugins import Kind, is_announced, load
 
 EVALUATORS = Kind(
     "evaluator",
@@ -20,6 +21,7 @@ EVALUATORS = Kind(
     {
         "scoring_points": "judge.scoring_points.scoring:ScoringPointsEvaluator",
         "reward": "judge.reward:RewardEvaluator",
+        "operational": "judge.operational.evaluator:OperationalEvaluator",
     },
 )
 DEFAULT = "scoring_points"

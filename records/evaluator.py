@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from cases import Case
+from records.history import EvalHistorySource
 from records.transcript import Metrics, Transcript
 from records.verdict import Insight
 
@@ -25,6 +26,14 @@ class Context:
     """The journal's folder: the pictures that the transcript names lie in it."""
     metrics: Metrics | None = None
     """What was counted while the session was observed."""
+    task: str = ""
+    """The task's label, or the name of the case."""
+    agent: str = ""
+    """Who is evaluated."""
+    started: float | None = None
+    """When the run began, in seconds since the epoch."""
+    history: EvalHistorySource | None = None
+    """Earlier runs, for an evaluator that compares; None where there are none to be had."""
     reference: Any = None
     """What a right answer or trajectory looks like, where there is one; its evaluator says in which form."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from adapters.connectors.loaded_agent import LoadedAgent
 from adapters.errors import AgentError, AgentTimeout, MachineError, SetupError, SharedSetupError, WorkspaceError
+from adapters.events.conversation import conversation_metrics
 from adapters.session import AgentArguments, open_session
 from adapters.workspace import clear_path, copy_data_files
 from cases import Case
@@ -28,6 +29,7 @@ from harness.exam.subscribers import RunHeader
 from harness.exam.trace_context import current_trace_id
 from harness.exam.versions import versions, viva_version
 from records.evaluator import Context, Evaluator
+from records.history import EvalHistorySource
 from records.images import keep_pictures, keep_transcript_pictures
 from records.journal import JournalWriter
 from records.run_record import RunRecord, Setting, Timing
@@ -54,6 +56,8 @@ class ExamRun:
     """None for a recording that is judged without one."""
     evaluators: tuple[Evaluator, ...] = ()
     """The primary first."""
+    history: EvalHistorySource | None = None
+    """Earlier runs, for evaluators that compare."""
 
     def append(self, kind: str, value: object) -> None:
         """Append one event of this run to the journal."""
@@ -143,7 +147,7 @@ async def judge_and_record(
         timing: Of the conversation alone; the judge's time is added.
     """
     began = time.monotonic()
-    insights = await _judge(run, transcript, workspace)
+    insights = await _judge(run, transcript, workspace, timing.started)
     # By the clock, not as evaluators tell: they run side by side, and who judges again takes this time off the whole.
     judge_seconds = time.monotonic() - began
     for insight in insights:
@@ -161,7 +165,7 @@ async def judge_and_record(
     return record
 
 
-async def _judge(run: ExamRun, transcript: Transcript, workspace: Path | None) -> tuple[Insight, ...]:
+async def _judge(run: ExamRun, transcript: Transcript, workspace: Path | None, started: float) -> tuple[Insight, ...]:
     """Judge a conversation. One whose examiner broke is not judged: there was no exam.
 
     Nor is one in which the agent failed and never replied: a check that asserts an absence would pass for it.
@@ -174,6 +178,10 @@ async def _judge(run: ExamRun, transcript: Transcript, workspace: Path | None) -
         workspace if workspace is not None and os.path.lexists(workspace) else None,
         folder=run.folder,
         metrics=transcript.metrics,
+        task=run.header.subject,
+        agent=run.header.agent,
+        started=started or None,
+        history=run.history,
     )
     if transcript.failed and not transcript.answered:
         return tuple(nothing_earned(each.name, context, transcript) for each in run.evaluators)
@@ -224,7 +232,9 @@ async def run_conversation(
         trouble = await session.close()
     notes = (f"the agent's {trouble}",) if trouble else ()
     participants = {**transcript.participants, "target": agent.name}
-    return replace(transcript, participants=participants, notes=(*transcript.notes, *notes)), folder
+    transcript = replace(transcript, participants=participants, notes=(*transcript.notes, *notes))
+    # What an agent observed of itself says more than its replies.
+    return replace(transcript, metrics=session.metrics or conversation_metrics(transcript)), folder
 
 
 def setting_for(run: ExamRun, workspace: str) -> Setting:

@@ -7,7 +7,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from adapters.errors import SetupError
-from records.plugins import Kind, PluginError, load, split
+from records.import_strings import PluginError
+from records.plugins import Kind, load, split
 from records.sink import Sink
 
 SINKS = Kind(

@@ -58,6 +58,10 @@ class SinkFeed:
 
         It is called in the run's own task, so that what it makes current there is current for the agent.
         """
+        self.begin_run(run)
+
+    def begin_run(self, run: RunHeader) -> None:
+        """Do what `on_start` does."""
         if (earlier := self._spans.pop(run.id, None)) is not None:
             # Another attempt at the same run: each has a span of its own.
             self._safely(earlier.end, None, None)
@@ -81,6 +85,20 @@ class SinkFeed:
             self._waiting.put_nowait((record, transcript))
         except asyncio.QueueFull:
             await self._put_patiently(record, transcript)
+
+    def give_up_run(self, run: RunHeader) -> None:
+        """End the span of a run that will not be completed."""
+        if (span := self._spans.pop(run.id, None)) is not None:
+            self._safely(span.end, None, None)
+
+    async def settled(self, seconds: float) -> bool:
+        """Wait until the sink has all runs that were queued, for a limited time; tell whether it has."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._waiting.join()
+        except TimeoutError:
+            return False
+        return True
 
     async def on_closed(self) -> None:
         """Wait for the queued runs, close the sink, and report how many runs were not written; once."""

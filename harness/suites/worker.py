@@ -27,6 +27,7 @@ from harness.suites.job import Action, Job, WorkOrder
 from records.evaluator import Evaluator
 from records.journal import JournalError, JournalWriter
 from records.journal_reader import StoredRun, decode_run
+from records.recent_runs import RecentRuns
 from records.run_record import Outcome, RunRecord, Setting, Timing
 from records.text import storable
 from records.transcript import NO_USAGE, Round, Transcript, Usage
@@ -56,6 +57,7 @@ class Worker:
         """
         self.resources = resources
         self._journal = journal
+        self._history = RecentRuns(journal.folder)
         self._cases: dict[tuple[str, str], Case] = {(case.name, case.hash): case for case in cases}
         self._journals: dict[Path, bool] = {}
         """Folder to whether it is that of the journal."""
@@ -205,6 +207,7 @@ class Worker:
             journal=self._journal,
             folder=self._journal.folder,
             evaluators=self._evaluators[names],
+            history=self._history,
         )
 
     def _case_of(self, job: Job) -> Case:

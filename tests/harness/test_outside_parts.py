@@ -263,6 +263,21 @@ def test_an_evaluator_of_recordings_is_refused_before_an_exam_begins(desk: Desk)
     assert not (desk.folder / "runs").exists()
 
 
+@pytest.mark.parametrize(("file", "line"), [
+    ("records.py", "from records import load"),
+    ("judge/__init__.py", "from judge import scale"),
+    ("cases.py", "import cases.scale"),
+])  # fmt: skip
+def test_a_module_that_vivas_package_hides_is_named_where_a_part_imports_it(desk: Desk, file: str, line: str) -> None:
+    desk.case()
+    (desk.folder / file).parent.mkdir(exist_ok=True)
+    (desk.folder / file).write_text("def load(): ...\ndef scale(): ...\n")
+    (desk.folder / "own.py").write_text(f"{line}\nclass Own:\n    def write(self, record, transcript): ...\n")
+    done = desk.viva("run", "exam", "--sandbox", "process", "--sink", "own.py:Own", expect=2)
+    told = "".join(done.stderr.split())
+    assert f"isoneofViva'sownpackageshere:rename{desk.folder / file}" in told
+
+
 class Hangs:
     """An async sink that waits for ever."""
 
