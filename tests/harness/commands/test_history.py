@@ -21,7 +21,8 @@ def record(number: int, score: float, version: str, task: str = "shop") -> RunRe
     insight = Insight("grade", run, "judged", score, scores={"safety": 1.0})
     return RunRecord(
         run, task, "clerk", Outcome.SCORED, score, agent_version=version, insights=(insight,),
-        timing=Timing(1_700_000_000.0 + number * 3600), setting=Setting(case=task, agent="clerk", evaluators=("grade",)),
+        timing=Timing(1_700_000_000.0 + number * 3600),
+        setting=Setting(case=task, agent="clerk", evaluators=("grade",)),
     )  # fmt: skip
 
 
