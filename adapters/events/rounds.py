@@ -100,6 +100,8 @@ class RoundsDraft:
     def begin(self, examiner: str | None, at: float | None) -> None:
         """Begin a round with a message to the agent."""
         if len(self._rounds) < MOST_STEPS:
+            if self.thought and self._rounds:
+                self._rounds[-1].agent.append(self.thought)  # the calls that it announced never came
             self._rounds.append(RoundDraft(examiner, at))
             self.thought = None
 
@@ -115,7 +117,8 @@ class RoundsDraft:
         if self._steps < MOST_STEPS:
             self._steps += 1
             draft = StepDraft(kind, self._steps, at, agent)
-            draft.thought, self.thought = self.thought, None
+            if kind is StepKind.TOOL:
+                draft.thought, self.thought = self.thought, None
             round_ = self.open(at)
             round_.steps.append(draft)
             if at is not None:
@@ -130,11 +133,12 @@ class RoundsDraft:
         for place, draft in enumerate(self._rounds, 1):
             steps = tuple(step.step() for step in draft.steps)
             known = draft.started is not None and draft.ended is not None
+            words = [*draft.agent, self.thought] if self.thought and place == len(self._rounds) else draft.agent
             made.append(
                 Round(
                     place,
                     _text(draft.examiner),
-                    storable("\n\n".join(draft.agent)) if draft.agent else None,
+                    storable("\n\n".join(words)) if words else None,
                     steps,
                     error=_text(draft.error),
                     started=draft.started,
