@@ -30,7 +30,11 @@ class RunHistory:
     """What the newest reading had to skip."""
 
     def records(self) -> Iterator[RunRecord]:
-        """Read all records, reference by reference.
+        """Read all records, as `entries` does."""
+        return (record for _, record in self.entries())
+
+    def entries(self) -> Iterator[tuple[str, RunRecord]]:
+        """Read all records, reference by reference; each with where it is found (`FOLDER#RUN-ID`).
 
         Raises:
             JournalError: there is no such journal, file or run.
@@ -40,11 +44,12 @@ class RunHistory:
         for reference in self.references:
             path, run = split_reference(reference)
             if Path(reference).is_file():
-                yield from read_record_lines(Path(reference), self.damage)
+                path, records = Path(reference), read_record_lines(Path(reference), self.damage)
             elif ":" in reference and not path.exists():
-                yield from _from_source(reference)
+                path, records = Path(reference), _from_source(reference)
             else:
-                yield from self._of_journal(path, run)
+                records = self._of_journal(path, run)
+            yield from ((f"{path}#{record.id}", record) for record in records)
 
     def folders(self) -> list[tuple[Path, str | None]]:
         """List the journals among the references, each with the one run that is meant or None for all."""
