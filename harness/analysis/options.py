@@ -10,6 +10,7 @@ from adapters.errors import SetupError
 from adapters.models.prompts import render
 
 PROMPTS = Path(__file__).parent / "prompts"
+CONTEXT_TOKENS = 32_000
 
 
 def default_persona() -> str:
@@ -53,7 +54,7 @@ class EvalAgentOptions:
     own affair."""
     runner: EvalAnalysisRunner | None = None
     """None means an AutoGen agent."""
-    context_tokens: int = 32_000
+    context_tokens: int = CONTEXT_TOKENS
     """Size of the request: as many runs are shown as fit. It is halved where the model refuses it as too long."""
     answers: int = 3
     """Maximum number of answers, where one is not in the form asked for."""

@@ -1,4 +1,4 @@
-"""Writes an analysis for a terminal, as Markdown, or as JSON. What a model wrote is as hostile as what an agent says."""
+"""Writes an analysis for a terminal, as Markdown or as JSON; what a model wrote is as hostile as an agent's words."""
 
 from __future__ import annotations
 
@@ -80,9 +80,8 @@ def _lines(analysis: EvalAnalysis) -> Iterator[str]:
 
 
 def _basis(analysis: EvalAnalysis) -> str:
-    words = f"By {one_line(analysis.by, 80)}, from the figures of {counted(analysis.runs, 'run')} and {analysis.shown} shown"
-    used = f"; {usage_words(analysis.usage)}"
-    return f"{words}{used}."
+    seen = f"the figures of {counted(analysis.runs, 'run')} and {analysis.shown} of them in detail"
+    return f"By {one_line(analysis.by, 80)}, from {seen}; {usage_words(analysis.usage)}."
 
 
 def _runs(runs: Sequence[str], form: Callable[[str], str]) -> str:

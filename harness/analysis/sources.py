@@ -45,12 +45,11 @@ async def gather(runs: Runs, most: int) -> Material:
         SetupError: a history cannot be read.
         JournalError: a journal cannot be read.
     """
-    if isinstance(runs, str | os.PathLike):
-        runs = RunHistory((os.fspath(runs),))
+    history = RunHistory((os.fspath(runs),)) if isinstance(runs, str | os.PathLike) else runs
     # On a thread: reading takes a while, and a history of a user's own is read on an event loop of its own.
-    if isinstance(runs, RunHistory):
-        return await asyncio.to_thread(_gather, runs.entries, most, runs)
-    given = runs if isinstance(runs, Sequence) else await runs.runs()
+    if isinstance(history, RunHistory):
+        return await asyncio.to_thread(_gather, history.entries, most, history)
+    given = history if isinstance(history, Sequence) else await history.runs()
     return await asyncio.to_thread(_gather, lambda: ((run.record.id, run.record) for run in given), most, given)
 
 

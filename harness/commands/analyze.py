@@ -8,7 +8,7 @@ import click
 
 from adapters.errors import ModelError
 from harness.analysis.agent import EvalAgent
-from harness.analysis.options import EvalAgentOptions
+from harness.analysis.options import CONTEXT_TOKENS, EvalAgentOptions
 from harness.analysis.output import ENDINGS, FORMATS
 from harness.commands.process import fail, report_user_errors, run_async
 from harness.exam.outcome import EXIT_NOT_SCORED
@@ -27,7 +27,7 @@ from records.text import printable
     "--context",
     "context_tokens",
     type=click.IntRange(2_000),
-    default=EvalAgentOptions.__dataclass_fields__["context_tokens"].default,
+    default=CONTEXT_TOKENS,
     show_default=True,
     metavar="TOKENS",
     help="Size of the request; as many runs are shown as fit.",
