@@ -5,6 +5,7 @@ The session to hold is the SDK's own `CopilotSession`; only the runtime behind i
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -135,6 +136,8 @@ class Runtime:
         self.detached = 0
         self.open = 0
         self.most_open = 0
+        self.meeting: asyncio.Barrier | None = None
+        """Where sessions wait for each other before they work."""
 
     async def create_session(self, **config: Any) -> Any:
         """Open a real `CopilotSession`."""
@@ -153,8 +156,6 @@ class _Wire:
         self.session: Any = None
 
     async def request(self, method: str, params: dict[str, Any], **_: Any) -> dict[str, Any]:
-        import asyncio
-
         runtime = self.runtime
         if method == "session.detach":
             runtime.detached += 1
@@ -164,14 +165,13 @@ class _Wire:
         runtime.open += 1
         runtime.most_open = max(runtime.most_open, runtime.open)
         try:
-            await asyncio.sleep(0)
+            if runtime.meeting is not None:
+                await runtime.meeting.wait()
             return await self._work(params["prompt"])
         finally:
             runtime.open -= 1
 
     async def _work(self, prompt: str) -> dict[str, Any]:
-        import asyncio
-
         from copilot.session_events import session_event_from_dict
 
         last = None

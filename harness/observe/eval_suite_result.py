@@ -33,12 +33,14 @@ class EvalCaseResult:
     def passed(self) -> bool | None:
         """Whether the case passed: its success, where anybody says; else whether the session came to its end.
 
-        None where the run counts neither way, because something else than the agent failed.
+        None where the run counts neither way, because something else than the agent failed: the predicate, say.
         """
         if self.run is None or not self.run.record.outcome.counts:
             return None
         if self.run.record.outcome is Outcome.TARGET_ERROR:
             return False
+        if self.run.success is None and self.case.success is not None:
+            return None
         return self.run.success is not False
 
 

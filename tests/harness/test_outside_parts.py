@@ -426,7 +426,7 @@ async def test_needs_that_are_met_are_no_obstacle(desk: Desk, monkeypatch: pytes
     [
         ("raise KeyError('\\x1b[31mred')", "the evaluator needy broke: KeyError"),
         ("return 'fine'", "the evaluator needy broke: "),
-        ("return ()", "the evaluator needy broke: it gave no insight"),
+        ("return ()", "the evaluator needy broke: it returned no insight"),
         ("return None", "the evaluator needy broke: "),
     ],
 )
@@ -460,4 +460,4 @@ def test_an_evaluator_that_needs_what_was_said_has_an_error_where_a_recording_do
     )  # fmt: skip
     silent, telling = (record.insights[1] for record in read_records(desk.folder / "journal"))
     assert (silent.label, silent.score, telling.label, telling.score) == ("error", None, "fine", 1.0)
-    assert silent.summary == "the evaluator needy requires what was said, and the recording does not hold it"
+    assert silent.summary == "the evaluator needy requires what was said, and the recording does not contain it"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from adapters.events.collector import EvalCollector
 from adapters.events.copilot_vocabulary import FIELDS, TYPES, VALUES
-from records.transcript import Metrics, StepKind, StopReason, SubAgentShare, Usage
+from records.codec import decode, encode
+from records.transcript import Metrics, StepKind, StopReason, SubAgentShare, Transcript, Usage
 from tests.copilot_sessions import event, long_session, recorded_events
 
 sdk = pytest.importorskip("copilot.session_events")
@@ -252,3 +256,19 @@ def test_durations_are_milliseconds_in_dicts_and_time_spans_in_objects() -> None
     made.data = data
     steps = [collected([each]).transcript().rounds[0].steps[0] for each in (sent, made)]
     assert [step.seconds for step in steps] == [2.0, 2.0]
+
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=10))
+def test_no_json_at_all_raises_or_makes_figures_that_cannot_be_written(anything: Any) -> None:
+    collector = EvalCollector(capture_content=True)
+    for kind in FIELDS:
+        collector.take({"type": kind, "data": anything, "agentId": anything, "timestamp": anything})
+        fields = dict.fromkeys(FIELDS[kind], anything)
+        collector.take({"type": kind, "data": fields})
+    snapshot, transcript = collector.snapshot(), collector.transcript()
+    assert decode(Metrics, json.loads(encode(snapshot))) == snapshot
+    assert decode(Transcript, json.loads(encode(transcript))).metrics == snapshot

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from adapters.errors import SharedSetupError
 from cases import Case, ScoringPoint
 from judge import ScoringPointsEvaluator
-from judge.scoring_points.answer import Unusable, parse_answer, squeeze
+from judge.answers import Unusable, squeeze
+from judge.scoring_points.answer import parse_answer
 from judge.view import visible
 from records.evaluator import Context
 from records.transcript import Round, Step, Transcript
@@ -385,7 +386,7 @@ async def test_prompts_name_task_and_statement(model_at: ModelAt) -> None:
     prompt = prompts(server.requests[0].body)
     assert "Ask for sums." in prompt
     assert "<statement>\nThe sum is 55 in round 2.\n</statement>" in prompt
-    assert "[round 2] agent: Now the sum is 55, I think." in prompt
+    assert "[round 2] agent:\n    Now the sum is 55, I think.\n" in prompt
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 400])
