@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from cases import Case
+from records.history import EvalHistorySource
 from records.transcript import Metrics, Transcript
 from records.verdict import Insight
 
@@ -25,6 +26,14 @@ class Context:
     """The journal's folder, which contains the images that the transcript names."""
     metrics: Metrics | None = None
     """The metrics of an observed session."""
+    task: str = ""
+    """The task's label, or the name of the case."""
+    agent: str = ""
+    """The agent that is evaluated."""
+    started: float | None = None
+    """The start of the run, in seconds since the epoch."""
+    history: EvalHistorySource | None = None
+    """Earlier runs, for an evaluator that compares; None if there is no history."""
     reference: Any = None
     """A correct answer or trajectory, if there is one; its evaluator defines the form."""
 

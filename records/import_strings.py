@@ -73,7 +73,7 @@ def import_source(source: str) -> ModuleType:
 
 
 def raised_at(error: BaseException, *callers: str) -> tuple[str, int] | None:
-    """Return the file and line of the first frame in the imported code; None if the import failed before.
+    """Return file and line of the first frame of the imported code, or None if the import failed before it ran.
 
     Args:
         error: The exception that the import raised.

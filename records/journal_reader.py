@@ -12,7 +12,7 @@ from records.conversation_lines import CONVERSATION, ConversationLines, Line, ga
 from records.journal_lines import HEAD, Damage, parse, raw_lines, see_runs
 from records.long_texts import KeptTexts, restore_texts
 from records.round_tally import RoundTally, number_of
-from records.run_record import Outcome, RunRecord, Setting
+from records.run_record import Outcome, RunRecord, Setting, as_earned
 from records.transcript import Round, Transcript
 from records.verdict import Insight
 
@@ -135,7 +135,7 @@ def read_records(folder: Path, damage: Damage | None = None) -> Iterator[RunReco
     for number, _, line in raw_lines(folder):
         if number in wanted and (event := parse(line)) is not None:
             try:
-                record = decode(RunRecord, restore_texts(folder, event.data))
+                record = as_earned(decode(RunRecord, restore_texts(folder, event.data)))
             except ValueError:
                 damage.add(number)
                 continue
@@ -162,16 +162,19 @@ def _decode(folder: Path, run: str, attempt: int, lines: Iterable[Line], damage:
     ending = decoded.transcript
     # The event holds everything except the rounds, which were saved one by one before it.
     rounds = tuple(decoded.rounds[number] for number in sorted(decoded.rounds))
+    transcript, gap = replace(ending or Transcript(), rounds=rounds, round_count=None), _gap(rounds, ending)
+    # What the record alone tells, where a reply may be among what is missing.
+    answered = False if gap is None and not transcript.answered else None
     return StoredRun(
         folder,
         run,
         attempt,
         decoded.setting,
-        replace(ending or Transcript(), rounds=rounds, round_count=None),
+        transcript,
         ending is not None and ending.ended,
         tuple(decoded.insights.values()),
-        decoded.record,
-        _gap(rounds, ending),
+        None if decoded.record is None else as_earned(decoded.record, answered),
+        gap,
         b"".join(kept),
     )
 

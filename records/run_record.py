@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 from records.open_enum import OpenEnum
 from records.transcript import Metrics, StopReason, Usage
@@ -124,3 +124,32 @@ class RunRecord:
     metrics: Metrics | None = None
     """The metrics of an observed session; None if there are none."""
     setting: Setting = field(default_factory=Setting)
+
+
+def as_earned(record: RunRecord, answered: bool | None = None) -> RunRecord:
+    """Hold a stored record to the rule that a run in which the agent failed never passes, and earns nothing alone.
+
+    Journals from before this rule have scores above 0 for agents that never replied: a check that asserts an absence
+    passed for them.
+
+    Args:
+        record: As its journal has it.
+        answered: Whether the agent ever replied; None where the transcript was not read.
+    """
+    if record.outcome is not Outcome.TARGET_ERROR or record.score is None:
+        return record
+    if answered is None:
+        answered = not _never_answered(record)
+    if not answered:
+        points = None if record.points is None else 0.0
+        return replace(record, score=0.0, low=0.0, high=0.0, points=points)
+    return record if record.low == 0 else replace(record, low=0.0)
+
+
+def _never_answered(record: RunRecord) -> bool:
+    """Whether a record alone shows that the agent never replied: the round that an agent fails in is its last."""
+    if record.setting.source or record.rounds > 1:
+        return False
+    # A whole conversation that takes too long ends between two rounds: the first of them may have a reply.
+    own = record.stop is StopReason.TARGET_ERROR or (record.error or "").startswith("no reply within")
+    return record.rounds == 0 or own

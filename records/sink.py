@@ -9,7 +9,14 @@ from records.transcript import Transcript
 
 
 class Sink(Protocol):
-    """Receives every completed run."""
+    """Receives every completed run.
+
+    A sink may also have these plain methods, which must return at once:
+
+    - `begin(folder)` is told the folder of the journal, before the first run;
+    - `start_run(run)` and `end_run(run_id)` are called in the task of a run that is conducted now, so that what they
+      make current there (the span of a trace) is current for the agent. `run` is a `RunHeader`.
+    """
 
     async def write(self, record: RunRecord, transcript: Transcript) -> None:
         """Receive one run. It is called once for each run, from one task at a time.

@@ -117,10 +117,27 @@ UNREPORTED = Usage(reported=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SubAgentShare:
+    """The part of a session's counts that belongs to one sub-agent."""
+
+    started: int = 0
+    failed: int = 0
+    """Its starts that ended in failure."""
+    usage: Usage = NO_USAGE
+    tool_calls: int = 0
+    tool_failures: int = 0
+    model_failures: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
-    """Counts of an observed session, as far as its source contains them."""
+    """Counts of an observed session, as far as its source contains them.
+
+    They are those of the whole session; `subagents` holds the part of each sub-agent.
+    """
 
     usage_by_model: Mapping[str, Usage] = field(default_factory=dict)
+    """Model to its usage; `unknown` where the source does not name the model."""
     tool_calls: Mapping[str, int] = field(default_factory=dict)
     """Number of calls by tool, including failed calls."""
     tool_failures: Mapping[str, int] = field(default_factory=dict)
@@ -135,6 +152,36 @@ class Metrics:
     """Number of failed model calls by kind of failure."""
     billing_units: Mapping[str, float] = field(default_factory=dict)
     """Billing units of a provider other than tokens and money (such as premium requests), by name."""
+    billing_by_model: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """The same, by model and then by name."""
+    subagents: Mapping[str, SubAgentShare] = field(default_factory=dict)
+    """Name of a sub-agent to its part of the figures above."""
+    unknown: Mapping[str, int] = field(default_factory=dict)
+    """Number of items in the source that its reader does not know, by item: `event TYPE`, `field TYPE.NAME` or
+    `value TYPE.NAME`."""
+
+    @property
+    def usage(self) -> Usage:
+        """The usage of all models together; `UNREPORTED` if none was reported."""
+        parts = list(self.usage_by_model.values())
+        return sum(parts[1:], parts[0]) if parts else UNREPORTED
+
+    @property
+    def dominant_model(self) -> str | None:
+        """The model with the most tokens, input and output together; then the most calls, then the first by name."""
+        ranked = sorted(
+            self.usage_by_model.items(),
+            key=lambda item: (-(item[1].input_tokens + item[1].output_tokens), -item[1].calls, item[0]),
+        )
+        return ranked[0][0] if ranked else None
+
+    @property
+    def tool_success_rate(self) -> float | None:
+        """Share of the tool calls that completed without failure, in [0, 1]; None where there were no calls."""
+        calls = sum(self.tool_calls.values())
+        if not calls:
+            return None
+        return max(0.0, (calls - sum(self.tool_failures.values()) - self.never_completed) / calls)
 
 
 @dataclass(frozen=True, slots=True)

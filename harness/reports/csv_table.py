@@ -43,8 +43,22 @@ def write(journals: Journals, out: TextIO) -> None:
     """
     writer = csv.writer(out)
     evaluators = _evaluators(journals)
-    writer.writerow((*COLUMNS, *(cell(f"{name} {what}") for name in evaluators for what in OWN_COLUMNS)))
+    writer.writerow(head(evaluators))
     writer.writerows(_rows(journals, evaluators))
+
+
+def head(evaluators: Sequence[str]) -> tuple[str, ...]:
+    """Name the columns.
+
+    Args:
+        evaluators: Those that have columns of their own.
+    """
+    return (*COLUMNS, *(cell(f"{name} {what}") for name in evaluators for what in OWN_COLUMNS))
+
+
+def row(entry: Entry, evaluators: Sequence[str]) -> tuple[str | int, ...]:
+    """Fill the columns of one run."""
+    return (*_row(entry), *(text for name in evaluators for text in _judgement(entry.record, name)))
 
 
 def cell(text: str, limit: int = 1000) -> str:
@@ -65,7 +79,7 @@ def _evaluators(journals: Journals) -> list[str]:
 
 def _rows(journals: Journals, evaluators: Sequence[str]) -> Iterator[tuple[str | int, ...]]:
     for entry in journals.entries():
-        yield (*_row(entry), *(text for name in evaluators for text in _judgement(entry.record, name)))
+        yield row(entry, evaluators)
     for run in journals.unfinished():
         yield (
             *(cell(run.case), "", "", cell(run.agent), "", "unfinished", "", "", "", "", ""),

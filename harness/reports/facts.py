@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
-from harness.statistics.scores import passes, primary_insight, score_of
+from harness.statistics.scores import primary_insight, run_passes, score_of
 from harness.wording import insight_line, is_reported
 from records.run_record import RunRecord
 from records.text import one_line
@@ -26,10 +26,9 @@ class Standing(StrEnum):
 
 def standing(record: RunRecord, threshold: float) -> Standing:
     """Return whether a run passed, failed or is excluded; it passes if its low bound is at least the threshold."""
-    scored = score_of(record)
-    if scored is None:
+    if score_of(record) is None:
         return Standing.EXCLUDED
-    return Standing.PASSED if passes(scored.low, threshold) else Standing.FAILED
+    return Standing.PASSED if run_passes(record, threshold) else Standing.FAILED
 
 
 def missed(record: RunRecord) -> list[Verdict]:

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from harness.reports import plots
+from harness.reports import plots, trend_console
 from harness.reports.conversations import Blocks
 from harness.reports.facts import Standing
 from harness.reports.journals import Journals
@@ -23,6 +23,7 @@ from harness.reports.suite_console import interval, number, percent, percents, s
 from harness.statistics.evaluators import EvaluatorStatistics
 from harness.statistics.groups import Group
 from harness.statistics.summary import Figures
+from harness.statistics.trends import Trend, find_trends
 from harness.wording import UNSAFE, dollars
 from records.text import one_line
 
@@ -55,6 +56,7 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
         .get_template("page.html")
         .generate(
             values,
+            trends=_trends(journals),
             rows=rows.rows,
             rows_shown=ROWS_SHOWN,
             blocks=_blocks(journals, rows, blocks),
@@ -118,6 +120,13 @@ def _agents(labels: Mapping[str, str]) -> dict[str, Any]:
         "labels": labels,
         "specs": [(labels[agent], one_line(agent, 300)) for agent in agents[:MOST_GROUPS] if labels[agent] != agent],
     }
+
+
+def _trends(journals: Journals) -> Sequence[Trend]:
+    """The trends over journals that are joined, regressions first; one journal's runs are no history."""
+    if len({folder.resolve() for folder, _ in journals.locations}) < 2:
+        return ()
+    return find_trends(entry.record for entry in journals.entries()).trends
 
 
 def _evaluators(figures: Figures) -> Sequence[EvaluatorStatistics]:
@@ -190,9 +199,13 @@ def _environment() -> Environment:
         "percent": percent,
         "percents": percents,
         "dollars": dollars,
+        "trend": trend_console.name_words,
+        "scores": trend_console.scores_words,
+        "change": trend_console.change_words,
+        "compared": trend_console.compared_words,
         "line": one_line,
         "breakable": lambda text: Markup("_<wbr>").join(text.split("_")),
     }
     environment.filters.update(filters)
-    environment.globals["bar"] = plots.bar
+    environment.globals |= {"bar": plots.bar, "sparkline": plots.sparkline}
     return environment

@@ -13,6 +13,7 @@ from harness.statistics.groups import Group
 from harness.statistics.intervals import Interval
 from harness.statistics.scores import LAST_BIT
 from harness.statistics.summary import Figures
+from harness.statistics.trends import Point
 
 SERIES = 8
 """Number of colours; further agents share the last one."""
@@ -67,6 +68,23 @@ def marks(standings: Sequence[Standing]) -> Markup:
     width = len(shown) * 9 + 1
     head = Markup('<svg class="marks" width="{0}" height="10" viewBox="0 0 {0} 10" aria-hidden="true">')
     return head.format(width) + Markup("").join([*parts, Markup("</svg>")])
+
+
+def sparkline(points: Sequence[Point]) -> Markup:
+    """Draw means from 0 to 1 over time; an upright line stands where a new agent version begins."""
+    width = max(1, len(points) - 1)
+    parts = []
+    for number, point in enumerate(points):
+        if number and point.version != points[number - 1].version:
+            x = (number - 0.5) * 100 / width
+            parts.append(_element("line", "version", x1=x, x2=x, y1=0, y2=24))
+    spots = [(number * 100 / width, 22 - point.mean * 20) for number, point in enumerate(points)]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
+    parts.append(Markup('<polyline class="line" points="{}"/>').format(line))
+    parts.append(_element("circle", "last", cx=spots[-1][0], cy=spots[-1][1], r=2.5))
+    words = ", ".join(f"{point.mean:.2f}" for point in points)
+    head = Markup('<svg class="spark" viewBox="-3 -1 106 26" role="img" aria-label="{}">').format(words)
+    return head + Markup("").join(parts) + Markup("</svg>")
 
 
 def score_against_cost(figures: Figures, labels: Mapping[str, str]) -> Plot | None:

@@ -114,7 +114,7 @@ async def conduct(folder: Path, prepare: Callable[[], Work], around: Surrounding
     """
     folder = folder.absolute()
     engine, display = around.engine, around.display
-    feeds = [SinkFeed(sink, name, display.warn) for name, sink in around.sinks]
+    feeds = [SinkFeed(sink, name, display.warn, folder) for name, sink in around.sinks]
     with contextlib.ExitStack() as opened:
         journals: list[Journal] = []
 

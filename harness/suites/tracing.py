@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adapters.errors import SetupError
 from adapters.readers.recording import Recording, RecordingError
-from adapters.readers.table import read_recordings
+from adapters.readers.table import LoadedReader, load_reader
 from harness.exam.kept_workspaces import keep_workspace, workspace_name
 from harness.exam.stored_runs import RunState, facts_of, read_run_states, read_states_to_resume
 from harness.exam.subscribers import RunHeader
@@ -77,8 +77,10 @@ async def trace_sources(
         return left, len(states) - left
 
     def prepare() -> Work:
-        streams.extend(_begin_reading(sources.recordings))
-        options = replace(sources.options, evaluators=sources.options.evaluators or DEFAULT_EVALUATORS)
+        readers = [load_reader(spec) for spec in dict.fromkeys(sources.recordings)]
+        evaluators = sources.options.evaluators or _evaluators(readers)
+        streams.extend(_begin_reading(readers))
+        options = replace(sources.options, evaluators=evaluators)
         return Work(
             order=WorkOrder(options=options, recordings=True),
             fill=fill,
@@ -91,7 +93,20 @@ async def trace_sources(
     return found
 
 
-def _begin_reading(specs: tuple[str, ...]) -> list[tuple[str, Iterator[Recording]]]:
+def _evaluators(readers: Sequence[LoadedReader]) -> tuple[str, ...]:
+    """By whom recordings are judged where the user names nobody: by the reward in them, or as their reader says.
+
+    Raises:
+        SetupError: the readers differ.
+    """
+    found = {reader.evaluators or DEFAULT_EVALUATORS for reader in readers}
+    if len(found) > 1:
+        names = " or ".join(sorted({name for names in found for name in names}))
+        raise SetupError(f"these sources are judged by different evaluators; name them: --evaluators {names}.")
+    return next(iter(found), DEFAULT_EVALUATORS)
+
+
+def _begin_reading(readers: Sequence[LoadedReader]) -> list[tuple[str, Iterator[Recording]]]:
     """Read the first recording of each source, so that a mistake leaves no journal behind.
 
     Some sources can be read only once (a pipe), so `_import` continues to read the iterators that are opened here.
@@ -101,13 +116,14 @@ def _begin_reading(specs: tuple[str, ...]) -> list[tuple[str, Iterator[Recording
     """
     streams: list[tuple[str, Iterator[Recording]]] = []
     empty = True
-    for spec in dict.fromkeys(specs):
-        recordings = read_recordings(spec)
+    for reader in readers:
+        recordings = reader.read()
         first = list(itertools.islice(recordings, 1))
         empty = empty and not first
-        streams.append((spec, itertools.chain(first, recordings)))
+        streams.append((reader.spec, itertools.chain(first, recordings)))
     if empty:
-        raise SetupError(f"there is nothing to import: {', '.join(specs)} contains no recording.")
+        names = ", ".join(reader.spec for reader in readers)
+        raise SetupError(f"there is nothing to import: {names} contains no recording.")
     return streams
 
 
@@ -159,7 +175,7 @@ def _write(recording: Recording, subject: str, number: int, run: str, spec: str,
     workspace, name, left_out = recording.workspace, None, ""
     if workspace is not None and workspace.is_dir():
         name = workspace_name(run)
-        left_out = keep_workspace(workspace, journal.folder, name) or ""
+        left_out = keep_workspace(workspace.resolve(), journal.folder, name) or ""
     setting = Setting(
         viva=viva_version(),
         case=subject,

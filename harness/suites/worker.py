@@ -22,10 +22,12 @@ from harness.exam.resources import Resources, build_resources
 from harness.exam.retry import retried
 from harness.exam.stored_runs import carry_over, timing_of_rounds
 from harness.exam.subscribers import RunHeader, Subscribers
+from harness.exam.trace_context import current_trace_id
 from harness.suites.job import Action, Job, WorkOrder
 from records.evaluator import Evaluator
 from records.journal import JournalError, JournalWriter
 from records.journal_reader import StoredRun, decode_run
+from records.recent_runs import RecentRuns
 from records.run_record import Outcome, RunRecord, Setting, Timing
 from records.text import storable
 from records.transcript import NO_USAGE, Round, Transcript, Usage
@@ -55,6 +57,7 @@ class Worker:
         """
         self.resources = resources
         self._journal = journal
+        self._history = RecentRuns(journal.folder)
         self._cases: dict[tuple[str, str], Case] = {(case.name, case.hash): case for case in cases}
         self._journals: dict[Path, bool] = {}
         """Whether a folder is that of the journal, by folder."""
@@ -204,6 +207,7 @@ class Worker:
             journal=self._journal,
             folder=self._journal.folder,
             evaluators=self._evaluators[names],
+            history=self._history,
         )
 
     def _case_of(self, job: Job) -> Case:
@@ -279,6 +283,7 @@ def _failed(run: ExamRun, error: str, setting: Setting | None = None) -> Done:
         attempt=header.attempt,
         tags=header.tags,
         timing=Timing(time.time()),
+        trace_id=current_trace_id(),
         setting=setting or Setting(case=header.subject, agent=header.agent),
     )
     run.append("run", record)

@@ -149,8 +149,12 @@ def test_an_item_whose_agent_fails_does_not_pass_by_checks_that_an_error_satisfi
     checks = [point("assert 'swordfish' not in str(rounds)", "A."), point("assert rounds", "B.")]
     exam.desk.case(scoring_points=checks, script=["One.", "Two."])
     method = f"def get_reply_from_agent(self, message):\n    return {{'{when}': None}}.get(message, 'Yes.')"
-    printed = outcomes(exam("--viva-threshold", "0.01", agent=exam.desk.agent(method, "broken")), failed=1)
+    agent = exam.desk.agent(method, "broken")
+    printed = outcomes(exam("--viva-threshold", "0.01", agent=agent), failed=1)
     assert "the agent failed" in printed
+    printed = outcomes(exam("--viva-threshold", "0", agent=agent), failed=1)
+    assert "; the agent failed" in printed
+    assert "below the threshold" not in printed
 
 
 def test_a_judge_that_breaks_is_an_error_that_says_whose_fault_it_was(exam: Exam) -> None:
