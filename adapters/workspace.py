@@ -41,7 +41,7 @@ def make_folder(path: Path) -> Path:
 
     Raises:
         WorkspaceError: the folder cannot be made.
-        AgentError: something else lies there. Nothing did when the run began, so the agent left it.
+        AgentError: the path is not a folder. It did not exist when the run began, so the agent left it.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -101,7 +101,7 @@ def _copy_below(source: Path, parts: Sequence[str], folder: int) -> None:
         entries = list(found)
     for entry in entries:
         if entry.is_symlink():
-            # Links are copied as links: a case cannot make Viva read what lies outside its folder.
+            # Links are copied as links, so a case cannot make Viva read files outside of its folder.
             _clear(entry.name, folder)
             os.symlink(os.readlink(entry.path), entry.name, dir_fd=folder)
         elif entry.is_dir():
@@ -111,7 +111,7 @@ def _copy_below(source: Path, parts: Sequence[str], folder: int) -> None:
 
 
 def _copy_file(source: Path, folder: int) -> None:
-    """Copy a file, its mode and its times. What lies there under its name is replaced, not written through."""
+    """Copy a file with its mode and times. An existing file of its name is replaced, not overwritten in place."""
     with _read_from_case():
         file = source.open("rb")
     with file:

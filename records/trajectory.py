@@ -35,7 +35,7 @@ def marked(step: Step) -> Mapping[str, Any] | None:
 
 
 def trajectory_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Return the marked steps in their order, or all steps where none is marked."""
+    """Return the marked steps in their order, or all steps if none is marked."""
     chosen = tuple(step for step in steps if marked(step) is not None)
     return chosen or tuple(steps)
 
@@ -71,6 +71,6 @@ def span_of(step: Step) -> str:
 
 
 def unmarked_count(steps: Iterable[Step]) -> int:
-    """Count the steps beside the trajectory: 0 where no step is marked."""
+    """Return the number of steps that are not part of the trajectory; 0 if no step is marked."""
     every = tuple(steps)
     return len(every) - len(trajectory_steps(every))

@@ -142,7 +142,7 @@ def _guarded(subscriber: object, note: Callable[[str], None]) -> object:
                 if inspect.isawaitable(called):
                     await called
             except BaseException as error:
-                # Its own sys.exit() stops nothing, nor does a cancellation that nobody asked of this task.
+                # Its own sys.exit() stops nothing, and neither does a cancellation that this task did not receive.
                 task = asyncio.current_task()
                 if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
                     raise
