@@ -1,4 +1,4 @@
-"""One agent in one run: constructed, spoken to within a time limit, and closed once, be it plain or async."""
+"""The session with one agent in one run: construction, messages within time limits, and closing, plain or async."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from adapters.inside.rules import takes_verbose
 from adapters.machine import check_machine
 from adapters.threads import AgentThread
 from adapters.virtual_user import VirtualUser
-from records.transcript import Reply
+from records.transcript import Metrics, Reply
 
 __all__ = ["AgentArguments", "AgentSession", "open_session"]
 
 CLOSE_SECONDS = 20.0
-"""How long `close` may take; an agent that needs longer is left behind."""
+"""Maximum duration of `close`; an agent that takes longer is abandoned."""
 
 
 class AgentSession:
@@ -49,23 +49,32 @@ class AgentSession:
     ) -> None:
         self.agent = agent
         self.workspace = workspace
-        """Where the agent's files lie."""
+        """The folder with the agent's files."""
         self._thread = thread
         self._home = home
         self._method = agent.get_reply_from_agent
         self._keywords = {} if verbose is None else {"verbose": verbose}
         self._closed = False
         self._busy = False
-        """Whether the agent's own thread is in a call that nobody waits for any more, or has not come back yet."""
+        """Whether the agent's thread is still in a call, perhaps one that was abandoned."""
         self._tasks: list[asyncio.Future[Any]] = []
 
+    @property
+    def metrics(self) -> Metrics | None:
+        """What an agent that observes itself has counted in its attribute `metrics`; None where it has none."""
+        try:
+            found = getattr(self.agent, "metrics", None)
+        except Exception:  # a property of the agent's own
+            return None
+        return found if isinstance(found, Metrics) else None
+
     async def reply(self, message: str, seconds: float) -> Reply:
-        """One message to the agent, one reply back.
+        """Send one message to the agent and return its reply.
 
         Raises:
-            AgentTimeout: no reply within `seconds`.
-            AgentError: it raised, or returned something that is not a reply.
-            SetupError: its workspace could not be made, or this machine lacks what it takes; no fault of the agent's.
+            AgentTimeout: the agent did not reply within `seconds`.
+            AgentError: the agent raised an exception, or returned something that is not a reply.
+            SetupError: the workspace could not be made, or this machine lacks resources; not the agent's fault.
         """
         until = time.monotonic() + seconds
         try:
@@ -91,7 +100,7 @@ class AgentSession:
         return as_reply(answer)
 
     async def close(self) -> str | None:
-        """Close the agent, once. Returns what went wrong in it, in words, or None."""
+        """Close the agent once; return what went wrong in words, or None."""
         if self._closed:
             return None
         self._closed = True
@@ -102,7 +111,7 @@ class AgentSession:
             if inspect.iscoroutinefunction(close):
                 answer = called(close)
             else:
-                # On a thread also for an async agent: a plain close may block, and the loop is everybody's.
+                # On a thread also for an async agent: a plain `close` may block, and all conversations share the loop.
                 answer = await within(CLOSE_SECONDS, self._call_close(self._thread, close), leave=True)
             if inspect.isawaitable(answer):
                 await self._await(answer, CLOSE_SECONDS)
@@ -122,11 +131,11 @@ class AgentSession:
             fault = self.agent._viva_fault
         if fault is None:
             return AgentTimeout(words)
-        # It was tried again when the time was up: what failed before says more than the clock.
-        return AgentTimeout(f"{words}; the last try failed: {fault}", unavailable=fault.unavailable)
+        # The call was being retried when the time ran out: the previous failure is more informative.
+        return AgentTimeout(f"{words}; the last attempt failed: {fault}", unavailable=fault.unavailable)
 
     async def _await(self, work: Awaitable[Any], seconds: float) -> Any:
-        """Wait for something of the agent's on the event loop; it is remembered until it has ended."""
+        """Wait for the agent's work on the event loop; the task is remembered until it has ended."""
         task = asyncio.ensure_future(guarded(work))
         self._tasks = [*(old for old in self._tasks if not old.done()), task]
         return await within(seconds, task)
@@ -134,7 +143,7 @@ class AgentSession:
     async def _call_close(self, thread: AgentThread | None, close: Callable[[], Any]) -> Any:
         if thread is not None and not self._busy:
             return await thread.call(close)
-        # It has no thread, or that is still busy with a reply: close it from another, which may well free it.
+        # The agent has no thread, or its thread is still busy: closing it from another thread may free it.
         other = AgentThread("agent-close")
         try:
             return await other.call(close)
@@ -145,18 +154,18 @@ class AgentSession:
 async def open_session(
     factory: AgentFactory, arguments: AgentArguments, seconds: float, home: Home | None = None
 ) -> AgentSession:
-    """Construct the agent.
+    """Construct the agent and return its session.
 
     Args:
-        factory: Makes it.
-        arguments: For the factory.
-        seconds: How long that may take.
-        home: Where its code lies, so that what it raises can be told with file and line.
+        factory: The class or function that makes the agent.
+        arguments: The arguments for the factory.
+        seconds: Maximum duration of the construction.
+        home: The location of the agent's code, so that exceptions are reported with file and line.
 
     Raises:
-        SetupError: the class has no usable `get_reply_from_agent`, or wants arguments that Viva does not have.
-        AgentTimeout: construction took longer than `seconds`.
-        AgentError: construction raised.
+        SetupError: the class has no usable `get_reply_from_agent`, or requires unknown arguments.
+        AgentTimeout: the construction took longer than `seconds`.
+        AgentError: the construction raised an exception.
     """
     check_factory(factory)
     keywords = arguments_for(factory, arguments)
@@ -166,7 +175,7 @@ async def open_session(
 
     def construct() -> Any:
         made = factory(**keywords)
-        if given_up.is_set():  # nobody waits any more: what it holds is released here
+        if given_up.is_set():  # nobody waits any longer, so its resources are released here
             made.close()
         return made
 

@@ -58,7 +58,7 @@ def test_a_full_disk_is_tried_before_it_is_believed(
             self.file.write(data)
 
     monkeypatch.setattr(machine.tempfile, "TemporaryFile", lambda **_: Full())
-    with pytest.raises(MachineError, match="no room left on the disk"):
+    with pytest.raises(MachineError, match="no space left on the disk"):
         check_machine(error, tmp_path / "not" / "made")
     wrapped = RuntimeError("the tool failed")
     wrapped.__cause__ = error
