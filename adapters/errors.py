@@ -15,6 +15,10 @@ class MachineError(SetupError):
     """This machine lacks room, memory or descriptors for a run: no fault of the agent's."""
 
 
+class DescriptorsGone(MachineError):
+    """Viva's own process can open no more files; an agent that runs there may be the one that took them."""
+
+
 class SharedSetupError(SetupError):
     """A mistake that shows in a first run and that every other would meet: no run is spent on it."""
 
