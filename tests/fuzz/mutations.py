@@ -106,7 +106,7 @@ forged = st.lists(st.tuples(st.sampled_from(VALUES), _PLACE, _PLACE, any_value),
 
 
 def amounts(short: int, *, each: int, batches: int) -> list[Any]:
-    """The parameters of a fuzzing test: `short` mutations in every run of the tests, and batches of `each` in a soak."""
+    """The parameters of a fuzzing test: `short` mutations with all other tests, and batches of `each` in a soak."""
     long = [pytest.param(each, 1000 + batch, marks=pytest.mark.soak, id=f"soak-{batch}") for batch in range(batches)]
     return [pytest.param(short, 1, id="short"), *long]
 
