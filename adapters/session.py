@@ -30,7 +30,7 @@ from adapters.inside.rules import takes_verbose
 from adapters.machine import are_descriptors_free, check_machine
 from adapters.threads import AgentThread
 from adapters.virtual_user import VirtualUser
-from records.transcript import Reply
+from records.transcript import Metrics, Reply
 
 __all__ = ["AgentArguments", "AgentSession", "open_session"]
 
@@ -64,6 +64,15 @@ class AgentSession:
         self._busy = False
         """Whether the agent's own thread is in a call that nobody waits for any more, or has not come back yet."""
         self._tasks: list[asyncio.Future[Any]] = []
+
+    @property
+    def metrics(self) -> Metrics | None:
+        """What an agent that observes itself has counted in its attribute `metrics`; None where it has none."""
+        try:
+            found = getattr(self.agent, "metrics", None)
+        except Exception:  # a property of the agent's own
+            return None
+        return found if isinstance(found, Metrics) else None
 
     async def reply(self, message: str, seconds: float) -> Reply:
         """One message to the agent, one reply back.

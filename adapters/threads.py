@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import queue
 import threading
 from collections.abc import Callable
@@ -29,7 +30,10 @@ class AgentThread:
         When the awaiting task is cancelled the call is abandoned: it goes on, and nobody hears of it.
         """
         if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+            # What is current at the first call, such as the span of the run, is so in all. One context for all of them:
+            # what the agent itself sets in one call stands in the next.
+            context = contextvars.copy_context()
+            self._thread = threading.Thread(target=context.run, args=(self._work,), name=self._name, daemon=True)
             self._thread.start()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._calls.put((future, function))

@@ -21,6 +21,7 @@ EVALUATORS = Kind(
     {
         "scoring_points": "judge.scoring_points.scoring:ScoringPointsEvaluator",
         "reward": "judge.reward:RewardEvaluator",
+        "operational": "judge.operational.evaluator:OperationalEvaluator",
     },
 )
 DEFAULT = "scoring_points"

@@ -1,4 +1,4 @@
-"""Keeps a journal's folder for one process at a time: two that write the same runs would mix them up."""
+"""Locks a journal's folder for one process at a time, because two writers of the same runs would mix them up."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ lock, until its own program begins: some milliseconds, or more on a busy machine
 
 @contextmanager
 def exclusive_writer(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process, and make it if need be. The lock goes with the process, however it ends.
+    """Lock a folder for this process, and create it if necessary. The lock is released when the process ends.
 
     Raises:
-        JournalBusy: another process holds it.
+        JournalBusy: another process has locked it.
         JournalError: the folder cannot be written.
     """
     try:
@@ -37,7 +37,7 @@ def exclusive_writer(folder: Path) -> Iterator[None]:
     try:
         if not _taken(lock):
             raise JournalBusy(
-                f"another viva is writing in {folder}. Wait for its end, or choose another folder with --out."
+                f"another viva process is writing to {folder}. Wait until it ends, or choose another folder with --out."
             )
         _note_holder(lock)
         yield

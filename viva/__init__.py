@@ -10,16 +10,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adapters.errors import SetupError
+    from adapters.events.autogen import autogen_collector, observing_autogen
+    from adapters.events.collector import EvalCollector, EvalMetricsSnapshot
+    from adapters.events.gen_ai import GenAiSpans
     from adapters.virtual_user import VirtualUser
     from cases import Case, CaseError, ScoringPoint, ScriptLine
     from harness.exam.options import Options
     from harness.exam.subscribers import RunHeader, Subscriber
+    from harness.observe.eval_harness import CompletedRun, EvalHarness, EvalInsight
+    from harness.observe.eval_suite import EvalCase, EvalSuite
+    from harness.observe.eval_suite_result import EvalCaseResult, EvalSuiteResult
+    from harness.observe.options import EvalOptions
     from harness.statistics.groups import Group
     from harness.statistics.summary import Figures
+    from judge.operational.decision import Trend
+    from judge.operational.evaluator import OperationalEvaluator
+    from judge.success import SuccessEvaluator
+    from records.eval_run_record import EvalRunRecord
     from records.evaluator import Context, Evaluator
+    from records.history import EvalHistorySource
     from records.journal_errors import JournalError
     from records.journal_reader import StoredRun
+    from records.recent_runs import RecentRuns
     from records.run_record import Outcome, RunRecord, Setting, Timing
+    from records.run_span import RunSpan, RunTracer
     from records.sink import Sink
     from records.transcript import Metrics, Reply, Round, Step, StepKind, StopReason, Transcript, Usage
     from records.verdict import Evidence, Fault, Insight, Label, Verdict, Vote
@@ -32,16 +46,49 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "adapters.errors": ("SetupError",),
+    "adapters.events.autogen": (
+        "autogen_collector",
+        "observing_autogen",
+    ),
+    "adapters.events.collector": (
+        "EvalCollector",
+        "EvalMetricsSnapshot",
+    ),
+    "adapters.events.gen_ai": ("GenAiSpans",),
     "adapters.virtual_user": ("VirtualUser",),
     "cases": ("Case", "CaseError", "ScoringPoint", "ScriptLine"),
     "harness.exam.options": ("Options",),
     "harness.exam.subscribers": ("RunHeader", "Subscriber"),
+    "harness.observe.eval_harness": (
+        "CompletedRun",
+        "EvalHarness",
+        "EvalInsight",
+    ),
+    "harness.observe.eval_suite": (
+        "EvalCase",
+        "EvalSuite",
+    ),
+    "harness.observe.eval_suite_result": (
+        "EvalCaseResult",
+        "EvalSuiteResult",
+    ),
+    "harness.observe.options": ("EvalOptions",),
     "harness.statistics.groups": ("Group",),
     "harness.statistics.summary": ("Figures",),
+    "judge.operational.decision": ("Trend",),
+    "judge.operational.evaluator": ("OperationalEvaluator",),
+    "judge.success": ("SuccessEvaluator",),
+    "records.eval_run_record": ("EvalRunRecord",),
     "records.evaluator": ("Context", "Evaluator"),
+    "records.history": ("EvalHistorySource",),
     "records.journal_errors": ("JournalError",),
     "records.journal_reader": ("StoredRun",),
+    "records.recent_runs": ("RecentRuns",),
     "records.run_record": ("Outcome", "RunRecord", "Setting", "Timing"),
+    "records.run_span": (
+        "RunSpan",
+        "RunTracer",
+    ),
     "records.sink": ("Sink",),
     "records.transcript": ("Metrics", "Reply", "Round", "Step", "StepKind", "StopReason", "Transcript", "Usage"),
     "records.verdict": ("Evidence", "Fault", "Insight", "Label", "Verdict", "Vote"),
@@ -58,22 +105,39 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [
     "Case",
     "CaseError",
+    "CompletedRun",
     "Context",
+    "EvalCase",
+    "EvalCaseResult",
+    "EvalCollector",
+    "EvalHarness",
+    "EvalHistorySource",
+    "EvalInsight",
+    "EvalMetricsSnapshot",
+    "EvalOptions",
+    "EvalRunRecord",
+    "EvalSuite",
+    "EvalSuiteResult",
     "Evaluator",
     "Evidence",
     "Fault",
     "Figures",
+    "GenAiSpans",
     "Group",
     "Insight",
     "JournalError",
     "Label",
     "Metrics",
+    "OperationalEvaluator",
     "Options",
     "Outcome",
+    "RecentRuns",
     "Reply",
     "Round",
     "RunHeader",
     "RunRecord",
+    "RunSpan",
+    "RunTracer",
     "SandboxError",
     "ScoringPoint",
     "ScriptLine",
@@ -85,18 +149,22 @@ __all__ = [
     "StopReason",
     "StoredRun",
     "Subscriber",
+    "SuccessEvaluator",
     "SuiteResult",
     "Timing",
     "Transcript",
+    "Trend",
     "Usage",
     "Verdict",
     "VirtualUser",
     "Vote",
+    "autogen_collector",
     "examine",
     "examine_async",
     "judge",
     "judge_async",
     "load_case",
+    "observing_autogen",
     "read_journal",
     "run_suite",
     "run_suite_async",

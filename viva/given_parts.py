@@ -13,7 +13,7 @@ from adapters.connectors.loaded_agent import LoadedAgent
 from adapters.connectors.python import loaded_from, spec_of
 from adapters.errors import SetupError
 from harness.exam.subscribers import Subscriber
-from harness.sinks import make_sink
+from harness.sinks import make_sink, sink_name
 from records.evaluator import Evaluator
 from records.sink import Sink
 
@@ -101,7 +101,7 @@ def find_sinks(sinks: str | Sink | Iterable[str | Sink]) -> list[tuple[str, Sink
     several = [sinks] if isinstance(sinks, str) or not isinstance(sinks, Iterable) else sinks
     found: list[tuple[str, Sink]] = []
     for sink in several:
-        name = sink if isinstance(sink, str) else type(sink).__name__
+        name = sink_name(sink) if isinstance(sink, str) else type(sink).__name__
         if not isinstance(sink, str) and (isinstance(sink, type) or not callable(getattr(sink, "write", None))):
             raise SetupError(f"{sink!r:.80} is no sink: a sink is an object with write(record, transcript).")
         found.append((name, make_sink(sink) if isinstance(sink, str) else sink))

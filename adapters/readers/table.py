@@ -12,7 +12,11 @@ from adapters.readers.recording import Reader, Recording, RecordingError
 from records.import_strings import PluginError
 from records.plugins import Kind, load, split
 
-READERS = Kind("reader", "viva.readers", {"chat": "adapters.readers.chat:ChatReader"})
+READERS = Kind(
+    "reader",
+    "viva.readers",
+    {"chat": "adapters.readers.chat:ChatReader", "copilot": "adapters.readers.copilot:CopilotReader"},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,16 @@ class LoadedReader:
     """The reader's, or its import string."""
     source: str
     reader: Reader
+
+    @property
+    def spec(self) -> str:
+        """As the user wrote it."""
+        return f"{self.name}:{self.source}"
+
+    @property
+    def evaluators(self) -> tuple[str, ...]:
+        """The evaluators that its reader names for recordings of this kind; none where it says nothing."""
+        return tuple(getattr(self.reader, "evaluators", ()))
 
     def read(self, **options: Any) -> Iterator[Recording]:
         """Read the source, one recording after the other; each has a run key of its own.

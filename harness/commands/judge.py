@@ -68,7 +68,7 @@ def command(
     fail_under: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Score the conversations in each JOURNAL again (default: the newest under runs/) into a journal of its own."""
+    """Score the conversations in each JOURNAL again (default: the newest under runs/), and write a new journal."""
     if retry_errors and resume is None:
         fail("viva judge: --retry-errors requires --resume.")
     gates = parse_gates(fail_under)

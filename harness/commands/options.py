@@ -34,7 +34,8 @@ sinks_option = click.option(
     "sinks",
     multiple=True,
     metavar="NAME[:…]",
-    help="Also send completed runs to jsonl:FILE, package.module:Thing or file.py:Thing. Can be repeated.",
+    help="Also send completed runs to jsonl:FILE, csv:FILE, otel, webhook:URL, package.module:Thing or file.py:Thing. "
+    "Can be repeated.",
 )
 
 
@@ -140,7 +141,7 @@ def resume_options(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
             is_flag=True,
             expose_value=False,
             callback=_note_trust,
-            help="With --resume: go on also with what somebody else began, as its folder says.",
+            help="With --resume: also resume a plan that does not have your signature.",
         ),
     )
 
@@ -161,7 +162,7 @@ def _note_trust(context: click.Context, _: click.Parameter, value: bool) -> None
 
 
 def trusts_plan() -> bool:
-    """Whether the user said that the stored plan of somebody else may be gone on with."""
+    """Return whether the user permits resuming a plan without the user's signature."""
     return bool(click.get_current_context().meta.get(TRUST))
 
 
@@ -184,7 +185,7 @@ def refuse_beside_resume(allowed: frozenset[str], what: str) -> set[str]:
 
 
 def given_options() -> dict[str, str]:
-    """Return the parameters given on the command line: name to the way it is written there."""
+    """Return the parameters that were given on the command line, with their spelling there, by name."""
     context = click.get_current_context()
     source = click.core.ParameterSource.COMMANDLINE
     return {

@@ -25,7 +25,7 @@ from harness.commands.options import (
     threshold_option,
     trusts_plan,
 )
-from harness.commands.process import STOPPED, fail, report_user_errors, run_async, stdout_kept_apart
+from harness.commands.process import STOPPED, fail, report_user_errors, run_async, separate_stdout
 from harness.exam.journal_paths import new_journal_folder, refuse_journal
 from harness.exam.options import Options, Part
 from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
@@ -139,7 +139,7 @@ def command(**values: Any) -> None:
     absolute = request.folder.absolute()  # an agent may change the working directory
     display = ConsoleDisplay(console, show=not (line.as_json or line.quiet))
     try:
-        with stdout_kept_apart():
+        with separate_stdout():
             end = run_async(run_suite(request, Surroundings(display, make_sinks(line.sinks))))
     except SharedSetupError as error:
         fail(f"viva: {error}\nTo resume: viva suite --resume {request.folder}")

@@ -10,7 +10,7 @@ from harness.statistics.scores import passes, score_of, why_excluded
 from records.run_record import Outcome, RunRecord
 from records.transcript import NO_USAGE, Usage
 
-NOT_TOLD = "not told"
+NOT_TOLD = "unknown"
 
 
 class Cell:

@@ -211,7 +211,7 @@ def test_a_report_format_that_is_not_there_or_breaks_says_so_and_leaves_no_file(
     done = call(desk, "report", "journal", "--format", "htm", expect=2)
     assert "there is no report format 'htm'. Did you mean html?" in done.stderr
     done = call(desk, "report", "journal", "--format", "our_parts:Post", expect=2)
-    assert "is no report format: it must be a function write(journals, out)" in done.stderr
+    assert "is not a report format: it must be a function write(journals, out)" in done.stderr
     parts = json.loads(call(desk, "doctor", "--json").stdout)["parts"]
     assert {"name": "lines", "where": "our-parts 1.2", "target": "our_parts:write"} in parts["report formats"]
 
@@ -426,7 +426,7 @@ async def test_needs_that_are_met_are_no_obstacle(desk: Desk, monkeypatch: pytes
     [
         ("raise KeyError('\\x1b[31mred')", "the evaluator needy broke: KeyError"),
         ("return 'fine'", "the evaluator needy broke: "),
-        ("return ()", "the evaluator needy broke: it gave no insight"),
+        ("return ()", "the evaluator needy broke: it returned no insight"),
         ("return None", "the evaluator needy broke: "),
     ],
 )
@@ -460,4 +460,4 @@ def test_an_evaluator_that_needs_what_was_said_has_an_error_where_a_recording_do
     )  # fmt: skip
     silent, telling = (record.insights[1] for record in read_records(desk.folder / "journal"))
     assert (silent.label, silent.score, telling.label, telling.score) == ("error", None, "fine", 1.0)
-    assert silent.summary == "the evaluator needy requires what was said, and the recording does not hold it"
+    assert silent.summary == "the evaluator needy requires what was said, and the recording does not contain it"

@@ -49,7 +49,7 @@ def test_whoever_lives_or_is_not_known_is_writing(tmp_path: Path, noted: str | N
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         os.write(lock, (noted if noted is not None else f"{os.getpid()}\n").encode())
-        with pytest.raises(JournalBusy, match="another viva is writing"), exclusive_writer(tmp_path):
+        with pytest.raises(JournalBusy, match="another viva process is writing"), exclusive_writer(tmp_path):
             pass
     finally:
         os.close(lock)

@@ -83,7 +83,7 @@ UNUSABLE: Sequence[tuple[Answer, str]] = [
     (lambda: says("odd", scores={"tone": 12}), "a score of 12"),
     (lambda: says("odd", low=-3), "a score of -3"),
     (lambda: says("odd", verdicts=(Verdict("run", "odd", "good", 8.0),)), "a score of 8.0"),
-    (lambda: says("steady"), "in the name of 'steady'"),
+    (lambda: says("steady"), "with the name of the evaluator 'steady'"),
     (lambda: [says("odd"), says("odd", 0.1)], "two insights about 'run'"),
     (lambda: None, "NoneType"),
     (list, "no insight"),

@@ -296,11 +296,11 @@ def test_a_second_session_in_the_same_journal_is_the_next_attempt(exam: Exam) ->
 def test_a_journal_that_another_process_writes_is_left_alone(exam: Exam) -> None:
     exam.desk.case()
     with exclusive_writer(exam.pytester.path / "out"):
-        assert "another viva is writing in" in outcomes(exam("--viva-out", "out"), errors=1)
+        assert "another viva process is writing to" in outcomes(exam("--viva-out", "out"), errors=1)
         exam.pytester.makeini("[pytest]\naddopts = -p no:asyncio\n")
         result = exam("--viva-out", "out", "-n", "1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*another viva is writing in*"])
+    result.stderr.fnmatch_lines(["*another viva process is writing to*"])
 
 
 def test_junit_xml_has_score_points_and_run_and_survives_a_hostile_agent(exam: Exam) -> None:
