@@ -96,7 +96,7 @@ def http_receiver() -> Iterator[Received]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *arguments: object) -> None:
+        def log_message(self, *_: object) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

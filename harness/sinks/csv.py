@@ -30,8 +30,8 @@ class CsvSink:
         """
         self._file = LineFile(path, "csv")
         self._folder = Path()
-        self._further: list[str] | None = None
-        """The evaluators with columns of their own; None before the first run."""
+        self._evaluators: list[str] | None = None
+        """Those with columns of their own; None before the first run."""
 
     def begin(self, folder: Path) -> None:
         """Note the folder of the journal, which each row names."""
@@ -51,23 +51,23 @@ class CsvSink:
         self._file.close()
 
     def _write(self, entry: Entry) -> None:
-        names = list(evaluator_names(entry.record)[1:])[:MOST_EVALUATORS]
+        names = list(evaluator_names(entry.record))[:MOST_EVALUATORS]
         lines = ""
-        if self._further is None:
+        if self._evaluators is None:
             found = self._file.first_line()
-            further = _further_of(found, names)
+            evaluators = _evaluators_of(found, names)
             if not found:
-                lines = _line(head(further))
-            elif found != _line(head(further)).rstrip("\r\n"):
+                lines = _line(head(evaluators))
+            elif found != _line(head(evaluators)).rstrip("\r\n"):
                 raise ValueError(f"{self._file.path} has other columns than these runs; name another file")
-            self._further = further
-        missing = [name for name in names if name not in self._further]
+            self._evaluators = evaluators
+        missing = [name for name in names if name not in self._evaluators]
         if missing:
             raise ValueError(f"{self._file.path} has no columns for {', '.join(missing)[:200]}; name another file")
-        self._file.append((lines + _line(row(entry, self._further))).encode())
+        self._file.append((lines + _line(row(entry, self._evaluators))).encode())
 
 
-def _further_of(first_line: str, names: list[str]) -> list[str]:
+def _evaluators_of(first_line: str, names: list[str]) -> list[str]:
     """The evaluators that a file has columns for; those of the first run for a new file."""
     if not first_line:
         return names

@@ -1,17 +1,20 @@
-"""The JSON Lines sink: writes the record of each completed run as one line, as in the journal."""
+"""The JSON Lines sink: writes the record of each completed run as one line, and reads them back as a history."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from harness.sinks.line_file import LineFile
 from records.codec import encode
+from records.eval_run_record import EvalRunRecord
+from records.record_lines import RecordLines
 from records.run_record import RunRecord
 from records.transcript import Transcript
 
 
 class JsonLinesSink:
-    """Appends records to a file, each with one write, so that several suites can share it."""
+    """Appends records to a file, each with one write, so that several suites can share it; an `EvalHistorySource`."""
 
     def __init__(self, path: str = "runs/history.jsonl") -> None:
         """Open the file for appending.
@@ -28,6 +31,18 @@ class JsonLinesSink:
             OSError: it could not be written.
         """
         await asyncio.to_thread(self._file.append, encode(record) + b"\n")
+
+    async def runs(self, task: str | None = None, *, limit: int | None = None) -> Sequence[EvalRunRecord]:
+        """Return the runs that the file holds, newest last.
+
+        Args:
+            task: Only runs of this task; None means all.
+            limit: Only the newest so many; None means all.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        return await RecordLines(self._file.path).runs(task, limit=limit)
 
     async def close(self) -> None:
         """Close the file."""

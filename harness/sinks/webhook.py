@@ -28,6 +28,14 @@ REPEATED = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers after which the same request may well succeed."""
 
 
+class Refused(RuntimeError):
+    """The server answered, but did not accept the request."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"the server answered {code}")
+        self.code = code
+
+
 class WebhookSink:
     """Posts records as JSON, as the sink `jsonl` writes them."""
 
@@ -67,8 +75,6 @@ class WebhookSink:
         body = encode(record)
         try:
             await self._retrying(asyncio.to_thread, self._post, body)
-        except urllib.error.HTTPError as error:
-            raise RuntimeError(f"the server answered {error.code}") from None
         except OSError as error:
             # Its words are the system's, and never hold the address, which may be secret.
             raise RuntimeError(f"the server cannot be reached: {getattr(error, 'reason', error)}") from None
@@ -79,8 +85,12 @@ class WebhookSink:
     def _post(self, body: bytes) -> None:
         headers = {**self._headers, "Idempotency-Key": hashlib.sha256(body).hexdigest()}
         request = urllib.request.Request(self._address, body, headers, method="POST")  # noqa: S310
-        with self._opener.open(request, timeout=SECONDS):
-            return
+        try:
+            with self._opener.open(request, timeout=SECONDS):
+                return
+        except urllib.error.HTTPError as error:
+            with error:
+                raise Refused(error.code) from None
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -93,6 +103,4 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def _may_succeed_later(error: BaseException) -> bool:
-    if isinstance(error, urllib.error.HTTPError):
-        return error.code in REPEATED
-    return isinstance(error, OSError)
+    return error.code in REPEATED if isinstance(error, Refused) else isinstance(error, OSError)

@@ -29,18 +29,18 @@ UNAFFECTED = "The runs and other sinks continue."
 class SinkFeed:
     """The subscriber that feeds one sink. The sink is called from one task, one run at a time."""
 
-    def __init__(self, sink: Sink, name: str, report: Callable[[str], None], folder: Path) -> None:
+    def __init__(self, sink: Sink, name: str, report: Callable[[str], None], folder: Path | None = None) -> None:
         """Args:
         sink: The sink.
         name: Its name in messages to the user.
         report: Reports a failure to the user in one line; called for the first failure, and once at the end.
-        folder: The journal's, which a sink with a method `begin` is told.
+        folder: The journal's, which a sink with a method `begin` is told; None where there is none.
         """
         self._sink, self._name, self._report = sink, name, report
         self._spans: dict[str, RunSpan] = {}
         """Of the runs that go on, by id."""
         self._reported = False
-        if callable(begin := getattr(sink, "begin", None)):
+        if folder is not None and callable(begin := getattr(sink, "begin", None)):
             self._safely(begin, folder)
         self._waiting: asyncio.Queue[tuple[RunRecord, Transcript]] = asyncio.Queue(QUEUE)
         self._task: asyncio.Task[None] | None = None
