@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from records.evaluator import Context, Evaluator
     from records.history import EvalHistorySource
     from records.journal_errors import JournalError
+    from records.journal_history import JournalHistory
     from records.journal_reader import StoredRun
-    from records.recent_runs import RecentRuns
     from records.run_record import Outcome, RunRecord, Setting, Timing
     from records.run_span import RunSpan, RunTracer
     from records.sink import Sink
@@ -83,7 +83,7 @@ _HOMES = {
     "records.history": ("EvalHistorySource",),
     "records.journal_errors": ("JournalError",),
     "records.journal_reader": ("StoredRun",),
-    "records.recent_runs": ("RecentRuns",),
+    "records.journal_history": ("JournalHistory",),
     "records.run_record": ("Outcome", "RunRecord", "Setting", "Timing"),
     "records.run_span": (
         "RunSpan",
@@ -126,12 +126,12 @@ __all__ = [
     "Group",
     "Insight",
     "JournalError",
+    "JournalHistory",
     "Label",
     "Metrics",
     "OperationalEvaluator",
     "Options",
     "Outcome",
-    "RecentRuns",
     "Reply",
     "Round",
     "RunHeader",
