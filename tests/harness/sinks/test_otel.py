@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from opentelemetry.propagate import inject
 
 from adapters.errors import SetupError
+from harness.observe.eval_harness import EvalHarness
+from harness.observe.options import EvalOptions
 from harness.sinks import make_sink
 from harness.sinks.otel.sink import OpenTelemetrySink
 from records.journal_reader import read_records, read_runs
@@ -299,3 +304,52 @@ async def test_a_run_that_was_given_up_ends_as_an_error(received_by_http: Receiv
     sink.start_run("shop", run="r-2", agent="clerk")
     await sink.close()
     assert [span.status.code for span in received_by_http.spans] == [2, 2]
+
+
+class Session:
+    """A session whose work emits a span of its own, as an instrumented SDK does."""
+
+    def __init__(self) -> None:
+        self.handlers: list[Callable[[Any], None]] = []
+
+    def on(self, handler: Callable[[Any], None]) -> Callable[[], None]:
+        self.handlers.append(handler)
+        return lambda: self.handlers.remove(handler)
+
+    async def work(self) -> dict[str, str]:
+        """Gives the headers with which the SDK would carry its trace context on."""
+        carrier: dict[str, str] = {}
+        inject(carrier)
+        await asyncio.sleep(0.005)
+        for kind, data in (
+            ("tool.execution_start", {"toolCallId": "1", "toolName": "bash"}),
+            ("tool.execution_complete", {"toolCallId": "1", "success": True}),
+            ("assistant.usage", {"model": "gpt-5", "inputTokens": 9, "outputTokens": 3, "cost": 1.0}),
+        ):
+            for handler in self.handlers:
+                handler({"type": kind, "timestamp": "2026-11-20T10:00:00+00:00", "data": data})
+        return carrier
+
+
+async def test_an_observed_session_works_within_the_span_that_its_record_names(
+    received: Received, tmp_path: Path
+) -> None:
+    session = Session()
+    options = EvalOptions(enabled=True, working_directory=tmp_path).add_open_telemetry_sink(prefix="copilot.evals")
+    async with EvalHarness.attach(session, options) as harness:
+        harness.begin_task("fix the tests")
+        carrier = await session.work()
+        completed = await harness.complete_run(success=True)
+    assert completed.record is not None
+    _, trace_id, span_id, _ = carrier["traceparent"].split("-")
+    assert completed.record.trace_id == trace_id
+    span = received.in_trace(trace_id)["invoke_workflow fix the tests"]
+    assert span.span_id.hex() == span_id
+    assert attributes(span)["viva.run.success"] is True
+    scores = {attributes(each)["viva.dimension"] for each in received.points("copilot.evals.score")}
+    assert {"tool_economy", "reliability"} <= scores
+    (calls,) = received.points("copilot.evals.tool_calls")
+    assert (calls.as_int, attributes(calls)["gen_ai.tool.name"]) == (1, "bash")
+    assert {"operational", "operational.tool_economy"} <= {
+        attributes(each)["gen_ai.evaluation.name"] for each in received.logs
+    }
