@@ -105,6 +105,8 @@ def test_the_spans_metrics_and_events_of_a_real_run_arrive(desk: Desk, received:
     assert (overall.trace_id, overall.span_id) == (run.trace_id, run.span_id)
     assert attributes(overall)["gen_ai.evaluation.name"] == "scoring_points"
     assert attributes(overall)["gen_ai.evaluation.score.value"] == 1.0
+    assert overall.body.string_value.endswith("1.00")
+    assert attributes(verdict)["microsoft.custom_event.name"] == "gen_ai.evaluation.result"
     assert attributes(verdict)["gen_ai.evaluation.score.label"] == "hit"
     assert attributes(verdict)["gen_ai.evaluation.explanation"].startswith("It speaks.")
 
