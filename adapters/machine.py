@@ -64,7 +64,8 @@ def _numbers(error: BaseException | None) -> set[int]:
 
 def _disk(folder: Path | None) -> str | None:
     place = folder
-    while place is not None and not place.is_dir():
+    # What the agent put in place of its workspace says nothing about the disk that its files are on.
+    while place is not None and (place.is_symlink() or not place.is_dir()):
         place = None if place == place.parent else place.parent
     if place is None:
         return None

@@ -14,11 +14,11 @@ OWN_PACKAGES = ("adapters", "cases", "examiner", "harness", "judge", "records", 
 
 
 class PluginError(ValueError):
-    """A part is not there or cannot be imported. Says what was asked for and what there is."""
+    """A part does not exist or cannot be imported. The message says what was requested and what is available."""
 
 
 def is_path(name: str) -> bool:
-    """Whether what stands before a colon can only be a file or a module inside a package, and no part's name."""
+    """Return whether the text before a colon can only be a file or a module in a package, and not a part's name."""
     return "." in name or "/" in name
 
 
@@ -73,7 +73,7 @@ def import_source(source: str) -> ModuleType:
 
 
 def raised_at(error: BaseException, *callers: str) -> tuple[str, int] | None:
-    """File and line of the first frame of what was imported; None where importing did not get that far.
+    """Return file and line of the first frame of the imported code, or None if the import failed before it ran.
 
     Args:
         error: What importing raised.

@@ -1,4 +1,4 @@
-"""What a sink is: anything with these methods will do, nothing need be inherited."""
+"""The Protocol of sinks: any object with these methods is one, without inheritance."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Sink(Protocol):
     """
 
     async def write(self, record: RunRecord, transcript: Transcript) -> None:
-        """Take one run; called once per run, from one task at a time.
+        """Receive one run. It is called once for each run, from one task at a time.
 
         Raises:
-            Exception: whatever is raised is reported to the user, and stops neither the run nor other sinks.
+            Exception: any exception is reported to the user, and stops neither the run nor other sinks.
         """
         ...
 
     async def close(self) -> None:
-        """Flush and release; called once, after the last run."""
+        """Flush the output and release resources. It is called once, after the last run."""
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
@@ -140,7 +141,13 @@ def _guarded(subscriber: object, note: Callable[[str], None]) -> object:
                 called = method(*arguments)
                 if inspect.isawaitable(called):
                     await called
-            except Exception as error:
+            except BaseException as error:
+                # Its own sys.exit() stops nothing, nor does a cancellation that nobody asked of this task.
+                task = asyncio.current_task()
+                if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
+                    raise
+                if isinstance(error, GeneratorExit):  # the loop has ended
+                    raise
                 if not noted:
                     note(f"the subscriber {type(subscriber).__name__} failed: {describe(error)}. The runs go on.")
                 noted = True

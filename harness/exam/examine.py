@@ -122,8 +122,12 @@ async def examine(
 
 async def _with_kept_files(run: ExamRun, setting: Setting, agent_folder: Path, workspace: Path) -> tuple[Setting, Path]:
     """Copy the files of an adapter that works in another folder into the journal; return the folder to judge."""
-    if agent_folder.resolve().is_relative_to(workspace.resolve()):
-        return replace(setting, workspace=str(agent_folder.resolve().relative_to(run.folder.resolve()))), agent_folder
+    # The agent's folder was resolved when it was made. A link that has replaced it since is not followed.
+    journal = run.folder.resolve()
+    if agent_folder.is_relative_to(journal / workspace.relative_to(run.folder)):
+        return replace(setting, workspace=str(agent_folder.relative_to(journal))), agent_folder
+    if agent_folder.is_symlink():
+        return setting, agent_folder
     if not agent_folder.is_dir():
         return setting, workspace
     name = workspace_name(run.header.id)
@@ -189,7 +193,8 @@ async def _judge(run: ExamRun, transcript: Transcript, workspace: Path | None, s
     )
     if transcript.failed and not transcript.answered:
         return tuple(nothing_earned(each.name, context, transcript) for each in run.evaluators)
-    return await evaluate_all(run.evaluators, transcript, context, run.resources.options.judgings)
+    options = run.resources.options
+    return await evaluate_all(run.evaluators, transcript, context, options.judgings, options.evaluator_seconds)
 
 
 async def run_conversation(
@@ -228,6 +233,8 @@ async def run_conversation(
         transcript = await converse(
             examiner, WatchedSession(session, health), limits, lambda round_: keep(round_, folder)
         )
+    except AgentError as error:  # it left nothing that the data files could be put into
+        transcript = Transcript(kick_off=KICK_OFF, stop=StopReason.TARGET_ERROR, stop_detail=str(error), fault="target")
     except asyncio.CancelledError:
         cancelled = Transcript(kick_off=KICK_OFF, stop=StopReason.CANCELLED, stop_detail="the run was stopped")
         run.append("transcript", cancelled)

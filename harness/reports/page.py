@@ -1,4 +1,4 @@
-"""HTML: one page that needs nothing but itself, with the figures, plots, all runs and their conversations."""
+"""Writes one self-contained HTML page with the statistics, plots, all runs and their conversations."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from records.text import one_line
 
 TEMPLATES = Path(__file__).parent / "templates"
 MOST_MATRIX_ROWS = 300
-"""Cases in the matrix; of more, the worst."""
+"""Maximum number of cases in the matrix; of more cases, the worst are shown."""
 MOST_MATRIX_AGENTS = 24
 ROWS_SHOWN = 200
-"""Rows that are laid out at first; the script shows more when asked."""
+"""Number of rows that are shown at first; the script shows more on request."""
 MOST_GROUPS = 60
 
 
@@ -71,7 +71,7 @@ def _labels(rows: Rows) -> dict[str, str]:
     """Return a short name for each agent; agents without a run that counts come last."""
     labels = short_names([group.name for group in rows.figures.agents])
     for row in rows.rows:
-        labels.setdefault(row.agent, one_line(row.agent, 24) or "not told")
+        labels.setdefault(row.agent, one_line(row.agent, 24) or "unknown")
     return labels
 
 
@@ -130,7 +130,7 @@ def _trends(journals: Journals) -> Sequence[Trend]:
 
 
 def _evaluators(figures: Figures) -> Sequence[EvaluatorStatistics]:
-    """The statistics of each evaluator, agent by agent; none where they would repeat those of the runs."""
+    """Return the statistics of each evaluator and agent; empty if they would repeat those of the runs."""
     if len(figures.evaluators) < 2 and not any(each.scores for each in figures.evaluators):
         return ()
     return figures.evaluator_agents if len(figures.agents) > 1 else figures.evaluators
@@ -138,13 +138,13 @@ def _evaluators(figures: Figures) -> Sequence[EvaluatorStatistics]:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Shows scores case by agent."""
+    """The scores by case and agent."""
 
     agents: tuple[str, ...]
     lines: tuple[tuple[str, tuple[tuple[Group | None, Markup], ...]], ...]
-    """Case, and for each agent its figures and the marks of its trials."""
+    """For each case its name, and for each agent the statistics and the marks of the trials."""
     left_out: int
-    """Cases."""
+    """Number of cases that are not shown."""
 
 
 def _matrix(rows: Rows) -> Matrix:
@@ -177,7 +177,7 @@ def _blocks(journals: Journals, rows: Rows, blocks: Blocks) -> Iterator[tuple[in
         attempt = stored.attempt if row.standing is Standing.UNFINISHED else row.attempt
         text = blocks.block(stored, attempt, passed=row.standing is Standing.PASSED)
         if text is not None:
-            yield number, Markup(text)  # noqa: S704  # `in_script` left nothing in it that HTML knows
+            yield number, Markup(text)  # noqa: S704  # `in_script` escaped everything that HTML interprets
 
 
 def _title(journals: Journals) -> str:

@@ -175,7 +175,7 @@ def _write(recording: Recording, subject: str, number: int, run: str, spec: str,
     workspace, name, left_out = recording.workspace, None, ""
     if workspace is not None and workspace.is_dir():
         name = workspace_name(run)
-        left_out = keep_workspace(workspace, journal.folder, name) or ""
+        left_out = keep_workspace(workspace.resolve(), journal.folder, name) or ""
     setting = Setting(
         viva=viva_version(),
         case=subject,

@@ -7,6 +7,7 @@ import dataclasses
 import json
 import logging
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -91,6 +92,30 @@ def test_a_subscriber_or_sink_that_raises_stops_nothing(
     assert kept.told.count("end 1.0") == 3
     assert caplog.text.count("the subscriber Broken failed: ValueError: at the start") == 1
     assert "the sink Broken failed: ValueError: no disk" in caplog.text
+
+
+@pytest.mark.parametrize("error", [SystemExit(0), KeyboardInterrupt(), asyncio.CancelledError()])
+@pytest.mark.parametrize("plain", [True, False])
+def test_a_subscriber_or_sink_that_leaves_stops_nothing_either(
+    write_case: CaseMaker, caplog: pytest.LogCaptureFixture, error: BaseException, plain: bool
+) -> None:
+    def leave(*_: object) -> None:
+        raise error
+
+    async def leave_later(*_: object) -> None:
+        raise error
+
+    method = leave if plain else leave_later
+    broken = SimpleNamespace(on_start=method, on_round=method, on_end=method, on_closed=method)
+    sink, kept = SimpleNamespace(write=method, close=method), Kept()
+    with caplog.at_level(logging.WARNING, logger="viva"):
+        result = viva.run_suite(
+            write_case(), Parrot, trials=2, sandbox="process", sinks=sink, subscribers=[broken, kept]
+        )
+    assert (result.figures.suite.mean, result.ended) == (1.0, 2)
+    assert kept.told.count("end 1.0") == 2
+    assert caplog.text.count("the subscriber SimpleNamespace failed") == 1
+    assert "the sink SimpleNamespace failed" in caplog.text
 
 
 def test_the_header_of_a_runs_end_is_that_of_its_start(write_case: CaseMaker) -> None:
