@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,19 @@ import pytest
 from opentelemetry.propagate import inject
 
 from adapters.errors import SetupError
+from adapters.trace_context import current_trace_id
+from harness.exam.subscribers import RunHeader
 from harness.observe.eval_harness import EvalHarness
 from harness.observe.options import EvalOptions
 from harness.sinks import make_sink
 from harness.sinks.otel.sink import OpenTelemetrySink
+from harness.suites.sink_feed import SinkFeed
 from records.journal_reader import read_records, read_runs
 from records.run_record import Outcome, RunRecord, Setting, Timing
 from records.transcript import Metrics, Round, Step, StepKind, Transcript, Usage
 from records.verdict import Insight, Verdict
 from tests.harness.conftest import Desk
+from tests.model_server import ModelServer
 from tests.otlp_receiver import Received, attributes, grpc_receiver, http_receiver
 
 AGENT = """
@@ -219,6 +224,31 @@ async def test_a_run_of_many_calls_arrives_whole(received_by_http: Received) -> 
     assert sum(span.name == "execute_tool t" for span in received_by_http.spans) == 5000
 
 
+def test_an_agent_in_a_process_of_its_own_finds_the_span_in_its_environment(
+    desk: Desk, received_by_http: Received
+) -> None:
+    desk.case(script=["Go."])
+    agent = desk.agent("def get_reply_from_agent(self, message):\n    return os.environ.get('TRACEPARENT', 'none')")
+    record = desk.run("exam", "--agent", agent, "--isolate", "--sink", "otel")
+    (stored,) = read_runs(desk.folder / "journal")
+    said = stored.transcript.rounds[0].agent or ""
+    run = received_by_http.in_trace(record["trace_id"])["invoke_workflow exam"]
+    assert said.startswith(f"00-{record['trace_id']}-{run.span_id.hex()}-")
+    desk.run("exam", "--agent", agent, "--isolate", out="untraced")
+    (stored,) = read_runs(desk.folder / "untraced")
+    assert stored.transcript.rounds[0].agent == "none"
+    assert stored.transcript.trace_id is None
+
+
+def test_an_agent_behind_an_address_is_sent_the_span(desk: Desk, received_by_http: Received) -> None:
+    desk.case(script=["Go."])
+    with ModelServer({"m": "Fine."}) as server:
+        record = desk.run("exam", "--agent", f"{server.url}#m", "--sink", "otel")
+        (request,) = server.requests
+    run = received_by_http.in_trace(record["trace_id"])["invoke_workflow exam"]
+    assert request.headers["traceparent"].startswith(f"00-{record['trace_id']}-{run.span_id.hex()}-")
+
+
 def test_runs_side_by_side_have_a_trace_each(desk: Desk, received_by_http: Received) -> None:
     desk.case(script=["Go."])
     agent = desk.agent(AGENT)
@@ -355,3 +385,24 @@ async def test_an_observed_session_works_within_the_span_that_its_record_names(
     assert {"operational", "operational.tool_economy"} <= {
         attributes(each)["gen_ai.evaluation.name"] for each in received.logs
     }
+
+
+async def test_each_attempt_at_a_run_has_a_span_and_the_record_names_the_last(received_by_http: Received) -> None:
+    def told(words: str) -> None:
+        raise AssertionError(words)
+
+    feed = SinkFeed(OpenTelemetrySink(), "otel", told)
+    header = RunHeader(id="r-1", subject="shop", agent="clerk", max_rounds=1)
+    traces = []
+    for attempt in (1, 2):
+        await feed.on_start(replace(header, attempt=attempt))
+        traces.append(current_trace_id())
+    record = replace(RECORD, trace_id=traces[-1])
+    await feed.on_end(replace(header, attempt=2), record, TRANSCRIPT)
+    assert current_trace_id() is None
+    await feed.on_closed()
+    assert len(set(traces)) == 2
+    first, second = (received_by_http.in_trace(trace)["invoke_workflow shop"] for trace in traces)
+    assert (first.status.code, second.status.code) == (2, 0)
+    assert first.parent_span_id == second.parent_span_id == b""
+    assert "invoke_agent clerk" in received_by_http.in_trace(traces[-1])
