@@ -15,7 +15,7 @@ import yaml
 
 from adapters.errors import SetupError
 from adapters.readers.tool_definitions import definition, name_of, normal
-from records.plugins import PluginError, import_source, import_string
+from records.import_strings import PluginError, import_source, import_string
 from records.transcript import Transcript
 
 _JSON_TYPES = {

@@ -97,23 +97,31 @@ class Pieces:
 
 
 def elements(pieces: Pieces, keys: Sequence[str]) -> Iterator[Any]:
-    """Read the elements of a list, or of a list that an object has under one of some keys; other members are read over.
+    """Read the elements of a list, or of the lists that an object has under some keys; else the object itself.
 
     Raises:
         RecordingError: it is neither, or not valid.
     """
     if pieces.peek() == "{":
         pieces.take("{")
+        beside: dict[Any, Any] | None = {}
         while pieces.peek() != "}":
+            if pieces.peek() != '"':
+                raise pieces.fault("expected a key in quotes")
             name = pieces.value()
             pieces.take(":")
             if name in keys and pieces.peek() == "[":
+                beside = None
                 yield from _list(pieces)
             else:
-                pieces.value()
+                value = pieces.value()
+                if beside is not None:
+                    beside[name] = value
             if pieces.peek() != "}":
                 pieces.take(",")
         pieces.take("}")
+        if beside is not None:
+            yield beside
     elif pieces.peek() == "[":
         yield from _list(pieces)
     else:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from adapters.chat_messages import read_arguments, read_content
+from adapters.chat_messages import read_arguments
 
 IMPLICIT_THOUGHT = "(Implicit) I can answer without any more tools!"
 """What LlamaIndex notes as the thought of an agent that answers without one."""
@@ -37,6 +37,7 @@ _LABEL = re.compile(
     re.MULTILINE,
 )
 _ANSWER_WITHIN = re.compile(r"(?<=\s)(?:Final Answer|Answer):")
+_OBSERVATION = re.compile(r"\s*Observation:\s?")
 _FENCE = re.compile(r"\s*```[\w-]*[^\S\n]*\n?(?P<inside>.*?)(?:\n?[^\S\n]*```\s*|\Z)", re.DOTALL)
 _NAME = re.compile(r"[^\s(]+")
 _NO_TOOL = frozenset({"", "-", "none", "n/a", "na", "null", "no tool", "no tool used", "no tool needed", "no action"})
@@ -214,32 +215,7 @@ def _blob(action: str) -> tuple[str | None, Any, str] | None:
     return name, value.get("action_input"), "\n".join(part for part in parts if part.strip())
 
 
-def text_of_output(output: Any) -> str | None:
-    """Return the text of a model's output in any of the shapes in which traces hold it.
-
-    The shapes are a list of messages (`[{"message": {"content": …}}]`), the same as a JSON string, an object with a
-    `value`, a message, and plain text. A JSON string that is no message is the text itself: agents answer in JSON, too.
-
-    Returns:
-        The text of the first message that has one; None where there is none.
-    """
-    if isinstance(output, str):
-        inner = read_arguments(output) if output.lstrip()[:1] in ("[", "{") else None
-        first = inner[0] if isinstance(inner, list) and inner else inner
-        is_message = isinstance(first, Mapping) and ("message" in first or {"role", "content"} <= set(first))
-        found = text_of_output(inner) if is_message else None
-        return output if found is None else found
-    if isinstance(output, list):
-        found_in = (text_of_output(element) for element in output if isinstance(element, Mapping))
-        return next((found for found in found_in if found is not None), None)
-    if not isinstance(output, Mapping):
-        return None
-    message = output.get("message")
-    inner = message if isinstance(message, Mapping) else output
-    for key in ("content", "message.content", "value", "text"):
-        value = inner.get(key)
-        if isinstance(value, list):
-            value = read_content(value)[0]
-        if isinstance(value, str):
-            return value
-    return message if isinstance(message, str) else None
+def observation_in(text: str) -> str | None:
+    """Return what follows `Observation:`; None for other words."""
+    found = _OBSERVATION.match(text)
+    return None if found is None else text[found.end() :].strip()

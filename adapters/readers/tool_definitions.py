@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from adapters.readers.spans.messages import indexed, loaded, system_text
+from adapters.readers.spans.messages import indexed, loaded
 from adapters.readers.spans.model_calls import ModelCall
 from adapters.readers.spans.span import Span, SpanKind
 
@@ -63,6 +63,11 @@ def definitions_in_spans(spans: Sequence[Span], calls: Sequence[ModelCall]) -> t
         for span in (call.span, *call.others):
             for given in _of_model(span, seen):
                 _add(found, given)
+        if call.system and call.system not in seen:
+            seen.add(call.system)
+            for listed in _LISTED.finditer(call.system):
+                about = listed["description"].strip()
+                _add(found, definition(listed["name"].strip(), about, loaded(listed["parameters"])))
     for span in spans:
         if span.kind is SpanKind.AGENT:
             _add_all(found, loaded(span.attributes.get("gen_ai.tool.definitions")))
@@ -103,11 +108,6 @@ def _of_model(span: Span, seen: set[str]) -> Iterable[dict[str, Any] | None]:
             seen.add(given)
         value = loaded(given)
         yield from (normal(tool) for tool in value) if isinstance(value, list) else (normal(value),)
-    words = system_text(span)
-    if words and words not in seen:
-        seen.add(words)
-        for listed in _LISTED.finditer(words):
-            yield definition(listed["name"].strip(), listed["description"].strip(), loaded(listed["parameters"]))
 
 
 def _of_tool(span: Span) -> dict[str, Any] | None:

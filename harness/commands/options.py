@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import Field, replace
@@ -12,9 +13,7 @@ import click
 
 from harness.commands.process import fail
 from harness.exam.options import Option, Options, Part, Value
-from harness.sinks import make_sink
 from harness.suites.sources import Command, Sources, load_sources
-from records.sink import Sink
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,7 +34,8 @@ sinks_option = click.option(
     "sinks",
     multiple=True,
     metavar="NAME[:…]",
-    help="Also send completed runs to jsonl:FILE, package.module:Thing or file.py:Thing. Can be repeated.",
+    help="Also send completed runs to jsonl:FILE, csv:FILE, otel, webhook:URL, package.module:Thing or file.py:Thing. "
+    "Can be repeated.",
 )
 
 
@@ -96,15 +96,6 @@ def split_names(values: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def make_sinks(specs: tuple[str, ...]) -> list[tuple[str, Sink]]:
-    """Create the requested sinks, before the first run.
-
-    Raises:
-        SetupError: one cannot be created.
-    """
-    return [(spec, make_sink(spec)) for spec in specs]
-
-
 out_option = click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -135,7 +126,7 @@ def output_options(function: Callable[P, T]) -> Callable[P, T]:
 
 def resume_options(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator with the options to resume something that was stopped, and to repeat runs that failed."""
-    return _stack(
+    options = _stack(
         click.option(
             "--resume", type=click.Path(path_type=Path), metavar="JOURNAL", help=f"Resume {what} that was stopped."
         ),
@@ -150,9 +141,20 @@ def resume_options(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
             is_flag=True,
             expose_value=False,
             callback=_note_trust,
-            help="With --resume: go on also with what somebody else began, as its folder says.",
+            help="With --resume: also resume a plan that does not have your signature.",
         ),
     )
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @functools.wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+            if trusts_plan() and kwargs.get("resume") is None:
+                fail(f"viva {click.get_current_context().info_name}: --trust-plan requires --resume.")
+            return function(*args, **kwargs)
+
+        return options(checked)
+
+    return decorate
 
 
 def _note_trust(context: click.Context, _: click.Parameter, value: bool) -> None:
@@ -160,7 +162,7 @@ def _note_trust(context: click.Context, _: click.Parameter, value: bool) -> None
 
 
 def trusts_plan() -> bool:
-    """Whether the user said that the stored plan of somebody else may be gone on with."""
+    """Return whether the user permits resuming a plan without the user's signature."""
     return bool(click.get_current_context().meta.get(TRUST))
 
 
@@ -183,7 +185,7 @@ def refuse_beside_resume(allowed: frozenset[str], what: str) -> set[str]:
 
 
 def given_options() -> dict[str, str]:
-    """Return the parameters given on the command line: name to the way it is written there."""
+    """Return the parameters that were given on the command line, with their spelling there, by name."""
     context = click.get_current_context()
     source = click.core.ParameterSource.COMMANDLINE
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ from rich.console import Console, Group
 from harness.commands.import_options import chosen_imports, import_options
 from harness.commands.options import (
     concurrency_option,
-    make_sinks,
     options_from,
     output_options,
     resume_options,
@@ -33,7 +32,8 @@ from harness.reports.cross_agent_console import cross_agent_table
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.run_console import run_report
 from harness.reports.suite_console import figures_plain, suite_report
-from harness.statistics.summary import summarize
+from harness.sinks import make_sinks
+from harness.statistics.summary import Figures, summarize
 from harness.suites.conduct import Surroundings
 from harness.suites.gates import Gates, gate, parse_gates, read_baseline
 from harness.suites.labels import parse_labels
@@ -118,12 +118,7 @@ def command(
     A SOURCE is READER:LOCATION: chat:FILE reads conversations in the chat format (`viva doctor` lists the readers).
     Without --evaluators, the score of a run is the reward in its recording.
     """
-    if bool(recordings) == (resume is not None):
-        fail("viva trace: name what to import (viva trace chat:FILE), or a journal to resume (--resume JOURNAL).")
-    if retry_errors and resume is None:
-        fail("viva trace: --retry-errors requires --resume.")
-    if bool(max_drop) != (baseline is not None):
-        fail("viva trace: --baseline and --max-drop require each other.")
+    _check(recordings, resume, retry_errors, baseline, max_drop)
     other = None if compared is None else find_other(compared)
     if other_labels and (other is None or other.source is None):
         fail("viva trace: --compare-label requires --compare with a SOURCE.")
@@ -132,19 +127,8 @@ def command(
     if resume is not None:
         folder, sources = resumed_sources(resume, "trace", ALLOWED_WITH_RESUME, given)
     else:
-        folder = new_journal_folder(out, "trace")
-        refuse_journal(folder)
-        imports = {"limit": limit, **chosen_imports(given)}
-        sources = Sources(
-            "trace",
-            recordings=recordings if other is None or other.source is None else (*recordings, other.source),
-            options=options_from(given),
-            folder=os.getcwd(),
-            labels=parse_labels(labels, "--label"),
-            compared=None if other is None else other.source,
-            compared_labels=parse_labels(other_labels, "--compare-label"),
-            **imports,
-        )
+        told = parse_labels(labels, "--label"), parse_labels(other_labels, "--compare-label")
+        folder, sources = _new(recordings, limit, out, given, other, told)
     targets = targets_of(to, sources.recordings)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     alarm = None
@@ -161,11 +145,63 @@ def command(
             run_async(trace_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors))
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}", STOPPED)
-    records = read_records(folder)
-    figures = summarize(records, threshold)
+    figures = summarize(read_records(folder), threshold)
     if other is None and sources.compared is not None:
         other = Other(source=sources.compared)
     comparison = None if other is None else compare(folder, other)
+    _report(figures, folder, comparison, as_json=as_json, quiet=quiet)
+    whole = write_outputs(folder, targets, show=not (as_json or quiet))
+    code, words = gate(figures, gates, before, drops if max_drop else None)
+    if not whole:
+        code = code or EXIT_NOT_SCORED
+    if alarm is not None and alarm.exits and alarm.rang:
+        code = EXIT_BELOW
+    if words and not as_json:
+        click.echo(words, err=True)
+    raise SystemExit(code)
+
+
+def _check(
+    recordings: tuple[str, ...],
+    resume: Path | None,
+    retry_errors: bool,
+    baseline: str | None,
+    max_drop: tuple[str, ...],
+) -> None:
+    """Check that the options are compatible."""
+    if bool(recordings) == (resume is not None):
+        fail("viva trace: name what to import (viva trace chat:FILE), or a journal to resume (--resume JOURNAL).")
+    if retry_errors and resume is None:
+        fail("viva trace: --retry-errors requires --resume.")
+    if bool(max_drop) != (baseline is not None):
+        fail("viva trace: --baseline and --max-drop require each other.")
+
+
+def _new(
+    recordings: tuple[str, ...],
+    limit: int | None,
+    out: Path | None,
+    given: dict[str, Any],
+    other: Other | None,
+    labels: tuple[Mapping[str, str], Mapping[str, str]],
+) -> tuple[Path, Sources]:
+    compared = None if other is None else other.source
+    folder = new_journal_folder(out, "trace")
+    refuse_journal(folder)
+    return folder, Sources(
+        "trace",
+        recordings=recordings if compared is None else (*recordings, compared),
+        limit=limit,
+        options=options_from(given),
+        folder=os.getcwd(),
+        labels=labels[0],
+        compared=compared,
+        compared_labels=labels[1],
+        **chosen_imports(given),
+    )
+
+
+def _report(figures: Figures, folder: Path, comparison: Any, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         beside = {} if comparison is None else {"comparison": to_plain(comparison, full=True)}
         click.echo(json.dumps({"journal": str(folder), "figures": figures_plain(figures), **beside}))
@@ -178,15 +214,6 @@ def command(
         Console().print(suite_report(figures, folder))
     if comparison is not None and not (as_json or quiet):
         Console().print(Group(*cross_agent_table(comparison)))
-    whole = write_outputs(folder, targets, show=not (as_json or quiet))
-    code, words = gate(figures, gates, before, drops if max_drop else None)
-    if not whole:
-        code = code or EXIT_NOT_SCORED
-    if alarm is not None and alarm.exits and alarm.rang:
-        code = EXIT_BELOW
-    if words and not as_json:
-        click.echo(words, err=True)
-    raise SystemExit(code)
 
 
 def _follow(

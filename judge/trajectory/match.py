@@ -11,7 +11,8 @@ from judge.trajectory.insights import cannot_judge, summarize
 from judge.trajectory.matching import Comparison, TooManyCalls, compare, is_in_order, is_strict
 from judge.trajectory.reference import BUILT_IN, TRANSITIVE, Call, Likeness, NoReference, by_function, read_reference
 from records.evaluator import Context
-from records.plugins import Kind, PluginError, load
+from records.import_strings import PluginError
+from records.plugins import Kind, load
 from records.text import one_line
 from records.transcript import Transcript
 from records.verdict import Insight, Verdict

@@ -31,8 +31,8 @@ class SpansReader:
         """Read the agent runs of a file, in the order in which their traces began.
 
         Args:
-            source: A file: a JSON list of spans, an object that holds one as `spans` or `data`, OTLP's JSON, or JSON
-                Lines of any of these.
+            source: A file: a JSON list of spans, an object that holds one as `spans` or `data`, OTLP's JSON, or several
+                of these, one after the other, as JSON Lines or as OpenTelemetry's console exporter writes them.
             since: Traces that began before are left out.
 
         Raises:

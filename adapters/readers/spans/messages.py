@@ -7,6 +7,7 @@ an event for each message), github.com/Arize-ai/openinference/spec (`llm.input_m
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -52,22 +53,32 @@ def output_messages(span: Span) -> list[Message]:
     return found or _choice_events(span)
 
 
-def system_text(span: Span) -> str | None:
-    """Return the system text of a model call, wherever it stands."""
+def system_text(span: Span, inputs: Sequence[Message]) -> str | None:
+    """Return the system text of a model call: what its span holds apart, else what its messages hold."""
     given = loaded(span.attributes.get("gen_ai.system_instructions"))
     if isinstance(given, list):
-        texts = [str(part.get("content") or "") for part in given if isinstance(part, Mapping)]
+        texts = [str(part.get("content") or "") for part in given if isinstance(part, dict)]
         if any(texts):
             return "\n\n".join(text for text in texts if text)
     elif isinstance(given, str) and given:
         return given
-    texts = [message.text or "" for message in input_messages(span) if message.role in ("system", "developer")]
+    texts = [message.text or "" for message in inputs if message.role in ("system", "developer")]
     return "\n\n".join(texts) if texts else None
 
 
 def loaded(value: Any) -> Any:
     """Return what a JSON text says; anything else as it is."""
-    return read_arguments(value) if isinstance(value, str) and value.lstrip()[:1] in ("[", "{") else value
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def arguments(given: Any) -> Any:
+    """Return the arguments of a call as an object where they are JSON of which nothing would be lost, else as text."""
+    return read_arguments(given) if isinstance(given, str) and given.lstrip()[:1] in ("[", "{") else given
 
 
 def indexed(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
@@ -87,7 +98,7 @@ def _messages(span: Span, wholes: Iterable[str], listed: str, older: str) -> lis
     for key in wholes:
         given = loaded(span.attributes.get(key))
         if isinstance(given, list):
-            found = [_from_parts(message) for message in given if isinstance(message, Mapping)]
+            found = [_from_parts(message) for message in given if isinstance(message, dict)]
             if found:
                 return found
     found = [_from_openinference(element) for element in indexed(span.attributes, listed)]
@@ -106,13 +117,13 @@ def _from_parts(message: Mapping[str, Any]) -> Message:
     calls: list[Call] = []
     answers: list[tuple[str | None, str]] = []
     for part in parts:
-        if not isinstance(part, Mapping):
+        if not isinstance(part, dict):
             continue
         kind = part.get("type")
         if kind in ("reasoning", "thinking"):
             reasoning.append(as_text(part.get("content")))
         elif kind == "tool_call":
-            calls.append(Call(_name(part.get("name")), loaded(part.get("arguments")), _identity(part.get("id"))))
+            calls.append(Call(_name(part.get("name")), arguments(part.get("arguments")), _identity(part.get("id"))))
         elif kind == "tool_call_response":
             result = next((part[key] for key in ("response", "result", "content") if key in part), None)
             answers.append((_identity(part.get("id")), as_text(result)))
@@ -130,7 +141,7 @@ def _from_parts(message: Mapping[str, Any]) -> Message:
 def from_chat(message: Mapping[str, Any]) -> Message:
     """Read a message of the chat format, or one that wraps it (`{"message": {…}}`)."""
     inner = message.get("message")
-    if isinstance(inner, Mapping):
+    if isinstance(inner, dict):
         message = inner
     text = read_content(message.get("content"))[0]
     calls = message.get("tool_calls")
@@ -143,12 +154,12 @@ def from_chat(message: Mapping[str, Any]) -> Message:
 
 
 def _chat_call(call: Any) -> Call:
-    if not isinstance(call, Mapping):
+    if not isinstance(call, dict):
         return Call(None, call)
     function = call.get("function")
-    inner = function if isinstance(function, Mapping) else call
+    inner = function if isinstance(function, dict) else call
     given = inner.get("arguments", inner.get("args"))
-    return Call(_name(inner.get("name")), loaded(given), _identity(call.get("id")))
+    return Call(_name(inner.get("name")), arguments(given), _identity(call.get("id")))
 
 
 def _from_openinference(element: Mapping[str, Any]) -> Message:
@@ -170,11 +181,11 @@ def _from_openinference(element: Mapping[str, Any]) -> Message:
         name = _name(call.get("tool_call.function.name"))
         if name is not None or given is not None:
             # Instrumentations leave empty arguments out.
-            arguments = {} if given is None else loaded(given)
-            calls.append(Call(name, arguments, _identity(call.get("tool_call.id"))))
+            read = {} if given is None else arguments(given)
+            calls.append(Call(name, read, _identity(call.get("tool_call.id"))))
     if not calls and element.get("message.function_call_name"):
         given = element.get("message.function_call_arguments_json")
-        calls.append(Call(_name(element["message.function_call_name"]), loaded(given)))
+        calls.append(Call(_name(element["message.function_call_name"]), arguments(given)))
     role = str(element.get("message.role") or "")
     identity = _identity(element.get("message.tool_call_id"))
     answers = ((identity, words or ""),) if role in ("tool", "function") else ()
@@ -186,7 +197,7 @@ def _from_openllmetry(element: Mapping[str, Any]) -> Message:
     parts = loaded(given)
     text = read_content(parts)[0] if isinstance(parts, list) else None if given is None else as_text(given)
     calls = tuple(
-        Call(_name(call.get("name")), loaded(call.get("arguments")), _identity(call.get("id")))
+        Call(_name(call.get("name")), arguments(call.get("arguments")), _identity(call.get("id")))
         for call in indexed(element, "tool_calls")
     )
     role = str(element.get("role") or "assistant")
@@ -210,7 +221,7 @@ def _choice_events(span: Span) -> list[Message]:
     for name, body in _bodies(span):
         if name == "gen_ai.choice":
             message = body.get("message")
-            found.append(from_chat({"role": "assistant", **(message if isinstance(message, Mapping) else body)}))
+            found.append(from_chat({"role": "assistant", **(message if isinstance(message, dict) else body)}))
     return found
 
 
@@ -219,10 +230,10 @@ def _bodies(span: Span) -> Iterable[tuple[str, Mapping[str, Any]]]:
     for event in span.events:
         attributes = event["attributes"]
         body = loaded(attributes.get("event.body", attributes.get("body")))
-        yield event["name"], body if isinstance(body, Mapping) else attributes
+        yield event["name"], body if isinstance(body, dict) else attributes
     kept = loaded(span.attributes.get("events"))
     for event in kept if isinstance(kept, list) else ():
-        if isinstance(event, Mapping):
+        if isinstance(event, dict):
             yield str(event.get("event.name") or ""), event
 
 
@@ -237,8 +248,3 @@ def _name(value: Any) -> str | None:
 
 def _identity(value: Any) -> str | None:
     return str(value) if isinstance(value, str | int) and value != "" else None
-
-
-def last(messages: Sequence[Message], role: str) -> Message | None:
-    """Return the last message of a role."""
-    return next((message for message in reversed(messages) if message.role == role), None)

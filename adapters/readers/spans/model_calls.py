@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from adapters.readers.react import text_of_output
-from adapters.readers.spans.messages import Message, input_messages, loaded, output_messages
+from adapters.readers.output_text import text_of_output
+from adapters.readers.spans.messages import Message, input_messages, loaded, output_messages, system_text
 from adapters.readers.spans.span import Span, SpanKind
 from adapters.readers.spans.tree import Tree
 from records.transcript import UNREPORTED, Usage
@@ -64,7 +64,12 @@ class ModelCall:
                 return [Message("user", prompt)]
         return []
 
-    @property
+    @cached_property
+    def system(self) -> str | None:
+        """The system text that the model was given."""
+        return system_text(self.span, self.inputs)
+
+    @cached_property
     def usage(self) -> Usage:
         """What was reported by the outermost span that reports anything."""
         told = (usage_of(span) for span in (self.span, *self.others))

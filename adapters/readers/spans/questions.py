@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adapters.readers.react import observation_in
 from adapters.readers.spans.messages import Message, from_chat, input_messages, loaded
 from adapters.readers.spans.span import Span
 
-OBSERVATION = re.compile(r"\s*Observation:\s?")
 # What frameworks answer to output that they cannot parse: LlamaIndex, LangChain, smolagents.
 COMPLAINT = re.compile(
     r"\s*(?:Observation:\s*)?(?:Error while parsing the output:|Invalid Format:|Invalid or incomplete response"
@@ -25,13 +25,7 @@ def is_question(message: Message) -> bool:
     """Whether a message is the user's own words, not an observation or the complaint of a parser."""
     text = message.text or ""
     said_by_user = message.role in ("user", "human") and not message.answers and bool(text.strip())
-    return said_by_user and not OBSERVATION.match(text) and not COMPLAINT.match(text)
-
-
-def observation_in(text: str) -> str | None:
-    """Return what follows `Observation:`; None for other words."""
-    found = OBSERVATION.match(text)
-    return None if found is None else text[found.end() :].strip()
+    return said_by_user and observation_in(text) is None and not COMPLAINT.match(text)
 
 
 def complaint_in(text: str) -> str | None:

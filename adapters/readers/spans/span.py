@@ -105,21 +105,17 @@ def read_span(raw: Any) -> Span | None:
     Returns:
         None where it has no id of a trace or of its own: it belongs nowhere.
     """
-    if not isinstance(raw, Mapping):
+    ids = ids_of(raw)
+    if ids is None:
         return None
-    context = raw.get("context")
-    inner = context if isinstance(context, Mapping) else {}
-    trace_id = read_id(_first(inner, raw, "trace_id", "traceId"), 32)
-    span_id = read_id(_first(inner, raw, "span_id", "spanId"), 16)
-    if trace_id is None or span_id is None:
-        return None
+    trace_id, span_id, inner = ids
     given = raw.get("attributes")
-    attributes = flatten(given) if isinstance(given, Mapping) else from_pairs(given)
+    attributes = flatten(given) if isinstance(given, dict) else from_pairs(given)
     name = str(raw.get("name") or "")
-    events = tuple(_event(event) for event in listed(raw.get("events")) if isinstance(event, Mapping))
+    events = tuple(_event(event) for event in listed(raw.get("events")) if isinstance(event, dict))
     failed, message = _status(raw, events)
     resource = raw.get("resource")
-    resource = resource.get("attributes", resource) if isinstance(resource, Mapping) else {}
+    resource = resource.get("attributes", resource) if isinstance(resource, dict) else {}
     scope = raw.get("scope") or raw.get("instrumentation_scope")
     return Span(
         id=span_id,
@@ -128,32 +124,52 @@ def read_span(raw: Any) -> Span | None:
         name=name,
         kind=kind_of(name, raw.get("span_kind"), attributes),
         attributes=attributes,
-        start_ns=read_time(_first(raw, raw, "start_time", "startTimeUnixNano", "start_time_unix_nano")),
+        start_ns=start_of(raw),
         end_ns=read_time(_first(raw, raw, "end_time", "endTimeUnixNano", "end_time_unix_nano")),
         failed=failed,
         message=message,
         events=events,
         raw=raw,
-        scope=str(scope.get("name") or "") if isinstance(scope, Mapping) else str(scope or ""),
-        resource=flatten(resource) if isinstance(resource, Mapping) else from_pairs(resource),
+        scope=str(scope.get("name") or "") if isinstance(scope, dict) else str(scope or ""),
+        resource=flatten(resource) if isinstance(resource, dict) else from_pairs(resource),
     )
 
 
+def ids_of(raw: Any) -> tuple[str, str, Mapping[str, Any]] | None:
+    """Return the ids of a raw span's trace and its own, and its context; None where one of them is missing."""
+    if not isinstance(raw, dict):
+        return None
+    context = raw.get("context")
+    inner = context if isinstance(context, dict) else {}
+    trace_id = read_id(_first(inner, raw, "trace_id", "traceId"), 32)
+    span_id = read_id(_first(inner, raw, "span_id", "spanId"), 16)
+    return None if trace_id is None or span_id is None else (trace_id, span_id, inner)
+
+
+def start_of(raw: Mapping[str, Any]) -> int | None:
+    """Return when a raw span began, in nanoseconds since the epoch."""
+    return read_time(_first(raw, raw, "start_time", "startTimeUnixNano", "start_time_unix_nano"))
+
+
 def _first(one: Mapping[str, Any], other: Mapping[str, Any], *keys: str) -> Any:
-    return next((part[key] for part in (one, other) for key in keys if part.get(key) is not None), None)
+    for part in (one, other):
+        for key in keys:
+            if (value := part.get(key)) is not None:
+                return value
+    return None
 
 
 def _event(event: Mapping[str, Any]) -> dict[str, Any]:
     given = event.get("attributes")
     return {
         "name": str(event.get("name") or ""),
-        "attributes": flatten(given) if isinstance(given, Mapping) else from_pairs(given),
+        "attributes": flatten(given) if isinstance(given, dict) else from_pairs(given),
     }
 
 
 def _status(raw: Mapping[str, Any], events: tuple[Mapping[str, Any], ...]) -> tuple[bool, str]:
     status = raw.get("status")
-    inner = status if isinstance(status, Mapping) else {}
+    inner = status if isinstance(status, dict) else {}
     code = _first(raw, inner, "status_code", "code")
     failed = str(code).upper().removeprefix("STATUS_CODE_").removeprefix("STATUSCODE.") in ("ERROR", "2")
     message = _first(raw, inner, "status_message", "message", "description")

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.readers.react import read_react
-from adapters.readers.spans.messages import Call, as_text, loaded
+from adapters.readers.react import observation_in, read_react
+from adapters.readers.spans.messages import Call, arguments, as_text, loaded
 from adapters.readers.spans.model_calls import ModelCall
-from adapters.readers.spans.questions import complaint_in, observation_in
+from adapters.readers.spans.questions import complaint_in
 from adapters.readers.spans.span import Span, SpanKind
 from adapters.readers.spans.tree import Tree
 
@@ -46,7 +46,7 @@ class ToolRun:
 def tool_run(span: Span) -> ToolRun:
     """Read the span of a tool."""
     attributes = span.attributes
-    given = loaded(next((attributes[key] for key in _ARGUMENTS if attributes.get(key) is not None), None))
+    given = arguments(next((attributes[key] for key in _ARGUMENTS if attributes.get(key) is not None), None))
     back = loaded(next((attributes[key] for key in _RESULTS if attributes.get(key) is not None), None))
     name = next((attributes[key] for key in _NAMES if isinstance(attributes.get(key), str)), None)
     result, identity, failed = _read_result(back)

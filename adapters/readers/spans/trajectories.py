@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from adapters.readers.react import text_of_output
+from adapters.readers.output_text import text_of_output
 from adapters.readers.recording import Recording
 from adapters.readers.spans.about import about, agent_name, first_text, plain
 from adapters.readers.spans.decisions import Decision, decide
-from adapters.readers.spans.messages import loaded, system_text
+from adapters.readers.spans.messages import loaded
 from adapters.readers.spans.model_calls import model_calls, total_usage, usage_of
 from adapters.readers.spans.questions import question_of
 from adapters.readers.spans.runs import Run, runs_of
@@ -66,7 +66,7 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
         started=None if began is None else began / 1e9,
         agent_seconds=(spans[0] if alone or agent is None else agent).seconds or 0.0,
     )
-    systems = (system_text(call.span) for call in run.calls)
+    systems = (call.system for call in run.calls)
     transcript = Transcript(
         (round_,),
         source=source,

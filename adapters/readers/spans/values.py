@@ -65,7 +65,7 @@ def read_id(value: Any, length: int) -> str | None:
         value = str(value)
     if not isinstance(value, str) or not value.strip("0 "):
         return None
-    text = value.strip()
+    text = value.strip().removeprefix("0x")
     if len(text) == (length * 4 // 6 + 3) // 4 * 4 and not _HEX.fullmatch(text):
         try:
             decoded = base64.b64decode(text, validate=True)
@@ -83,9 +83,9 @@ def flatten(attributes: Mapping[str, Any]) -> dict[str, Any]:
     waiting: list[tuple[str, Any]] = [(str(key), value) for key, value in reversed(list(attributes.items()))]
     while waiting:
         key, value = waiting.pop()
-        if isinstance(value, Mapping) and value:
+        if isinstance(value, dict) and value:
             waiting += [(f"{key}.{inner}", each) for inner, each in reversed(list(value.items()))]
-        elif isinstance(value, list) and any(isinstance(each, Mapping) for each in value):
+        elif isinstance(value, list) and any(isinstance(each, dict) for each in value):
             waiting += [(f"{key}.{place}", each) for place, each in reversed(list(enumerate(value)))]
         else:
             flat[key] = value
@@ -93,27 +93,27 @@ def flatten(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _holds_more(value: Any) -> bool:
-    return isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(each, Mapping) for each in value))
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(each, dict) for each in value))
 
 
 def from_pairs(given: Any) -> dict[str, Any]:
     """Read OTLP's list of keys and typed values."""
-    pairs = [pair for pair in listed(given) if isinstance(pair, Mapping) and "key" in pair]
+    pairs = [pair for pair in listed(given) if isinstance(pair, dict) and "key" in pair]
     return flatten({str(pair["key"]): otlp_value(pair.get("value")) for pair in pairs})
 
 
 def otlp_value(value: Any) -> Any:
     """Read one typed value of OTLP's JSON; integers come as text (int64 in protobuf's JSON)."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return value
     for key, inner in value.items():
         if key in ("intValue", "int_value"):
             return int(inner) if isinstance(inner, str) and _PLAIN_TIME.fullmatch(inner) and len(inner) < 30 else inner
         if key in ("arrayValue", "array_value"):
-            return [otlp_value(each) for each in listed(inner.get("values") if isinstance(inner, Mapping) else None)]
+            return [otlp_value(each) for each in listed(inner.get("values") if isinstance(inner, dict) else None)]
         if key in ("kvlistValue", "kvlist_value"):
-            pairs = listed(inner.get("values") if isinstance(inner, Mapping) else None)
-            return {str(pair.get("key")): otlp_value(pair.get("value")) for pair in pairs if isinstance(pair, Mapping)}
+            pairs = listed(inner.get("values") if isinstance(inner, dict) else None)
+            return {str(pair.get("key")): otlp_value(pair.get("value")) for pair in pairs if isinstance(pair, dict)}
         if key in ("doubleValue", "double_value") and isinstance(inner, str):
             return {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}.get(inner, inner)
         return inner

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.readers.react import Label, ReactText, read_react, segments, text_of_output
+from adapters.readers.output_text import text_of_output
+from adapters.readers.react import Label, ReactText, read_react, segments
 
 LABELS = (
     "Thought:", "Action:", "Action Input:", "Observation:", "Answer:", "Final Answer:", "**Thought:**", "Action :",

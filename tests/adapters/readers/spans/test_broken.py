@@ -116,6 +116,49 @@ def test_otlp_in_all_its_forms_keeps_nanoseconds_and_large_integers(form: str, t
     assert parsed.attributes["n"] == 9007199254740993
 
 
+def test_what_opentelemetrys_console_exporter_writes_is_read(tmp_path: Path) -> None:
+    spans = [span(1), span(2, 1)]
+    for each in spans:
+        each["context"] = {key: f"0x{value}" for key, value in each["context"].items()}
+        each["parent_id"] = each["parent_id"] and f"0x{each['parent_id']}"
+        each["status"] = {"status_code": "ERROR", "description": "broke"}
+        del each["status_code"]
+    (recording,) = read(tmp_path, "\n".join(json.dumps(each, indent=4) for each in spans))
+    first, second = recording.transcript.rounds[0].steps
+    assert (first.id, second.parent_id, first.error) == (f"{1:016x}", first.id, "broke")
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        '[{"message": {"role": "assistant", "content": "Thought: t\\nAction: a\\nAction Input: {}"}}]',
+        "Thought: t\nAction: a\nAction Input: {}",
+    ],
+)
+def test_a_model_without_output_messages_is_read_from_its_output_value(output: str, tmp_path: Path) -> None:
+    said = {"output.value": output, "llm.prompts": ["You act with Action Input:\nQuestion: Q?"]}
+    one = span(2, 1, span_kind="LLM", attributes=said)
+    prompt = f"Question: Q?\n{output}\nObservation: 5\nThought:"
+    two = span(4, 1, span_kind="LLM", attributes={"output.value": "Answer: 5", "llm.prompts": [prompt]})
+    (recording,) = read(tmp_path, [span(1), one, two])
+    first, second = trajectory(recording.transcript)
+    assert (first.thought, first.tool, first.tool_input) == ("t", "a", {})
+    assert answer_of(second) == "5"
+    if output.startswith("Thought"):
+        assert first.result == "5"
+
+
+def test_attributes_may_be_nested(tmp_path: Path) -> None:
+    flat = model(2, 1, "Hi")
+    nested = {"llm": {"input_messages": [{"message.role": "user", "message.content": "Q?"}],
+                      "output_messages": [{"message": {"role": "assistant", "content": "Hi"}}],
+                      "token_count": {"prompt": 10, "completion": 1}}}  # fmt: skip
+    for attributes in (flat["attributes"], nested):
+        (recording,) = read(tmp_path, [span(1), {**flat, "attributes": attributes}])
+        assert [(recording.subject, answer_of(step)) for step in trajectory(recording.transcript)] == [("Q?", "Hi")]
+        assert recording.transcript.usage["target"].input_tokens == 10
+
+
 def test_ids_in_base64_are_the_same_ids() -> None:
     assert read_id("CvdlGRbNQ92ESOshHIAxnA==", 32) == TRACE
     assert read_id("t61rcWkgMzE=", 16) == "b7ad6b7169203331"

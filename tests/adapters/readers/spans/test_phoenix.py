@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 import urllib.request
 import uuid
 from pathlib import Path
@@ -172,6 +173,12 @@ def test_what_is_no_address_or_filter_is_a_mistake_of_the_users() -> None:
         split_source("http://h?sesion=1#p")
     with pytest.raises(SetupError, match="is no time"):
         read_moment("yesterday")
+
+
+def test_a_client_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "phoenix.client", None)
+    with pytest.raises(SetupError, match=r"pip install 'vivavoce\[phoenix\]'"):
+        list(read_recordings("phoenix:http://127.0.0.1:9#p"))
 
 
 def test_a_trajectory_is_the_same_whether_live_or_from_the_file(phoenix: str) -> None:
