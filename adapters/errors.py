@@ -15,6 +15,10 @@ class MachineError(SetupError):
     """This machine lacks disk space, memory or file descriptors for a run, which is not the agent's fault."""
 
 
+class DescriptorsGone(MachineError):
+    """Viva's own process can open no more files; an agent that runs there may be the one that took them."""
+
+
 class SharedSetupError(SetupError):
     """A mistake that a first run reveals and that would affect all other runs, so no run is spent on it."""
 

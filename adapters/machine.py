@@ -8,10 +8,11 @@ import re
 import tempfile
 from pathlib import Path
 
-from adapters.errors import MachineError
+from adapters.errors import DescriptorsGone, MachineError
 
 PROBE_BYTES = 64 * 1024
 PROBE_MEMORY = 64 * 1024 * 1024
+SPARE_DESCRIPTORS = 10
 LONGEST_CHAIN = 10
 """Maximum number of exceptions in a chain of causes that are examined."""
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -28,7 +29,7 @@ def check_machine(error: BaseException, folder: Path | None) -> None:
         folder: The run's workspace, which may not exist.
 
     Raises:
-        MachineError: the machine lacks what the error says.
+        MachineError: the machine lacks what the error says; `DescriptorsGone` for descriptors.
     """
     try:
         numbers = _numbers(error)
@@ -36,10 +37,10 @@ def check_machine(error: BaseException, folder: Path | None) -> None:
         return
     for number in numbers:
         words = None
+        if number in _NO_FILES and (words := _descriptors()) is not None:
+            raise DescriptorsGone(f"{words}; this says nothing about the agent") from error
         if number in _NO_ROOM:
             words = _disk(folder)
-        elif number in _NO_FILES:
-            words = _descriptors()
         elif number == errno.ENOMEM:
             words = _memory()
         if words is not None:
@@ -87,6 +88,19 @@ def _descriptors() -> str | None:
         if error.errno in _NO_FILES:
             return "Viva has no more file descriptors (ulimit -n)"
     return None
+
+
+def are_descriptors_free() -> bool:
+    """Whether this process can open a few files more."""
+    opened: list[int] = []
+    try:
+        opened.extend(os.open(os.devnull, os.O_RDONLY) for _ in range(SPARE_DESCRIPTORS))
+    except OSError:
+        return False
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+    return True
 
 
 def _memory() -> str | None:

@@ -54,6 +54,8 @@ class AgentThread:
                 future.get_loop().call_soon_threadsafe(_settle, future, result, error)
             except RuntimeError:
                 return  # the loop is closed, so nobody waits any longer
+            # While it waits for the next call, it keeps nothing alive of the last: an agent that failed holds files.
+            del item, future, function, result, error
 
 
 def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:

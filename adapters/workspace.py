@@ -41,13 +41,10 @@ def make_folder(path: Path) -> Path:
 
     Raises:
         WorkspaceError: the folder cannot be made.
-        AgentError: the path is not a folder. It did not exist when the run began, so the agent left it.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        if os.path.lexists(path):
-            raise AgentError(f"its workspace {path} is no longer a folder") from error
         raise WorkspaceError(f"cannot make the workspace {path}: {error.strerror}. Choose another --out.") from error
     return path
 
@@ -65,7 +62,8 @@ def copy_data_files(case: Case, workspace: Path) -> None:
     for name in case.data_files:
         source = case.folder / name
         try:
-            make_folder(workspace)
+            if not os.path.lexists(workspace):
+                make_folder(workspace)
             with _opened(workspace) as folder:
                 if source.is_dir():
                     _copy_below(source, Path(name).parts, folder)

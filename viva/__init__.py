@@ -15,12 +15,16 @@ if TYPE_CHECKING:
     from adapters.events.gen_ai import GenAiSpans
     from adapters.virtual_user import VirtualUser
     from cases import Case, CaseError, ScoringPoint, ScriptLine
+    from harness.analysis.agent import EvalAgent
+    from harness.analysis.findings import EvalAnalysis
+    from harness.analysis.options import EvalAgentOptions, EvalAnalysisRequest
     from harness.exam.options import Options
     from harness.exam.subscribers import RunHeader, Subscriber
     from harness.observe.eval_harness import CompletedRun, EvalHarness, EvalInsight
     from harness.observe.eval_suite import EvalCase, EvalSuite
     from harness.observe.eval_suite_result import EvalCaseResult, EvalSuiteResult
     from harness.observe.options import EvalOptions
+    from harness.sinks.otel.names import EvalTelemetry
     from harness.statistics.groups import Group
     from harness.statistics.summary import Figures
     from judge.operational.decision import Trend
@@ -30,8 +34,8 @@ if TYPE_CHECKING:
     from records.evaluator import Context, Evaluator
     from records.history import EvalHistorySource
     from records.journal_errors import JournalError
+    from records.journal_history import JournalHistory
     from records.journal_reader import StoredRun
-    from records.recent_runs import RecentRuns
     from records.run_record import Outcome, RunRecord, Setting, Timing
     from records.run_span import RunSpan, RunTracer
     from records.sink import Sink
@@ -57,6 +61,12 @@ _HOMES = {
     "adapters.events.gen_ai": ("GenAiSpans",),
     "adapters.virtual_user": ("VirtualUser",),
     "cases": ("Case", "CaseError", "ScoringPoint", "ScriptLine"),
+    "harness.analysis.agent": ("EvalAgent",),
+    "harness.analysis.findings": ("EvalAnalysis",),
+    "harness.analysis.options": (
+        "EvalAgentOptions",
+        "EvalAnalysisRequest",
+    ),
     "harness.exam.options": ("Options",),
     "harness.exam.subscribers": ("RunHeader", "Subscriber"),
     "harness.observe.eval_harness": (
@@ -73,6 +83,7 @@ _HOMES = {
         "EvalSuiteResult",
     ),
     "harness.observe.options": ("EvalOptions",),
+    "harness.sinks.otel.names": ("EvalTelemetry",),
     "harness.statistics.groups": ("Group",),
     "harness.statistics.summary": ("Figures",),
     "judge.operational.decision": ("Trend",),
@@ -83,7 +94,7 @@ _HOMES = {
     "records.history": ("EvalHistorySource",),
     "records.journal_errors": ("JournalError",),
     "records.journal_reader": ("StoredRun",),
-    "records.recent_runs": ("RecentRuns",),
+    "records.journal_history": ("JournalHistory",),
     "records.run_record": ("Outcome", "RunRecord", "Setting", "Timing"),
     "records.run_span": (
         "RunSpan",
@@ -107,6 +118,10 @@ __all__ = [
     "CaseError",
     "CompletedRun",
     "Context",
+    "EvalAgent",
+    "EvalAgentOptions",
+    "EvalAnalysis",
+    "EvalAnalysisRequest",
     "EvalCase",
     "EvalCaseResult",
     "EvalCollector",
@@ -118,6 +133,7 @@ __all__ = [
     "EvalRunRecord",
     "EvalSuite",
     "EvalSuiteResult",
+    "EvalTelemetry",
     "Evaluator",
     "Evidence",
     "Fault",
@@ -126,12 +142,12 @@ __all__ = [
     "Group",
     "Insight",
     "JournalError",
+    "JournalHistory",
     "Label",
     "Metrics",
     "OperationalEvaluator",
     "Options",
     "Outcome",
-    "RecentRuns",
     "Reply",
     "Round",
     "RunHeader",

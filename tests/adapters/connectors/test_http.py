@@ -122,6 +122,8 @@ FAULTS: list[tuple[Fault | Answer, str, int]] = [
     (EmptyContent(), "endpoint is empty", 1),
     (EmptyContent(null=True), "endpoint is empty", 1),
     (Answer(None, refusal="I will not."), r"model refused: I will not", 1),
+    (Answer("The sum is", refusal="I will not go on."), r"model refused: I will not go on", 1),
+    (Answer("", refusal="\x1b[31mNo."), r"model refused: ", 1),
 ]
 
 
