@@ -93,8 +93,8 @@ def test_the_console_shows_the_figures_of_the_document_with_what_was_not_judged(
         "",
     ]
     for kind in ("markdown", "html", "console"):
-        report = in_this_process("report", "out", "--format", kind, cwd=tmp_path)
-        assert "66.67%" in report.stdout, kind
+        in_this_process("report", "out", "--format", kind, "--out", "report", cwd=tmp_path)
+        assert "66.67%" in (tmp_path / "report").read_text(), kind
 
 
 def test_where_nothing_was_judged_the_console_says_so_and_divides_by_nothing(tmp_path: Path) -> None:
