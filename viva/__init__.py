@@ -1,6 +1,6 @@
-"""The public face of Viva: what Python programs and adapters import. See docs/python.md.
+"""The public interface of Viva, which Python programs and adapters import. See docs/python.md.
 
-A name is imported from the package it lives in when it is first used, so that `import viva` costs next to nothing.
+A name is imported from its package when it is first used, so that `import viva` takes almost no time.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ _HOMES = {
     "viva.judgements": ("judge", "judge_async"),
     "viva.suites": ("run_suite", "run_suite_async"),
 }
-"""Where each public name is imported from."""
+"""The module from which each public name is imported."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -182,5 +182,5 @@ if not TYPE_CHECKING:  # type checkers would take any name for one of these
 
 
 def __dir__() -> list[str]:
-    """List the public names, imported or not."""
+    """Return the public names, whether or not they have been imported."""
     return sorted({*globals(), *__all__})

@@ -19,7 +19,7 @@ EARLIER = 5
 """Earlier runs that are compared with, the newest."""
 LOOKED_AT = 20
 """Runs of a task among which those are looked for: some may be of other agents."""
-NOTHING = "nothing was observed: no model call, tool call, abort or failure, and nobody says whether it was a success"
+NOTHING = "nothing was observed: no model call, tool call, abort or failure, and it is unknown whether it was a success"
 
 
 class OperationalEvaluator:
