@@ -108,8 +108,14 @@ def _user(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
 
 
 def _message(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
-    who = collector.subagent_of(agent, data("parentToolCallId"))
-    collector.agent_said(data("content"), beside_calls=bool(data("toolRequests")), agent=who, at=seconds_of(at))
+    parts = data("chunkCount")
+    collector.agent_said(
+        data("content"),
+        beside_calls=bool(data("toolRequests")),
+        agent=collector.subagent_of(agent, data("parentToolCallId")),
+        part_of=data("messageId") if isinstance(parts, int) and parts > 1 else None,
+        at=seconds_of(at),
+    )
 
 
 def _system(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
