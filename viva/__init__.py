@@ -15,12 +15,16 @@ if TYPE_CHECKING:
     from adapters.events.gen_ai import GenAiSpans
     from adapters.virtual_user import VirtualUser
     from cases import Case, CaseError, ScoringPoint, ScriptLine
+    from harness.analysis.agent import EvalAgent
+    from harness.analysis.findings import EvalAnalysis
+    from harness.analysis.options import EvalAgentOptions, EvalAnalysisRequest
     from harness.exam.options import Options
     from harness.exam.subscribers import RunHeader, Subscriber
     from harness.observe.eval_harness import CompletedRun, EvalHarness, EvalInsight
     from harness.observe.eval_suite import EvalCase, EvalSuite
     from harness.observe.eval_suite_result import EvalCaseResult, EvalSuiteResult
     from harness.observe.options import EvalOptions
+    from harness.sinks.otel.names import EvalTelemetry
     from harness.statistics.groups import Group
     from harness.statistics.summary import Figures
     from judge.operational.decision import Trend
@@ -57,6 +61,12 @@ _HOMES = {
     "adapters.events.gen_ai": ("GenAiSpans",),
     "adapters.virtual_user": ("VirtualUser",),
     "cases": ("Case", "CaseError", "ScoringPoint", "ScriptLine"),
+    "harness.analysis.agent": ("EvalAgent",),
+    "harness.analysis.findings": ("EvalAnalysis",),
+    "harness.analysis.options": (
+        "EvalAgentOptions",
+        "EvalAnalysisRequest",
+    ),
     "harness.exam.options": ("Options",),
     "harness.exam.subscribers": ("RunHeader", "Subscriber"),
     "harness.observe.eval_harness": (
@@ -73,6 +83,7 @@ _HOMES = {
         "EvalSuiteResult",
     ),
     "harness.observe.options": ("EvalOptions",),
+    "harness.sinks.otel.names": ("EvalTelemetry",),
     "harness.statistics.groups": ("Group",),
     "harness.statistics.summary": ("Figures",),
     "judge.operational.decision": ("Trend",),
@@ -107,6 +118,10 @@ __all__ = [
     "CaseError",
     "CompletedRun",
     "Context",
+    "EvalAgent",
+    "EvalAgentOptions",
+    "EvalAnalysis",
+    "EvalAnalysisRequest",
     "EvalCase",
     "EvalCaseResult",
     "EvalCollector",
@@ -118,6 +133,7 @@ __all__ = [
     "EvalRunRecord",
     "EvalSuite",
     "EvalSuiteResult",
+    "EvalTelemetry",
     "Evaluator",
     "Evidence",
     "Fault",

@@ -17,6 +17,7 @@ from adapters.connectors.loaded_agent import LoadedAgent
 from adapters.errors import AgentError, ModelAnswerError, ModelError, ProtocolError, SetupError
 from adapters.models.prices import price
 from adapters.models.retry import RetryPolicy, explain, is_unreachable, status_of, with_retries
+from adapters.trace_context import current_traceparent
 from adapters.virtual_user import VirtualUser
 from records.text import one_line, storable
 from records.transcript import NO_USAGE, Reply, Step, StepKind, Usage
@@ -156,11 +157,13 @@ class ChatAgent(VirtualUser):
 
     async def _ask(self, messages: list[dict[str, Any]]) -> tuple[dict[str, Any], Any]:
         """Send one request; return the assistant's message as plain data, and the usage."""
+        parent = current_traceparent()
         try:
             # Raw, because the SDK would build objects from every value on the event loop, without checking any.
             response = await self._client.chat.completions.with_raw_response.create(
                 model=self.model,
                 messages=messages,  # type: ignore[arg-type]
+                extra_headers=None if parent is None else {"traceparent": parent},
             )
         except Exception as error:
             # The SDK treats exceptions of the hooks as network errors.

@@ -14,6 +14,7 @@ from adapters.connectors.loaded_agent import LoadedAgent
 from adapters.errors import AgentError, AgentTimeout, MachineError, SetupError, SharedSetupError, WorkspaceError
 from adapters.events.conversation import conversation_metrics
 from adapters.session import AgentArguments, open_session
+from adapters.trace_context import current_trace_id
 from adapters.workspace import clear_path, copy_data_files
 from cases import Case
 from examiner import Examiner, converse
@@ -26,7 +27,6 @@ from harness.exam.pre_commands import run_pre_commands
 from harness.exam.record import make_record
 from harness.exam.resources import Resources
 from harness.exam.subscribers import RunHeader
-from harness.exam.trace_context import current_trace_id
 from harness.exam.versions import versions, viva_version
 from records.evaluator import Context, Evaluator
 from records.history import EvalHistorySource

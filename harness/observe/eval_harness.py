@@ -13,11 +13,11 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from adapters.events.collector import EvalCollector, Session
+from adapters.trace_context import current_trace_id
 from harness.exam.examine import ExamRun, judge_and_record
 from harness.exam.given import Given
 from harness.exam.resources import Resources, build_resources
 from harness.exam.subscribers import RunHeader
-from harness.exam.trace_context import current_trace_id
 from harness.exam.versions import versions, viva_version
 from harness.observe.options import EvalOptions
 from harness.suites.sink_feed import SinkFeed

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from adapters.errors import SetupError, SharedSetupError
 from adapters.models.prices import price
+from adapters.trace_context import current_trace_id
 from cases import Case
 from examiner import ReplayedExaminer
 from harness.exam.examine import ExamRun, examine, judge_and_record, setting_for
@@ -22,7 +23,6 @@ from harness.exam.resources import Resources, build_resources
 from harness.exam.retry import retried
 from harness.exam.stored_runs import carry_over, timing_of_rounds
 from harness.exam.subscribers import RunHeader, Subscribers
-from harness.exam.trace_context import current_trace_id
 from harness.suites.job import Action, Job, WorkOrder
 from records.evaluator import Evaluator
 from records.journal import JournalError, JournalWriter

@@ -18,7 +18,10 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from adapters.connectors.child.leftovers import MARK
+from adapters.trace_context import current_traceparent
 
+TRACE_PARENT = "TRACEPARENT"
+"""The variable that OpenTelemetry carries trace context to other processes in."""
 INSIDE = Path(__file__).parents[2] / "inside"
 
 MANY_FILES = 65536
@@ -89,12 +92,18 @@ def _spawn_with(python: str, memory_mb: int | None, files: int) -> Spawned:
             stdin=subprocess.DEVNULL,
             stdout=words,
             stderr=words,
-            env={**os.environ, MARK: mark},
+            env=_environment(mark),
             pass_fds=(its_control.fileno(), its_data.fileno()),
             start_new_session=True,  # Viva handles Ctrl-C
         )
         ours.pop_all()
         return Spawned(process, data, control, kept, mark)
+
+
+def _environment(mark: str) -> dict[str, str]:
+    """Viva's own, with the mark, and the span of the run where one is open."""
+    environment, parent = {**os.environ, MARK: mark}, current_traceparent()
+    return environment if parent is None else {**environment, TRACE_PARENT: parent}
 
 
 def starting() -> asyncio.Semaphore:

@@ -10,6 +10,7 @@ from harness.sinks.otel import names
 from harness.sinks.otel.attributes import cleaned, run_tags, text
 from harness.sinks.otel.spans import RunSpans
 from records.run_record import RunRecord
+from records.text import one_line
 from records.verdict import Insight, Label
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def emit(logger: Logger, record: RunRecord, spans: RunSpans, at: int) -> None:
             **tags,
             **cleaned(
                 {
+                    names.AZURE_EVENT: names.EVALUATION_EVENT,
                     names.EVALUATION_NAME: found.name,
                     names.EVALUATION_LABEL: found.label or None,
                     names.EVALUATION_SCORE: found.score,
@@ -90,7 +92,14 @@ def emit(logger: Logger, record: RunRecord, spans: RunSpans, at: int) -> None:
                 timestamp=at,
                 context=set_span_in_context(spans.about(found.subject)),
                 severity_number=SeverityNumber.INFO,
+                body=_words(found),
                 attributes=attributes,
                 event_name=names.EVALUATION_EVENT,
             )
         )
+
+
+def _words(found: Evaluation) -> str:
+    """Say the result in one line, for backends that list logs by their bodies."""
+    score = "" if found.score is None else f"{found.score:.2f}"
+    return f"{one_line(found.name, 200)}: {' '.join(part for part in (one_line(found.label or '', 60), score) if part)}"

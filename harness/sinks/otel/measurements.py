@@ -89,10 +89,15 @@ def tool_calls(record: RunRecord, transcript: Transcript) -> Counter[tuple[str, 
 
 
 def _usage(record: RunRecord) -> Iterator[tuple[str, Value | None, Usage]]:
-    """Yield role, model and usage; the agent's by model where that was counted."""
+    """Yield role, model and usage; the agent's by model where that was counted.
+
+    Its cost may be known for the whole run alone: then it is counted without a model.
+    """
     by_model = record.metrics.usage_by_model if record.metrics is not None else {}
     for role, usage in record.usage.items():
         if role == "target" and by_model:
-            yield from ((role, model, usage) for model, usage in by_model.items())
+            yield from ((role, model, part) for model, part in by_model.items())
+            if not any(part.cost for part in by_model.values()):
+                yield role, None, Usage(cost=usage.cost)
         else:
             yield role, record.setting.judge_model if role == "judge" else None, usage

@@ -38,6 +38,9 @@ class Instrument(StrEnum):
 
 EVALUATION_EVENT = "gen_ai.evaluation.result"
 
+AZURE_EVENT = "microsoft.custom_event.name"
+"""Azure Monitor's exporter ignores the name of an event, and stores one as a custom event only if it has this."""
+
 OPERATION = "gen_ai.operation.name"
 PROVIDER = "gen_ai.provider.name"
 CONVERSATION = "gen_ai.conversation.id"

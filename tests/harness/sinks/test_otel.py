@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from opentelemetry.propagate import inject
 
 from adapters.errors import SetupError
+from adapters.trace_context import current_trace_id
+from harness.exam.subscribers import RunHeader
+from harness.observe.eval_harness import EvalHarness
+from harness.observe.options import EvalOptions
 from harness.sinks import make_sink
 from harness.sinks.otel.sink import OpenTelemetrySink
+from harness.suites.sink_feed import SinkFeed
 from records.journal_reader import read_records, read_runs
 from records.run_record import Outcome, RunRecord, Setting, Timing
 from records.transcript import Metrics, Round, Step, StepKind, Transcript, Usage
 from records.verdict import Insight, Verdict
 from tests.harness.conftest import Desk
+from tests.model_server import ModelServer
 from tests.otlp_receiver import Received, attributes, grpc_receiver, http_receiver
 
 AGENT = """
@@ -100,6 +110,8 @@ def test_the_spans_metrics_and_events_of_a_real_run_arrive(desk: Desk, received:
     assert (overall.trace_id, overall.span_id) == (run.trace_id, run.span_id)
     assert attributes(overall)["gen_ai.evaluation.name"] == "scoring_points"
     assert attributes(overall)["gen_ai.evaluation.score.value"] == 1.0
+    assert overall.body.string_value.endswith("1.00")
+    assert attributes(verdict)["microsoft.custom_event.name"] == "gen_ai.evaluation.result"
     assert attributes(verdict)["gen_ai.evaluation.score.label"] == "hit"
     assert attributes(verdict)["gen_ai.evaluation.explanation"].startswith("It speaks.")
 
@@ -212,6 +224,31 @@ async def test_a_run_of_many_calls_arrives_whole(received_by_http: Received) -> 
     assert sum(span.name == "execute_tool t" for span in received_by_http.spans) == 5000
 
 
+def test_an_agent_in_a_process_of_its_own_finds_the_span_in_its_environment(
+    desk: Desk, received_by_http: Received
+) -> None:
+    desk.case(script=["Go."])
+    agent = desk.agent("def get_reply_from_agent(self, message):\n    return os.environ.get('TRACEPARENT', 'none')")
+    record = desk.run("exam", "--agent", agent, "--isolate", "--sink", "otel")
+    (stored,) = read_runs(desk.folder / "journal")
+    said = stored.transcript.rounds[0].agent or ""
+    run = received_by_http.in_trace(record["trace_id"])["invoke_workflow exam"]
+    assert said.startswith(f"00-{record['trace_id']}-{run.span_id.hex()}-")
+    desk.run("exam", "--agent", agent, "--isolate", out="untraced")
+    (stored,) = read_runs(desk.folder / "untraced")
+    assert stored.transcript.rounds[0].agent == "none"
+    assert stored.transcript.trace_id is None
+
+
+def test_an_agent_behind_an_address_is_sent_the_span(desk: Desk, received_by_http: Received) -> None:
+    desk.case(script=["Go."])
+    with ModelServer({"m": "Fine."}) as server:
+        record = desk.run("exam", "--agent", f"{server.url}#m", "--sink", "otel")
+        (request,) = server.requests
+    run = received_by_http.in_trace(record["trace_id"])["invoke_workflow exam"]
+    assert request.headers["traceparent"].startswith(f"00-{record['trace_id']}-{run.span_id.hex()}-")
+
+
 def test_runs_side_by_side_have_a_trace_each(desk: Desk, received_by_http: Received) -> None:
     desk.case(script=["Go."])
     agent = desk.agent(AGENT)
@@ -299,3 +336,73 @@ async def test_a_run_that_was_given_up_ends_as_an_error(received_by_http: Receiv
     sink.start_run("shop", run="r-2", agent="clerk")
     await sink.close()
     assert [span.status.code for span in received_by_http.spans] == [2, 2]
+
+
+class Session:
+    """A session whose work emits a span of its own, as an instrumented SDK does."""
+
+    def __init__(self) -> None:
+        self.handlers: list[Callable[[Any], None]] = []
+
+    def on(self, handler: Callable[[Any], None]) -> Callable[[], None]:
+        self.handlers.append(handler)
+        return lambda: self.handlers.remove(handler)
+
+    async def work(self) -> dict[str, str]:
+        """Gives the headers with which the SDK would carry its trace context on."""
+        carrier: dict[str, str] = {}
+        inject(carrier)
+        await asyncio.sleep(0.005)
+        for kind, data in (
+            ("tool.execution_start", {"toolCallId": "1", "toolName": "bash"}),
+            ("tool.execution_complete", {"toolCallId": "1", "success": True}),
+            ("assistant.usage", {"model": "gpt-5", "inputTokens": 9, "outputTokens": 3, "cost": 1.0}),
+        ):
+            for handler in self.handlers:
+                handler({"type": kind, "timestamp": "2026-11-20T10:00:00+00:00", "data": data})
+        return carrier
+
+
+async def test_an_observed_session_works_within_the_span_that_its_record_names(
+    received: Received, tmp_path: Path
+) -> None:
+    session = Session()
+    options = EvalOptions(enabled=True, working_directory=tmp_path).add_open_telemetry_sink(prefix="copilot.evals")
+    async with EvalHarness.attach(session, options) as harness:
+        harness.begin_task("fix the tests")
+        carrier = await session.work()
+        completed = await harness.complete_run(success=True)
+    assert completed.record is not None
+    _, trace_id, span_id, _ = carrier["traceparent"].split("-")
+    assert completed.record.trace_id == trace_id
+    span = received.in_trace(trace_id)["invoke_workflow fix the tests"]
+    assert span.span_id.hex() == span_id
+    assert attributes(span)["viva.run.success"] is True
+    scores = {attributes(each)["viva.dimension"] for each in received.points("copilot.evals.score")}
+    assert {"tool_economy", "reliability"} <= scores
+    (calls,) = received.points("copilot.evals.tool_calls")
+    assert (calls.as_int, attributes(calls)["gen_ai.tool.name"]) == (1, "bash")
+    assert {"operational", "operational.tool_economy"} <= {
+        attributes(each)["gen_ai.evaluation.name"] for each in received.logs
+    }
+
+
+async def test_each_attempt_at_a_run_has_a_span_and_the_record_names_the_last(received_by_http: Received) -> None:
+    def told(words: str) -> None:
+        raise AssertionError(words)
+
+    feed = SinkFeed(OpenTelemetrySink(), "otel", told)
+    header = RunHeader(id="r-1", subject="shop", agent="clerk", max_rounds=1)
+    traces = []
+    for attempt in (1, 2):
+        await feed.on_start(replace(header, attempt=attempt))
+        traces.append(current_trace_id())
+    record = replace(RECORD, trace_id=traces[-1])
+    await feed.on_end(replace(header, attempt=2), record, TRANSCRIPT)
+    assert current_trace_id() is None
+    await feed.on_closed()
+    assert len(set(traces)) == 2
+    first, second = (received_by_http.in_trace(trace)["invoke_workflow shop"] for trace in traces)
+    assert (first.status.code, second.status.code) == (2, 0)
+    assert first.parent_span_id == second.parent_span_id == b""
+    assert "invoke_agent clerk" in received_by_http.in_trace(traces[-1])
