@@ -1,4 +1,4 @@
-"""The folder an agent works in: each run's own, made when somebody wants it, with the case's data files in it."""
+"""Makes the folder of each run in which the agent works, and copies the case's data files into it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def clear_path(path: Path) -> Path:
-    """See that nothing lies where a run's workspace will be: what an earlier attempt left there is moved aside.
+    """Make room for a run's workspace: a folder from an earlier attempt is moved aside.
 
     Raises:
-        WorkspaceError: it cannot be moved.
+        WorkspaceError: the folder cannot be moved.
     """
     if os.path.lexists(path):
         number = 1
@@ -30,30 +30,27 @@ def clear_path(path: Path) -> Path:
         try:
             path.rename(aside)
         except FileNotFoundError:
-            return path  # gone meanwhile
+            return path  # removed meanwhile
         except OSError as error:
             raise WorkspaceError(f"cannot move {path} aside: {error.strerror}. Choose another --out.") from error
     return path
 
 
 def make_folder(path: Path) -> Path:
-    """Make a run's workspace, if it has not been made yet.
+    """Make a run's workspace if it does not exist yet, and return its path.
 
     Raises:
         WorkspaceError: the folder cannot be made.
-        AgentError: something else lies there. Nothing did when the run began, so the agent left it.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        if os.path.lexists(path):
-            raise AgentError(f"its workspace {path} is no longer a folder") from error
         raise WorkspaceError(f"cannot make the workspace {path}: {error.strerror}. Choose another --out.") from error
     return path
 
 
 def copy_data_files(case: Case, workspace: Path) -> None:
-    """Put the case's data files where the agent finds them, as TaskWeaver does: a file by its name, a folder by path.
+    """Copy the case's data files into the workspace as TaskWeaver does: a file by its name, a folder by its path.
 
     The agent was there before: no link in its workspace is followed, nor one that it put in place of the workspace.
 
@@ -65,7 +62,8 @@ def copy_data_files(case: Case, workspace: Path) -> None:
     for name in case.data_files:
         source = case.folder / name
         try:
-            make_folder(workspace)
+            if not os.path.lexists(workspace):
+                make_folder(workspace)
             with _opened(workspace) as folder:
                 if source.is_dir():
                     _copy_below(source, Path(name).parts, folder)
@@ -101,7 +99,7 @@ def _copy_below(source: Path, parts: Sequence[str], folder: int) -> None:
         entries = list(found)
     for entry in entries:
         if entry.is_symlink():
-            # Links are copied as links: a case cannot make Viva read what lies outside its folder.
+            # Links are copied as links, so a case cannot make Viva read files outside of its folder.
             _clear(entry.name, folder)
             os.symlink(os.readlink(entry.path), entry.name, dir_fd=folder)
         elif entry.is_dir():
@@ -111,7 +109,7 @@ def _copy_below(source: Path, parts: Sequence[str], folder: int) -> None:
 
 
 def _copy_file(source: Path, folder: int) -> None:
-    """Copy a file, its mode and its times. What lies there under its name is replaced, not written through."""
+    """Copy a file with its mode and times. An existing file of its name is replaced, not overwritten in place."""
     with _read_from_case():
         file = source.open("rb")
     with file:

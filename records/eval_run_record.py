@@ -36,7 +36,7 @@ class EvalRunRecord:
 
     @property
     def agent_version(self) -> str | None:
-        """Its version, where somebody said so."""
+        """Return the version, if it is known."""
         return self.record.agent_version
 
     @property
@@ -61,7 +61,7 @@ class EvalRunRecord:
 
     @property
     def success(self) -> bool | None:
-        """Whether the run succeeded; None where nobody said."""
+        """Whether the run succeeded; None if unknown."""
         return self.record.success
 
     @property

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from records.journal_lines import HEAD, Damage, parse, raw_lines, see_runs
 from records.long_texts import KeptTexts, restore_texts
 from records.round_tally import RoundTally, number_of
 from records.run_record import Outcome, RunRecord, Setting, as_earned
-from records.transcript import Round, Transcript
+from records.transcript import NO_USAGE, Round, Transcript, Usage
 from records.verdict import Insight
 
 __all__ = [
@@ -117,6 +119,8 @@ def decode_run(lines: ConversationLines, damage: Damage | None = None) -> Stored
 def read_records(folder: Path, damage: Damage | None = None) -> Iterator[RunRecord]:
     """Yield the newest record of each run that ended, in the order in which they ended; transcripts are not read.
 
+    Its usage is that of the whole run: what earlier attempts cost was paid for, too, and so were earlier judgings.
+
     Args:
         folder: The journal's folder.
         damage: Counts records that had to be skipped, and lines of an unrecognizable kind.
@@ -126,20 +130,46 @@ def read_records(folder: Path, damage: Damage | None = None) -> Iterator[RunReco
     """
     damage = damage if damage is not None else Damage()
     newest: dict[str, int] = {}
+    replaced: set[int] = set()
+    earlier: dict[str, dict[int, Mapping[str, Usage]]] = {}
     for number, _, line in raw_lines(folder):
         head = HEAD.match(line)
         if (head is None or head[1] == b"run") and (event := parse(line, number, damage)) and event.kind == "run":
+            if event.run in newest:
+                replaced.add(newest[event.run])
             newest[event.run] = number
             see_runs(folder, len(newest))
     wanted = set(newest.values())
     for number, _, line in raw_lines(folder):
+        if number in replaced and (event := parse(line)) is not None:
+            with suppress(ValueError):
+                usage = decode(_Paid, {"usage": event.data.get("usage") or {}}).usage
+                _add_paid(earlier.setdefault(event.run, {}), event.attempt, usage)
         if number in wanted and (event := parse(line)) is not None:
             try:
                 record = as_earned(decode(RunRecord, restore_texts(folder, event.data)))
             except ValueError:
                 damage.add(number)
                 continue
+            if (paid := earlier.pop(record.id, None)) is not None:
+                _add_paid(paid, event.attempt, record.usage)
+                record = replace(record, usage=reduce(_added, paid.values()))
             yield record
+
+
+@dataclass(frozen=True, slots=True)
+class _Paid:
+    usage: Mapping[str, Usage] = field(default_factory=dict)
+
+
+def _add_paid(paid: dict[int, Mapping[str, Usage]], attempt: int, usage: Mapping[str, Usage]) -> None:
+    """Add one record. A further one of the same attempt is a further judging of the same conversation."""
+    judged = paid.get(attempt, {}).get("judge")
+    paid[attempt] = usage if judged is None else {**usage, "judge": judged + usage.get("judge", NO_USAGE)}
+
+
+def _added(one: Mapping[str, Usage], two: Mapping[str, Usage]) -> Mapping[str, Usage]:
+    return {role: one.get(role, NO_USAGE) + two.get(role, NO_USAGE) for role in dict.fromkeys((*one, *two))}
 
 
 def _decode(folder: Path, run: str, attempt: int, lines: Iterable[Line], damage: Damage, keep_lines: bool) -> StoredRun:

@@ -13,8 +13,8 @@ class Sink(Protocol):
 
     A sink may also have these plain methods, which must return at once:
 
-    - `begin(folder)` is told the folder of the journal, before the first run;
-    - `start_run(run)` and `end_run(run_id)` are called in the task of a run that is conducted now, so that what they
+    - `begin(folder)` is called with the folder of the journal, before the first run;
+    - `start_run(run)` and `end_run(run_id)` are called in the task of a run that is being conducted, so that what they
       make current there (the span of a trace) is current for the agent. `run` is a `RunHeader`.
     """
 

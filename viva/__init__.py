@@ -1,6 +1,6 @@
-"""The public face of Viva: what Python programs and adapters import. See docs/python.md.
+"""The public interface of Viva, which Python programs and adapters import. See docs/python.md.
 
-A name is imported from the package it lives in when it is first used, so that `import viva` costs next to nothing.
+A name is imported from its package when it is first used, so that `import viva` takes almost no time.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from records.evaluator import Context, Evaluator
     from records.history import EvalHistorySource
     from records.journal_errors import JournalError
+    from records.journal_history import JournalHistory
     from records.journal_reader import StoredRun
-    from records.recent_runs import RecentRuns
     from records.run_record import Outcome, RunRecord, Setting, Timing
     from records.run_span import RunSpan, RunTracer
     from records.sink import Sink
@@ -94,7 +94,7 @@ _HOMES = {
     "records.history": ("EvalHistorySource",),
     "records.journal_errors": ("JournalError",),
     "records.journal_reader": ("StoredRun",),
-    "records.recent_runs": ("RecentRuns",),
+    "records.journal_history": ("JournalHistory",),
     "records.run_record": ("Outcome", "RunRecord", "Setting", "Timing"),
     "records.run_span": (
         "RunSpan",
@@ -110,7 +110,7 @@ _HOMES = {
     "viva.judgements": ("judge", "judge_async"),
     "viva.suites": ("run_suite", "run_suite_async"),
 }
-"""Where each public name is imported from."""
+"""The module from which each public name is imported."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -142,12 +142,12 @@ __all__ = [
     "Group",
     "Insight",
     "JournalError",
+    "JournalHistory",
     "Label",
     "Metrics",
     "OperationalEvaluator",
     "Options",
     "Outcome",
-    "RecentRuns",
     "Reply",
     "Round",
     "RunHeader",
@@ -198,5 +198,5 @@ if not TYPE_CHECKING:  # type checkers would take any name for one of these
 
 
 def __dir__() -> list[str]:
-    """List the public names, imported or not."""
+    """Return the public names, whether or not they have been imported."""
     return sorted({*globals(), *__all__})

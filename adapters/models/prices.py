@@ -1,4 +1,4 @@
-"""What model calls cost, from a maintained price list; a model it does not know costs None, never 0."""
+"""The prices of model calls, from a maintained price list. The price of an unknown model is None, never 0."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import cache
 
 
 def price(model: str, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float | None:
-    """US dollars for one call, or None for a model without a known price."""
+    """Return the price of one call in US dollars, or None for a model without a known price."""
     if not _is_known(model):
         return None
     from genai_prices import Usage, calc_price
@@ -20,7 +20,7 @@ def price(model: str, input_tokens: int, output_tokens: int, cached_tokens: int 
 
 @cache
 def _is_known(name: str) -> bool:
-    """Looks a name up once: a failing look-up walks the whole list."""
+    """Return whether a model is in the list. Cached, because a failing search scans the whole list."""
     from genai_prices import Usage, calc_price
 
     try:

@@ -26,7 +26,7 @@ class CopilotReader:
     """Reads `copilot:FILE`."""
 
     evaluators = ("operational",)
-    """Who judges such recordings where the user names nobody: they hold no reward."""
+    """The default evaluators of these recordings, which contain no reward."""
 
     def read(self, source: str) -> Iterator[Recording]:
         """Read the sessions of a file; see `read_sessions`."""

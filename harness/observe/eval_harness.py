@@ -24,7 +24,7 @@ from harness.suites.sink_feed import SinkFeed
 from records.eval_run_record import EvalRunRecord
 from records.history import EvalHistorySource
 from records.journal import Journal, observed_run_id
-from records.recent_runs import RecentRuns
+from records.journal_history import JournalHistory
 from records.run_record import Setting, Timing
 from records.text import one_line, storable
 from records.transcript import Transcript
@@ -32,6 +32,7 @@ from records.verdict import Insight
 
 EvalInsight = Insight
 """What an evaluator says of a run, as the proposal calls it."""
+COPILOT = "copilot"
 OBSERVED = "observed"
 """Stands for the examiner: nobody held an exam."""
 LOG = logging.getLogger("viva")
@@ -64,6 +65,7 @@ class EvalHarness:
         options: EvalOptions | None = None,
         *,
         take: Callable[[EvalCollector, Any], None] | None = None,
+        source: str = COPILOT,
     ) -> EvalHarness:
         """Subscribe to a session. Where observing is off, nothing is subscribed to, opened or written.
 
@@ -71,20 +73,30 @@ class EvalHarness:
             session: Anything with the SDK's `on(handler)`.
             options: None means those of the environment.
             take: Maps one event to calls of the collector; None is that of Copilot's events.
+            source: What transcripts name as their source.
 
         Raises:
             SetupError: a sink or evaluator is not there, or a variable has a value that it cannot have.
             JournalError: the journal cannot be written.
         """
         options = EvalOptions.from_environment() if options is None else options
-        harness = cls(options, take)
+        harness = cls(options, take=take, source=source)
         if harness._observer is not None:
             harness._observer.collector.attach(session)
         return harness
 
-    def __init__(self, options: EvalOptions, take: Callable[[EvalCollector, Any], None] | None = None) -> None:
+    def __init__(
+        self,
+        options: EvalOptions,
+        *,
+        take: Callable[[EvalCollector, Any], None] | None = None,
+        source: str = COPILOT,
+    ) -> None:
         """Prepare observing without a session; `collector` then takes events. Most callers want `attach`."""
-        self._observer = _Observer(options, take) if options.is_enabled else None
+        self._observer = None
+        if options.is_enabled:
+            collector = EvalCollector(capture_content=options.capture_content, source=source, take=take)
+            self._observer = _Observer(options, collector)
 
     @property
     def enabled(self) -> bool:
@@ -139,14 +151,14 @@ class EvalHarness:
 class _Observer:
     """What a harness holds while observing is on."""
 
-    def __init__(self, options: EvalOptions, take: Callable[[EvalCollector, Any], None] | None) -> None:
-        self.collector = EvalCollector(capture_content=options.capture_content, take=take)
+    def __init__(self, options: EvalOptions, collector: EvalCollector) -> None:
+        self.collector = collector
         self._options = options
         options.named_evaluators()  # a mistake in them is told now
         sinks = options.make_sinks()
         self._journal = Journal(options.journal)
         self._feeds = [SinkFeed(sink, name, _warn, options.journal) for name, sink in sinks]
-        self._history: EvalHistorySource = options.history or RecentRuns(options.journal)
+        self._history: EvalHistorySource = options.history or JournalHistory(options.journal)
         self._trials: Counter[str] = Counter()
         self._resources: Resources | None = None
         self._run: _OpenRun | None = None

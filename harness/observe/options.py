@@ -46,7 +46,7 @@ class EvalOptions:
     model: str | None = None
     """For evaluators that ask one: `openai:NAME`, or a file with an AutoGen component."""
     agent: str = ""
-    """Who is observed, in records; empty means `copilot`."""
+    """Who is observed, in records; empty means the name of the source (`copilot`)."""
     agent_version: str | None = None
     history: EvalHistorySource | None = None
     """Earlier runs, for evaluators that compare; None means those of the journal."""

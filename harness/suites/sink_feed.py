@@ -34,7 +34,7 @@ class SinkFeed:
         sink: The sink.
         name: Its name in messages to the user.
         report: Reports a failure to the user in one line; called for the first failure, and once at the end.
-        folder: The journal's, which a sink with a method `begin` is told; None where there is none.
+        folder: The journal's folder, for the sink's method `begin`, if it has one; None without a journal.
         """
         self._sink, self._name, self._report = sink, name, report
         self._spans: dict[str, RunSpan] = {}

@@ -26,8 +26,8 @@ from harness.exam.subscribers import RunHeader, Subscribers
 from harness.suites.job import Action, Job, WorkOrder
 from records.evaluator import Evaluator
 from records.journal import JournalError, JournalWriter
+from records.journal_history import JournalHistory
 from records.journal_reader import StoredRun, decode_run
-from records.recent_runs import RecentRuns
 from records.run_record import Outcome, RunRecord, Setting, Timing
 from records.text import storable
 from records.transcript import NO_USAGE, Round, Transcript, Usage
@@ -57,7 +57,8 @@ class Worker:
         """
         self.resources = resources
         self._journal = journal
-        self._history = RecentRuns(journal.folder)
+        self._histories: dict[Path, JournalHistory] = {}
+        """Of journals, by their folder: runs are compared with those of the journal that their conversation is in."""
         self._cases: dict[tuple[str, str], Case] = {(case.name, case.hash): case for case in cases}
         self._journals: dict[Path, bool] = {}
         """Whether a folder is that of the journal, by folder."""
@@ -207,8 +208,11 @@ class Worker:
             journal=self._journal,
             folder=self._journal.folder,
             evaluators=self._evaluators[names],
-            history=self._history,
+            history=self._history(self._journal.folder if job.conversation is None else Path(job.conversation.folder)),
         )
+
+    def _history(self, folder: Path) -> JournalHistory:
+        return self._histories.setdefault(folder, JournalHistory(folder))
 
     def _case_of(self, job: Job) -> Case:
         """Return the case of a stored conversation from the plan, or from its journal and then store it here too."""

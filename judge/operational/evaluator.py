@@ -19,7 +19,7 @@ EARLIER = 5
 """Earlier runs that are compared with, the newest."""
 LOOKED_AT = 20
 """Runs of a task among which those are looked for: some may be of other agents."""
-NOTHING = "nothing was observed: no model call, tool call, abort or failure, and nobody says whether it was a success"
+NOTHING = "nothing was observed: no model call, tool call, abort or failure, and it is unknown whether it was a success"
 
 
 class OperationalEvaluator:
@@ -67,17 +67,32 @@ class OperationalEvaluator:
             return (), ()
         try:
             runs = await source.runs(context.task, limit=LOOKED_AT)
+            found = _before(runs, context)
+            if len(found) < EARLIER and len(runs) == LOOKED_AT:
+                # A run that is judged late has many after it.
+                found = _before(await source.runs(context.task), context)
         except Exception as error:
             return (), (f"the history cannot be read: {describe(error)}",)
-        found = [
-            run
-            for run in runs
-            if run.id != context.subject
-            and run.record.metrics is not None
-            and (not context.agent or run.agent == context.agent)
-            and (context.started is None or run.started <= context.started)
-        ]
         return found[-EARLIER:], ()
+
+
+def _before(runs: Sequence[EvalRunRecord], context: Context) -> list[EvalRunRecord]:
+    """Those of the same agent that began before; where nobody knows when, those that the source has before this one."""
+    own = next((place for place, run in enumerate(runs) if run.id == context.subject), None)
+    return [
+        run
+        for place, run in enumerate(runs)
+        if run.id != context.subject
+        and run.record.metrics is not None
+        and (not context.agent or run.agent == context.agent)
+        and _began_before(run, place, own, context.started)
+    ]
+
+
+def _began_before(run: EvalRunRecord, place: int, own: int | None, started: float | None) -> bool:
+    if started is None or run.started == started:
+        return own is None or place < own
+    return run.started < started
 
 
 def _reason(signals: Sequence[Signal], earlier: int) -> str:

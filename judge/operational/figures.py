@@ -64,7 +64,7 @@ def baseline_of(runs: Sequence[EvalRunRecord]) -> Figures:
 
 
 def scores_of(metrics: Metrics, success: bool | None, before: Figures) -> dict[str, float]:
-    """Score one run, each score in [0, 1]; one that cannot be told is left out.
+    """Return the scores of one run, each in [0, 1]; a score that cannot be determined is left out.
 
     Args:
         metrics: What was counted.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import pytest
@@ -132,7 +134,14 @@ def test_an_agent_that_leaves_no_room_for_data_files_is_the_one_that_failed(tmp_
 
 def test_a_full_disk_is_not_seen_through_a_link_of_the_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
-    monkeypatch.setattr("tempfile.TemporaryFile", lambda dir, prefix: looked.append(str(dir)) or open(os.devnull, "wb"))
+
+    real = tempfile.TemporaryFile
+
+    def look(**asked: Any) -> Any:
+        looked.append(str(asked["dir"]))
+        return real(**asked)
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", look)
     (tmp_path / "full").mkdir()
     (tmp_path / "work").symlink_to(tmp_path / "full")
     check_machine(OSError(28, "No space left on device"), tmp_path / "work")

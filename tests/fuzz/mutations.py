@@ -86,23 +86,15 @@ Change = tuple[str, int, int, Any]
 """What is done, where (twice, any number), and with what."""
 
 _PLACE = st.integers(0, 2**24)
-_PART = st.binary(max_size=6) | st.sampled_from(
-    [
-        b"\x00",
-        b"\xff\xfe",
-        b"{",
-        b"}",
-        b'"',
-        b"\\",
-        b"\n",
-        b"[" * 5000,
-        b"9" * 5000,
-        b"\xed\xa0\x80",
-        b"NaN",
-        b",",
-        b":",
-    ]
+_ODD_BYTES = (
+    *(bytes([each]) for each in b'{}"\\\n,:\x00'),
+    b"\xff\xfe",
+    b"[" * 5000,
+    b"9" * 5000,
+    b"\xed\xa0\x80",
+    b"NaN",
 )
+_PART = st.binary(max_size=6) | st.sampled_from(_ODD_BYTES)
 blind = st.lists(st.tuples(st.sampled_from(BYTES), _PLACE, _PLACE, _PART), min_size=1, max_size=3)
 """Damage to bytes."""
 shuffled = st.lists(st.tuples(st.sampled_from((*BYTES, *LINES)), _PLACE, _PLACE, _PART), min_size=1, max_size=3)
@@ -114,7 +106,7 @@ forged = st.lists(st.tuples(st.sampled_from(VALUES), _PLACE, _PLACE, any_value),
 
 
 def amounts(short: int, *, each: int, batches: int) -> list[Any]:
-    """The parameters of a fuzzing test: `short` mutations in every run of the tests, and batches of `each` in a soak."""
+    """The parameters of a fuzzing test: `short` mutations with all other tests, and batches of `each` in a soak."""
     long = [pytest.param(each, 1000 + batch, marks=pytest.mark.soak, id=f"soak-{batch}") for batch in range(batches)]
     return [pytest.param(short, 1, id="short"), *long]
 

@@ -1,4 +1,4 @@
-"""What the fuzzer starts from: a real journal of runs that passed, failed and broke, and the parts it is judged with."""
+"""What the fuzzer starts from: a real journal of runs that passed, failed and broke, and what it is judged with."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ import base64
 
 from records.transcript import Reply, Step, Usage
 
-PICTURE = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PICTURE = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
+    "rkJggg=="
+)
 
 
 class Counter:

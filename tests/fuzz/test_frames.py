@@ -73,9 +73,8 @@ class Double:
         control, other = socket.socketpair()
         for end in (ours, control):
             end.setblocking(False)
-        words = tempfile.TemporaryFile()
-        kept = os.dup(words.fileno())
-        words.close()
+        with tempfile.TemporaryFile() as words:
+            kept = os.dup(words.fileno())
         loop = self.loop
         loop.call_soon_threadsafe(lambda: self.tasks.append(loop.create_task(self._answer(theirs, other))))
         return Spawned(_Ended(), ours, control, kept, "0" * 24)  # type: ignore[arg-type]
@@ -96,14 +95,13 @@ class Double:
         self.loop, self.tasks = asyncio.get_running_loop(), list[asyncio.Task[None]]()
         factory = child_class(Location("agent.py", "Agent", "/usr/bin/python3", None))
         replies: list[Reply] = []
-        try:
-            session = await open_session(factory, AgentArguments("Count."), SECONDS)
-        except AgentError:
-            return replies
         with contextlib.suppress(AgentError):
-            for _ in range(2):
+            session = await open_session(factory, AgentArguments("Count."), SECONDS)
+            try:
                 replies.append(await session.reply("Go on.", SECONDS))
-        await session.close()
+                replies.append(await session.reply("And now?", SECONDS))
+            finally:
+                await session.close()
         await asyncio.gather(*self.tasks, return_exceptions=True)
         return replies
 

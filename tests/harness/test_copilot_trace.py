@@ -43,14 +43,25 @@ def test_the_recorded_session_is_a_run_with_metrics_and_an_operational_insight(t
     assert again.insights[0].scores == run.insights[0].scores
 
 
-def test_sessions_of_one_prompt_are_runs_of_one_task_compared_in_their_order(tmp_path: Path) -> None:
-    lines = [*session("a", 1, 1000), *session("b", 2, 400)]
-    (tmp_path / "events.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    done = in_this_process("trace", "copilot:events.jsonl", "--out", "j", "--concurrency", "1", "--quiet", cwd=tmp_path)
+def test_sessions_of_one_prompt_are_compared_in_their_order_whoever_is_judged_first(tmp_path: Path) -> None:
+    # The later session comes first in the file; 30 runs are more than are looked at at once.
+    sessions = [session(f"s{hour}", hour, 30_000 // (hour + 1)) for hour in reversed(range(30))]
+    (tmp_path / "events.jsonl").write_text("".join(f"{json.dumps(line)}\n" for lines in sessions for line in lines))
+    done = in_this_process("trace", "copilot:events.jsonl", "--out", "j", "--concurrency", "8", "--quiet", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    found = {run.setting.trial: run.insights[0] for run in read_runs(tmp_path / "j")}
-    assert [found[trial].label for trial in (1, 2)] == ["Inconclusive", "Improved"]
-    assert found[2].scores["efficiency"] == 1.0
+    found = {run.transcript.attributes["session_id"]: run.insights for run in read_runs(tmp_path / "j")}
+    assert found["s0"][0].label == "Inconclusive"
+    assert found["s1"][0].summary.startswith("Improved: compared with 1 earlier run: tokens 15,000, before 30,000")
+    assert found["s3"][0].summary.startswith("Improved: compared with 3 earlier runs: tokens 7,500, before 15,000")
+    assert found["s29"][0].summary.startswith("Flat: compared with 5 earlier runs: tokens 1,000, before 1,111")
+    # Judged again, into another journal and in another order, they come to the same.
+    again = in_this_process(
+        "judge", "j", "--evaluators", "operational", "--out", "k", "--concurrency", "3", "--quiet", cwd=tmp_path
+    )
+    assert again.returncode == 0, again.stderr
+    for run in read_runs(tmp_path / "k"):
+        (before,) = found[run.transcript.attributes["session_id"]]
+        assert (run.insights[0].label, run.insights[0].scores) == (before.label, before.scores)
 
 
 def test_a_file_that_holds_no_session_is_a_mistake_and_leaves_no_journal(tmp_path: Path) -> None:

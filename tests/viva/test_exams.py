@@ -124,7 +124,7 @@ def test_mistakes_are_told_before_a_journal_is_made(write_case: CaseMaker) -> No
     for agent in (Parrot("task"), object(), "no_such.py:Agent", viva.VirtualUser):
         with pytest.raises(viva.SetupError):
             viva.examine(case, agent, sandbox="process", out="out")  # type: ignore[arg-type]
-    with pytest.raises(viva.SetupError, match="takes an agent by its SPEC"):
+    with pytest.raises(viva.SetupError, match="requires the SPEC of an agent"):
         viva.examine(case, Parrot, isolate=True, out="out")
     with pytest.raises(viva.CaseError):
         viva.examine("no such case", Parrot, out="out")

@@ -136,10 +136,10 @@ def test_the_header_of_a_runs_end_is_that_of_its_start(write_case: CaseMaker) ->
 
 @pytest.mark.parametrize("thing", [object(), Kept, "jsonl", 3])
 def test_what_is_no_subscriber_or_sink_is_refused(write_case: CaseMaker, thing: object) -> None:
-    with pytest.raises(viva.SetupError, match="is no subscriber"):
+    with pytest.raises(viva.SetupError, match="is not a subscriber"):
         viva.run_suite(write_case(), Parrot, subscribers=[thing], out="out")
     if thing != "jsonl":
-        with pytest.raises(viva.SetupError, match="is no sink"):
+        with pytest.raises(viva.SetupError, match="is not a sink"):
             viva.run_suite(write_case(), Parrot, sinks=[thing], out="out")  # type: ignore[list-item]
     assert not Path("out").exists()
 

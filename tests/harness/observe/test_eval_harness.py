@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from autogen_core.logging import ToolCallEvent
 
 from adapters.errors import SetupError
+from adapters.events.autogen import LOGGER, observing_autogen, take_autogen_record
 from harness.observe.eval_harness import EvalHarness
 from harness.observe.options import EvalOptions
 from judge.registry import Need
@@ -267,3 +269,32 @@ async def test_two_runs_of_one_task_are_two_trials_and_two_runs(tmp_path: Path) 
             found.append(record)
     assert found[0].id != found[1].id
     assert [record.record.trial for record in found] == [1, 2]
+
+
+async def test_a_stream_without_a_session_feeds_a_harness_of_its_own(tmp_path: Path) -> None:
+    logger = logging.getLogger(LOGGER)
+    harness = EvalHarness(options(tmp_path, Remembering()), take=take_autogen_record, source="autogen")
+    async with harness:
+        assert harness.collector is not None
+        with observing_autogen(harness.collector):
+            harness.begin_task("tidy up")
+            logger.info(ToolCallEvent(tool_name="search", arguments={}, result="x"))
+            record, _ = await harness.complete_run()
+    assert record is not None
+    assert (record.agent, record.metrics.tool_calls) == ("autogen", {"search": 1})
+
+
+async def test_the_open_telemetry_sink_has_the_span_that_the_record_names(tmp_path: Path) -> None:
+    from opentelemetry import trace
+
+    runtime = Runtime(lambda prompt: work())
+    session = await runtime.create_session()
+    chosen = options(tmp_path).add_open_telemetry_sink()
+    async with EvalHarness.attach(session, chosen) as harness:
+        harness.begin_task("tidy up")
+        await session.send_and_wait("go")
+        record, _ = await harness.complete_run()
+    assert record is not None
+    assert record.trace_id is not None
+    assert runtime.prompts[0]["traceparent"].split("-")[1] == record.trace_id
+    assert not trace.get_current_span().get_span_context().is_valid
