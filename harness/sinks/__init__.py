@@ -16,6 +16,7 @@ SINKS = Kind(
     "viva.sinks",
     {
         "jsonl": "harness.sinks.jsonl:JsonLinesSink",
+        "phoenix": "harness.sinks.phoenix.sink:PhoenixSink",
         "csv": "harness.sinks.csv:CsvSink",
         "otel": "harness.sinks.otel.sink:OpenTelemetrySink",
         "webhook": "harness.sinks.webhook:WebhookSink",

@@ -22,7 +22,7 @@ from records.transcript import Round
 THREADS = 8
 PICTURES, LONG_TEXTS = 20, 200
 """Every so manieth record comes with a round that has a picture, or a text too long for a line."""
-_TOOK = re.compile(r"only (\d+) of \d+ bytes were written")
+_TOOK = re.compile(r"only (\d+) of")
 
 
 def record_of(run: str) -> RunRecord:
