@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,14 @@ from adapters.errors import SetupError
 from adapters.readers.recording import Reader, Recording, RecordingError
 from records.plugins import Kind, PluginError, load, split
 
-READERS = Kind("reader", "viva.readers", {"chat": "adapters.readers.chat:ChatReader"})
+READERS = Kind(
+    "reader",
+    "viva.readers",
+    {
+        "chat": "adapters.readers.chat:ChatReader",
+        "ufo": "adapters.readers.ufo:UfoReader",
+    },
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +30,21 @@ class LoadedReader:
     """The reader's, or its import string."""
     source: str
     reader: Reader
+
+    @property
+    def spec(self) -> str:
+        """As the user wrote it."""
+        return f"{self.name}:{self.source}"
+
+    @property
+    def evaluators(self) -> tuple[str, ...]:
+        """The evaluators that its reader names for recordings of this kind; none where it says nothing."""
+        return tuple(getattr(self.reader, "evaluators", ()))
+
+    def takes(self, option: str) -> bool:
+        """Tell whether its reader has an option of this name."""
+        parameters = inspect.signature(self.reader.read).parameters
+        return option in parameters or any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
 
     def read(self, **options: Any) -> Iterator[Recording]:
         """Read the source, one recording after the other; each has a run key of its own.

@@ -45,6 +45,12 @@ ALLOWED_WITH_RESUME = frozenset({
 @click.command("trace")
 @click.argument("recordings", nargs=-1, metavar="[SOURCE]...")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Import at most N recordings.")
+@click.option(
+    "--mapping",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="How the recordings name things, for logs of other agents in the shape of UFO's.",
+)
 @concurrency_option
 @shared_options(Part.JUDGE)
 @threshold_option
@@ -61,6 +67,7 @@ ALLOWED_WITH_RESUME = frozenset({
 def command(
     recordings: tuple[str, ...],
     limit: int | None,
+    mapping: str | None,
     threshold: float,
     resume: Path | None,
     retry_errors: bool,
@@ -91,7 +98,14 @@ def command(
     else:
         folder = new_journal_folder(out, "trace")
         refuse_journal(folder)
-        sources = Sources("trace", recordings=recordings, limit=limit, options=options_from(given), folder=os.getcwd())
+        sources = Sources(
+            "trace",
+            recordings=recordings,
+            limit=limit,
+            options=options_from(given),
+            mapping=mapping,
+            folder=os.getcwd(),
+        )
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     around = Surroundings(display, make_sinks(sinks))
     try:

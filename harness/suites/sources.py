@@ -36,6 +36,8 @@ class Sources:
     """SPECs of recordings that are imported."""
     limit: int | None = None
     """How many recordings are imported at most."""
+    mapping: str | None = None
+    """A mapping file: how the recordings name things, for readers that take one."""
     sizes: tuple[int, ...] = ()
     """Bytes of each journal when it began."""
     folder: str = ""
@@ -108,7 +110,11 @@ def load_sources(folder: Path, command: Command, *, trusted: bool = False) -> So
 def _choices(sources: Sources) -> dict[str, object]:
     agent = {"agent": sources.options.agent} if sources.options.agent else {}
     mended = {"the case": sources.mended.file} if sources.mended is not None else {}
-    places = {"journals": tuple(place for place, _ in sources.places), "recordings": sources.recordings}
+    places = {
+        "journals": tuple(place for place, _ in sources.places),
+        "recordings": sources.recordings,
+        "mapping": sources.mapping,
+    }
     read = {what: value for what, value in places.items() if value}
     return {**read, **mended, **agent, **dict(chosen(sources.options)), "in the folder": sources.folder or "."}
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adapters.errors import SetupError
 from adapters.readers.recording import Recording, RecordingError
-from adapters.readers.table import read_recordings
+from adapters.readers.table import LoadedReader, load_reader
 from harness.exam.kept_workspaces import keep_workspace, workspace_name
 from harness.exam.stored_runs import RunState, facts_of, read_run_states, read_states_to_resume
 from harness.exam.subscribers import RunHeader
@@ -77,8 +77,10 @@ async def trace_sources(
         return left, len(states) - left
 
     def prepare() -> Work:
-        streams.extend(_begin_reading(sources.recordings))
-        options = replace(sources.options, evaluators=sources.options.evaluators or DEFAULT_EVALUATORS)
+        readers = [load_reader(spec) for spec in dict.fromkeys(sources.recordings)]
+        evaluators = sources.options.evaluators or _evaluators(readers)
+        streams.extend(_begin_reading(readers, sources))
+        options = replace(sources.options, evaluators=evaluators)
         return Work(
             order=WorkOrder(options=options, recordings=True),
             fill=fill,
@@ -91,23 +93,40 @@ async def trace_sources(
     return found
 
 
-def _begin_reading(specs: tuple[str, ...]) -> list[tuple[str, Iterator[Recording]]]:
+def _evaluators(readers: Sequence[LoadedReader]) -> tuple[str, ...]:
+    """By whom recordings are judged where the user names nobody: by the reward in them, or as their reader says.
+
+    Raises:
+        SetupError: the readers differ.
+    """
+    found = {reader.evaluators or DEFAULT_EVALUATORS for reader in readers}
+    if len(found) > 1:
+        names = " or ".join(sorted({name for names in found for name in names}))
+        raise SetupError(f"these sources are judged by different evaluators; name them: --evaluators {names}.")
+    return next(iter(found), DEFAULT_EVALUATORS)
+
+
+def _begin_reading(readers: Sequence[LoadedReader], sources: Sources) -> list[tuple[str, Iterator[Recording]]]:
     """Read the first recording of each source, so that a mistake leaves no journal behind.
 
     A source may be one that can be read only once (a pipe): what was begun here goes on in `_import`.
 
     Raises:
-        SetupError: a reader is not there, a source cannot be read, or none of them holds a recording.
+        SetupError: a source cannot be read, its reader takes no mapping file, or none of them holds a recording.
     """
     streams: list[tuple[str, Iterator[Recording]]] = []
     empty = True
-    for spec in dict.fromkeys(specs):
-        recordings = read_recordings(spec)
+    options = {} if sources.mapping is None else {"mapping": sources.mapping}
+    for reader in readers:
+        if unknown := [name for name in options if not reader.takes(name)]:
+            raise SetupError(f"--{unknown[0]} is not for {reader.spec}: the reader {reader.name} does not take one.")
+        recordings = reader.read(**options)
         first = list(itertools.islice(recordings, 1))
         empty = empty and not first
-        streams.append((spec, itertools.chain(first, recordings)))
+        streams.append((reader.spec, itertools.chain(first, recordings)))
     if empty:
-        raise SetupError(f"there is nothing to import: {', '.join(specs)} holds no recording.")
+        names = ", ".join(reader.spec for reader in readers)
+        raise SetupError(f"there is nothing to import: {names} holds no recording.")
     return streams
 
 
@@ -175,7 +194,8 @@ def _write(recording: Recording, subject: str, number: int, run: str, spec: str,
         versions=versions(),
     )
     journal.append("setting", run, 1, setting)
-    transcript = keep_recorded_pictures(replace(transcript, notes=notes, attributes=attributes), journal, workspace)
+    transcript = replace(transcript, notes=notes, attributes=attributes)
+    transcript = keep_recorded_pictures(transcript, journal, recording.pictures or workspace)
     for round_ in transcript.rounds:
         journal.append("round", run, 1, round_)
     journal.append("transcript", run, 1, transcript.without_rounds())
