@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,17 +71,28 @@ def show(transcript: Transcript) -> ShownTranscript:
     Each turn starts a line with `[round N] who:`. All further lines of a turn are indented, so text in a turn that
     imitates such a line, or the marker, remains recognisable.
     """
-    turns = sum(2 + 2 * len(round_.steps) for round_ in transcript.rounds) or 1
-    most = max(400, min(TURN_SHOWN, TRANSCRIPT_SHOWN // turns))
+    turns = [(f"[round {each.number}] {who}", words) for each in transcript.rounds for who, words in _turns(each)]
+    return _between_marks(turns or [("(Nothing was said.)", None)])
+
+
+def show_fields(fields: Mapping[str, str]) -> ShownTranscript:
+    """Write named texts as text for a model, as `show` writes turns: each starts a line with `[name]:`.
+
+    Args:
+        fields: Name, in our own words, to text, which anybody may have written.
+    """
+    return _between_marks([(f"[{name}]", visible(words) or "(nothing)") for name, words in fields.items()])
+
+
+def _between_marks(turns: Sequence[tuple[str, str | None]]) -> ShownTranscript:
+    """Each head at the left margin, with its words behind it; all words are shortened alike if there are too many."""
+    most = max(400, min(TURN_SHOWN, TRANSCRIPT_SHOWN // len(turns)))
     lines: list[str] = []
     cut = False
-    for round_ in transcript.rounds:
-        for who, words in _turns(round_):
-            short = _shorten(words, most)
-            cut = cut or short is not words
-            lines.append(f"[round {round_.number}] {who}: {_indent(short)}")
-    if not lines:
-        lines = ["(Nothing was said.)"]
+    for head, words in turns:
+        short = words if words is None else _shorten(words, most)
+        cut = cut or short is not words
+        lines.append(head if short is None else f"{head}: {_indent(short)}")
     text = "\n".join(lines)
     marker = secrets.token_hex(8)
     while marker in text:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from adapters.errors import SharedSetupError
 from cases import Case, ScoringPoint
 from judge import ScoringPointsEvaluator
-from judge.scoring_points.answer import Unusable, parse_answer, squeeze
+from judge.answers import Unusable, squeeze
+from judge.scoring_points.answer import parse_answer
 from judge.view import visible
 from records.evaluator import Context
 from records.transcript import Round, Step, Transcript

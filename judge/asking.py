@@ -1,0 +1,172 @@
+"""Puts a question to a judge's model and asks again, with the fault named, until the answer can be used."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar, cast
+
+from autogen_agentchat.agents import AssistantAgent
+from autogen_agentchat.messages import MultiModalMessage, StructuredMessage, TextMessage
+from autogen_core import CancellationToken, Image
+from pydantic import ValidationError
+
+from adapters.calls import describe
+from adapters.errors import ModelAnswerError, ModelError, SchemaError, SharedSetupError
+from adapters.models.client import Model
+from adapters.models.retry import status_of
+from judge.answers import A, Form, Unusable, is_copied, parse_answer, squeeze
+from records.verdict import Fault
+
+ASKS = 3
+"""Questions at most: the first, and two more that name what was wrong with the answer."""
+T = TypeVar("T")
+
+
+class AskAgain(Exception):
+    """The answer has the right form, and another one is wanted; holds the fault, and what to say to the judge."""
+
+    def __init__(self, fault: str, question: str) -> None:
+        super().__init__(fault)
+        self.question = question
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """Why a question has no answer that counts: an `error` verdict's reason and fault."""
+
+    reason: str
+    fault: Fault
+
+
+class Conversation(Generic[A]):
+    """One judge talking about one question: structured answers where the provider takes a schema, else JSON."""
+
+    def __init__(self, model: Model, form: Form[A], system: str, said: str) -> None:
+        """Args:
+        model: Counts what is used, as `Model.for_run` makes it.
+        form: What each answer must look like.
+        system: The system prompt, rendered.
+        said: What the model is shown of the conversation that it judges; an answer that stands in there is a copy.
+        """
+        self._model = model
+        self._form = form
+        self._system = system
+        self._said = squeeze(said)
+        self.mark = secrets.token_hex(4)
+        """Random, so that no verdict which an agent wrote beforehand can carry it. The question ends with it."""
+        self._agent: AssistantAgent | None = None
+        self._structured = model.traits.structured
+        self._ignored = False
+        self._questions: list[str] = []
+        self._images: list[Image] = []
+
+    async def ask(self, question: str, images: Sequence[Image] = ()) -> A:
+        """Put one question; its pictures go with it.
+
+        Raises:
+            Unusable: the answer is not in the form asked for, or contradicts itself.
+            ModelError: the provider failed.
+        """
+        self._questions.append(question)
+        self._images.extend(images)
+        answer = await self._in_form(list(images))
+        if not secrets.compare_digest(answer.mark.strip().encode(), self.mark.encode()):
+            raise Unusable("it does not carry the mark of the question")
+        if is_copied(answer.reason, self._said):
+            raise Unusable("its reason is copied out of the transcript: give one of your own")
+        self._form.check_consistent(answer)
+        return answer
+
+    async def ask_until_usable(
+        self, question: str, accept: Callable[[A, bool], T], images: Sequence[Image] = ()
+    ) -> T | NoAnswer:
+        """Ask, up to `ASKS` times; a fault of the model's or the provider's becomes `NoAnswer`, never an exception.
+
+        Args:
+            question: The first question.
+            accept: Makes what is wanted of an answer; its second argument says whether it is the last one. Raises
+                `AskAgain`, or `Unusable`, for another answer.
+            images: What goes with the question.
+
+        Raises:
+            SharedSetupError: the model cannot be used at all.
+        """
+        fault = ""
+        shown = tuple(images)
+        try:
+            for ask in range(1, ASKS + 1):
+                try:
+                    return accept(await self.ask(question, shown), ask == ASKS)
+                except Unusable as error:
+                    fault = str(error)
+                    question = f"Your answer cannot be used: {fault}. Answer again, in full, in the form asked for."
+                except AskAgain as again:
+                    fault, question = str(again), again.question
+                shown = ()
+        except SharedSetupError:
+            raise
+        except ModelError as error:
+            return NoAnswer(f"the judge's model failed: {error}", Fault.INFRA)
+        except Exception as error:  # one question that cannot be answered must not take the others with it
+            return NoAnswer(f"the judge broke: {describe(error)}", Fault.JUDGE)
+        return NoAnswer(f"no usable verdict after {ASKS} asks: {fault}", Fault.JUDGE)
+
+    async def _in_form(self, images: list[Image]) -> A:
+        """What the model answers to the last question; from a provider that refuses a schema, without one."""
+        try:
+            answer = await self._once(images)
+        except SchemaError as error:
+            # It takes schemas and does not hold to them: from now on words, which are read more leniently.
+            self._ignored = True
+            self._go_on_without_schema()
+            raise Unusable(str(error)) from error
+        except ModelError as error:
+            refused = error.__cause__ is not None and status_of(error.__cause__) in (400, 404, 415, 422)
+            if not (refused and self._structured):
+                raise
+            # Either the provider does not know schemas, or it does not like the question: words alone will show which.
+            self._go_on_without_schema()
+            try:
+                answer = await self._once(images)
+            except Unusable:
+                self._model.traits.structured = False
+                raise
+            self._model.traits.structured = False
+        if self._ignored:
+            self._model.traits.structured = False
+        return answer
+
+    def _go_on_without_schema(self) -> None:
+        """A new agent: the old one's memory holds a question without an answer."""
+        self._structured, self._agent = False, None
+
+    async def _once(self, images: list[Image]) -> A:
+        question = self._questions[-1]
+        if self._agent is None:
+            question, images = "\n\n".join(self._questions), self._images
+            self._agent = AssistantAgent(
+                "judge",
+                self._model,
+                system_message=self._system,
+                output_content_type=self._form.model if self._structured else None,
+            )
+        try:
+            response = await self._agent.on_messages([_message(question, images)], CancellationToken())
+        except SchemaError:
+            raise
+        except ModelAnswerError as error:
+            raise Unusable(str(error)) from error
+        except ValidationError as error:
+            raise SchemaError("it was empty, or not JSON in the form asked for") from error
+        message = response.chat_message
+        if isinstance(message, StructuredMessage):
+            return cast("A", self._form.model.model_validate(message.content.model_dump()))
+        return parse_answer(self._form, str(getattr(message, "content", "")), self._said)
+
+
+def _message(question: str, images: Sequence[Image]) -> TextMessage | MultiModalMessage:
+    if not images:
+        return TextMessage(content=question, source="user")
+    return MultiModalMessage(content=[question, *images], source="user")
