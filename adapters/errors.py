@@ -40,6 +40,10 @@ class ModelAnswerError(Exception):
     """The provider answered, but with nothing usable: empty, cut short, or not what was asked for."""
 
 
+class WithheldError(ModelAnswerError):
+    """The provider or its model refused to answer: another request, or another model, may be answered."""
+
+
 class SchemaError(ModelAnswerError):
     """The answer does not fit the schema that it was asked for: a provider that takes one may still ignore it."""
 

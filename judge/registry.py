@@ -20,6 +20,7 @@ EVALUATORS = Kind(
     {
         "scoring_points": "judge.scoring_points.scoring:ScoringPointsEvaluator",
         "reward": "judge.reward:RewardEvaluator",
+        "session": "judge.session.evaluator:SessionEvaluator",
     },
 )
 DEFAULT = "scoring_points"

@@ -82,7 +82,7 @@ class _Keeper:
     def _keep(self, image: str) -> str:
         if is_kept_name(image) and self._journal.holds(image):
             return image
-        content = _embedded(image) if image.startswith("data:image/") else self._from_file(image)
+        content = embedded_picture(image) if image.startswith("data:image/") else self._from_file(image)
         # The path may have been the agent's idea: only what begins like a picture is taken.
         kind = kind_of(content)
         if kind is None:
@@ -107,8 +107,8 @@ class _Keeper:
         return self._workspace is not None and path.resolve().is_relative_to(self._workspace.resolve())
 
 
-def _embedded(image: str) -> bytes:
-    """The bytes of a `data:` address, or none."""
+def embedded_picture(image: str) -> bytes:
+    """Give the bytes of a `data:` address; none where it holds none, or too many."""
     _, _, data = image.partition(";base64,")
     try:
         # Some encoders break it into lines, which `validate` would refuse.

@@ -123,12 +123,13 @@ def _names(file: Path, found: dict[Any, Any]) -> Names:
     known = ("log", "agent", "steps_of", "plans_of", "first_round", "fields", "pictures", "files")
     _check_keys(file, "", found, known)
     names = replace(UFO, agent="recorded", steps_of=None, plans_of=())
-    for key in ("log", "agent"):
-        if key in found:
-            names = replace(names, **{key: _text(file, key, found[key])})
-    for key in ("steps_of", "plans_of"):
-        if key in found:
-            names = replace(names, **{key: _texts(file, key, found[key])})
+    names = replace(
+        names,
+        log=_text(file, "log", found.get("log", names.log)),
+        agent=_text(file, "agent", found.get("agent", names.agent)),
+        steps_of=_texts(file, "steps_of", found["steps_of"]) if "steps_of" in found else None,
+        plans_of=_texts(file, "plans_of", found["plans_of"]) if "plans_of" in found else (),
+    )
     if "first_round" in found:
         if type(found["first_round"]) is not int:
             raise RecordingError(f"{file}: first_round must be a whole number, not {found['first_round']!r:.80}.")

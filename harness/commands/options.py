@@ -84,15 +84,15 @@ def options_from(given: Mapping[str, Any], agent: str | None = None) -> Options:
     known = {name: value for name, value in given.items() if name in Options.names()}
     for field, option in Options.declared(*Part):
         if option.value is Value.TEXTS and field.name in known:
-            known[field.name] = split_names(known[field.name])
+            known[field.name] = split_names(known[field.name], option.flag)
     return Options(**{**known, "agent": agent})
 
 
-def split_names(values: tuple[str, ...]) -> tuple[str, ...]:
+def split_names(values: tuple[str, ...], flag: str = "--evaluators") -> tuple[str, ...]:
     """Split names that are given in one option, separated by commas, or in several options."""
     names = tuple(name for value in values for part in value.split(",") if (name := part.strip()))
     if values and not names:
-        fail("viva: --evaluators requires at least one name.")
+        fail(f"viva: {flag} requires at least one name.")
     return names
 
 

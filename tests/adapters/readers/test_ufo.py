@@ -1,4 +1,4 @@
-"""Reads UFO's log folders: the same steps in all dialects, pictures of the folder and no others, a word on each fault."""
+"""Log folders of UFO read to the same steps in all dialects, with pictures of the folder and no others."""
 
 from __future__ import annotations
 

@@ -1,0 +1,207 @@
+"""Chooses the screenshots of a session that a judge sees, as UFO's EvaluationAgent does, within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from judge.session.settings import Screenshots
+from records.images import kind_of
+from records.scaled_pictures import look_at, scale_picture
+from records.text import one_line
+from records.transcript import Round, Step, Transcript
+
+MOST_IMAGES = 40
+"""Of one request."""
+ONE_LIMIT = 400_000
+"""Bytes of one image; a larger one is scaled down."""
+ALL_LIMIT = 10_000_000
+"""Bytes of all images of one request, before base64 makes a third more of them."""
+LARGEST_SIDE = 2_000
+"""Pixels; some providers refuse more."""
+FINAL = "final"
+"""Stands for the step of a picture that was taken after the last one."""
+REPLY = "reply"
+"""The role of a picture that a live agent returned with its reply."""
+# UFO shows the judge where the agent clicked; agents without such pictures have others.
+_BEST = ("selected_controls", "clean", "annotated", "desktop", "concatenated")
+_FIRST = ("clean", "desktop", "annotated", "selected_controls", "concatenated")
+_ENDS = ("final", "round_final", "sub_round_final")
+
+ReadPicture = Callable[[str], bytes | None]
+"""Gives the bytes of a picture that a transcript names; None where it is not there or may not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """One screenshot."""
+
+    step: str
+    """The id of the step that it belongs to, or `FINAL`."""
+    role: str
+    """What it shows: `clean`, `selected_controls`, `final`…"""
+    name: str
+    """As the transcript names it."""
+    after: str = ""
+    """The round after which a final picture was taken: its id."""
+    content: bytes = b""
+
+    @property
+    def caption(self) -> str:
+        """What stands before it in a request."""
+        if self.role == REPLY:
+            return f"screenshot that came with the agent's reply in round {self.after.removeprefix('r')}"
+        if self.step == FINAL:
+            return "screenshot at the end, after the last step"
+        role = one_line(self.role, 40).replace("_", " ")
+        return f"screenshot of step {one_line(self.step, 60)}" + (f" ({role})" if role else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The screenshots of one request."""
+
+    mode: Screenshots
+    shots: tuple[Shot, ...] = ()
+    taken: int = 0
+    """How many there were to be shown, before any was left out."""
+    unusable: int = 0
+    """Left out: placeholders of one colour or hardly a pixel, and files that cannot be decoded."""
+    thinned: int = 0
+    """Left out, evenly between the first and the last, because there were too many."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all of them."""
+        return sum(len(shot.content) for shot in self.shots)
+
+    @property
+    def steps(self) -> frozenset[str]:
+        """The ids of the steps of which there is one; `FINAL` is among them where there is a final one."""
+        return frozenset(shot.step for shot in self.shots)
+
+    @property
+    def words(self) -> str:
+        """What the model and the reader are told of it."""
+        if self.mode == "none":
+            return "No screenshots are shown: the request was to judge by the steps alone."
+        if not self.shots:
+            lost = f" ({self.unusable} could not be used)" if self.unusable else ""
+            return f"There are no screenshots{lost}: judge by the steps alone."
+        which = "each step's and the final one" if self.mode == "all" else "the first step's and the final one"
+        left = [f"{self.unusable} were blank or could not be decoded"] if self.unusable else []
+        left += [f"{self.thinned} were left out evenly, because there were too many"] if self.thinned else []
+        more = f" Of {self.taken} screenshots {' and '.join(left)}." if left else ""
+        verb = "screenshot follows" if len(self.shots) == 1 else "screenshots follow"
+        return f"{len(self.shots)} {verb}, in order: {which}.{more}"
+
+
+@dataclass(slots=True)
+class _Chosen:
+    shots: list[Shot] = field(default_factory=list)
+
+    def add(self, shot: Shot | None) -> None:
+        if shot is not None and all(shot.name != other.name for other in self.shots):
+            self.shots.append(shot)
+
+
+def choose(transcript: Transcript, mode: Screenshots) -> list[Shot]:
+    """Choose the screenshots of a session, or of the round that a transcript was cut down to.
+
+    `all`: of each step the one with the selected controls (else the next best), then the final one. `ends`: of the
+    first step the clean one, and the final one. A session without a final one has the last step's instead.
+    """
+    chosen = _Chosen()
+    if mode == "none":
+        return []
+    if mode == "all":
+        for round_ in transcript.rounds:
+            for step in round_.steps:
+                chosen.add(_best(step, _BEST))
+            if "image_roles" not in round_.attributes:
+                # Pictures that a live agent returned with its reply.
+                for name in round_.images:
+                    chosen.add(Shot(FINAL, REPLY, name, round_.id))
+    else:
+        chosen.add(next((shot for shot in map(_first, _steps(transcript)) if shot), None))
+    final = _final(transcript)
+    if final is None and mode == "ends":
+        final = next((shot for shot in map(_first, reversed(_steps(transcript))) if shot), None)
+    chosen.add(final)
+    return chosen.shots
+
+
+def prepare(transcript: Transcript, mode: Screenshots, read: ReadPicture) -> Shown:
+    """Read the chosen screenshots, leave out what shows nothing, and scale the others to the budget.
+
+    This decodes pictures, which takes time: call it in a thread.
+    """
+    chosen = choose(transcript, mode)
+    good = [replace(shot, content=content) for shot in chosen if (content := _sound(read(shot.name)))]
+    kept = thin(good, MOST_IMAGES)
+    share = min(ONE_LIMIT, ALL_LIMIT // max(1, len(kept)))
+    fitted = [replace(shot, content=content) for shot in kept if (content := _fit(shot.content, share))]
+    unusable = len(chosen) - len(good) + len(kept) - len(fitted)
+    return Shown(mode, tuple(fitted), len(chosen), unusable, len(good) - len(kept))
+
+
+def thin(shots: Sequence[Shot], most: int) -> list[Shot]:
+    """Leave out shots evenly until `most` are left; the first and the last stay."""
+    if len(shots) <= most:
+        return list(shots)
+    last = len(shots) - 1
+    return [shots[round(place * last / (most - 1))] for place in range(most)]
+
+
+def _sound(content: bytes | None) -> bytes | None:
+    if not content or (look := look_at(content)) is None or look.blank:
+        return None
+    return content
+
+
+def _fit(content: bytes, share: int) -> bytes | None:
+    look = look_at(content)
+    small = len(content) <= share and look is not None and max(look.width, look.height) <= LARGEST_SIDE
+    if small and kind_of(content) in ("png", "jpeg"):
+        return content
+    return scale_picture(content, share)
+
+
+def _steps(transcript: Transcript) -> list[Step]:
+    return [step for round_ in transcript.rounds for step in round_.steps]
+
+
+def _roles(names: Sequence[str], attributes: object) -> list[tuple[str, str]]:
+    """Role and name of each picture; without roles they are as they come."""
+    told = attributes.get("image_roles") if hasattr(attributes, "get") else None
+    roles = [str(role) for role in told] if isinstance(told, list | tuple) else []
+    return [(roles[place] if place < len(roles) else "", name) for place, name in enumerate(names)]
+
+
+def _best(step: Step, order: Sequence[str]) -> Shot | None:
+    pairs = _roles(step.images, step.attributes)
+    ranked = sorted(pairs, key=lambda pair: order.index(pair[0]) if pair[0] in order else len(order))
+    return Shot(step.id, ranked[0][0], ranked[0][1]) if ranked else None
+
+
+def _first(step: Step) -> Shot | None:
+    return _best(step, _FIRST)
+
+
+def _final(transcript: Transcript) -> Shot | None:
+    """The picture at the end: the session's, else the last round's, else the one of its last sub-round."""
+    if transcript.images:
+        after = transcript.rounds[-1].id if transcript.rounds else ""
+        return Shot(FINAL, "final", transcript.images[-1], after)
+    for round_ in reversed(transcript.rounds[-1:]):
+        return _round_final(round_)
+    return None
+
+
+def _round_final(round_: Round) -> Shot | None:
+    pairs = _roles(round_.images, round_.attributes)
+    for role in _ENDS:
+        for found, name in reversed(pairs):
+            if found == role:
+                return Shot(FINAL, role, name, round_.id)
+    return Shot(FINAL, REPLY, pairs[-1][1], round_.id) if pairs else None
