@@ -48,7 +48,8 @@ def parse_prices(texts: Iterable[str]) -> Prices:
         found = _amounts(amounts.strip())
         if found is None or (equals and not model.strip()):
             raise SetupError(
-                f"--price takes dollars per million tokens in and out, IN/OUT or MODEL=IN/OUT (2.50/10), not {text!r:.80}."
+                "--price takes dollars per million tokens in and out, as IN/OUT or MODEL=IN/OUT (2.50/10), "
+                f"not {text!r:.80}."
             )
         name = model.strip().removeprefix("openai:")
         if name in by_model or (not name and usual is not None):

@@ -99,7 +99,7 @@ class Options:
         None,
         "--backup-model",
         Part.JUDGE,
-        "Model that judges a session where the first gives no answer.",
+        "Model that judges a session if the first does not answer.",
         metavar="NAME",
     )
     prices: tuple[str, ...] = option(
