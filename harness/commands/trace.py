@@ -10,6 +10,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from adapters.readers.table import READERS
 from harness.commands.options import (
     concurrency_option,
     make_sinks,
@@ -33,6 +34,8 @@ from harness.suites.sources import Sources
 from harness.suites.tracing import trace_sources
 from harness.wording import counted
 from records.journal_reader import read_records
+from records.plugins import split
+from records.sink import Sink
 
 # fmt: off
 ALLOWED_WITH_RESUME = frozenset({
@@ -82,8 +85,9 @@ def command(
 ) -> None:
     """Import the recordings of each SOURCE into a journal, and judge them.
 
-    A SOURCE is READER:LOCATION: chat:FILE reads conversations in the chat format (`viva doctor` lists the readers).
-    Without --evaluators, the score of a run is the reward in its recording.
+    A SOURCE is READER:LOCATION: chat:FILE reads conversations in the chat format, ufo:FOLDER the log folder of a
+    desktop session or a tree of them (`viva doctor` lists the readers). Without --evaluators, the score of a run is the
+    reward in its recording, and desktop sessions are judged by the evaluator session, which requires a model.
     """
     if bool(recordings) == (resume is not None):
         fail("viva trace: name what to import (viva trace chat:FILE), or a journal to resume (--resume JOURNAL).")
@@ -107,7 +111,7 @@ def command(
             folder=os.getcwd(),
         )
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
-    around = Surroundings(display, make_sinks(sinks))
+    around = Surroundings(display, [*make_sinks(sinks), *_evaluation_log(sources, sinks)])
     try:
         run_async(trace_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors))
     except KeyboardInterrupt:
@@ -127,3 +131,14 @@ def command(
     if words and not as_json:
         click.echo(words, err=True)
     raise SystemExit(code)
+
+
+def _evaluation_log(sources: Sources, sinks: tuple[str, ...]) -> list[tuple[str, Sink]]:
+    """Return the sink that writes into the folders of UFO's sessions, as UFO does; none where the user named a file."""
+    split_specs = [split(READERS, spec) for spec in sources.recordings]
+    folders = [Path(source) for reader, source in split_specs if reader == "ufo"]
+    if not folders or any(spec.partition(":")[0] == "evaluation_log" for spec in sinks):
+        return []
+    from harness.sinks.evaluation_log import EvaluationLogSink
+
+    return [("evaluation_log", EvaluationLogSink(sources=folders))]

@@ -8,7 +8,14 @@ from adapters.errors import SetupError
 from records.plugins import Kind, PluginError, load, split
 from records.sink import Sink
 
-SINKS = Kind("sink", "viva.sinks", {"jsonl": "harness.sinks.jsonl:JsonLinesSink"})
+SINKS = Kind(
+    "sink",
+    "viva.sinks",
+    {
+        "jsonl": "harness.sinks.jsonl:JsonLinesSink",
+        "evaluation_log": "harness.sinks.evaluation_log:EvaluationLogSink",
+    },
+)
 
 
 def make_sink(spec: str) -> Sink:

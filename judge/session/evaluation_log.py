@@ -1,0 +1,101 @@
+"""`evaluation.log`: evaluations of sessions in the shape that UFO documents, one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from judge.session.insights import COMPLETE, SUB_GOAL
+from records.append_file import AppendFile
+from records.codec import loads
+from records.kept_files import open_plain
+from records.verdict import Insight, Label
+
+FILE = "evaluation.log"
+TYPE = "evaluation_result"
+MOST_BYTES = 64 * 1024 * 1024
+"""Of a log that is read back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluations:
+    """What an `evaluation.log` holds."""
+
+    entries: tuple[dict[str, Any], ...] = ()
+    broken: int = field(default=0)
+    """Lines that are no JSON objects."""
+
+
+def evaluation_of(insight: Insight) -> dict[str, Any]:
+    """Write an insight of the session evaluator as UFO documents an evaluation.
+
+    `reason`, `sub_scores`, `complete`, `level`, `request`, `type` and `cost` (dollars, null if unknown) are UFO's.
+    `sub_goals` is what the sub-goals come to, `attempts` lists each way of asking with its tokens and cost, `round` is
+    the number of the round. Where there is no usable answer, `complete` is `unsure` and `error` says why.
+    """
+    told = insight.details
+    error = insight.label == Label.ERROR
+    entry: dict[str, Any] = {
+        "reason": insight.summary,
+        "sub_scores": [
+            {"name": verdict.statement, "evaluation": verdict.label}
+            for verdict in insight.verdicts
+            if verdict.criterion.startswith(SUB_GOAL)
+        ],
+        COMPLETE: "unsure" if error else insight.label,
+        "level": told.get("level", "session"),
+        "request": told.get("request", ""),
+        "type": TYPE,
+        "cost": insight.usage.cost,
+        "attempts": told.get("attempts", []),
+    }
+    if "sub_goals" in told:
+        entry["sub_goals"] = told["sub_goals"]
+    if entry["level"] == "round" and insight.subject[1:].isdigit():
+        entry["round"] = int(insight.subject[1:])
+    return entry | ({"error": insight.summary} if error else {})
+
+
+def append_evaluations(file: Path, entries: list[dict[str, Any]]) -> None:
+    """Append evaluations, a line each; a link is not followed.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    lines = b"".join(json.dumps(entry, ensure_ascii=True).encode() + b"\n" for entry in entries)
+    log = AppendFile(file)
+    try:
+        log.append(lines)
+    finally:
+        log.close()
+
+
+def read_evaluations(file: Path) -> Evaluations:
+    """Read a log back; a line that is no JSON object is skipped and counted, a file that is one object holds one.
+
+    Raises:
+        OSError: the file cannot be read, or is too long.
+    """
+    with open_plain(file) as opened:
+        content = opened.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise OSError(f"{file} is longer than {MOST_BYTES:,} bytes")
+    if (whole := _object(content)) is not None:
+        return Evaluations((whole,))
+    entries, broken = [], 0
+    for line in content.splitlines():
+        if line.strip():
+            entry = _object(line)
+            broken += entry is None
+            entries += [entry] if entry is not None else []
+    return Evaluations(tuple(entries), broken)
+
+
+def _object(content: bytes) -> dict[str, Any] | None:
+    try:
+        value = loads(content.strip())
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
