@@ -221,7 +221,8 @@ class _Session:
             draft.said,
             tuple(draft.steps),
             images=shots.names,
-            usage=draft.usage,
+            # The host's and the steps': a figure without tokens would be taken to include what lies below it.
+            usage=sum((step.usage for step in draft.steps), draft.usage),
             attributes=kept,
         )
 

@@ -10,7 +10,8 @@ from typing import Any
 from harness.reports.page_images import Images
 from harness.reports.quote_marks import Segment, segments
 from harness.reports.run_console import record_usage_lines
-from harness.reports.verdict_views import insight_view, quotes_of, subjects_of, verdict_view
+from harness.reports.session_views import SHOWN, captions, plans_of, told_by
+from harness.reports.verdict_views import citing, insight_view, quotes_of, subjects_of, verdict_view
 from harness.statistics.cells import NOT_TOLD
 from harness.wording import agent_words, judge_words, sandbox_words
 from judge.view import to_text
@@ -74,7 +75,7 @@ def conversation(stored: StoredRun, attempt: int, images: Images) -> dict[str, A
     verdicts = [verdict for insight in insights for verdict in insight.verdicts][:MOST_VERDICTS]
     pictures: list[str] = []
     images.expect(_number_of_pictures(transcript))
-    draft = _Draft(stored, quotes_of(verdicts), subjects_of(verdicts, stored.id), images, pictures)
+    draft = _Draft(stored, quotes_of(verdicts), subjects_of(verdicts, stored.id), citing(verdicts), images, pictures)
     notes = [one_line(note, 500) for note in transcript.notes]
     if stored.attempt != attempt:
         notes.append(f"The score is of attempt {attempt}; attempt {stored.attempt}, which is shown here, did not end.")
@@ -90,6 +91,7 @@ def conversation(stored: StoredRun, attempt: int, images: Images) -> dict[str, A
         "images": pictures,
         "system": printable(transcript.system, TEXT_LIMIT) if transcript.system else None,
         "final": draft.pictures(transcript.images),
+        "captions": captions(transcript.images, transcript.attributes),
         "stop": _stop_words(transcript),
         "detail": printable(transcript.stop_detail, 2000) if transcript.stop_detail else None,
         "notes": notes,
@@ -110,6 +112,8 @@ class _Draft:
     quotes: Mapping[str, Sequence[tuple[int, str]]]
     subjects: Mapping[str, Sequence[int]]
     """Id of a round or step to the verdicts about it."""
+    cited: Mapping[str, Sequence[int]]
+    """Id of a round or step to the sub-goals that rest on it."""
     images: Images
     uris: list[str]
     round_of: dict[str, int] = field(default_factory=dict)
@@ -139,6 +143,9 @@ class _Draft:
             "more": max(0, len(round_.steps) - MOST_STEPS),
             "error": printable(round_.error, 4000) if round_.error else None,
             "images": self.pictures(round_.images),
+            "captions": captions(round_.images, round_.attributes),
+            "plan": [[name, printable(words, 4000)] for name, words in plans_of(round_)],
+            "cites": list(self.cited.get(round_.id, ())),
             "facts": ", ".join(_round_facts(round_.agent_seconds, used)),
             "notes": notes,
         }
@@ -151,6 +158,9 @@ class _Draft:
             if value is not None:
                 quotes = self.quotes.get(step.id, ())
                 texts += [[title, self._text(words, quotes)] for title, words in _named(name, value)]
+        for name, words in told_by(step):
+            texts.append([name, self._text(words, self.quotes.get(step.id, ()))])
+        rest = {key: value for key, value in to_plain(step).get("attributes", {}).items() if key not in SHOWN}
         facts = [step.agent, step.model, None if step.seconds is None else f"{step.seconds:.2f} s"]
         return {
             "kind": step.kind.value,
@@ -158,8 +168,11 @@ class _Draft:
             "facts": ", ".join(one_line(fact, 60) for fact in facts if fact),
             "failed": step.error is not None,
             "texts": texts,
-            "extra": printable(to_text(to_plain(step).get("attributes")), 2000) if step.attributes else None,
+            "extra": printable(to_text(rest), 2000) if rest else None,
             "images": self.pictures(step.images),
+            "captions": captions(step.images, step.attributes),
+            "id": one_line(step.id, 200),
+            "cites": list(self.cited.get(step.id, ())),
             "notes": list(self.subjects.get(step.id, ())),
         }
 

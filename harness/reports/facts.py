@@ -115,5 +115,7 @@ def vote_words(verdict: Verdict) -> list[str]:
 
 
 def quote_line(evidence: Evidence, limit: int = 300) -> str:
-    """Show evidence as one line of text."""
+    """Show evidence as one line of text; without words of its own it is a screenshot."""
+    if not evidence.quote:
+        return f"{subject_words(evidence.where)}: its screenshot"
     return f"{one_line(evidence.where, 40)}: “{one_line(evidence.quote, limit)}”"

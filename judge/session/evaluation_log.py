@@ -36,6 +36,7 @@ def evaluation_of(insight: Insight) -> dict[str, Any]:
     the number of the round. Where there is no usable answer, `complete` is `unsure` and `error` says why.
     """
     told = insight.details
+    attempts = list(told.get("attempts", []))
     error = insight.label == Label.ERROR
     entry: dict[str, Any] = {
         "reason": insight.summary,
@@ -48,14 +49,20 @@ def evaluation_of(insight: Insight) -> dict[str, Any]:
         "level": told.get("level", "session"),
         "request": told.get("request", ""),
         "type": TYPE,
-        "cost": insight.usage.cost,
-        "attempts": told.get("attempts", []),
+        "cost": _cost(attempts),
+        "attempts": attempts,
     }
     if "sub_goals" in told:
         entry["sub_goals"] = told["sub_goals"]
     if entry["level"] == "round" and insight.subject[1:].isdigit():
         entry["round"] = int(insight.subject[1:])
     return entry | ({"error": insight.summary} if error else {})
+
+
+def _cost(attempts: list[dict[str, Any]]) -> float | None:
+    """What all attempts cost; the insight's own usage may hold that of others about the same run."""
+    costs = [each.get("cost") for each in attempts]
+    return None if None in costs else sum(cost for cost in costs if isinstance(cost, int | float))
 
 
 def append_evaluations(file: Path, entries: list[dict[str, Any]]) -> None:

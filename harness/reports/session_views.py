@@ -1,0 +1,50 @@
+"""What a page shows of desktop and browser sessions: captions of screenshots, plans, and what UFO notes with a step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from records.text import one_line
+from records.transcript import Round, Step
+
+CAPTIONS = {
+    "clean": "clean",
+    "annotated": "annotated",
+    "selected_controls": "selected controls",
+    "concatenated": "clean and annotated",
+    "desktop": "desktop",
+    "final": "at the end",
+    "round_final": "at the end of the round",
+    "sub_round_final": "at the end of a sub-round",
+}
+"""Role of a picture to what stands beneath it."""
+TOLD = ("subtask", "comment", "application", "status")
+"""Attributes of a step that are texts of their own."""
+SHOWN = frozenset({*TOLD, "image_roles", "plan", "step"})
+"""Attributes that a page shows elsewhere, or whose content stands in a field."""
+
+
+def captions(images: Sequence[str], attributes: Mapping[str, Any]) -> list[str]:
+    """Say what each picture shows, in their order; nothing where their roles are not known."""
+    roles = attributes.get("image_roles")
+    if not isinstance(roles, list | tuple) or not images:
+        return []
+    words = [CAPTIONS.get(str(role), one_line(str(role), 40).replace("_", " ")) for role in roles[: len(images)]]
+    return words + [""] * (len(images) - len(words))
+
+
+def told_by(step: Step) -> Iterator[tuple[str, str]]:
+    """Give what a step says beside its fields: the subtask that it belongs to, the comment for the user."""
+    for name in TOLD:
+        value = step.attributes.get(name)
+        if isinstance(value, str) and value:
+            yield name, value
+
+
+def plans_of(round_: Round) -> Iterator[tuple[str, str]]:
+    """Give the subtasks and the plan of a round, a line each."""
+    for name in ("subtasks", "plan"):
+        value = round_.attributes.get(name)
+        if isinstance(value, list | tuple) and value:
+            yield name, "\n".join(map(str, value))
