@@ -10,7 +10,7 @@ from typing import Any
 from harness.reports.page_images import Images
 from harness.reports.quote_marks import Segment, segments
 from harness.reports.run_console import record_usage_lines
-from harness.reports.session_views import SHOWN, captions, plans_of, told_by
+from harness.reports.session_views import SHOWN, captions, plans_of, title_of, told_by
 from harness.reports.verdict_views import citing, insight_view, quotes_of, subjects_of, verdict_view
 from harness.statistics.cells import NOT_TOLD
 from harness.wording import agent_words, judge_words, sandbox_words
@@ -132,7 +132,9 @@ class _Draft:
         at_steps = {number for step in round_.steps for number in self.subjects.get(step.id, ())}
         quoted = {number for each in set(ids) for number, _ in self.quotes.get(each, ())}
         # A verdict about a step stands there and nowhere else.
-        notes = sorted((quoted | set(self.subjects.get(round_.id, ()))) - at_steps)
+        # Neither does a sub-goal that is shown with what it rests on.
+        beside = {number for each in ids for number in self.cited.get(each, ())}
+        notes = sorted(((quoted - beside) | set(self.subjects.get(round_.id, ()))) - at_steps)
         own = self.quotes.get(round_.id, ())
         used = round_.usage.input_tokens + round_.usage.output_tokens
         shown: dict[str, Any] = {
@@ -149,7 +151,7 @@ class _Draft:
             "facts": ", ".join(_round_facts(round_.agent_seconds, used)),
             "notes": notes,
         }
-        return bool(notes or at_steps), shown
+        return bool(notes or at_steps or beside), shown
 
     def _step(self, step: Step) -> dict[str, Any]:
         texts = []
@@ -164,7 +166,7 @@ class _Draft:
         facts = [step.agent, step.model, None if step.seconds is None else f"{step.seconds:.2f} s"]
         return {
             "kind": step.kind.value,
-            "title": one_line(step.tool or step.thought or step.result or step.id, 100),
+            "title": title_of(step),
             "facts": ", ".join(one_line(fact, 60) for fact in facts if fact),
             "failed": step.error is not None,
             "texts": texts,

@@ -34,6 +34,16 @@ def captions(images: Sequence[str], attributes: Mapping[str, Any]) -> list[str]:
     return words + [""] * (len(images) - len(words))
 
 
+def title_of(step: Step) -> str:
+    """Give the headline of a step; one with screenshots of known roles has a number that verdicts call it by."""
+    words = one_line(step.tool or step.thought or step.result or step.id, 100)
+    if "image_roles" not in step.attributes:
+        return words
+    given = step.tool_input if isinstance(step.tool_input, Mapping) else {}
+    texts = [value for key, value in given.items() if key in ("text", "keys", "url") and isinstance(value, str)]
+    return f"{one_line(step.id, 20)} · {words}" + (f" “{one_line(texts[0], 60)}”" if texts else "")
+
+
 def told_by(step: Step) -> Iterator[tuple[str, str]]:
     """Give what a step says beside its fields: the subtask that it belongs to, the comment for the user."""
     for name in TOLD:

@@ -154,4 +154,4 @@ def told(attempts: list[Attempt]) -> list[str]:
         if len(attempts) > 1:
             why = f": {one_line(attempt.failed, 300)}" if attempt.failed else ""
             lines.append(f"attempt {number} ({how}){why}")
-    return [*lines, attempts[-1].shown.words] if attempts else lines
+    return [*lines, attempts[-1].shown.note] if attempts else lines

@@ -82,18 +82,39 @@ class Shown:
 
     @property
     def words(self) -> str:
-        """What the model and the reader are told of it."""
+        """What the model is told of it."""
         if self.mode == "none":
             return "No screenshots are shown: the request was to judge by the steps alone."
         if not self.shots:
-            lost = f" ({self.unusable} could not be used)" if self.unusable else ""
-            return f"There are no screenshots{lost}: judge by the steps alone."
-        which = "each step's and the final one" if self.mode == "all" else "the first step's and the final one"
+            return f"There are no screenshots{self._lost}: judge by the steps alone."
+        verb = "screenshot follows" if len(self.shots) == 1 else "screenshots follow"
+        return f"{len(self.shots)} {verb}, in order: {self._which}.{self._left_out}"
+
+    @property
+    def note(self) -> str:
+        """What the reader of a report is told of it."""
+        if self.mode == "none":
+            return "judged by the steps alone: no screenshots were to be shown"
+        if not self.shots:
+            return f"judged by the steps alone: there are no screenshots{self._lost}"
+        times = "one screenshot" if len(self.shots) == 1 else f"{len(self.shots)} screenshots"
+        return f"the judge saw {times}: {self._which}.{self._left_out}"
+
+    @property
+    def _which(self) -> str:
+        if len(self.shots) == 1:
+            return self.shots[0].caption
+        return "each step's and the final one" if self.mode == "all" else "the first step's and the final one"
+
+    @property
+    def _left_out(self) -> str:
         left = [f"{self.unusable} were blank or could not be decoded"] if self.unusable else []
         left += [f"{self.thinned} were left out evenly, because there were too many"] if self.thinned else []
-        more = f" Of {self.taken} screenshots {' and '.join(left)}." if left else ""
-        verb = "screenshot follows" if len(self.shots) == 1 else "screenshots follow"
-        return f"{len(self.shots)} {verb}, in order: {which}.{more}"
+        return f" Of {self.taken} screenshots {' and '.join(left)}." if left else ""
+
+    @property
+    def _lost(self) -> str:
+        return f" that could be used, and {self.unusable} that could not" if self.unusable else ""
 
 
 @dataclass(slots=True)

@@ -186,13 +186,13 @@
     return note;
   };
   const stepOf = (data, step, what) => {
+    const told = el("div", {}, step.cites.map((number) => citeOf(data, number)),
+      step.texts.map(([name, pieces]) => [el("h4", {}, name), said_by(data.verdicts, pieces, { mono: true })]));
     const node = el("details", { class: "step" + (step.failed ? " failed" : ""), "data-id": step.id },
       el("summary", {}, el("span", { class: "chip" }, step.kind), " ", el("bdi", {}, step.title), el("small", {}, [step.failed ? "failed" : "", step.facts].filter(Boolean).join(", ")),
         step.notes.map((number) => el("span", { class: "chip " + data.verdicts[number].tone }, data.verdicts[number].label))),
       step.notes.map((number) => noteOf(data, number)),
-      step.cites.map((number) => citeOf(data, number)),
-      step.captions.length ? pictures(data, step.images, what, step.captions) : null,
-      step.texts.map(([name, pieces]) => [el("h4", {}, name), said_by(data.verdicts, pieces, { mono: true })]),
+      step.captions.length ? el("div", { class: "scene" }, pictures(data, step.images, what, step.captions), told) : told,
       step.cut ? el("p", { class: "note" }, "Its texts are left out for the length of the round; viva replay shows them.") : null,
       step.extra ? el("details", { class: "facts" }, el("summary", {}, "further attributes"), el("div", { class: "text mono", dir: "auto" }, step.extra)) : null,
       step.captions.length ? null : pictures(data, step.images, what, []));
@@ -203,7 +203,7 @@
     : el("div", { class: "turn " + kind }, el("div", { class: "who" }, who), said_by(data.verdicts, pieces));
   const roundOf = (data, round) => {
     const head = el("header", {}, "Round " + round.n + (round.facts ? " · " + round.facts : ""));
-    const margin = el("aside", { class: "margin", "aria-label": "verdicts on round " + round.n }, round.notes.map((number) => noteOf(data, number)), (round.cites || []).map((number) => citeOf(data, number)));
+    const margin = el("aside", { class: "margin", "aria-label": "verdicts on round " + round.n }, round.notes.map((number) => noteOf(data, number)));
     const what = "round " + round.n;
     const talk = el("div", {});
     if (round.left) talk.append(el("p", { class: "note" }, "Left out for its length; viva replay shows it."));
@@ -215,6 +215,7 @@
         round.more ? el("p", { class: "note" }, round.more + " more steps are left out.") : null,
         turn(data, "Agent", round.agent, "agent" + (round.error ? " failed" : "")),
         round.error ? el("div", { class: "fault text", dir: "auto" }, round.error) : null,
+        round.cites.length ? el("div", { class: "cites" }, round.cites.map((number) => citeOf(data, number))) : null,
         pictures(data, round.images, what, round.captions),
       ].filter((node) => node !== null));
     }
@@ -264,7 +265,7 @@
       view.append(el("details", { class: "facts" }, el("summary", {}, "How it was held"), facts));
       if (data.error) view.append(el("div", { class: "fault text", dir: "auto" }, data.error));
       view.append(...insightsOf(data));
-      const beside = data.rounds.some((round) => round.notes.length || (round.cites || []).length);
+      const beside = data.rounds.some((round) => round.notes.length);
       view.append(el("section", { class: beside ? null : "plain" }, el("h2", {}, "Conversation"),
         data.system ? el("details", { class: "facts" }, el("summary", {}, "System text"), el("div", { class: "text", dir: "auto" }, data.system)) : null,
         data.rounds.some((round) => (round.steps || []).length > 1)

@@ -53,7 +53,7 @@ async def test_none_shows_none_and_says_so(tmp_path: Path, model_at: ModelAt) ->
     assert pictures(request) == []
     assert "No screenshots are shown: the request was to judge by the steps alone." in words(request)
     assert insight.label == "yes"
-    assert "No screenshots are shown: the request was to judge by the steps alone." in insight.notes
+    assert "judged by the steps alone: no screenshots were to be shown" in insight.notes
 
 
 async def test_a_session_without_any_picture_is_judged_by_its_steps(tmp_path: Path, model_at: ModelAt) -> None:
@@ -62,6 +62,7 @@ async def test_a_session_without_any_picture_is_judged_by_its_steps(tmp_path: Pa
     assert pictures(request) == []
     assert "There are no screenshots: judge by the steps alone." in words(request)
     assert insight.label == "no"
+    assert "judged by the steps alone: there are no screenshots" in insight.notes
 
 
 async def test_a_model_that_takes_no_pictures_gets_none(
