@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -150,3 +150,18 @@ def _one_of(fault: str) -> str:
     plural = {"are": "is", "lead": "leads"}
     verb, _, rest = fault.partition(" ")
     return f"{plural.get(verb, verb)} {rest.replace('pictures', 'picture')}"
+
+
+def pictures_in(folder: Path) -> Callable[[str], bytes | None]:
+    """Make a function that reads the pictures of a folder by base name; what leads out of it is not read."""
+
+    def read(name: str) -> bytes | None:
+        path = folder / base_name(name)
+        try:
+            inside = path.resolve().is_relative_to(folder.resolve())
+            sound = inside and path.is_file() and path.stat().st_size <= MOST_BYTES
+            return path.read_bytes() if sound else None
+        except (OSError, ValueError, RuntimeError):
+            return None
+
+    return read

@@ -19,6 +19,7 @@ from judge.session.answer import FORM, SessionAnswer, SubScore
 from judge.session.settings import Screenshots, Settings
 from judge.session.shots import ReadPicture, Shown, prepare
 from judge.session.trajectory import BY_PICTURE, Citations, Found, Subject, show_session
+from judge.view import ShownTranscript
 from records.text import one_line
 from records.transcript import NO_USAGE, Usage
 
@@ -96,45 +97,50 @@ class SessionJudge:
         sees = bool(model.model_info.get("vision", True))
         shown = await asyncio.to_thread(prepare, subject.transcript, mode if sees else "none", read)
         session = show_session(subject)
-        conversation = Conversation(model, FORM, self.system(shown), session.text)
-        question = render(
-            QUESTION,
-            what="The session" if subject.level == "session" else "The round of a session",
-            marker=session.marker,
-            session=session.text,
-            screenshots=shown.words,
-        )
+        conversation = Conversation(model, FORM, system_prompt(self.settings, shown), session.text)
+        question, parts = compose(subject, session, shown, conversation.mark)
         citations = Citations(subject, shown)
 
         def accept(answer: SessionAnswer, last: bool) -> Judged:
             return _supported(answer, citations, last, cut=session.cut)
 
-        parts = [*_parts(shown), f"The mark of this question is {conversation.mark}."]
-        if not shown.shots:
-            question, parts = f"{question}\n\n{parts[-1]}", []
         found = await conversation.ask_until_usable(question, accept, parts)
         failed = found.reason if isinstance(found, NoAnswer) else ""
         self.attempts.append(Attempt(model.name, shown, model.usage, failed))
         return found
 
-    def system(self, shown: Shown) -> str:
-        """The system prompt: guidance, which may be replaced, and the form of the answer, which may not."""
-        examples = self.settings.example_prompt
-        if self.settings.main_prompt:
-            guidance = self.settings.main_prompt
-            told = {"apis": "(They stand with the session.)", "screenshots": shown.words, "examples": examples}
-            for name, words in told.items():
-                guidance = guidance.replace("{" + name + "}", words)
-            if examples and examples not in guidance:
-                guidance += f"\n\nExamples:\n{examples}"
-        else:
-            guidance = render(GUIDANCE, examples=f"\nExamples:\n{examples}" if examples else "")
-        return f"{guidance.strip()}\n\n{render(FORM_PROMPT)}"
-
     @property
     def usage(self) -> Usage:
         """What all attempts at the last subject used."""
         return sum((attempt.usage for attempt in self.attempts), NO_USAGE)
+
+
+def system_prompt(settings: Settings, shown: Shown) -> str:
+    """Write the system prompt: guidance, which may be replaced, and the form of the answer, which may not."""
+    examples = settings.example_prompt
+    if settings.main_prompt:
+        guidance = settings.main_prompt
+        told = {"apis": "(They stand with the session.)", "screenshots": shown.words, "examples": examples}
+        for name, words in told.items():
+            guidance = guidance.replace("{" + name + "}", words)
+        if examples and examples not in guidance:
+            guidance += f"\n\nExamples:\n{examples}"
+    else:
+        guidance = render(GUIDANCE, examples=f"\nExamples:\n{examples}" if examples else "")
+    return f"{guidance.strip()}\n\n{render(FORM_PROMPT)}"
+
+
+def compose(subject: Subject, session: ShownTranscript, shown: Shown, mark: str) -> tuple[str, list[Part]]:
+    """Write the question about a subject, and what goes with it: screenshots, each behind its caption, and the mark."""
+    question = render(
+        QUESTION,
+        what="The session" if subject.level == "session" else "The round of a session",
+        marker=session.marker,
+        session=session.text,
+        screenshots=shown.words,
+    )
+    end = f"The mark of this question is {mark}."
+    return (question, [*_parts(shown), end]) if shown.shots else (f"{question}\n\n{end}", [])
 
 
 def is_refusal(failed: NoAnswer) -> bool:
