@@ -12,7 +12,8 @@ from typing import Any
 from adapters.errors import SetupError
 from cases import Case
 from records.evaluator import Evaluator
-from records.plugins import Kind, PluginError, is_announced, load
+from records.import_strings import PluginError
+from records.plugins import Kind, is_announced, load
 
 EVALUATORS = Kind(
     "evaluator",
@@ -39,6 +40,8 @@ class Need(StrEnum):
     """The text of the conversation, not only its statistics."""
     REFERENCE = "reference"
     """A reference trajectory."""
+    RECORDING = "recording"
+    """A recorded run; a live exam is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,15 +68,15 @@ class ShownTranscript:
 def show(transcript: Transcript) -> ShownTranscript:
     """Write a transcript as text for a model.
 
-    Each turn starts a line with `[round N] who:`. All further lines of a turn are indented, so text in a turn that
-    imitates such a line, or the marker, remains recognisable.
+    Each turn starts with a line `[round N] who:`. All lines of what was said are indented alike, so text in a turn that
+    imitates such a line, or the marker, remains recognisable, and the format of an answer can be judged.
     """
     turns = [(f"[round {each.number}] {who}", words) for each in transcript.rounds for who, words in _turns(each)]
     return _between_marks(turns or [("(Nothing was said.)", None)])
 
 
 def show_fields(fields: Mapping[str, str]) -> ShownTranscript:
-    """Write named texts as text for a model, as `show` writes turns: each starts a line with `[name]:`.
+    """Write named texts as text for a model, as `show` writes turns: each starts with a line `[name]:`.
 
     Args:
         fields: Name, in our own words, to text, which anybody may have written.
@@ -92,7 +92,7 @@ def _between_marks(turns: Sequence[tuple[str, str | None]]) -> ShownTranscript:
     for head, words in turns:
         short = words if words is None else _shorten(words, most)
         cut = cut or short is not words
-        lines.append(head if short is None else f"{head}: {_indent(short)}")
+        lines.append(head if short is None else f"{head}:\n{_indent(short)}")
     text = "\n".join(lines)
     marker = secrets.token_hex(8)
     while marker in text:
@@ -140,4 +140,4 @@ def _shorten(words: str, most: int) -> str:
 
 def _indent(words: str) -> str:
     # Splits at every character that any reader takes for a line break, not at \n alone.
-    return "\n    ".join(words.splitlines())
+    return "\n".join(f"    {line}" for line in words.splitlines())

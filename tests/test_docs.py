@@ -219,8 +219,8 @@ def test_the_programs_of_the_page_print_what_it_shows(tmp_path: Path) -> None:
             done = subprocess.run(
                 [sys.executable, command], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
             )
-            assert done.returncode == 0, f"{block.place}: {done.stderr}"
-            assert done.stdout == output, block.place
+            assert done.returncode == 0, f"{block.location}: {done.stderr}"
+            assert done.stdout == output, block.location
             written.discard(command)
     assert written == {"my_agent.py"}, "a program whose output the page does not show"
 

@@ -66,10 +66,10 @@ async def judge_async(
     """
     asked = options_from(judge_async, options, JUDGING, concurrency=4)
     places = places_of(journals)
-    mended = None if case is None else as_one(case)[0]
+    replacement = None if case is None else as_one(case)[0]
     names, made = find_evaluators(evaluators)
     folder = new_journal_folder(None if out is None else Path(out), derived_name(places[0][0], "judged")).absolute()
-    sources = sources_of("judge", places, replace(asked, evaluators=names), mended)
+    sources = sources_of("judge", places, replace(asked, evaluators=names), replacement)
     resumed = resume and (folder / SOURCES_FILE).exists()
     if resumed:
         _see_same(folder, sources)
@@ -99,8 +99,8 @@ def _see_same(folder: Path, asked: Sources) -> None:
     """
     stored = load_sources(folder, "judge")
     parts = {
-        "journals": (stored.places, asked.places),
-        "case": (stored.mended and stored.mended.hash, asked.mended and asked.mended.hash),
+        "journals": (stored.references, asked.references),
+        "case": (stored.replacement and stored.replacement.hash, asked.replacement and asked.replacement.hash),
         "options": (replace(stored.options, concurrency=4), replace(asked.options, concurrency=4)),
     }
     differ = [name for name, (before, now) in parts.items() if before != now]

@@ -18,7 +18,7 @@ from adapters.errors import SetupError
 from adapters.inside import rules
 from adapters.inside.raised import home_of
 from adapters.virtual_user import VirtualUser
-from records.plugins import import_source, raised_at
+from records.import_strings import import_source, raised_at
 
 
 class PythonConnector:

@@ -11,7 +11,8 @@ from adapters.connectors.loaded_agent import Connector, LoadedAgent
 from adapters.connectors.name_clash import find_clash
 from adapters.connectors.spec import CHILD, FORMS, OWN_CONNECTOR
 from adapters.errors import SetupError
-from records.plugins import BUILT_IN, Found, Kind, PluginError, import_string, is_announced, is_path, load, names
+from records.import_strings import PluginError, import_string, is_path
+from records.plugins import BUILT_IN, Found, Kind, is_announced, load, names
 
 CONNECTORS = Kind(
     "connector",

@@ -10,7 +10,8 @@ from typing import Any
 from adapters.calls import describe
 from adapters.errors import SetupError
 from adapters.readers.recording import Reader, Recording, RecordingError
-from records.plugins import Kind, PluginError, load, split
+from records.import_strings import PluginError
+from records.plugins import Kind, load, split
 
 READERS = Kind(
     "reader",

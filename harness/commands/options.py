@@ -12,9 +12,7 @@ import click
 
 from harness.commands.process import fail
 from harness.exam.options import Option, Options, Part, Value
-from harness.sinks import make_sink
 from harness.suites.sources import Command, Sources, load_sources
-from records.sink import Sink
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -96,15 +94,6 @@ def split_names(values: tuple[str, ...], flag: str = "--evaluators") -> tuple[st
     return names
 
 
-def make_sinks(specs: tuple[str, ...]) -> list[tuple[str, Sink]]:
-    """Create the requested sinks, before the first run.
-
-    Raises:
-        SetupError: one cannot be created.
-    """
-    return [(spec, make_sink(spec)) for spec in specs]
-
-
 out_option = click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -150,7 +139,7 @@ def resume_options(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
             is_flag=True,
             expose_value=False,
             callback=_note_trust,
-            help="With --resume: go on also with what somebody else began, as its folder says.",
+            help="With --resume: also resume a plan that does not have your signature.",
         ),
     )
 
@@ -160,7 +149,7 @@ def _note_trust(context: click.Context, _: click.Parameter, value: bool) -> None
 
 
 def trusts_plan() -> bool:
-    """Whether the user said that the stored plan of somebody else may be gone on with."""
+    """Return whether the user permits resuming a plan without the user's signature."""
     return bool(click.get_current_context().meta.get(TRUST))
 
 
@@ -183,7 +172,7 @@ def refuse_beside_resume(allowed: frozenset[str], what: str) -> set[str]:
 
 
 def given_options() -> dict[str, str]:
-    """Return the parameters given on the command line: name to the way it is written there."""
+    """Return the parameters that were given on the command line, with their spelling there, by name."""
     context = click.get_current_context()
     source = click.core.ParameterSource.COMMANDLINE
     return {

@@ -13,7 +13,6 @@ from rich.console import Console
 from adapters.readers.table import READERS
 from harness.commands.options import (
     concurrency_option,
-    make_sinks,
     options_from,
     output_options,
     resume_options,
@@ -27,7 +26,8 @@ from harness.exam.options import Part
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.run_console import run_report
 from harness.reports.suite_console import figures_plain, suite_report
-from harness.statistics.summary import summarize
+from harness.sinks import make_sinks
+from harness.statistics.summary import Figures, summarize
 from harness.suites.conduct import Surroundings
 from harness.suites.gates import gate, parse_gates, read_baseline
 from harness.suites.sources import Sources
@@ -89,35 +89,54 @@ def command(
     desktop session or a tree of them (`viva doctor` lists the readers). Without --evaluators, the score of a run is the
     reward in its recording, and desktop sessions are judged by the evaluator session, which requires a model.
     """
-    if bool(recordings) == (resume is not None):
-        fail("viva trace: name what to import (viva trace chat:FILE), or a journal to resume (--resume JOURNAL).")
-    if retry_errors and resume is None:
-        fail("viva trace: --retry-errors requires --resume.")
-    if bool(max_drop) != (baseline is not None):
-        fail("viva trace: --baseline and --max-drop require each other.")
+    _check(recordings, resume, retry_errors, baseline, max_drop)
     gates, drops = parse_gates(fail_under), parse_gates(max_drop, "--max-drop")
     before = None if baseline is None else read_baseline(baseline, threshold)
     if resume is not None:
         folder, sources = resumed_sources(resume, "trace", ALLOWED_WITH_RESUME, given)
     else:
-        folder = new_journal_folder(out, "trace")
-        refuse_journal(folder)
-        sources = Sources(
-            "trace",
-            recordings=recordings,
-            limit=limit,
-            options=options_from(given),
-            mapping=mapping,
-            folder=os.getcwd(),
-        )
+        folder, sources = _new(recordings, limit, mapping, out, given)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     around = Surroundings(display, [*make_sinks(sinks), *_evaluation_log(sources, sinks)])
     try:
         run_async(trace_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors))
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}", STOPPED)
-    records = read_records(folder)
-    figures = summarize(records, threshold)
+    figures = summarize(read_records(folder), threshold)
+    _report(figures, folder, as_json=as_json, quiet=quiet)
+    code, words = gate(figures, gates, before, drops if max_drop else None)
+    if words and not as_json:
+        click.echo(words, err=True)
+    raise SystemExit(code)
+
+
+def _check(
+    recordings: tuple[str, ...],
+    resume: Path | None,
+    retry_errors: bool,
+    baseline: str | None,
+    max_drop: tuple[str, ...],
+) -> None:
+    """Check that the options are compatible."""
+    if bool(recordings) == (resume is not None):
+        fail("viva trace: name what to import (viva trace chat:FILE), or a journal to resume (--resume JOURNAL).")
+    if retry_errors and resume is None:
+        fail("viva trace: --retry-errors requires --resume.")
+    if bool(max_drop) != (baseline is not None):
+        fail("viva trace: --baseline and --max-drop require each other.")
+
+
+def _new(
+    recordings: tuple[str, ...], limit: int | None, mapping: str | None, out: Path | None, given: dict[str, Any]
+) -> tuple[Path, Sources]:
+    folder = new_journal_folder(out, "trace")
+    refuse_journal(folder)
+    options = options_from(given)
+    sources = Sources("trace", recordings=recordings, limit=limit, options=options, mapping=mapping, folder=os.getcwd())
+    return folder, sources
+
+
+def _report(figures: Figures, folder: Path, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         click.echo(json.dumps({"journal": str(folder), "figures": figures_plain(figures)}))
     elif quiet:
@@ -127,10 +146,6 @@ def command(
         Console().print(run_report(next(iter(read_records(folder))), folder))
     else:
         Console().print(suite_report(figures, folder))
-    code, words = gate(figures, gates, before, drops if max_drop else None)
-    if words and not as_json:
-        click.echo(words, err=True)
-    raise SystemExit(code)
 
 
 def _evaluation_log(sources: Sources, sinks: tuple[str, ...]) -> list[tuple[str, Sink]]:

@@ -1,4 +1,4 @@
-"""Puts the record of a run together from what was said and judged."""
+"""Makes the record of a run from its transcript and its insights."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ POINT_LABELS = frozenset({Label.HIT, Label.MISS, Label.UNSURE, Label.ERROR})
 def make_record(
     run: str, setting: Setting, transcript: Transcript, insights: tuple[Insight, ...], timing: Timing
 ) -> RunRecord:
-    """Make the record of a run that has been judged, or could not be.
+    """Make the record of a run that has been judged, or could not be judged.
 
-    The primary evaluator is the first that the setting names, else that of the first insight. It alone decides score,
-    bounds, points and outcome; the order of the other insights changes nothing.
+    The primary evaluator is the first that the setting names, or else that of the first insight. It alone decides
+    score, bounds, points and outcome; the order of the other insights does not matter.
     """
     primary = primary_evaluator(setting, insights)
     main = insight_of(insights, primary, run)
@@ -29,7 +29,7 @@ def make_record(
     points, max_points = points_of(main)
     low = _bound(main, main.low) if main else None
     if outcome is Outcome.TARGET_ERROR and low is not None:
-        low = 0.0  # what was judged so far stays visible, and passes nowhere
+        low = 0.0  # the verdicts so far stay visible, but the run never passes
     return RunRecord(
         run,
         setting.case,
@@ -58,9 +58,9 @@ def make_record(
 
 
 def points_of(insight: Insight | None) -> tuple[float | None, float | None]:
-    """Add up the weights hit, and all weights; None where the verdicts are not of scoring points.
+    """Return the sum of the weights hit and the sum of all weights; None if the verdicts are not about scoring points.
 
-    A verdict of an evaluator that names labels of its own has a weight too, but it is worth no points.
+    Verdicts of evaluators with their own labels have weights too, but these are not points.
     """
     verdicts = insight.verdicts if insight is not None else ()
     labels = {verdict.label for verdict in verdicts}
@@ -72,5 +72,5 @@ def points_of(insight: Insight | None) -> tuple[float | None, float | None]:
 
 
 def _bound(main: Insight, bound: float | None) -> float | None:
-    """An evaluator that gives no bounds is sure of its score."""
+    """Return a bound; an evaluator that gives no bounds is sure of its score."""
     return main.score if bound is None else bound

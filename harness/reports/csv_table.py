@@ -1,6 +1,6 @@
 """CSV: one row for each run. TaskWeaver's columns come first, so its readers of `auto_eval` results keep working.
 
-Four columns for each evaluator that is not the primary one come last: its label, its score, the scores it names and its
+Four columns for each evaluator come last, the primary one's first: its label, its score, the scores it names and its
 summary.
 """
 
@@ -25,7 +25,7 @@ COLUMNS = (
 )
 # fmt: on
 OWN_COLUMNS = ("label", "score", "scores", "summary")
-"""Of each further evaluator."""
+"""Of each evaluator."""
 MOST_EVALUATORS = 50
 """That have columns of their own."""
 # What a spreadsheet takes for a formula at the start of a cell, full-width forms included; a cell also starts behind
@@ -42,9 +42,9 @@ def write(journals: Journals, out: TextIO) -> None:
         JournalError: a journal cannot be read.
     """
     writer = csv.writer(out)
-    further = _further_evaluators(journals)
-    writer.writerow((*COLUMNS, *(cell(f"{name} {what}") for name in further for what in OWN_COLUMNS)))
-    writer.writerows(_rows(journals, further))
+    evaluators = _evaluators(journals)
+    writer.writerow((*COLUMNS, *(cell(f"{name} {what}") for name in evaluators for what in OWN_COLUMNS)))
+    writer.writerows(_rows(journals, evaluators))
 
 
 def cell(text: str, limit: int = 1000) -> str:
@@ -52,20 +52,25 @@ def cell(text: str, limit: int = 1000) -> str:
     return _FORMULA.sub(lambda match: f"{match[1]}'{match[2]}", one_line(text, limit))
 
 
-def _further_evaluators(journals: Journals) -> list[str]:
-    """The evaluators that were not the primary one of every run: the head of the table needs them all."""
-    names = (name for entry in journals.entries() for name in evaluator_names(entry.record)[1:])
-    return list(dict.fromkeys(names))[:MOST_EVALUATORS]
-
-
-def _rows(journals: Journals, further: Sequence[str]) -> Iterator[tuple[str | int, ...]]:
+def _evaluators(journals: Journals) -> list[str]:
+    """List the evaluators of all runs, primary ones first: the head of the table needs them before the first row."""
+    primary: dict[str, None] = {}
+    others: dict[str, None] = {}
     for entry in journals.entries():
-        yield (*_row(entry), *(text for name in further for text in _judgement(entry.record, name)))
+        names = evaluator_names(entry.record)
+        primary.update(dict.fromkeys(names[:1]))
+        others.update(dict.fromkeys(names[1:]))
+    return list(primary | others)[:MOST_EVALUATORS]
+
+
+def _rows(journals: Journals, evaluators: Sequence[str]) -> Iterator[tuple[str | int, ...]]:
+    for entry in journals.entries():
+        yield (*_row(entry), *(text for name in evaluators for text in _judgement(entry.record, name)))
     for run in journals.unfinished():
         yield (
             *(cell(run.case), "", "", cell(run.agent), "", "unfinished", "", "", "", "", ""),
             *(cell(str(run.folder)), cell(run.id), "", "the run did not end"),
-            *("",) * (len(OWN_COLUMNS) * len(further)),
+            *("",) * (len(OWN_COLUMNS) * len(evaluators)),
         )
 
 

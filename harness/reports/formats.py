@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from adapters.calls import describe
 from adapters.errors import SetupError
+from records.import_strings import PluginError
 from records.journal import JournalError
-from records.plugins import Kind, PluginError, load
+from records.plugins import Kind, load
 
 if TYPE_CHECKING:
     from harness.reports.journals import Journals

@@ -28,10 +28,9 @@ from harness.reports.facts import (
 )
 from harness.reports.journals import Entry, Journals, Unfinished
 from harness.statistics.groups import Group
-from harness.wording import OUTCOMES, UNKNOWN, agent_words, is_reported, score_line
+from harness.wording import OUTCOMES, UNKNOWN, agent_words, score_line
 from records.run_record import Outcome, RunRecord
 from records.text import one_line, printable
-from records.transcript import NO_USAGE
 from records.verdict import Verdict
 
 TEXT_LIMIT = 16_000
@@ -128,9 +127,8 @@ def _properties(group: Group | None, threshold: float) -> Iterator[tuple[str, st
     for kind, number in group.excluded.items():
         yield f"excluded.{kind}", str(number)
     yield "flaky_cases", str(group.flaky_cases)
-    reported = is_reported(sum(group.usage.values(), NO_USAGE))
-    yield "tokens", str(group.tokens) if reported else UNKNOWN
-    yield "cost", f"{group.cost:.6f}" if reported and group.cost is not None else UNKNOWN
+    yield "tokens", UNKNOWN if group.tokens is None else str(group.tokens)
+    yield "cost", UNKNOWN if group.cost is None else f"{group.cost:.6f}"
 
 
 def _add_run(suite: _Suite, entry: Entry, threshold: float) -> None:

@@ -14,7 +14,7 @@ from harness.reports.suite_console import interval, number, percent, percents, s
 from harness.statistics.groups import FEWEST_CASES, Group
 from harness.statistics.scores import score_of
 from harness.statistics.summary import Figures
-from harness.wording import UNKNOWN, counted, dollars, is_reported, usage_words
+from harness.wording import counted, dollars, usage_words
 from records.text import one_line
 from records.transcript import NO_USAGE
 from records.verdict import Insight, Verdict
@@ -130,7 +130,6 @@ def _agents(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
     yield "|:--|--:|--:|:--|--:|:--|--:|:--|\n"
     for group in figures.agents:
         excluded = ", ".join(f"{count} {kind}" for kind, count in group.excluded.items())
-        reported = is_reported(sum(group.usage.values(), NO_USAGE))
         cells = (
             f"<code>{inert(labels[group.name])}</code>",
             str(group.runs),
@@ -138,7 +137,7 @@ def _agents(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
             "too few" if group.too_few else interval(group.mean_interval),
             percent(group.pass_rate),
             "too few" if group.too_few else percents(group.pass_rate_interval),
-            dollars(group.cost_mean) if reported else UNKNOWN,
+            dollars(group.cost_mean),
             excluded or "-",
         )
         yield f"| {' | '.join(cells)} |\n"

@@ -39,8 +39,8 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
     """Write the page piece by piece.
 
     Args:
-        journals: What it is about.
-        out: Where to.
+        journals: The journals that the page reports on.
+        out: The file to write to.
         blocks: Limits for the conversations.
 
     Raises:
@@ -48,42 +48,13 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
     """
     rows = gather_rows(journals)
     blocks = blocks or Blocks()
-    script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
-    labels = short_names([group.name for group in rows.figures.agents])
-    agents = list(dict.fromkeys([*labels, *(row.agent for row in rows.rows)]))
-    for agent in agents:
-        labels.setdefault(agent, one_line(agent, 24) or "not told")
+    labels = _labels(rows)
+    values = {**_assets(), **_head(journals), **_statistics(rows, labels), **_agents(labels)}
     pieces = (
         _environment()
         .get_template("page.html")
         .generate(
-            style=Markup((TEMPLATES / "page.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-            script=Markup(script),  # noqa: S704 - our own file
-            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-            title=_title(journals),
-            journals=[
-                one_line(str(folder), 500) + (f"#{one_line(run, 200)}" if run else "")
-                for folder, run in journals.locations
-            ],
-            made=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
-            damage=journals.damage.words("unreadable line"),
-            figures=rows.figures,
-            suite=rows.figures.suite,
-            standings=Counter(row.standing.value for row in rows.rows),
-            outcomes=Counter(row.outcome for row in rows.rows),
-            agents=agents,
-            numbers={agent: number for number, agent in enumerate(agents)},
-            labels=labels,
-            matrix=_matrix(rows),
-            evaluators=_evaluators(rows.figures),
-            columns=[each.name for each in rows.figures.evaluators if not each.primary][:MOST_COLUMNS],
-            plots=[
-                plot for draw in (plots.score_against_cost, plots.over_trials) if (plot := draw(rows.figures, labels))
-            ],
-            most=MOST_GROUPS,
-            held=rows.figures.held[:12],
-            unsafe=sorted({each.sandbox for each in rows.figures.held if UNSAFE in each.sandbox}),
-            specs=[(labels[agent], one_line(agent, 300)) for agent in agents[:MOST_GROUPS] if labels[agent] != agent],
+            values,
             rows=rows.rows,
             rows_shown=ROWS_SHOWN,
             blocks=_blocks(journals, rows, blocks),
@@ -92,6 +63,61 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
     )
     for piece in pieces:
         out.write(piece)
+
+
+def _labels(rows: Rows) -> dict[str, str]:
+    """Return a short name for each agent; agents without a run that counts come last."""
+    labels = short_names([group.name for group in rows.figures.agents])
+    for row in rows.rows:
+        labels.setdefault(row.agent, one_line(row.agent, 24) or "not told")
+    return labels
+
+
+def _assets() -> dict[str, Any]:
+    script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
+    return {
+        "style": Markup((TEMPLATES / "page.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        "script": Markup(script),  # noqa: S704 - our own file
+        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    }
+
+
+def _head(journals: Journals) -> dict[str, Any]:
+    return {
+        "title": _title(journals),
+        "journals": [
+            one_line(str(folder), 500) + (f"#{one_line(run, 200)}" if run else "") for folder, run in journals.locations
+        ],
+        "made": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "damage": journals.damage.words("unreadable line"),
+    }
+
+
+def _statistics(rows: Rows, labels: Mapping[str, str]) -> dict[str, Any]:
+    figures = rows.figures
+    return {
+        "figures": figures,
+        "suite": figures.suite,
+        "standings": Counter(row.standing.value for row in rows.rows),
+        "outcomes": Counter(row.outcome for row in rows.rows),
+        "matrix": _matrix(rows),
+        "evaluators": _evaluators(figures),
+        "columns": [each.name for each in figures.evaluators if not each.primary][:MOST_COLUMNS],
+        "plots": [plot for draw in (plots.score_against_cost, plots.over_trials) if (plot := draw(figures, labels))],
+        "most": MOST_GROUPS,
+        "held": figures.held[:12],
+        "unsafe": sorted({each.sandbox for each in figures.held if UNSAFE in each.sandbox}),
+    }
+
+
+def _agents(labels: Mapping[str, str]) -> dict[str, Any]:
+    agents = list(labels)
+    return {
+        "agents": agents,
+        "numbers": {agent: number for number, agent in enumerate(agents)},
+        "labels": labels,
+        "specs": [(labels[agent], one_line(agent, 300)) for agent in agents[:MOST_GROUPS] if labels[agent] != agent],
+    }
 
 
 def _evaluators(figures: Figures) -> Sequence[EvaluatorStatistics]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from adapters.errors import SetupError
-from records.plugins import Kind, PluginError, load, split
+from records.import_strings import PluginError
+from records.plugins import Kind, load, split
 from records.sink import Sink
 
 SINKS = Kind(
@@ -16,6 +18,15 @@ SINKS = Kind(
         "evaluation_log": "harness.sinks.evaluation_log:EvaluationLogSink",
     },
 )
+
+
+def make_sinks(specs: Iterable[str]) -> list[tuple[str, Sink]]:
+    """Create sinks from their SPECs, before the first run; gives each with its SPEC.
+
+    Raises:
+        SetupError: there is no such sink, or it cannot be created.
+    """
+    return [(spec, make_sink(spec)) for spec in specs]
 
 
 def make_sink(spec: str) -> Sink:

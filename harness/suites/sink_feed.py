@@ -40,6 +40,7 @@ class SinkFeed:
         self._calls: list[asyncio.Future[Any]] = []
         """Calls of the sink that have not ended."""
         self._given_up = False
+        self._closed = False
         self._lost = 0
         """Number of runs that were not written."""
 
@@ -56,7 +57,10 @@ class SinkFeed:
             await self._put_patiently(record, transcript)
 
     async def on_closed(self) -> None:
-        """Wait for the queued runs, close the sink, and report how many runs were not written."""
+        """Wait for the queued runs, close the sink, and report how many runs were not written; once."""
+        if self._closed:
+            return
+        self._closed = True
         if self._task is not None:
             if not self._given_up:
                 try:

@@ -1,4 +1,4 @@
-"""Imports recordings into a journal, then judges them there as any conversation that has ended."""
+"""Imports recordings into a journal, and judges them there like any other conversation that has ended."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ from records.transcript import Transcript
 from records.usage_sums import with_usage
 
 RECORDED = "recorded"
-"""Stands for the examiner, and for an agent that the recording does not name."""
+"""The name of the examiner of a recording, and of an agent that the recording does not name."""
 DEFAULT_EVALUATORS = (RewardEvaluator.name,)
 
 
 @dataclass(slots=True)
 class Import:
-    """What came of reading the sources."""
+    """The result of reading the sources."""
 
     end: SuiteEnd = field(default_factory=SuiteEnd)
     read: int = 0
-    """Recordings that were found."""
+    """Number of recordings that were found."""
     doubled: int = 0
-    """Recordings that the journal held already."""
+    """Number of recordings that the journal already held."""
     notes: dict[str, int] = field(default_factory=dict)
-    """What readers had to say, and how often."""
+    """The notes of readers, and the number of times that each occurred."""
 
 
 async def trace_sources(
     sources: Sources, folder: Path, around: Surroundings, *, resumed: bool = False, retry_errors: bool = False
 ) -> Import:
-    """Import recordings, and judge them.
+    """Import recordings and judge them.
 
     Args:
-        sources: SPECs of recordings, and by whom they are judged.
-        folder: The journal's.
-        around: What the judging runs with, and who is informed.
-        resumed: The folder holds some of it already: recordings that are there are not imported again.
-        retry_errors: Also judge again what could not be judged then.
+        sources: SPECs of the recordings, and the options of judging.
+        folder: The journal's folder.
+        around: The engine, display, sinks and subscribers.
+        resumed: Whether the folder already holds some recordings, which are then not imported again.
+        retry_errors: Whether to judge again what could not be judged before.
 
     Raises:
         SetupError: a recording cannot be read, or the user must change something.
@@ -109,10 +109,10 @@ def _evaluators(readers: Sequence[LoadedReader]) -> tuple[str, ...]:
 def _begin_reading(readers: Sequence[LoadedReader], sources: Sources) -> list[tuple[str, Iterator[Recording]]]:
     """Read the first recording of each source, so that a mistake leaves no journal behind.
 
-    A source may be one that can be read only once (a pipe): what was begun here goes on in `_import`.
+    Some sources can be read only once (a pipe), so `_import` continues to read the iterators that are opened here.
 
     Raises:
-        SetupError: a source cannot be read, its reader takes no mapping file, or none of them holds a recording.
+        SetupError: a reader does not take a mapping file, a source cannot be read, or no source contains a recording.
     """
     streams: list[tuple[str, Iterator[Recording]]] = []
     empty = True
@@ -126,7 +126,7 @@ def _begin_reading(readers: Sequence[LoadedReader], sources: Sources) -> list[tu
         streams.append((reader.spec, itertools.chain(first, recordings)))
     if empty:
         names = ", ".join(reader.spec for reader in readers)
-        raise SetupError(f"there is nothing to import: {names} holds no recording.")
+        raise SetupError(f"there is nothing to import: {names} contains no recording.")
     return streams
 
 
@@ -150,7 +150,7 @@ def _import(
             trials[subject] += 1
             run = observed_run_id(recording.run_key, subject)
             if owners.setdefault(run, number) != number:
-                # Another source calls a run the same, as two files of one name do: two runs, none of which is lost.
+                # Another source has a run with the same name, as two files with one name do: both runs are kept.
                 run = observed_run_id(f"{recording.run_key}, source {number + 1}", subject)
             if run in taken:
                 found.doubled += 1
@@ -169,7 +169,7 @@ def _read(recordings: Iterator[Recording], folder: Path, found: Import) -> Itera
 
 
 def _write(recording: Recording, subject: str, number: int, run: str, spec: str, journal: Journal) -> None:
-    """Append one recording: its setting, its rounds, and how it ended."""
+    """Append one recording to the journal: its setting, its rounds, and its end."""
     transcript = with_usage(numbered(recording.transcript))
     notes = tuple(dict.fromkeys((*transcript.notes, *recording.notes)))
     attributes = dict(transcript.attributes)
@@ -202,7 +202,7 @@ def _write(recording: Recording, subject: str, number: int, run: str, spec: str,
 
 
 def numbered(transcript: Transcript) -> Transcript:
-    """Number the rounds from 1 on where a reader numbered them otherwise: a hole in the numbers is a lost round."""
+    """Renumber the rounds from 1 if a reader numbered them differently, because a gap would count as a lost round."""
     if all(round_.number == number for number, round_ in enumerate(transcript.rounds, 1)):
         return transcript
     return replace(
@@ -215,7 +215,7 @@ def _is_left(state: RunState, retry_errors: bool) -> bool:
 
 
 def _jobs(folder: Path, retry_errors: bool) -> Iterator[Job]:
-    """The recordings of the journal that have not been judged."""
+    """Yield a job for each recording in the journal that has not been judged."""
     left = {run for run, state in read_run_states(folder).items() if _is_left(state, retry_errors)}
     for lines in read_conversation_lines(folder):
         if lines.run not in left:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from records.plugins import Found, Kind, PluginError, import_source, load, names, split
+from records.import_strings import PluginError, import_source
+from records.plugins import Found, Kind, load, names, split
 from tests.distributions import install
 
 COLOURS = Kind("colour", "viva_test.colours", {"red": "string:ascii_lowercase", "green": "string:digits"})

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from adapters.errors import SharedSetupError
 from harness.exam.evaluation import evaluate_all
 from records.evaluator import Context
 from records.transcript import Round, Transcript
@@ -48,7 +49,7 @@ UNUSABLE: Sequence[tuple[Answer, str]] = [
     (lambda: says("odd", scores={"tone": 12}), "a score of 12"),
     (lambda: says("odd", low=-3), "a score of -3"),
     (lambda: says("odd", verdicts=(Verdict("run", "odd", "good", 8.0),)), "a score of 8.0"),
-    (lambda: says("steady"), "in the name of 'steady'"),
+    (lambda: says("steady"), "with the name of the evaluator 'steady'"),
     (lambda: [says("odd"), says("odd", 0.1)], "two insights about 'run'"),
     (lambda: None, "NoneType"),
     (list, "no insight"),
@@ -90,3 +91,31 @@ def test_a_run_that_is_stopped_stops_its_evaluators() -> None:
 
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(stopped())
+
+
+def test_a_mistake_that_every_run_would_meet_stops_the_other_evaluators_too() -> None:
+    stopped: list[str] = []
+
+    class Slow:
+        name = "slow"
+
+        async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                stopped.append(self.name)
+            raise AssertionError
+
+    class Refused:
+        name = "refused"
+
+        async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+            await asyncio.sleep(0)
+            raise SharedSetupError("the key was refused")
+
+    async def judge() -> None:
+        with pytest.raises(SharedSetupError, match="the key was refused"):
+            await evaluate_all([Slow(), Refused()], TALK, Context("run"), 1)
+        assert stopped == ["slow"]
+
+    asyncio.run(judge())

@@ -40,10 +40,10 @@ def test_a_case_that_calls_itself_otherwise_is_not_taken(tmp_path: Path, other: 
     (tmp_path / "cases").mkdir()
     content = {**json.loads(encode(CASE)), "hash": other}
     (tmp_path / "cases" / f"{HASH}.json").write_text(json.dumps(content))
-    with pytest.raises(SetupError, match="another case"):
+    with pytest.raises(SetupError, match="a different case"):
         stored_case(tmp_path, "exam", HASH)
     if other != "cd" * 32:
-        with pytest.raises(SetupError, match="names no case"):
+        with pytest.raises(SetupError, match="has an invalid case hash"):
             stored_case(tmp_path, "exam", other)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -233,6 +234,25 @@ def test_several_workers_write_one_journal_without_losing_an_event(exam: Exam) -
     assert sorted((record.subject, record.trial) for record in records) == [
         (f"case{number}", trial) for number in range(4) for trial in (1, 2, 3)
     ]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_completed_runs_go_to_every_sink_and_one_that_fails_is_named(exam: Exam, workers: tuple[str, ...]) -> None:
+    exam.pytester.makeini("[pytest]\naddopts = -p no:asyncio -p no:hypothesispytest\n")
+    for number in range(3):
+        exam.desk.case(f"case{number}")
+    exam.pytester.makepyfile(
+        sinks="class Broken:\n    def write(self, record, transcript):\n        raise OSError('the queue is gone')\n"
+    )
+    printed = outcomes(exam(*workers, "--viva-sink", "jsonl:sent.jsonl", "--viva-sink", "sinks.py:Broken"), passed=3)
+    assert "the sink sinks.py:Broken failed: OSError: the queue is gone" in printed
+    sent = [json.loads(line) for line in (exam.pytester.path / "sent.jsonl").read_text().splitlines()]
+    assert sorted(line["subject"] for line in sent) == ["case0", "case1", "case2"]
+
+
+def test_a_sink_that_is_not_there_stops_the_session_with_one_sentence(exam: Exam) -> None:
+    exam.desk.case("one")
+    assert "there is no sink" in outcomes(exam("--viva-sink", "jason:out"), errors=1)
 
 
 def test_workers_tell_failures_and_notes_as_one_process_does(exam: Exam, monkeypatch: pytest.MonkeyPatch) -> None:

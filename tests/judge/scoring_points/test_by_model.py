@@ -386,7 +386,7 @@ async def test_prompts_name_task_and_statement(model_at: ModelAt) -> None:
     prompt = prompts(server.requests[0].body)
     assert "Ask for sums." in prompt
     assert "<statement>\nThe sum is 55 in round 2.\n</statement>" in prompt
-    assert "[round 2] agent: Now the sum is 55, I think." in prompt
+    assert "[round 2] agent:\n    Now the sum is 55, I think.\n" in prompt
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 400])
