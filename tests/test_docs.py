@@ -20,6 +20,7 @@ import yaml
 
 import viva as viva_package
 from adapters.connectors.table import load_agent
+from adapters.readers.session_names import load_names
 from cases import CaseError, load_case
 from cases.field_readers import CASE_KEYS, POINT_KEYS
 from cases.script import SCRIPT_KEYS
@@ -169,6 +170,11 @@ def test_a_command_with_an_option_that_is_not_there_is_found() -> None:
 @pytest.mark.parametrize("block", named(blocks("yaml")))
 def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
     name = block.file
+    if block.page.name == "desktop-sessions.md":
+        file = tmp_path / name
+        file.write_text(block.text)
+        assert load_names(file).agent == yaml.safe_load(block.text)["agent"]
+        return
     if not name.endswith("/case.yaml"):
         from adapters.models.factory import make_model
 
@@ -184,8 +190,8 @@ def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
     assert load_case(file.parent).name == Path(name).parent.name
 
 
-OWN_TESTS = ("extend.md", "python.md", "sandbox.md")
-"""Pages whose Python is no adapter: two have tests of their own, the third shows part of a check."""
+OWN_TESTS = ("desktop-sessions.md", "extend.md", "python.md", "sandbox.md")
+"""Pages whose Python is no adapter: three have tests of their own, the last shows part of a check."""
 
 
 @pytest.mark.parametrize("block", named([each for each in blocks("python") if each.page.name not in OWN_TESTS]))

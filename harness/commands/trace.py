@@ -50,7 +50,7 @@ ALLOWED_WITH_RESUME = frozenset({
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Import at most N recordings.")
 @click.option(
     "--mapping",
-    type=click.Path(exists=True, dir_okay=False),
+    type=click.Path(dir_okay=False),
     metavar="FILE",
     help="How the recordings name things, for logs of other agents in the shape of UFO's.",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,22 @@ def test_a_missing_model_folder_or_prompt_is_a_setup_error(
         viva.EvaluationAgent("e").evaluate(REQUEST, tmp_path)
     with pytest.raises(viva.SetupError, match="prompt file nowhere"):
         viva.EvaluationAgent("e", True, "nowhere.yaml", "")
+
+
+def test_the_program_of_the_page_judges_a_folder(
+    tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder_of(tmp_path).rename(tmp_path / "send_hello")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "send_hello").rename(tmp_path / "logs" / "send_hello")
+    page = Path(__file__).resolve().parents[2] / "docs" / "desktop-sessions.md"
+    (program,) = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    with ModelServer({"gpt-4o": YES}) as answering:
+        monkeypatch.setenv("OPENAI_BASE_URL", answering.url)
+        exec(program, {})
+    assert "complete: yes" in capsys.readouterr().out
+    assert len(read_evaluations(tmp_path / "logs/send_hello/evaluation.log").entries) == 1
 
 
 async def test_it_says_so_where_an_event_loop_runs(folder: Path) -> None:

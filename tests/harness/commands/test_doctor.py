@@ -80,6 +80,7 @@ def test_the_parts_are_listed_with_where_they_come_from_even_where_one_is_broken
     assert {"name": "rooms", "where": "our-parts 1.2", "target": "our_parts:Rooms"} in parts["connectors"]
     assert [(one["name"], one["where"]) for one in parts["readers"]] == [
         ("chat", "built-in"),
+        ("ufo", "built-in"),
         ("broken", "our-parts 1.2"),
     ]
     assert parts["evaluators"][0]["name"] == "scoring_points"
