@@ -158,12 +158,14 @@ def prepare(transcript: Transcript, mode: Screenshots, read: ReadPicture) -> Sho
     This decodes pictures, which takes time: call it in a thread.
     """
     chosen = choose(transcript, mode)
-    good = [replace(shot, content=content) for shot in chosen if (content := _sound(read(shot.name)))]
+    # Of a session of thousands of steps not every picture is decoded: twice as many as are shown leave room for blanks.
+    # One less than that, so that every second of them is shown where none is blank.
+    looked_at = thin(chosen, 2 * MOST_IMAGES - 1)
+    share = min(ONE_LIMIT, ALL_LIMIT // max(1, min(len(looked_at), MOST_IMAGES)))
+    good = [replace(shot, content=content) for shot in looked_at if (content := _fit(read(shot.name), share))]
     kept = thin(good, MOST_IMAGES)
-    share = min(ONE_LIMIT, ALL_LIMIT // max(1, len(kept)))
-    fitted = [replace(shot, content=content) for shot in kept if (content := _fit(shot.content, share))]
-    unusable = len(chosen) - len(good) + len(kept) - len(fitted)
-    return Shown(mode, tuple(fitted), len(chosen), unusable, len(good) - len(kept))
+    unusable = len(looked_at) - len(good)
+    return Shown(mode, tuple(kept), len(chosen), unusable, len(chosen) - unusable - len(kept))
 
 
 def thin(shots: Sequence[Shot], most: int) -> list[Shot]:
@@ -174,18 +176,12 @@ def thin(shots: Sequence[Shot], most: int) -> list[Shot]:
     return [shots[round(place * last / (most - 1))] for place in range(most)]
 
 
-def _sound(content: bytes | None) -> bytes | None:
+def _fit(content: bytes | None, share: int) -> bytes | None:
+    """A picture of at most so many bytes; None for one that shows nothing, or that cannot be decoded."""
     if not content or (look := look_at(content)) is None or look.blank:
         return None
-    return content
-
-
-def _fit(content: bytes, share: int) -> bytes | None:
-    look = look_at(content)
-    small = len(content) <= share and look is not None and max(look.width, look.height) <= LARGEST_SIDE
-    if small and kind_of(content) in ("png", "jpeg"):
-        return content
-    return scale_picture(content, share)
+    small = len(content) <= share and max(look.width, look.height) <= LARGEST_SIDE
+    return content if small and kind_of(content) in ("png", "jpeg") else scale_picture(content, share)
 
 
 def _steps(transcript: Transcript) -> list[Step]:
