@@ -55,12 +55,13 @@ class UfoReader:
             raise RecordingError(f"{root} is not the log folder of a session: no {names.log} in it or in any below it.")
 
 
-def read_session(folder: Path, names: Names = UFO) -> Recording:
+def read_session(folder: Path, names: Names = UFO, *, one_of_many: bool = False) -> Recording:
     """Read one session.
 
     A round of the log is a round of the transcript; its lines of `AppAgent` are the steps, those of `HostAgent` give
     the round's plan and subtasks (the attributes `plan`, `subtasks` and, whole, `host`). A step's `image_roles` name
-    what its pictures show, in their order.
+    what its pictures show, in their order. What is wrong with the folder is in the transcript's notes, and in the
+    recording's: of one of many sessions without its numbers, so that the words add up.
 
     Raises:
         RecordingError: the log cannot be read, or none of its lines can be used.
@@ -79,7 +80,8 @@ def read_session(folder: Path, names: Names = UFO) -> Recording:
     session = _Session(folder, names)
     for line in lines.good:
         session.take(Fields(line, names))
-    return session.recording(lines.broken)
+    recording = session.recording(lines.broken)
+    return recording if one_of_many else replace(recording, notes=recording.transcript.notes)
 
 
 def _sessions(root: Path, log: str) -> Iterator[Path]:
@@ -95,7 +97,7 @@ def _in_a_tree(root: Path, folder: Path, names: Names) -> Recording:
     """One session of many: what cannot be read is a run without rounds, so that the others are judged."""
     key = folder.relative_to(root).as_posix()
     try:
-        return replace(read_session(folder, names), run_key=key)
+        return replace(read_session(folder, names, one_of_many=True), run_key=key)
     except RecordingError as error:
         transcript = Transcript(source=SOURCE, trace_id=key, notes=(str(error),))
         note = f"a session without a readable {names.log}"

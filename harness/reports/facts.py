@@ -118,4 +118,6 @@ def quote_line(evidence: Evidence, limit: int = 300) -> str:
     """Show evidence as one line of text; without words of its own it is a screenshot."""
     if not evidence.quote:
         return f"{subject_words(evidence.where)}: its screenshot"
-    return f"{one_line(evidence.where, 40)}: “{one_line(evidence.quote, limit)}”"
+    # The steps of a desktop session are numbered; a number alone says nothing.
+    where = subject_words(evidence.where) if evidence.where[:1].isdigit() else one_line(evidence.where, 40)
+    return f"{where}: “{one_line(evidence.quote, limit)}”"

@@ -72,7 +72,7 @@ def test_a_log_folder_is_imported_judged_and_reported(judged: Judged) -> None:
 def test_the_shared_log_is_judged_and_its_broken_line_is_noted(judged: Judged) -> None:
     shutil.copytree(shared_folder(), judged.folder / "logs" / "teams")
     done = judged.trace("ufo:logs/teams")
-    assert "note: broken lines of response.log were skipped" in done.stderr
+    assert "note: line 4 is broken in response.log and skipped" in done.stderr
     (seen,) = judged.server.requests
     assert captions(seen.body) == [
         "[1 of 3] screenshot of step 1 (selected controls):",
@@ -118,9 +118,12 @@ def test_a_log_that_leads_elsewhere_is_not_written_and_the_run_stands(judged: Ju
 def test_a_tree_of_folders_is_a_run_each_and_a_broken_one_is_excluded(judged: Judged) -> None:
     for name in ("a", "b"):
         make_folder(judged.folder / "logs" / name, [app_line(1)], pictures=(1,))
+        make_folder(judged.folder / "more" / name, [app_line(1), "{broken"], pictures=(1,))
     make_folder(judged.folder / "logs" / "c", ["{broken"])
     done = judged.trace("ufo:logs", "--json", expect=None)
     records = {record.subject: record for record in read_records(judged.folder / "j")}
+    again = judged("trace", "ufo:more", "--model", "openai:m", "--out", "more_runs")
+    assert "broken lines of response.log were skipped (2 times)" in " ".join(again.stderr.split())
     assert {name: record.outcome.value for name, record in records.items()} == {
         "a": "scored", "b": "scored", "c": "judge_error",
     }  # fmt: skip

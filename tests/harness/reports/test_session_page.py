@@ -15,12 +15,13 @@ from records.verdict import Evidence, Insight, Verdict
 from tests.ufo_folders import app_line, host_line, make_folder
 
 from .browser import Browser
+from .conftest import report
 from .test_page import check_harmless, write_page
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-def journal_of(folder: Path, journal: Path, *verdicts: Verdict) -> Path:
+def journal_of(folder: Path, journal: Path, *verdicts: Verdict, score: float = 1.0) -> Path:
     """Write a session and its judgement into a journal."""
     transcript = read_session(folder).transcript
     with Journal(journal) as opened:
@@ -29,9 +30,9 @@ def journal_of(folder: Path, journal: Path, *verdicts: Verdict) -> Path:
         for round_ in kept.rounds:
             opened.append("round", "s", 1, round_)
         opened.append("transcript", "s", 1, kept.without_rounds())
-        insight = Insight("session", "s", "yes", 1.0, verdicts=verdicts)
+        insight = Insight("session", "s", "yes", score, verdicts=verdicts)
         opened.append("insight", "s", 1, insight)
-        opened.append("run", "s", 1, RunRecord("s", "teams", "UFO", Outcome.SCORED, 1.0, insights=(insight,)))
+        opened.append("run", "s", 1, RunRecord("s", "teams", "UFO", Outcome.SCORED, score, insights=(insight,)))
     return journal
 
 
@@ -120,6 +121,15 @@ def test_the_plan_of_the_host_and_what_ufo_notes_with_a_step_are_there(page: Pat
     )
     assert {"observation", "thought", "plan", "subtask", "comment", "application", "status"} <= set(headings)
     assert browser.run("return document.querySelector('.step summary bdi').textContent") == "1 · click_input"
+
+
+@pytest.mark.parametrize("kind", ["markdown", "junit"])
+def test_other_reports_say_that_the_evidence_is_a_screenshot(kind: str, tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "t", [app_line(1)], pictures=(1,))
+    missed = replace(goal(1, "no", Evidence("1", ""), Evidence("1", "thought 1")), score=0.0)
+    text = report(kind, journal_of(folder, tmp_path / "j", missed, score=0.0))
+    assert "its screenshot" in text
+    assert "thought 1" in text
 
 
 def test_hostile_roles_names_and_plans_become_no_markup(tmp_path: Path, browser: Browser) -> None:
