@@ -18,7 +18,7 @@ from judge.asking import Shown as Part
 from judge.session.answer import FORM, SessionAnswer, SubScore
 from judge.session.settings import Screenshots, Settings
 from judge.session.shots import ReadPicture, Shown, prepare
-from judge.session.trajectory import BY_PICTURE, Citations, Found, Subject, show_session
+from judge.session.trajectory import BY_PICTURE, CLAIMS_ONLY, Citations, Found, Subject, show_session
 from judge.view import ShownTranscript
 from records.text import one_line
 from records.transcript import NO_USAGE, Usage
@@ -173,6 +173,7 @@ def _supported(answer: SessionAnswer, citations: Citations, last: bool, *, cut: 
         sub = given
         found = citations.look_up([(cited.step, cited.quote) for cited in sub.evidence])
         flags = [BY_PICTURE] if found.by_picture else []
+        flags += [CLAIMS_ONLY] if found.claims_only else []
         flags += ["quote-not-found"] if found.lost else []
         if sub.evaluation == "yes" and (not found.evidence or (found.lost and not last)):
             why = "; ".join(found.lost[:3]) or "it cites nothing"

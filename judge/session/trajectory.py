@@ -13,8 +13,12 @@ from records.transcript import Round, Step, Transcript
 from records.verdict import Evidence
 
 FIELDS = ("subtask", "observation", "thought", "plan", "action", "result", "error", "comment", "application")
+FACTS = ("observation", "action", "result", "error", "application")
+"""The fields that say what was seen and what happened; the others are the agent's own words about it."""
 BY_PICTURE = "by-picture"
 """The flag of a verdict that rests on a screenshot: its evidence is a step with an empty quote."""
+CLAIMS_ONLY = "claims-only"
+"""The flag of a verdict whose evidence is nothing but what the agent thought, planned or said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +58,12 @@ def show_session(subject: Subject) -> ShownTranscript:
     return show_fields(dict(_fields(subject)))
 
 
-def step_words(step: Step) -> str:
-    """Write one step as a judge reads it: what UFO calls its action trajectory, where the step has it."""
+def step_words(step: Step, names: Sequence[str] = FIELDS) -> str:
+    """Write one step as a judge reads it, or some of its fields: what UFO calls the action trajectory."""
     told = {name: step.attributes.get(name) for name in ("subtask", "comment", "application")}
     told |= {"observation": step.observation, "thought": step.thought, "plan": step.plan}
     told |= {"action": _action(step), "result": step.result, "error": step.error}
-    parts = [f"{name}={told[name]}" for name in FIELDS if told[name] not in (None, "")]
+    parts = [f"{name}={told[name]}" for name in names if told[name] not in (None, "")]
     return storable("\n".join(parts)) or "(nothing is told of it)"
 
 
@@ -97,6 +101,8 @@ class Found:
 
     evidence: tuple[Evidence, ...] = ()
     by_picture: bool = False
+    claims_only: bool = False
+    """Whether there is evidence, and all of it is what the agent said of itself."""
     lost: tuple[str, ...] = ()
     """In words: quotes that stand nowhere, steps that are not there, screenshots that were not shown."""
 
@@ -105,12 +111,10 @@ class Citations:
     """Looks up what a judge cites: words of a step, or the screenshot of a step that was shown."""
 
     def __init__(self, subject: Subject, shown: Shown) -> None:
-        self._texts = {
-            step.id: Text(visible(step_words(step))) for round_ in subject.transcript.rounds for step in round_.steps
-        }
-        self._parents = {
-            step.id: step.parent_id for round_ in subject.transcript.rounds for step in round_.steps if step.parent_id
-        }
+        steps = [step for round_ in subject.transcript.rounds for step in round_.steps]
+        self._texts = {step.id: Text(visible(step_words(step))) for step in steps}
+        self._facts = {step.id: Text(visible(step_words(step, FACTS))) for step in steps}
+        self._parents = {step.id: step.parent_id for step in steps if step.parent_id}
         self._said = {each.id: Text(visible(each.agent)) for each in subject.transcript.rounds if each.agent}
         self._shown = {shot.step: shot for shot in shown.shots}
 
@@ -134,7 +138,13 @@ class Citations:
                 lost.append(f"these words do not stand in the steps: {one_line(quote, 120)!r}")
             else:
                 evidence.append(Evidence(where, storable(quote.strip())))
-        return Found(tuple(dict.fromkeys(evidence)), by_picture, tuple(lost))
+        kept = tuple(dict.fromkeys(evidence))
+        claims = bool(kept) and not by_picture and not any(self._is_fact(each) for each in kept)
+        return Found(kept, by_picture, claims, tuple(lost))
+
+    def _is_fact(self, evidence: Evidence) -> bool:
+        text = self._facts.get(evidence.where)
+        return text is not None and bool(text.find(evidence.quote))
 
     def _shot(self, step: str) -> Shot | None:
         found = self._shown.get(step)

@@ -214,6 +214,24 @@ async def test_a_right_quote_with_a_wrong_step_is_corrected(folder: Path, model_
     assert insight.verdicts[0].evidence[0].where == "3"
 
 
+@pytest.mark.parametrize(
+    ("quotes", "flags"),
+    [
+        (["thought 1"], ("claims-only",)),
+        (["comment 1", "click send"], ("claims-only",)),
+        (["thought 1", "window 1"], ()),
+        (["click_input"], ()),
+        (["thought 1", ""], ("by-picture",)),
+    ],
+)
+async def test_evidence_that_is_only_the_agents_word_is_flagged(
+    quotes: list[str], flags: tuple[str, ...], folder: Path, model_at: ModelAt
+) -> None:
+    cited = [{"step": "1", "quote": quote} for quote in quotes]
+    (insight,), _ = await judge(said("yes", sub("a", evidence=cited)), model_at, folder)
+    assert (insight.label, insight.verdicts[0].flags) == ("yes", flags)
+
+
 async def test_words_of_the_user_are_no_evidence(folder: Path, model_at: ModelAt) -> None:
     answer = said("yes", sub("a", step="1", quote="Request 0"))
     (insight,), _ = await judge(answer, model_at, folder)
