@@ -23,16 +23,16 @@ _TALLEST = 4
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a picture is at first sight."""
+    """The size of a picture, and whether it shows anything."""
 
     width: int
     height: int
     blank: bool
-    """Whether it shows nothing: one colour, or hardly a pixel. Programs write such where a screenshot failed."""
+    """Whether it shows nothing: it has one colour, or hardly a pixel, as if a screenshot had failed."""
 
 
 def look_at(content: bytes) -> Look | None:
-    """Decode a picture as a whole, and say what it is; None where it cannot be, or is too large to be.
+    """Decode a whole picture and describe it. Return None if it cannot be decoded or is too large.
 
     Args:
         content: A PNG, JPEG, GIF (its first frame) or WebP file, which may be a stranger's.

@@ -1,4 +1,4 @@
-"""`EvaluationAgent`: judges the log folder of a desktop session from Python, with the methods that UFO's class has.
+"""`EvaluationAgent` judges the log folder of a desktop session from Python, with the methods of UFO's class.
 
 The class is documented at microsoft.github.io/UFO. What belongs to UFO's own machinery (`get_prompter`,
 `status_manager`) is left out.
@@ -115,7 +115,7 @@ class EvaluationAgent:
         eva_all_screenshots: bool = True,
         context: Context | None = None,
     ) -> tuple[dict[str, Any], float | None]:
-        """Do what `evaluate` does, for callers with an event loop."""
+        """Judge a session like `evaluate`, in code with an event loop."""
         folder = Path(log_path)
         recording = await asyncio.to_thread(read_session, folder)
         made: list[Model] = []
@@ -195,7 +195,7 @@ class EvaluationAgent:
         return request or request_of(recording.transcript.rounds, task)
 
     def _made(self, model: str | Model | None, made: list[Model]) -> Model | None:
-        """The model that is meant; one that was made here is closed here."""
+        """Return the model of this name. A model that is created here is closed by `evaluate`."""
         if not isinstance(model, str):
             return model
         from adapters.models.factory import make_model
@@ -205,7 +205,7 @@ class EvaluationAgent:
 
 
 def _written(insight: Insight, folder: Path) -> dict[str, Any]:
-    """The result, appended to the folder's log where that can be written."""
+    """Return the result, and append it to the folder's log if that can be written."""
     result = evaluation_of(insight)
     try:
         append_evaluations(folder / FILE, [result])

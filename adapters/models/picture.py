@@ -1,4 +1,4 @@
-"""A picture for a model that is sent byte for byte, where AutoGen's own would be packed again, as PNG."""
+"""Holds a picture that is sent to a model byte for byte; AutoGen's own class would encode it again, as PNG."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Picture(Image):
-    """A PNG or JPEG file as part of a message: a budget of bytes that it was scaled to holds on the wire."""
+    """A PNG or JPEG file in a message. Its size in bytes is the same when it is sent."""
 
     def __init__(self, content: bytes) -> None:
         """Args:
@@ -25,11 +25,11 @@ class Picture(Image):
 
     @cached_property
     def image(self) -> PilImage:  # type: ignore[override]  # a plain attribute there
-        """The picture decoded, for code of AutoGen's that asks for it."""
+        """Return the decoded picture, for AutoGen code that asks for it."""
         from PIL import Image as Pillow
 
         return Pillow.open(io.BytesIO(self.content)).convert("RGB")
 
     def to_base64(self) -> str:
-        """Give the file as it is."""
+        """Return the file unchanged, in base64."""
         return base64.b64encode(self.content).decode()

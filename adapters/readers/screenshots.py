@@ -17,18 +17,18 @@ _LOOKS_LIKE_A_PICTURE = re.compile(r".+\.(?:png|jpe?g|gif|webp)", re.I)
 
 @dataclass(frozen=True, slots=True)
 class Shots:
-    """Pictures of a step, of a round or of the session's end."""
+    """The pictures of a step, of a round, or of the end of a session."""
 
     names: tuple[str, ...] = ()
-    """Base names of files in the folder."""
+    """Base names of the files in the folder."""
     roles: tuple[str, ...] = ()
-    """What each shows, in the same order."""
+    """What each picture shows, in the same order."""
     missing: tuple[tuple[str, str], ...] = ()
-    """Role and name of each picture that is not there, or none: with the reason in words."""
+    """The role and name of each picture with a fault, and the fault in words."""
 
     @property
     def attributes(self) -> dict[str, object]:
-        """What a step or a round keeps of them beside their names."""
+        """Return the attributes that a step or round keeps beside the names."""
         kept: dict[str, object] = {"image_roles": list(self.roles)} if self.roles else {}
         if self.missing:
             kept["images_missing"] = [f"{role}: {words}" for role, words in self.missing]
@@ -37,16 +37,16 @@ class Shots:
 
 @dataclass(slots=True)
 class Screenshots:
-    """Looks pictures up in one folder, and counts what is wrong with them."""
+    """Looks up pictures in one folder, and counts their faults."""
 
     folder: Path
     names: Names
     faults: Counter[str] = field(default_factory=Counter)
-    """What is wrong, in words, to the number of pictures."""
+    """Maps each fault, in words, to the number of pictures that have it."""
     used: set[str] = field(default_factory=set)
 
     def of_step(self, line: Fields, step: int | None) -> Shots:
-        """Find the pictures of a step: those that its line names, else those with UFO's names for its number."""
+        """Find the pictures of a step: those that its line names, or else those with UFO's names for its number."""
         found: dict[str, str] = {}
         for role in ROLES:
             named = line.picture(role)
@@ -57,7 +57,7 @@ class Screenshots:
         return self._look(found)
 
     def of_round(self, number: int) -> Shots:
-        """Find what was taken at the end of a round and of its sub-rounds; they need not be there."""
+        """Find the pictures taken at the end of a round and of its sub-rounds. They are optional."""
         names = [name for name in self._listed() if self._is_sub_round(name, number)]
         subs = sorted(names, key=lambda name: (len(name), name))
         final = self._standard("round_final", round=number)
@@ -65,13 +65,13 @@ class Screenshots:
         return self._look_all([*found, *([("round_final", final)] if self._exists(final) else [])])
 
     def final(self) -> Shots:
-        """Find what was taken at the end of the session; a session without it has one picture missing."""
+        """Find the picture taken at the end of the session. If there is none, it counts as missing."""
         name = self._standard("final")
         return self._look({"final": name} if name else {})
 
     @property
     def unused(self) -> list[str]:
-        """Pictures in the folder that belong to nothing the log tells of."""
+        """Return the pictures in the folder that no line of the log refers to."""
         return sorted(name for name in self._listed() if name not in self.used)
 
     def _look(self, found: Mapping[str, str]) -> Shots:
@@ -97,7 +97,7 @@ class Screenshots:
         return Shots(tuple(names), tuple(roles), tuple(missing))
 
     def _fault(self, name: str) -> str | None:
-        """Say what is wrong with a picture; None where it can be kept."""
+        """Return what is wrong with a picture, or None if it can be kept."""
         path = self.folder / name
         try:
             if name in ("", ".", "..") or not path.is_file():
@@ -124,7 +124,7 @@ class Screenshots:
         return bool(name) and (self.folder / name).is_file()
 
     def _standard(self, role: str, **numbers: int) -> str:
-        """Fill in the name that a mapping gives; without `str.format`, which a mapping could make reach further."""
+        """Fill numbers into a file name of a mapping. `str.format` would let a mapping read attributes of objects."""
         name = self.names.files.get(role, "")
         for key, value in numbers.items():
             name = name.replace("{" + key + "}", str(value))
@@ -142,7 +142,7 @@ class Screenshots:
 
 
 def base_name(path: str) -> str:
-    """Give the last part of a path, as Windows and as others write it."""
+    """Return the last part of a path, with either kind of separator."""
     return re.split(r"[\\/]", path)[-1]
 
 
@@ -153,7 +153,7 @@ def _one_of(fault: str) -> str:
 
 
 def pictures_in(folder: Path) -> Callable[[str], bytes | None]:
-    """Make a function that reads the pictures of a folder by base name; what leads out of it is not read."""
+    """Return a function that reads the pictures of a folder by base name. It reads nothing outside the folder."""
 
     def read(name: str) -> bytes | None:
         path = folder / base_name(name)

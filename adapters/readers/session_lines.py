@@ -1,4 +1,4 @@
-"""Reads the JSON lines of a session's log, and takes from a line what `Names` says is in it."""
+"""Reads the JSON lines of a session's log, and looks up the fields of a line by the names that `Names` gives."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from adapters.readers.session_names import Names
 from records.codec import loads
 
 MOST_LINE = 64 * 1024 * 1024
-"""Bytes of one line; a longer one is skipped as broken."""
+"""The maximum bytes of one line; a longer line is skipped as broken."""
 
 
 @dataclass(slots=True)
 class Lines:
-    """What a log holds."""
+    """The lines of a log."""
 
     good: list[dict[str, Any]] = field(default_factory=list)
     broken: list[int] = field(default_factory=list)
-    """Numbers of the lines that are no JSON objects, from 1."""
+    """The numbers, from 1, of the lines that are not JSON objects."""
 
 
 def read_lines(file: Path) -> Lines:
-    """Read a log; a line that is no JSON object is skipped and counted.
+    """Read a log. A line that is not a JSON object is skipped and counted.
 
     Raises:
         RecordingError: the file cannot be read.
@@ -62,26 +62,26 @@ def _take(found: Lines, number: int, line: bytes) -> None:
 
 
 class Fields:
-    """One line, or one action in it. What is taken is noted, so that the rest can be kept, too."""
+    """One line of the log, or one action in it. It notes which keys were read, so that the rest can be kept as well."""
 
     def __init__(self, line: Mapping[str, Any], names: Names) -> None:
         self._line, self._names = line, names
         self._taken: set[str] = set()
 
     def take(self, name: str) -> Any:
-        """Give what stands under the first key of a field that the line has; None where it has none."""
+        """Return the value of a field, or None if the line does not have it."""
         return self._first(self._names.fields.get(name, ()))
 
     def text(self, name: str) -> str | None:
-        """The same as text; None where it is empty."""
+        """Return the value of a field as text, or None if it is empty."""
         return text_of(self.take(name))
 
     def number(self, name: str) -> int | None:
-        """The same where it is a whole number, or such a number as text."""
+        """Return the value of a field if it is a whole number, or text that is one; else None."""
         return whole_number(self.take(name))
 
     def picture(self, role: str) -> str | None:
-        """Give the path of a picture as the line has it: empty where it names none, None where it has no such key."""
+        """Return the path of a picture as the line has it: empty if the line names none, None if it has no such key."""
         keys = self._names.pictures.get(role, ())
         if not any(_has(self._line, key) for key in keys):
             return None
@@ -90,11 +90,11 @@ class Fields:
 
     @property
     def rest(self) -> dict[str, Any]:
-        """What has not been taken."""
+        """Return the keys and values that have not been read."""
         return {key: value for key, value in self._line.items() if key not in self._taken}
 
     def _first(self, keys: tuple[str, ...]) -> Any:
-        """The first value that says something; empty ones say nothing and are not kept either."""
+        """Return the first value that is not empty. Empty values are not kept either."""
         for key in keys:
             if _has(self._line, key):
                 value = _at(self._line, key)
@@ -110,7 +110,7 @@ def _has(line: Mapping[str, Any], key: str) -> bool:
 
 
 def _at(line: Mapping[str, Any], key: str, absent: Any = None) -> Any:
-    """What stands under a key, or under `a.b` inside an object; the whole key comes first."""
+    """Return the value of a key, or of `a.b` inside an object. A key that contains a dot is tried as a whole first."""
     if key in line:
         return line[key]
     value: Any = line
@@ -122,7 +122,7 @@ def _at(line: Mapping[str, Any], key: str, absent: Any = None) -> Any:
 
 
 def text_of(value: Any) -> str | None:
-    """Give a value as text: lists by lines, other values that are no text as JSON; None where there is nothing."""
+    """Return a value as text: a list line by line, other values as JSON, and None if there is nothing."""
     if value is None or value in ("", [], {}):
         return None
     if isinstance(value, str):
@@ -136,7 +136,7 @@ def text_of(value: Any) -> str | None:
 
 
 def whole_number(value: Any) -> int | None:
-    """Give a whole number of at most nine digits, also where it is text; None for anything else."""
+    """Return a whole number of at most nine digits, also from text; None for anything else."""
     if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
         value = int(value.strip()[:20])
     if isinstance(value, float) and value.is_integer():
@@ -145,7 +145,7 @@ def whole_number(value: Any) -> int | None:
 
 
 def amount(value: Any) -> float | None:
-    """Give a finite number from 0 on, None for anything else."""
+    """Return a finite number that is not negative; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:

@@ -1,4 +1,4 @@
-"""How the log of a desktop session names things: UFO's three dialects, and the mapping file for any other agent.
+"""Defines what logs of desktop sessions call their fields: UFO's three dialects, and mapping files for other agents.
 
 The dialects are those of github.com/microsoft/UFO: what it writes today (`session_step`, `clean_screenshot_path`), what
 its documentation describes (`step`, `screenshot_clean`), and what it wrote before (`Step`, `CleanScreenshot`).
@@ -17,31 +17,31 @@ import yaml
 from adapters.readers.recording import RecordingError
 
 ROLES = ("clean", "annotated", "selected_controls", "concatenated", "desktop")
-"""What a step's picture shows, in the order in which a step lists its pictures."""
+"""What the picture of a step can show, in the order in which a step lists its pictures."""
 MOST_MAPPING = 1024 * 1024
-"""Bytes of a mapping file."""
+"""The maximum bytes of a mapping file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Where each thing stands in a line of the log, and what the pictures of a folder are called."""
+    """The keys of each field in a line of the log, and the file names of screenshots."""
 
     log: str = "response.log"
     """The file with the JSON lines, in the session's folder."""
     agent: str = "UFO"
-    """Who was recorded."""
+    """The name of the recorded agent."""
     steps_of: tuple[str, ...] | None = ("AppAgent",)
     """The values of `agent_type` whose lines are steps; None for all lines that are not `plans_of`."""
     plans_of: tuple[str, ...] = ("HostAgent",)
     """The values of `agent_type` whose lines hold the plan and the subtasks of a round."""
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(FIELDS))
-    """What a thing is called here to the keys under which a line may hold it, tried in order."""
+    """Maps each field to the keys that a line may have it under, tried in order."""
     pictures: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(PICTURES))
-    """Role to the keys that may hold the picture's path."""
+    """Maps each role of a picture to the keys that may hold its path."""
     files: Mapping[str, str] = field(default_factory=lambda: dict(FILES))
-    """Role to the file's name where a line names none; `{step}`, `{round}` and `{sub}` are numbers."""
+    """Maps each role to the file name if a line names none. `{step}`, `{round}` and `{sub}` stand for numbers."""
     first_round: int = 0
-    """The number of a round whose lines give none."""
+    """The number of the round for lines that give none."""
 
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -66,7 +66,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "seconds": ("total_time",),
     "message": ("message", "Message"),
 }
-"""UFO's, in all dialects."""
+"""UFO's keys, in all dialects."""
 
 PICTURES: Mapping[str, tuple[str, ...]] = {
     "clean": ("clean_screenshot_path", "screenshot_clean", "CleanScreenshot"),
@@ -94,12 +94,12 @@ UFO = Names()
 
 
 def load_names(file: Path) -> Names:
-    """Read a mapping file, which says how the log of another agent names things.
+    """Read a mapping file, which says what the log of another agent calls its fields.
 
-    It is YAML (or JSON) with these keys, all optional: `log` (the file with the JSON lines), `agent` (who was
+    The file is YAML (or JSON) with these keys, all optional: `log` (the file with the JSON lines), `agent` (who was
     recorded), `steps_of` and `plans_of` (values of `agent_type`), `first_round`, `fields` (each of `FIELDS` to a key of
     a line, `a.b` for a key inside an object, or a list of keys to try), `pictures` (role to such keys) and `files`
-    (role to a file's name). What it leaves out has UFO's names, except that all lines are steps where it does not say
+    (role to a file name). Fields that it leaves out have UFO's names, except that all lines are steps unless it says
     which are.
 
     Raises:

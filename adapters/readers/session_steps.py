@@ -1,4 +1,4 @@
-"""Turns one line of a session's log into a step, and several actions in it into steps below."""
+"""Turns one line of a session's log into a step, and several actions in one line into steps below it."""
 
 from __future__ import annotations
 
@@ -12,41 +12,31 @@ from adapters.readers.session_names import Names
 from records.transcript import NO_USAGE, Step, StepKind, Usage
 
 FAILED = ("fail", "error")
-"""How the status of an action begins that did not work."""
+"""The beginnings of the status of an action that failed."""
 
 
 def steps_of(identity: str, line: Fields, shots: Shots, names: Names) -> list[Step]:
-    """Read the step of a line; where the line has several actions, each is a step below it.
+    """Return the step of a line. If the line has several actions, each becomes a step below it.
 
     Args:
-        identity: The step's id; those below it are numbered `identity.1` and so on.
-        line: The line. What it says under no field of a step is in the attribute `log`.
+        identity: The step's id. The steps below it have the ids `identity.1`, `identity.2` and so on.
+        line: The line. Values without a field of their own are kept in the attribute `log`.
         shots: The step's pictures.
-        names: How the actions name what they hold.
+        names: The names of the fields of an action.
     """
-    observation, thought, comment = line.text("observation"), line.text("thought"), line.text("comment")
-    plan = line.take("plan")
-    action = line.take("action")
+    plan, action = line.take("plan"), line.take("action")
     step = Step(
         identity,
         StepKind.ACTION if text_of(action) or text_of(line.take("function")) else StepKind.THINK,
         agent=line.text("agent_name"),
-        observation=observation,
-        thought=thought,
+        observation=line.text("observation"),
+        thought=line.text("thought"),
         plan=text_of(plan),
         images=shots.names,
         usage=usage_of(line),
         seconds=amount(line.take("seconds")),
     )
-    attributes: dict[str, Any] = {
-        "step": line.number("step"),
-        "subtask": line.text("subtask"),
-        "comment": comment,
-        "application": line.text("application"),
-        "status": line.text("status"),
-        "plan": plan if isinstance(plan, list) and plan else None,
-        **shots.attributes,
-    }
+    attributes = _attributes(line, plan) | shots.attributes
     actions = [each for each in action if each] if isinstance(action, list) else []
     if len(actions) > 1 or (len(actions) == 1 and not isinstance(actions[0], Mapping)):
         below = [_acted(Step(f"{identity}.{n}", parent_id=identity), each, names) for n, each in enumerate(actions, 1)]
@@ -61,14 +51,19 @@ def steps_of(identity: str, line: Fields, shots: Shots, names: Names) -> list[St
     return [replace(step, attributes=_told(attributes)), *below]
 
 
+def _attributes(line: Fields, plan: Any) -> dict[str, Any]:
+    told: dict[str, Any] = {name: line.text(name) for name in ("subtask", "comment", "application", "status")}
+    return told | {"step": line.number("step"), "plan": plan if isinstance(plan, list) else None}
+
+
 def usage_of(line: Fields) -> Usage:
-    """Read what a line says of money; UFO's logs do not tell tokens."""
+    """Return the cost in a line. UFO's logs do not contain tokens."""
     cost = amount(line.take("cost"))
     return NO_USAGE if cost is None else Usage(calls=1, cost=cost, reported=False)
 
 
 def _acted(step: Step, action: Any, names: Names) -> Step:
-    """Put what an action says into a step: an object with function and arguments, or words."""
+    """Put an action into a step. The action is an object with function and arguments, or text."""
     if not isinstance(action, Mapping):
         words = text_of(action)
         if words is None:
@@ -92,7 +87,7 @@ def _acted(step: Step, action: Any, names: Names) -> Step:
 
 
 def _with_line(step: Step, line: Fields) -> Step:
-    """Complete a step with what the older dialects say beside the action."""
+    """Complete a step with the fields that the older dialects have beside the action."""
     function, arguments = line.text("function"), line.take("arguments")
     result, error = _result(line.take("result"))
     own = line.text("error")
@@ -108,7 +103,7 @@ def _with_line(step: Step, line: Fields) -> Step:
 
 
 def _result(value: Any) -> tuple[str | None, str | None]:
-    """Give what came back and what went wrong: an object with status, error and result, or the result alone."""
+    """Return result and error. The value is an object with status, error and result, or the result alone."""
     if not isinstance(value, Mapping) or not ({"status", "error", "result", "results"} & {str(key) for key in value}):
         return text_of(value), None
     error = text_of(value.get("error"))

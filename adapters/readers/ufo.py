@@ -20,14 +20,14 @@ from records.transcript import NO_USAGE, Round, Step, StopReason, Transcript, Us
 
 SOURCE = "ufo"
 FINISHED = "FINISH"
-"""The status of a step after which nothing was left to do."""
+"""The status of the last step of a session that ended as planned."""
 
 
 class UfoReader:
     """Reads `ufo:FOLDER`: one session's folder, or a tree of them."""
 
     evaluators = ("session",)
-    """By which such recordings are judged where no evaluator is named."""
+    """The evaluators of such recordings if the user names none."""
 
     def read(self, source: str, mapping: str | Path | None = None) -> Iterator[Recording]:
         """Read the sessions of a folder, in the order of their names; see `read_session`.
@@ -60,8 +60,8 @@ def read_session(folder: Path, names: Names = UFO, *, one_of_many: bool = False)
 
     A round of the log is a round of the transcript; its lines of `AppAgent` are the steps, those of `HostAgent` give
     the round's plan and subtasks (the attributes `plan`, `subtasks` and, whole, `host`). A step's `image_roles` name
-    what its pictures show, in their order. What is wrong with the folder is in the transcript's notes, and in the
-    recording's: of one of many sessions without its numbers, so that the words add up.
+    what its pictures show, in the same order. The notes of transcript and recording list the faults of the folder. For
+    one session of many, the recording's notes contain no numbers, so that equal notes can be counted.
 
     Raises:
         RecordingError: the log cannot be read, or none of its lines can be used.
@@ -85,7 +85,7 @@ def read_session(folder: Path, names: Names = UFO, *, one_of_many: bool = False)
 
 
 def _sessions(root: Path, log: str) -> Iterator[Path]:
-    """The folders below that hold a log; no link is followed."""
+    """Yield the folders that contain a log. Links are not followed."""
     for folder, below, files in os.walk(root):
         below.sort()
         if log in files:
@@ -94,7 +94,7 @@ def _sessions(root: Path, log: str) -> Iterator[Path]:
 
 
 def _in_a_tree(root: Path, folder: Path, names: Names) -> Recording:
-    """One session of many: what cannot be read is a run without rounds, so that the others are judged."""
+    """Return one session of many. One that cannot be read becomes a run without rounds, and the others are judged."""
     key = folder.relative_to(root).as_posix()
     try:
         return replace(read_session(folder, names, one_of_many=True), run_key=key)
@@ -108,10 +108,10 @@ def _in_a_tree(root: Path, folder: Path, names: Names) -> Recording:
 
 @dataclass(slots=True)
 class _Draft:
-    """A round while its lines are read."""
+    """A round whose lines are being read."""
 
     number: int
-    """The log's own."""
+    """The number in the log."""
     request: str | None = None
     said: str | None = None
     steps: list[Step] = field(default_factory=list)
@@ -122,7 +122,7 @@ class _Draft:
 
 
 class _Session:
-    """Takes the lines of one log in order."""
+    """Reads the lines of one log in order."""
 
     def __init__(self, folder: Path, names: Names) -> None:
         self._folder, self._names = folder, names
@@ -184,7 +184,7 @@ class _Session:
         return self._folder.resolve().name or "session"
 
     def _identity(self, step: int | None) -> str:
-        """The number that the log gives a step, else its place; a number that comes again is told apart."""
+        """Return the id of a step: its number in the log, or else its position, with a suffix if it occurs again."""
         name = base = str(len(self._ids) + 1 if step is None else step)
         again = 1
         while name in self._ids:
@@ -194,7 +194,7 @@ class _Session:
         return name
 
     def _plan(self, draft: _Draft, line: Fields) -> None:
-        """Read what the host planned; its figures count as the round's."""
+        """Read a line of the HostAgent. Its cost counts as the round's."""
         told = {
             name: line.take(name) for name in ("step", "subtask", "observation", "thought", "plan", "comment", "status")
         }
@@ -229,7 +229,7 @@ class _Session:
         )
 
     def _notes(self, broken: list[int]) -> tuple[list[str], list[str]]:
-        """What a reader should know of this session, and the same in words that add up over many sessions."""
+        """Return the faults of this session, and the same without numbers, so that equal notes can be counted."""
         details, notes = [], []
         if broken:
             shown = ", ".join(map(str, broken[:10])) + (", …" if len(broken) > 10 else "")

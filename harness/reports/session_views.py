@@ -1,4 +1,4 @@
-"""What a page shows of desktop and browser sessions: captions of screenshots, plans, and what UFO notes with a step."""
+"""Prepares desktop and browser sessions for a page: captions of screenshots, plans, and UFO's texts of a step."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ CAPTIONS = {
     "round_final": "at the end of the round",
     "sub_round_final": "at the end of a sub-round",
 }
-"""Role of a picture to what stands beneath it."""
+"""Maps the role of a picture to its caption."""
 TOLD = ("subtask", "comment", "application", "status")
-"""Attributes of a step that are texts of their own."""
+"""Attributes of a step that are shown as texts."""
 SHOWN = frozenset({*TOLD, "image_roles", "plan", "step"})
-"""Attributes that a page shows elsewhere, or whose content stands in a field."""
+"""Attributes that a page shows elsewhere."""
 
 
 def captions(images: Sequence[str], attributes: Mapping[str, Any]) -> list[str]:
-    """Say what each picture shows, in their order; nothing where their roles are not known."""
+    """Return the caption of each picture; an empty list if their roles are unknown."""
     roles = attributes.get("image_roles")
     if not isinstance(roles, list | tuple) or not images:
         return []
@@ -35,7 +35,7 @@ def captions(images: Sequence[str], attributes: Mapping[str, Any]) -> list[str]:
 
 
 def title_of(step: Step) -> str:
-    """Give the headline of a step; one with screenshots of known roles has a number that verdicts call it by."""
+    """Return the title of a step. If the roles of its screenshots are known, it begins with the step's id."""
     words = one_line(step.tool or step.thought or step.result or step.id, 100)
     if "image_roles" not in step.attributes:
         return words
@@ -45,7 +45,7 @@ def title_of(step: Step) -> str:
 
 
 def told_by(step: Step) -> Iterator[tuple[str, str]]:
-    """Give what a step says beside its fields: the subtask that it belongs to, the comment for the user."""
+    """Yield the further texts of a step: its subtask, its comment for the user, and so on."""
     for name in TOLD:
         value = step.attributes.get(name)
         if isinstance(value, str) and value:
@@ -53,7 +53,7 @@ def told_by(step: Step) -> Iterator[tuple[str, str]]:
 
 
 def plans_of(round_: Round) -> Iterator[tuple[str, str]]:
-    """Give the subtasks and the plan of a round, a line each."""
+    """Yield the subtasks and the plan of a round, one item per line."""
     for name in ("subtasks", "plan"):
         value = round_.attributes.get(name)
         if isinstance(value, list | tuple) and value:

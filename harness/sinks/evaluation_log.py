@@ -1,4 +1,4 @@
-"""The sink `evaluation_log`: writes what the session evaluator says in the shape of UFO's `evaluation.log`."""
+"""The sink `evaluation_log`: writes evaluations of sessions in the format of UFO's `evaluation.log`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ class EvaluationLogSink:
 
     def __init__(self, path: str = "", *, sources: Sequence[Path] = ()) -> None:
         """Args:
-        path: The file; empty stands for the folders of the sessions.
-        sources: The folders that the user named, in which the folders of the sessions lie; where a record says that a
-            session lies elsewhere, nothing is written there.
+        path: The file. If it is empty, each evaluation goes into the folder of its session.
+        sources: The folders that the user named. Nothing is written into a session's folder that is not inside them.
 
         Raises:
             SetupError: neither is given, or the file cannot be written.
@@ -39,7 +38,7 @@ class EvaluationLogSink:
                 ) from error
 
     async def write(self, record: RunRecord, transcript: Transcript) -> None:
-        """Append the evaluations of one run: of its session, then of its rounds.
+        """Append the evaluations of one run: first that of the session, then those of its rounds.
 
         Raises:
             OSError: they could not be written.
@@ -51,7 +50,7 @@ class EvaluationLogSink:
             await asyncio.to_thread(append_evaluations, file, entries)
 
     async def close(self) -> None:
-        """Nothing stays open."""
+        """Do nothing: no file stays open."""
 
     def _in_folder(self, record: RunRecord) -> Path | None:
         place = record.setting.place if record.setting is not None else ""

@@ -72,7 +72,7 @@ _NOT_DONE = re.compile(
 
 
 def _hold_against(answer: SessionAnswer, words: str, whose: str) -> None:
-    """See that no conclusion that the words draw is another than the answer's."""
+    """Check that the words do not draw a conclusion that differs from the answer."""
     own = without_quotes(words)
     for found in _SAYS.finditer(own):
         if (said := (found[1] or found[2]).lower()) != answer.complete:
@@ -82,7 +82,7 @@ def _hold_against(answer: SessionAnswer, words: str, whose: str) -> None:
 
 
 def _agree(answer: SessionAnswer) -> None:
-    """See that the sub-goals are some, that each has a name and a reason, and that the whole does not deny one."""
+    """Check that there are sub-goals with names and reasons, and that the answer does not contradict one of them."""
     if not answer.sub_scores:
         raise Unusable("it has no sub-goal in sub_scores")
     if len(answer.sub_scores) > MOST_SUB_GOALS:
@@ -105,7 +105,7 @@ def _says_something(words: str) -> bool:
 
 
 def aggregate(evaluations: list[Label]) -> Label:
-    """Say what sub-goals come to: yes if all are, no if any is, else unsure."""
+    """Return what the sub-goals add up to: yes if all are yes, no if any is no, else unsure."""
     if "no" in evaluations:
         return "no"
     return "yes" if evaluations and all(each == "yes" for each in evaluations) else "unsure"

@@ -1,4 +1,4 @@
-"""`evaluation.log`: evaluations of sessions in the shape that UFO documents, one JSON object a line."""
+"""Reads and writes `evaluation.log`: evaluations in the format that UFO documents, one JSON object per line."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from records.verdict import Insight, Label
 FILE = "evaluation.log"
 TYPE = "evaluation_result"
 MOST_BYTES = 64 * 1024 * 1024
-"""Of a log that is read back."""
+"""The maximum bytes of a log that is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluations:
-    """What an `evaluation.log` holds."""
+    """The contents of an `evaluation.log`."""
 
     entries: tuple[dict[str, Any], ...] = ()
     broken: int = field(default=0)
-    """Lines that are no JSON objects."""
+    """The number of lines that are not JSON objects."""
 
 
 def evaluation_of(insight: Insight) -> dict[str, Any]:
-    """Write an insight of the session evaluator as UFO documents an evaluation.
+    """Return an insight of the session evaluator in the format that UFO documents.
 
     `reason`, `sub_scores`, `complete`, `level`, `request`, `type` and `cost` (dollars, null if unknown) are UFO's.
-    `sub_goals` is what the sub-goals come to, `attempts` lists each way of asking with its tokens and cost, `round` is
-    the number of the round. Where there is no usable answer, `complete` is `unsure` and `error` says why.
+    `sub_goals` is what the sub-goals add up to, `attempts` lists each attempt with its tokens and cost, and `round` is
+    the number of the round. If there is no usable answer, `complete` is `unsure` and `error` says why.
     """
     told = insight.details
     attempts = list(told.get("attempts", []))
@@ -60,13 +60,13 @@ def evaluation_of(insight: Insight) -> dict[str, Any]:
 
 
 def _cost(attempts: list[dict[str, Any]]) -> float | None:
-    """What all attempts cost; the insight's own usage may hold that of others about the same run."""
+    """Return the cost of all attempts. The insight's own usage may include that of others about the same run."""
     costs = [each.get("cost") for each in attempts]
     return None if None in costs else sum(cost for cost in costs if isinstance(cost, int | float))
 
 
 def append_evaluations(file: Path, entries: list[dict[str, Any]]) -> None:
-    """Append evaluations, a line each; a link is not followed.
+    """Append evaluations, one per line. A link is not followed.
 
     Raises:
         OSError: the file cannot be written.
@@ -80,7 +80,7 @@ def append_evaluations(file: Path, entries: list[dict[str, Any]]) -> None:
 
 
 def read_evaluations(file: Path) -> Evaluations:
-    """Read a log back; a line that is no JSON object is skipped and counted, a file that is one object holds one.
+    """Read a log. A line that is not a JSON object is skipped and counted. One object on several lines is read, too.
 
     Raises:
         OSError: the file cannot be read, or is too long.

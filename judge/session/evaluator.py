@@ -1,4 +1,4 @@
-"""The session evaluator: whether a session of a desktop or browser agent, or a round of it, fulfilled the request."""
+"""The session evaluator: judges whether a session of a desktop or browser agent, or a round, fulfilled the request."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class SessionEvaluator:
         settings: Settings | None = None,
     ) -> None:
         """Args:
-        model: Judges.
-        backup_model: Judges where the first does not answer.
+        model: The judge.
+        backup_model: The judge if the first gives no usable answer.
         level: `session`, `round` or `both`; this and the next three as `load_settings` takes them.
         screenshots: `all`, `ends` or `none`.
         apis: A file with the descriptions of the APIs.
         session_config: A YAML file with UFO's options.
-        settings: Replaces these four.
+        settings: Replaces the four settings before it.
 
         Raises:
             SetupError: a setting is not right.
@@ -65,7 +65,7 @@ class SessionEvaluator:
 
     @property
     def prompts(self) -> Mapping[str, str]:
-        """Hashes of the prompts; of those that replace Viva's own, too."""
+        """Return the hashes of the prompts, including those that replace Viva's own."""
         import hashlib
 
         from judge.session.judging import prompt_hashes
@@ -78,8 +78,8 @@ class SessionEvaluator:
         """Judge a session, its rounds, or both.
 
         Returns:
-            The insight on the session first, then one for each round where rounds are judged. Where only rounds are,
-            the first says what they come to.
+            The insight about the session first, then one for each round if rounds are judged. If only rounds are
+            judged, the first insight sums them up.
         """
         task = context.case.task_description if context.case is not None else ""
         return await self.judge_transcript(transcript, context.subject, kept_pictures(context.folder), task=task)
@@ -87,7 +87,7 @@ class SessionEvaluator:
     async def judge_transcript(
         self, transcript: Transcript, run: str, read: ReadPicture, *, task: str = "", request: str | None = None
     ) -> tuple[Insight, ...]:
-        """Judge a transcript whose pictures `read` gives; the request is what its rounds say unless one is given."""
+        """Judge a transcript whose pictures `read` returns. Without a `request`, the rounds supply it."""
         apis = self.settings.apis or "\n".join(to_text(dict(tool)) for tool in transcript.tools)
         if not transcript.rounds:
             why = f": {transcript.notes[0]}" if transcript.notes else ""
@@ -143,7 +143,7 @@ class SessionEvaluator:
 
 
 def kept_pictures(folder: Path | None) -> ReadPicture:
-    """Read the pictures that a journal keeps, and those that stand in the transcript themselves."""
+    """Return a function that reads the pictures in a journal, and those embedded in the transcript."""
 
     def read(name: str) -> bytes | None:
         if name.startswith("data:image/"):

@@ -1,4 +1,4 @@
-"""Turns what a judge answered about a session into insights, and says how it was asked."""
+"""Turns a judge's answer about a session into insights, and describes the attempts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCORES = {"yes": 1.0, "no": 0.0}
 
 
 def attempt_details(attempt: Attempt) -> dict[str, Any]:
-    """One attempt as plain data: tokens and dollars are null where nobody reported them."""
+    """Return one attempt as plain data. Tokens and cost are null if nobody reported them."""
     used: Usage = attempt.usage
     known = used.reported and used.calls > 0
     details: dict[str, Any] = {
@@ -45,20 +45,6 @@ def answered(name: str, subject: Subject, judged: Judged, by: str) -> Insight:
     evaluations = [each.sub.evaluation for each in judged.subs]
     ours = aggregate(evaluations)
     flags = ("transcript-cut",) if judged.cut else ()
-    verdicts = [
-        Verdict(
-            subject.id,
-            f"{SUB_GOAL}{number}",
-            each.sub.evaluation,
-            SCORES.get(each.sub.evaluation),
-            reason=storable(each.sub.reason.strip()),
-            evidence=each.found.evidence,
-            by=by,
-            statement=storable(each.sub.name.strip()),
-            flags=(*flags, *each.flags),
-        )
-        for number, each in enumerate(judged.subs, 1)
-    ]
     reason = storable(answer.reason.strip()) + (
         f" [Held as yes, but {judged.unsupported}.]" if judged.unsupported else ""
     )
@@ -84,9 +70,26 @@ def answered(name: str, subject: Subject, judged: Judged, by: str) -> Insight:
         scores={"sub_goals": counts["yes"] / len(evaluations)},
         summary=reason,
         notes=(f"the sub-goals come to {ours} ({shares}); the model's word for the whole is {answer.complete}",),
-        verdicts=(*verdicts, whole),
+        verdicts=(*_sub_goals(subject, judged, by, flags), whole),
         details={"sub_goals": ours},
     )
+
+
+def _sub_goals(subject: Subject, judged: Judged, by: str, flags: tuple[str, ...]) -> list[Verdict]:
+    return [
+        Verdict(
+            subject.id,
+            f"{SUB_GOAL}{number}",
+            each.sub.evaluation,
+            SCORES.get(each.sub.evaluation),
+            reason=storable(each.sub.reason.strip()),
+            evidence=each.found.evidence,
+            by=by,
+            statement=storable(each.sub.name.strip()),
+            flags=(*flags, *each.flags),
+        )
+        for number, each in enumerate(judged.subs, 1)
+    ]
 
 
 def failed(name: str, subject: Subject, why: NoAnswer, by: str) -> Insight:
@@ -111,7 +114,7 @@ def nothing(name: str, run: str, words: str) -> Insight:
 
 
 def of_rounds(name: str, run: str, rounds: list[Insight]) -> Insight:
-    """Say what rounds come to that were judged one by one: `yes` if all of them are."""
+    """Return the insight that sums up rounds that were judged one by one: `yes` if all of them are."""
     verdicts = tuple(
         replace(
             each.verdicts[-1],
@@ -144,7 +147,7 @@ def _as_label(label: str) -> Any:
 
 
 def told(attempts: list[Attempt]) -> list[str]:
-    """What a reader should know of how it was judged: the screenshots that were shown, and what failed before."""
+    """Return the notes about the attempts: the screenshots that were shown, and why earlier attempts failed."""
     lines = []
     for number, attempt in enumerate(attempts, 1):
         used = attempt.usage

@@ -1,4 +1,4 @@
-"""Asks a model about a session or round; where the request is too large or refused, a smaller one, then elsewhere."""
+"""Asks a model about a session or round. A rejected request is repeated with fewer screenshots, then elsewhere."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from records.transcript import NO_USAGE, Usage
 PROMPTS = Path(__file__).parent / "prompts"
 GUIDANCE, FORM_PROMPT, QUESTION = PROMPTS / "guidance.md", PROMPTS / "form.md", PROMPTS / "session.md"
 TOO_LARGE_OR_REFUSED = frozenset({400, 413, 414, 415, 422})
-"""Statuses with which providers answer a request that is too long, has too many pictures, or is not to their liking."""
+"""The HTTP statuses with which providers reject a request that is too large or not accepted."""
 
 
 def prompt_hashes() -> dict[str, str]:
-    """Name of each prompt to its hash, as runs record it."""
+    """Return the hash of each prompt, by its name."""
     return {"session_guidance": digest(GUIDANCE), "session_form": digest(FORM_PROMPT), "session": digest(QUESTION)}
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One way of asking, with whatever was asked again in it."""
+    """One attempt: one model and one choice of screenshots, including the questions that were repeated."""
 
     model: str
     shown: Shown
     usage: Usage
     failed: str = ""
-    """Why it gave no answer, in words."""
+    """Why the attempt gave no usable answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,28 +56,28 @@ class JudgedSubScore:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What was answered about a subject."""
+    """A usable answer about a subject."""
 
     answer: SessionAnswer
     subs: tuple[JudgedSubScore, ...]
     cut: bool
-    """Whether parts of the steps were left out for their length."""
+    """Whether parts of the steps were omitted because of their length."""
     unsupported: str = ""
-    """Why a `yes` was not kept, in words."""
+    """Why a `yes` was changed to `unsure`."""
 
 
 @dataclass(slots=True)
 class SessionJudge:
-    """Judges subjects with one model, and with another where the first does not answer."""
+    """Judges subjects with one model, and with a backup model if the first gives no usable answer."""
 
     model: Model
     settings: Settings
     backup: Model | None = None
     attempts: list[Attempt] = field(default_factory=list)
-    """Of the last subject."""
+    """The attempts at the last subject."""
 
     async def judge(self, subject: Subject, read: ReadPicture) -> Judged | NoAnswer:
-        """Ask about one subject: as the settings say, then with first and last screenshots, then the backup model.
+        """Ask about one subject: as the settings say, then with the first and last screenshots, then the backup model.
 
         Raises:
             SharedSetupError: the model cannot be used at all.
@@ -111,12 +111,12 @@ class SessionJudge:
 
     @property
     def usage(self) -> Usage:
-        """What all attempts at the last subject used."""
+        """Return the usage of all attempts at the last subject."""
         return sum((attempt.usage for attempt in self.attempts), NO_USAGE)
 
 
 def system_prompt(settings: Settings, shown: Shown) -> str:
-    """Write the system prompt: guidance, which may be replaced, and the form of the answer, which may not."""
+    """Return the system prompt: the guidance, which can be replaced, and the form of the answer, which cannot."""
     examples = settings.example_prompt
     if settings.main_prompt:
         guidance = settings.main_prompt
@@ -131,7 +131,7 @@ def system_prompt(settings: Settings, shown: Shown) -> str:
 
 
 def compose(subject: Subject, session: ShownTranscript, shown: Shown, mark: str) -> tuple[str, list[Part]]:
-    """Write the question about a subject, and what goes with it: screenshots, each behind its caption, and the mark."""
+    """Return the question about a subject, and the parts that follow it: screenshots with captions, and the mark."""
     question = render(
         QUESTION,
         what="The session" if subject.level == "session" else "The round of a session",
@@ -144,9 +144,9 @@ def compose(subject: Subject, session: ShownTranscript, shown: Shown, mark: str)
 
 
 def is_refusal(failed: NoAnswer) -> bool:
-    """Tell whether a request was too large or refused, so that a smaller one may be answered.
+    """Return whether a request was too large or refused, so that a smaller one may be answered.
 
-    A model that wrote no JSON at all, however often it was asked, has refused: they apologize in many words.
+    A model that never wrote any JSON is taken to have refused, because refusals are worded in many ways.
     """
     error = failed.error
     causes = (error, error.__cause__) if error is not None else ()
@@ -162,10 +162,10 @@ def _parts(shown: Shown) -> Iterator[Part]:
 
 
 def _supported(answer: SessionAnswer, citations: Citations, last: bool, *, cut: bool) -> Judged:
-    """See that each sub-goal that is `yes` rests on something; what stays without evidence is `unsure`.
+    """Check that each sub-goal that is `yes` has evidence. At the last ask, one without evidence becomes `unsure`.
 
     Raises:
-        AskAgain: it does not, and may be asked again.
+        AskAgain: evidence is missing, and the judge can be asked again.
     """
     subs: list[JudgedSubScore] = []
     faults: list[str] = []

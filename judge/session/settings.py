@@ -1,4 +1,4 @@
-"""How a session is judged: the options of UFO's EvaluationAgent, from the command line, the environment or a file."""
+"""The settings of the session evaluator: UFO's options, from the command line, the environment or a file."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ KEYS = (
     "EVALUATION_PROMPT",
     "EVALUATION_EXAMPLE_PROMPT",
 )
-"""What a file or the environment may say; the first three are UFO's. Other keys of a file are none of ours."""
+"""The keys that a file or the environment can set; the first three are UFO's. Other keys of a file are ignored."""
 MOST_TEXT = 200_000
-"""Characters of a prompt, or of the descriptions of the APIs."""
+"""The maximum characters of a prompt, or of the descriptions of the APIs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How sessions are judged."""
+    """The settings of the session evaluator."""
 
     level: Level = "session"
     screenshots: Screenshots = "all"
     main_prompt: str = ""
-    """Replaces the guidance in the judge's prompt; empty leaves Viva's own. The form of the answer stays."""
+    """Replaces the guidance in the judge's prompt, unless it is empty. The form of the answer stays."""
     example_prompt: str = ""
-    """Examples of requests and answers; empty leaves Viva's own."""
+    """Examples of requests and answers. Empty means none."""
     apis: str = ""
-    """What the agent's APIs do; empty takes the tool definitions of the transcript."""
+    """The descriptions of the agent's APIs. If empty, the tool definitions of the transcript are used."""
 
 
 def load_settings(
@@ -48,7 +48,7 @@ def load_settings(
     config: str | Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Settings:
-    """Put the settings together: what is given here comes first, then the environment, then the file.
+    """Return the settings. The arguments come first, then the environment, then the file.
 
     Args:
         level: `session`, `round` or `both`.
@@ -100,7 +100,7 @@ def _from(found: Mapping[str, tuple[str, Any]]) -> Settings:
 
 
 def prompt_text(given: str) -> str:
-    """Give the text of a prompt: of the file that is named, or the words themselves where they have several lines.
+    """Return the text of a prompt. The argument is the path of a file, or the text itself if it has several lines.
 
     From a YAML file as UFO's `evaluate.yaml` the text under `system` is taken, and from one with examples these.
 
@@ -121,7 +121,7 @@ def prompt_text(given: str) -> str:
 
 
 def api_descriptions(file: Path) -> str:
-    """Read what the agent's APIs do.
+    """Return the descriptions of the agent's APIs from a file.
 
     Raises:
         SetupError: the file cannot be read.
@@ -138,7 +138,7 @@ def api_descriptions(file: Path) -> str:
 
 
 def _examples(data: Mapping[Any, Any]) -> str:
-    """Examples as UFO's files have them: `Request` and `Response` under keys that begin with `example`."""
+    """Return the examples of a file in UFO's format: `Request` and `Response` under keys that begin with `example`."""
     found = []
     for key, value in data.items():
         if str(key).startswith("example") and isinstance(value, dict):

@@ -12,15 +12,15 @@ from records.text import one_line
 from records.transcript import Round, Step, Transcript
 
 MOST_IMAGES = 40
-"""Of one request."""
+"""The maximum number of images in one request."""
 ONE_LIMIT = 400_000
-"""Bytes of one image; a larger one is scaled down."""
+"""The maximum bytes of one image; a larger one is scaled down."""
 ALL_LIMIT = 10_000_000
-"""Bytes of all images of one request, before base64 makes a third more of them."""
+"""The maximum bytes of all images of one request, before base64 adds a third."""
 LARGEST_SIDE = 2_000
-"""Pixels; some providers refuse more."""
+"""The maximum width and height in pixels; some providers reject more."""
 FINAL = "final"
-"""Stands for the step of a picture that was taken after the last one."""
+"""The step id of a picture that was taken after the last step."""
 REPLY = "reply"
 """The role of a picture that a live agent returned with its reply."""
 # UFO shows the judge where the agent clicked; agents without such pictures have others.
@@ -29,7 +29,7 @@ _FIRST = ("clean", "desktop", "annotated", "selected_controls", "concatenated")
 _ENDS = ("final", "round_final", "sub_round_final")
 
 ReadPicture = Callable[[str], bytes | None]
-"""Gives the bytes of a picture that a transcript names; None where it is not there or may not be read."""
+"""Returns the bytes of a picture that a transcript names, or None if it is missing or must not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +39,16 @@ class Shot:
     step: str
     """The id of the step that it belongs to, or `FINAL`."""
     role: str
-    """What it shows: `clean`, `selected_controls`, `final`…"""
+    """What the picture shows: `clean`, `selected_controls`, `final`…"""
     name: str
     """As the transcript names it."""
     after: str = ""
-    """The round after which a final picture was taken: its id."""
+    """The id of the round after which a final picture was taken."""
     content: bytes = b""
 
     @property
     def caption(self) -> str:
-        """What stands before it in a request."""
+        """Return the words before the picture in a request."""
         if self.role == REPLY:
             return f"screenshot that came with the agent's reply in round {self.after.removeprefix('r')}"
         if self.step == FINAL:
@@ -64,25 +64,25 @@ class Shown:
     mode: Screenshots
     shots: tuple[Shot, ...] = ()
     taken: int = 0
-    """How many there were to be shown, before any was left out."""
+    """The number of screenshots that were chosen, before any was omitted."""
     unusable: int = 0
-    """Left out: placeholders of one colour or hardly a pixel, and files that cannot be decoded."""
+    """The number omitted because they are placeholders (one colour, or hardly a pixel) or cannot be decoded."""
     thinned: int = 0
-    """Left out, evenly between the first and the last, because there were too many."""
+    """The number omitted because there were too many."""
 
     @property
     def size(self) -> int:
-        """Bytes of all of them."""
+        """Return the bytes of all screenshots."""
         return sum(len(shot.content) for shot in self.shots)
 
     @property
     def steps(self) -> frozenset[str]:
-        """The ids of the steps of which there is one; `FINAL` is among them where there is a final one."""
+        """Return the ids of the steps with a screenshot, and `FINAL` if there is a final one."""
         return frozenset(shot.step for shot in self.shots)
 
     @property
     def words(self) -> str:
-        """What the model is told of it."""
+        """Return what the model is told about the screenshots."""
         if self.mode == "none":
             return "No screenshots are shown: the request was to judge by the steps alone."
         if not self.shots:
@@ -92,7 +92,7 @@ class Shown:
 
     @property
     def note(self) -> str:
-        """What the reader of a report is told of it."""
+        """Return what the reader of a report is told about the screenshots."""
         if self.mode == "none":
             return "judged by the steps alone: no screenshots were to be shown"
         if not self.shots:
@@ -130,7 +130,7 @@ def choose(transcript: Transcript, mode: Screenshots) -> list[Shot]:
     """Choose the screenshots of a session, or of the round that a transcript was cut down to.
 
     `all`: of each step the one with the selected controls (else the next best), then the final one. `ends`: of the
-    first step the clean one, and the final one. A session without a final one has the last step's instead.
+    first step the clean one, and the final one. If there is no final one, `ends` takes that of the last step.
     """
     chosen = _Chosen()
     if mode == "none":
@@ -153,9 +153,9 @@ def choose(transcript: Transcript, mode: Screenshots) -> list[Shot]:
 
 
 def prepare(transcript: Transcript, mode: Screenshots, read: ReadPicture) -> Shown:
-    """Read the chosen screenshots, leave out what shows nothing, and scale the others to the budget.
+    """Read the chosen screenshots, omit those that show nothing, and scale the others to the budget.
 
-    This decodes pictures, which takes time: call it in a thread.
+    It decodes pictures, which takes time; call it in a thread.
     """
     chosen = choose(transcript, mode)
     # Of a session of thousands of steps not every picture is decoded: twice as many as are shown leave room for blanks.
@@ -169,7 +169,7 @@ def prepare(transcript: Transcript, mode: Screenshots, read: ReadPicture) -> Sho
 
 
 def thin(shots: Sequence[Shot], most: int) -> list[Shot]:
-    """Leave out shots evenly until `most` are left; the first and the last stay."""
+    """Omit shots evenly until `most` are left. The first and the last stay."""
     if len(shots) <= most:
         return list(shots)
     last = len(shots) - 1
@@ -177,7 +177,7 @@ def thin(shots: Sequence[Shot], most: int) -> list[Shot]:
 
 
 def _fit(content: bytes | None, share: int) -> bytes | None:
-    """A picture of at most so many bytes; None for one that shows nothing, or that cannot be decoded."""
+    """Return a picture of at most `share` bytes; None if it shows nothing or cannot be decoded."""
     if not content or (look := look_at(content)) is None or look.blank:
         return None
     small = len(content) <= share and max(look.width, look.height) <= LARGEST_SIDE
@@ -189,7 +189,7 @@ def _steps(transcript: Transcript) -> list[Step]:
 
 
 def _roles(names: Sequence[str], attributes: object) -> list[tuple[str, str]]:
-    """Role and name of each picture; without roles they are as they come."""
+    """Return the role and name of each picture. The role is empty if it is unknown."""
     told = attributes.get("image_roles") if hasattr(attributes, "get") else None
     roles = [str(role) for role in told] if isinstance(told, list | tuple) else []
     return [(roles[place] if place < len(roles) else "", name) for place, name in enumerate(names)]
@@ -206,7 +206,7 @@ def _first(step: Step) -> Shot | None:
 
 
 def _final(transcript: Transcript) -> Shot | None:
-    """The picture at the end: the session's, else the last round's, else the one of its last sub-round."""
+    """Return the final picture: that of the session, or else of the last round, or else of its last sub-round."""
     if transcript.images:
         after = transcript.rounds[-1].id if transcript.rounds else ""
         return Shot(FINAL, "final", transcript.images[-1], after)

@@ -1,4 +1,4 @@
-"""Writes what an agent did in a session as text for a judge, and finds what the judge quotes of it."""
+"""Writes the steps of a session as text for a judge, and looks up what the judge cites."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from records.verdict import Evidence
 
 FIELDS = ("subtask", "observation", "thought", "plan", "action", "result", "error", "comment", "application")
 FACTS = ("observation", "action", "result", "error", "application")
-"""The fields that say what was seen and what happened; the others are the agent's own words about it."""
+"""The fields that say what was seen and what happened. The others are the agent's own words."""
 BY_PICTURE = "by-picture"
 """The flag of a verdict that rests on a screenshot: its evidence is a step with an empty quote."""
 CLAIMS_ONLY = "claims-only"
@@ -35,31 +35,31 @@ class Subject:
 
 
 def of_session(transcript: Transcript, run: str, request: str, apis: str) -> Subject:
-    """Make the subject that is the whole session."""
+    """Return the whole session as a subject."""
     return Subject(run, "session", transcript, request, apis)
 
 
 def of_round(transcript: Transcript, round_: Round, request: str, apis: str) -> Subject:
-    """Make the subject that is one round: its own steps, and the pictures taken at its end."""
+    """Return one round as a subject: its own steps, and the pictures taken at its end."""
     last = transcript.rounds[-1] is round_
     images = transcript.images if last and not round_.images else ()
     return Subject(round_.id, "round", replace(transcript, rounds=(round_,), images=images), request, apis)
 
 
 def request_of(rounds: Sequence[Round], task: str = "") -> str:
-    """Say what was asked for: what the user said in each round; in an exam, the task of the examiner comes first."""
+    """Return the request: what the user said in each round, after the examiner's task if it was an exam."""
     asked = [(round_.number, round_.examiner) for round_ in rounds if round_.examiner]
     words = [asked[0][1]] if len(asked) == 1 else [f"Request of round {number}: {text}" for number, text in asked]
     return "\n".join(([f"The examiner's task: {task.strip()}"] if task.strip() else []) + words)
 
 
 def show_session(subject: Subject) -> ShownTranscript:
-    """Write the request, the APIs, the plans and the steps as delimited text."""
+    """Return the request, the APIs, the plans and the steps as delimited text."""
     return show_fields(dict(_fields(subject)))
 
 
 def step_words(step: Step, names: Sequence[str] = FIELDS) -> str:
-    """Write one step as a judge reads it, or some of its fields: what UFO calls the action trajectory."""
+    """Return one step as a judge reads it, or some of its fields. UFO calls these the action trajectory."""
     told = {name: step.attributes.get(name) for name in ("subtask", "comment", "application")}
     told |= {"observation": step.observation, "thought": step.thought, "plan": step.plan}
     told |= {"action": _action(step), "result": step.result, "error": step.error}
@@ -97,18 +97,18 @@ def _action(step: Step) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What there is of the places that a judge cited."""
+    """The evidence that was found for a judge's citations."""
 
     evidence: tuple[Evidence, ...] = ()
     by_picture: bool = False
     claims_only: bool = False
-    """Whether there is evidence, and all of it is what the agent said of itself."""
+    """Whether all of the evidence is what the agent said about itself."""
     lost: tuple[str, ...] = ()
-    """In words: quotes that stand nowhere, steps that are not there, screenshots that were not shown."""
+    """Descriptions of the citations that were not found."""
 
 
 class Citations:
-    """Looks up what a judge cites: words of a step, or the screenshot of a step that was shown."""
+    """Looks up what a judge cites: words in a step, or the screenshot of a step if it was shown."""
 
     def __init__(self, subject: Subject, shown: Shown) -> None:
         steps = [step for round_ in subject.transcript.rounds for step in round_.steps]
@@ -119,7 +119,7 @@ class Citations:
         self._shown = {shot.step: shot for shot in shown.shots}
 
     def look_up(self, cited: Sequence[tuple[str, str]]) -> Found:
-        """Look up pairs of a step and a quote; an empty quote cites the step's screenshot."""
+        """Look up pairs of a step and a quote. An empty quote cites the step's screenshot."""
         evidence: list[Evidence] = []
         lost: list[str] = []
         by_picture = False
@@ -151,14 +151,14 @@ class Citations:
         return found if found is not None else self._shown.get(self._parents.get(step, ""))
 
     def _where(self, step: str, quote: str) -> str | None:
-        """The step that the judge names comes first; a right quote with a wrong step is corrected."""
+        """Return the step with the quote. The step that the judge names comes first; a wrong number is corrected."""
         ordered = sorted(self._texts, key=lambda each: each != step)
         found = next((each for each in ordered if self._texts[each].find(quote)), None)
         return found or next((each for each, text in self._said.items() if text.find(quote)), None)
 
 
 def _plain(name: str) -> str:
-    """The id in what a judge writes for a step: `step 3`, `Step 3`, `final screenshot`."""
+    """Return the step id that a judge means by `step 3`, `Step 3` or `final screenshot`."""
     words = name.strip()
     if words.lower().startswith("step "):
         words = words[5:].strip()
