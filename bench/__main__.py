@@ -12,6 +12,7 @@ from bench.table import show
 BENCHES = {
     "rounds": "time per round",
     "child_door": "an agent in its own process",
+    "collector": "observing a session, by event",
     "startup": "start-up and size",
     "sandbox": "checks in a sandbox",
     "suite": "many concurrent conversations, and other tools with the same work",

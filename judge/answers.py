@@ -1,6 +1,6 @@
-"""The form of a judge model's answer: labels on rails, found in what the model wrote, held against its own words.
+"""Parses the answers of judge models, whose labels are one of a fixed set, and checks them for contradictions.
 
-Each evaluator that asks a model describes its answer as a `Form`; `judge.asking` puts the questions.
+Each evaluator that asks a model describes its answer as a `Form`; `judge.asking` asks the questions.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from records.codec import has_doubled_key
 from records.text import without_invisible
 
 SHORTEST_COPY = 20
-"""Characters from which on a reason that stands in the transcript is a copy, and no coincidence."""
+"""Minimum number of characters of a reason that counts as copied if it is found in the transcript."""
 MOST_BROKEN = 1000
-"""Braces that may begin no JSON object. Each costs time by the length of the text: a flood of 200,000 took 6 s."""
+"""Maximum number of braces that begin no JSON object. Each takes time by the length of the text: 200,000 took 6 s."""
 
 
 class Unusable(Exception):
-    """An answer that does not count; the message tells the judge why."""
+    """The answer cannot be used; the message tells the judge why."""
 
 
 class NoJson(Unusable):
@@ -34,11 +34,11 @@ class NoJson(Unusable):
 
 
 class Answer(Protocol):
-    """What every answer has. Its class is a pydantic model, whose fields stand in the order they are to be written."""
+    """The fields of every answer. Its class is a pydantic model, whose fields are in the order of writing."""
 
     reason: str
     mark: str
-    """The mark of the question, copied: no answer that somebody wrote beforehand can carry it."""
+    """The mark of the question, copied. No answer that somebody wrote beforehand can contain it."""
 
 
 A = TypeVar("A", bound=Answer)
@@ -46,38 +46,38 @@ A = TypeVar("A", bound=Answer)
 
 @dataclass(frozen=True)
 class Form(Generic[A]):
-    """What an answer must look like, and what its own words must not say."""
+    """The form of an answer, and the checks for contradictions in it."""
 
     schema: type[A]
-    """A pydantic model with the fields of `Answer`; fields that are a `Literal` of texts are labels on rails."""
+    """A pydantic model with the fields of `Answer`; a field that is a `Literal` of texts is a label."""
     decisions: tuple[str, ...]
-    """The fields that decide. Two answers in one text must agree in them, and none may stand outside whole JSON."""
+    """The fields that decide. Two answers in one text must agree in them, and they must be inside of whole JSON."""
     hold_against: Callable[[A, str, str], None]
-    """Takes an answer, words of the judge's own, and what to call them; raises `Unusable` where they contradict it."""
+    """Given an answer, the judge's own text, and a name for that text, raises `Unusable` if the text contradicts it."""
     agree: Callable[[A], None] = lambda answer: None
-    """Takes an answer; raises `Unusable` where its fields contradict each other."""
+    """Given an answer, raises `Unusable` if its fields contradict each other."""
 
     @property
     def model(self) -> type[BaseModel]:
-        """The schema as the pydantic model that it is."""
+        """Return the schema as a pydantic model."""
         return cast("type[BaseModel]", self.schema)
 
     @cached_property
     def rails(self) -> tuple[str, ...]:
-        """The fields whose value is one of a few labels."""
+        """Return the fields whose value is one of a fixed set of labels."""
         fields = self.model.model_fields.items()
         return tuple(name for name, field in fields if get_origin(field.annotation) is Literal)
 
     @cached_property
     def decision_key(self) -> re.Pattern[str]:
-        """Finds the key of a decision in text."""
+        """Return the pattern that finds the key of a decision in text."""
         return re.compile(rf"[\"'](?:{'|'.join(map(re.escape, self.decisions))})[\"']\s*:", re.I)
 
     def read(self, value: Any) -> A:
-        """Make an answer of parsed JSON; a label's case and the white space around it do not matter.
+        """Return the answer in parsed JSON; the case of labels and white space around them do not matter.
 
         Raises:
-            ValidationError: it does not fit.
+            ValidationError: the JSON does not match the schema.
         """
         if isinstance(value, dict):
             value = dict(value)
@@ -87,10 +87,10 @@ class Form(Generic[A]):
         return cast("A", self.model.model_validate(value))
 
     def check_consistent(self, answer: A) -> None:
-        """See that an answer gives a reason, and that neither its fields nor its reason contradict its labels.
+        """Check that an answer has a reason, and that neither its fields nor its reason contradict its labels.
 
         Raises:
-            Unusable: it does not, or it does.
+            Unusable: the reason is missing, or something contradicts the labels.
         """
         reason = answer.reason.strip()
         if not any(character.isalnum() for character in reason):
@@ -100,7 +100,7 @@ class Form(Generic[A]):
 
 
 class LabelAnswer(BaseModel):
-    """An explanation, the words it rests on, and one label; `label_form` puts the label on rails."""
+    """An explanation, the quotes on which it rests, and one label; `label_form` restricts the label."""
 
     reason: str = Field(description="Two or three sentences that lead to the label.")
     quotes: list[str] = Field(description="Words copied exactly from the data on which the label rests.")
@@ -114,10 +114,10 @@ class LabelAnswer(BaseModel):
 
 
 def label_form(labels: Sequence[str]) -> Form[LabelAnswer]:
-    """Make the form of an answer that is an explanation first and exactly one of these labels last.
+    """Return the form of an answer with an explanation followed by exactly one of these labels.
 
     Args:
-        labels: In lower case; one may contain another, as `incorrect` contains `correct`.
+        labels: The labels in lower case; one can contain another, as `incorrect` contains `correct`.
     """
     rails: Any = Literal[tuple(labels)]
     field = Field(description=f"What the reason comes to: one of {', '.join(labels)}.")
@@ -133,15 +133,15 @@ def label_form(labels: Sequence[str]) -> Form[LabelAnswer]:
 
 
 def parse_answer(form: Form[A], text: str, said: str = "") -> A:
-    """Find the answer in what a model wrote: JSON alone, in a code fence, or with words around it.
+    """Find the answer in a model's text: JSON alone, in a code fence, or with text around it.
 
     Args:
-        form: What the answer must look like.
-        text: What it wrote.
-        said: What it was shown, squeezed; JSON that stands in there is the agent's, quoted, and no answer.
+        form: The form of the answer.
+        text: The model's text.
+        said: The text that the model was shown, squeezed. JSON from there is a quote of the agent, not an answer.
 
     Raises:
-        Unusable: there is none, or more than one and they differ, or the words around it speak against it.
+        Unusable: there is no answer, there are several that differ, or the text around the answer contradicts it.
     """
     answers: list[A] = []
     fault = "it holds no JSON object"
@@ -153,7 +153,7 @@ def parse_answer(form: Form[A], text: str, said: str = "") -> A:
         if squeeze(text[start:stop]) in said:
             continue
         if has_doubled_key(text[start:stop]):
-            raise Unusable("its JSON has the same key twice")
+            raise Unusable("its JSON has a duplicate key")
         try:
             answer = form.read(value)
             if is_copied(answer.reason, said):
@@ -167,7 +167,7 @@ def parse_answer(form: Form[A], text: str, said: str = "") -> A:
     prose = " (JSON) ".join([*around, text[end:]])
     decision, *_ = form.decisions
     if form.decision_key.search(prose):
-        # What was read may only be a part of an answer that is broken off, or stands inside another.
+        # The JSON that was read may be only a part of an incomplete answer, or be nested in another one.
         raise Unusable(f"it holds a {decision} outside of a whole JSON object")
     if any(getattr(each, name) != getattr(answers[-1], name) for each in answers for name in form.decisions):
         raise Unusable(f"it holds several {decision}s that differ")
@@ -176,17 +176,17 @@ def parse_answer(form: Form[A], text: str, said: str = "") -> A:
 
 
 def squeeze(text: str) -> str:
-    """A text as it compares with a copy, in which white space, case, escapes and invisible characters may differ."""
+    """Return a text in a form in which differences of white space, case, escapes and invisible characters vanish."""
     plain = unicodedata.normalize("NFKC", _ESCAPE.sub(_unescaped, text))
     return "".join(without_invisible(plain).split()).casefold()
 
 
 def is_copied(reason: str, said: str) -> bool:
-    """Whether a reason stands in the transcript, squeezed: then the answer is the agent's, whatever form it has."""
+    """Return whether a reason was copied from the squeezed transcript: then the answer is the agent's."""
     words = squeeze(reason)
     if len(words) >= SHORTEST_COPY and words in said:
         return True
-    # However short, it is a copy where it stands as the reason of a verdict; the kind of quotation marks is no matter.
+    # Even a short reason is a copy if the transcript has it as the reason of a verdict, with any quotation marks.
     return f"reason:{words.translate(_QUOTES)}" in said.translate(_QUOTES)
 
 
@@ -203,21 +203,21 @@ def _unescaped(match: re.Match[str]) -> str:
     return chr(int(digits, 16)) if int(digits, 16) <= sys.maxunicode else match[0]
 
 
-# Somebody else's words: an agent must not get a verdict thrown out by writing one into its reply.
+# Quoted text: an agent must not be able to invalidate a verdict by writing one into its reply.
 _QUOTED = re.compile(r"\"[^\"]{10,}\"|\u201c[^\u201d]{10,}\u201d|`[^`]{10,}`|(?<!\w)'[^']{10,}'(?!\w)")
 
 
 def without_quotes(words: str) -> str:
-    """A judge's words without those that it quotes."""
+    """Return a judge's text without its quotes."""
     return _QUOTED.sub(" ", words)
 
 
 def conclusion_pattern(labels: Sequence[str], further: str = "") -> re.Pattern[str]:
-    """Find a conclusion in so many words, as `the label is LABEL`; no guessing at what a reason means.
+    """Return a pattern of explicit conclusions, such as `the label is LABEL`; the meaning of a reason is never guessed.
 
     Args:
-        labels: The label that was found is group 1.
-        further: Another alternative, a regular expression.
+        labels: The labels; group 1 of the pattern is the label that was found.
+        further: A further alternative, as a regular expression.
     """
     names = "|".join(map(re.escape, labels))
     said = rf"\b(?:verdict|conclusion|label)\b\W{{0,4}}(?:is|of|should be|must be)?\W{{0,4}}\b({names})\b"
@@ -225,10 +225,10 @@ def conclusion_pattern(labels: Sequence[str], further: str = "") -> re.Pattern[s
 
 
 def _objects(text: str) -> Iterator[tuple[int, int, Any]]:
-    """The outermost JSON objects in a text: where each begins and ends, and what it says.
+    """Yield the start, the end and the value of each outermost JSON object in a text.
 
     Raises:
-        Unusable: too much of it looks like JSON and is none.
+        Unusable: too many parts of the text look like JSON and are not.
     """
     decoder, position, broken = json.JSONDecoder(), 0, 0
     while (start := text.find("{", position)) >= 0:

@@ -1,4 +1,4 @@
-"""Puts a question to a judge's model and asks again, with the fault named, until the answer can be used."""
+"""Asks a judge's model a question, and asks again, naming the fault, until the answer is usable."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from judge.answers import A, Form, Unusable, is_copied, parse_answer, squeeze
 from records.verdict import Fault
 
 ASKS = 3
-"""Questions at most: the first, and two more that name what was wrong with the answer."""
+"""Maximum number of questions: the first, and two more that say what was wrong with the answer."""
 T = TypeVar("T")
 Shown = Image | str
 """What goes with a question, in order: pictures, and words between them."""
 
 
 class AskAgain(Exception):
-    """The answer has the right form, and another one is wanted; holds the fault, and what to say to the judge."""
+    """The answer has the right form, but the judge must be asked again; holds the fault, and the next question."""
 
     def __init__(self, fault: str, question: str) -> None:
         super().__init__(fault)
@@ -36,7 +36,7 @@ class AskAgain(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """Why a question has no answer that counts: an `error` verdict's reason and fault."""
+    """Why a question has no usable answer: the reason and the fault of an `error` verdict."""
 
     reason: str
     fault: Fault
@@ -45,21 +45,21 @@ class NoAnswer:
 
 
 class Conversation(Generic[A]):
-    """One judge talking about one question: structured answers where the provider takes a schema, else JSON."""
+    """A conversation with a judge about one question, with structured answers if the provider supports them."""
 
     def __init__(self, model: Model, form: Form[A], system: str, said: str) -> None:
         """Args:
-        model: Counts what is used, as `Model.for_run` makes it.
-        form: What each answer must look like.
-        system: The system prompt, rendered.
-        said: What the model is shown of the conversation that it judges; an answer that stands in there is a copy.
+        model: The model, with a counter of its own (`Model.for_run`).
+        form: The form of each answer.
+        system: The rendered system prompt.
+        said: The text of the judged conversation that the model is shown; an answer that is found in it is a copy.
         """
         self._model = model
         self._form = form
         self._system = system
         self._said = squeeze(said)
         self.mark = secrets.token_hex(4)
-        """Random, so that no verdict which an agent wrote beforehand can carry it. The question ends with it."""
+        """The mark at the end of the question. It is random, so no verdict written beforehand can contain it."""
         self._agent: AssistantAgent | None = None
         self._structured = model.traits.structured
         self._ignored = False
@@ -67,10 +67,10 @@ class Conversation(Generic[A]):
         self._images: list[Shown] = []
 
     async def ask(self, question: str, images: Sequence[Shown] = ()) -> A:
-        """Put one question; its pictures go with it.
+        """Ask one question with its images, and return the answer.
 
         Raises:
-            Unusable: the answer is not in the form asked for, or contradicts itself.
+            Unusable: the answer does not have the requested form, or contradicts itself.
             ModelError: the provider failed.
         """
         self._questions.append(question)
@@ -86,13 +86,13 @@ class Conversation(Generic[A]):
     async def ask_until_usable(
         self, question: str, accept: Callable[[A, bool], T], images: Sequence[Shown] = ()
     ) -> T | NoAnswer:
-        """Ask, up to `ASKS` times; a fault of the model's or the provider's becomes `NoAnswer`, never an exception.
+        """Ask up to `ASKS` times; a failure of the model or the provider becomes `NoAnswer`, not an exception.
 
         Args:
             question: The first question.
-            accept: Makes what is wanted of an answer; its second argument says whether it is the last one. Raises
-                `AskAgain`, or `Unusable`, for another answer.
-            images: What goes with the question, behind it.
+            accept: Returns the result for an answer; its second argument says whether the answer is the last one. It
+                raises `AskAgain` or `Unusable` to ask again.
+            images: The images of the question, with words between them; they follow it.
 
         Raises:
             SharedSetupError: the model cannot be used at all.
@@ -114,16 +114,16 @@ class Conversation(Generic[A]):
             raise
         except ModelError as error:
             return NoAnswer(f"the judge's model failed: {error}", Fault.INFRA, error)
-        except Exception as error:  # one question that cannot be answered must not take the others with it
+        except Exception as error:  # a question that cannot be answered must not affect the others
             return NoAnswer(f"the judge broke: {describe(error)}", Fault.JUDGE, error)
-        return NoAnswer(f"no usable verdict after {ASKS} asks: {fault}", Fault.JUDGE, last)
+        return NoAnswer(f"no usable verdict after {ASKS} questions: {fault}", Fault.JUDGE, last)
 
     async def _in_form(self, images: list[Shown]) -> A:
-        """What the model answers to the last question; from a provider that refuses a schema, without one."""
+        """Return the model's answer to the last question, without a schema if the provider refuses one."""
         try:
             answer = await self._once(images)
         except SchemaError as error:
-            # It takes schemas and does not hold to them: from now on words, which are read more leniently.
+            # It accepts schemas but does not follow them: from now on it answers in text, which is read more leniently.
             self._ignored = True
             self._go_on_without_schema()
             raise Unusable(str(error)) from error
@@ -131,7 +131,7 @@ class Conversation(Generic[A]):
             refused = error.__cause__ is not None and status_of(error.__cause__) in (400, 404, 415, 422)
             if not (refused and self._structured):
                 raise
-            # Either the provider does not know schemas, or it does not like the question: words alone will show which.
+            # Either the provider does not support schemas, or it rejects the question: asking for text shows which.
             self._go_on_without_schema()
             try:
                 answer = await self._once(images)
@@ -144,7 +144,7 @@ class Conversation(Generic[A]):
         return answer
 
     def _go_on_without_schema(self) -> None:
-        """A new agent: the old one's memory holds a question without an answer."""
+        """Use a new agent, because the memory of the old one holds a question without an answer."""
         self._structured, self._agent = False, None
 
     async def _once(self, images: list[Shown]) -> A:

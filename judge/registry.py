@@ -22,6 +22,7 @@ EVALUATORS = Kind(
         "scoring_points": "judge.scoring_points.scoring:ScoringPointsEvaluator",
         "reward": "judge.reward:RewardEvaluator",
         "session": "judge.session.evaluator:SessionEvaluator",
+        "operational": "judge.operational.evaluator:OperationalEvaluator",
     },
 )
 DEFAULT = "scoring_points"
@@ -110,7 +111,7 @@ def find_evaluators(specs: Sequence[str], given: Mapping[str, Any] = MappingProx
 
 
 def is_registered(name: str) -> bool:
-    """Tell whether Viva or an installed distribution has an evaluator of this name."""
+    """Return whether Viva or an installed distribution has an evaluator of this name."""
     return name in EVALUATORS.builtin or (":" not in name and is_announced(EVALUATORS, name))
 
 

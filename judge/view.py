@@ -50,7 +50,7 @@ def _round(round_: Round, cut: Cut) -> dict[str, Any]:
         "steps": steps,
         "seconds": round_.agent_seconds,
     }
-    # Only there: the rounds of most conversations are whole.
+    # Added only if something was shortened; the rounds of most conversations are whole.
     return shown if cut.what is None else {**shown, "cut": cut.what, "steps_left_out": len(round_.steps) - len(steps)}
 
 
@@ -79,13 +79,13 @@ def show_fields(fields: Mapping[str, str]) -> ShownTranscript:
     """Write named texts as text for a model, as `show` writes turns: each starts with a line `[name]:`.
 
     Args:
-        fields: Name, in our own words, to text, which anybody may have written.
+        fields: The texts, whose authors may be anybody, by their names, which are Viva's own.
     """
     return _between_marks([(f"[{name}]", visible(words) or "(nothing)") for name, words in fields.items()])
 
 
 def _between_marks(turns: Sequence[tuple[str, str | None]]) -> ShownTranscript:
-    """Each head at the left margin, with its words behind it; all words are shortened alike if there are too many."""
+    """Return the turns between marks, each with its head at the left margin; long turns are shortened equally."""
     most = max(400, min(TURN_SHOWN, TRANSCRIPT_SHOWN // len(turns)))
     lines: list[str] = []
     cut = False
@@ -109,7 +109,7 @@ def _turns(round_: Round) -> list[tuple[str, str]]:
 
 
 def visible(words: str) -> str:
-    """Words in which no character hides or reorders others: such are shown as escapes, as `\\u200b`."""
+    """Return text in which characters that hide or reorder others are shown as escapes, such as `\\u200b`."""
     return printable(words)
 
 
@@ -139,5 +139,5 @@ def _shorten(words: str, most: int) -> str:
 
 
 def _indent(words: str) -> str:
-    # Splits at every character that any reader takes for a line break, not at \n alone.
+    # Splits at every character that a reader may interpret as a line break, not only at \n.
     return "\n".join(f"    {line}" for line in words.splitlines())

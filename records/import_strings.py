@@ -14,11 +14,11 @@ OWN_PACKAGES = ("adapters", "cases", "examiner", "harness", "judge", "records", 
 
 
 class PluginError(ValueError):
-    """A part is not there or cannot be imported. Says what was asked for and what there is."""
+    """A part does not exist or cannot be imported. The message says what was requested and what is available."""
 
 
 def is_path(name: str) -> bool:
-    """Whether what stands before a colon can only be a file or a module inside a package, and no part's name."""
+    """Return whether the text before a colon can only be a file or a module in a package, and not a part's name."""
     return "." in name or "/" in name
 
 
@@ -26,7 +26,7 @@ def import_string(spec: str) -> Any:
     """Import `package.module:Thing` or `path/to/file.py:Thing`.
 
     Raises:
-        PluginError: there is no such module, file or thing, or importing it raised.
+        PluginError: there is no such module, file or attribute, or the import raised an exception.
     """
     source, _, path = spec.rpartition(":")
     thing: Any = _imported(spec, source)
@@ -40,12 +40,12 @@ def import_string(spec: str) -> Any:
 def import_source(source: str) -> ModuleType:
     """Import a module by its name, or a file by its path, which ends in `.py`.
 
-    Its folder and the current folder are appended to `sys.path`, never put in front: a user's folder named `records`
-    must not replace one of Viva's. A file is imported once, however often it is asked for.
+    Its folder and the current folder are appended to `sys.path`, not prepended: a user's folder named `records` must
+    not replace Viva's package. A file is imported once, however often it is requested.
 
     Raises:
         FileNotFoundError: there is no such file.
-        BaseException: whatever importing it raised.
+        BaseException: any exception that the import raised.
     """
     here = str(Path.cwd())
     if not source.endswith(".py"):
@@ -73,10 +73,10 @@ def import_source(source: str) -> ModuleType:
 
 
 def raised_at(error: BaseException, *callers: str) -> tuple[str, int] | None:
-    """File and line of the first frame of what was imported; None where importing did not get that far.
+    """Return file and line of the first frame of the imported code, or None if the import failed before it ran.
 
     Args:
-        error: What importing raised.
+        error: The exception that the import raised.
         callers: Files whose frames come before.
     """
     ours = (__file__, importlib.__file__, *callers)

@@ -1,7 +1,7 @@
 """Finds parts that can be added to Viva by name, import string or entry point, and imports them when they are used.
 
-Connectors, readers, evaluators, sinks and report formats are all found in this way; what a part must be able to do is
-said where it is used.
+Connectors, readers, evaluators, sinks and report formats are all found in this way; the modules that use a part define
+what it must provide.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ class Kind:
     noun: str
     """Singular, for messages: `connector`."""
     group: str
-    """The entry point group in which a distribution announces its own: `viva.connectors`."""
+    """The entry point group in which distributions declare their parts: `viva.connectors`."""
     builtin: Mapping[str, str]
-    """Name to import string."""
+    """Import strings of the built-in parts, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A part that can be asked for by name. It has not been imported."""
+    """A part that is available by name. It has not been imported."""
 
     name: str
     where: str
-    """`built-in`, or the distribution that brought it, with its version."""
+    """`built-in`, or the name and version of the distribution that provides it."""
     target: str
-    """What would be imported."""
+    """The import string."""
 
 
 def load(kind: Kind, part: str) -> Any:
     """Import a part.
 
     Args:
-        kind: Which kind it is of.
+        kind: The kind of the part.
         part: A built-in name, an import string (`package.module:Thing`, `path/to/file.py:Thing`), or the name of an
             entry point. The folder of such a file and the current folder are appended to `sys.path`.
 
     Raises:
-        PluginError: there is no such part, two distributions announce it, or it cannot be imported.
+        PluginError: there is no such part, two distributions declare it, or it cannot be imported.
     """
     if part in kind.builtin:
         return import_string(kind.builtin[part])
@@ -62,12 +62,12 @@ def load(kind: Kind, part: str) -> Any:
 
 
 def split(kind: Kind, spec: str) -> tuple[str, str]:
-    """Take `PART` or `PART:REST` apart, where `PART` is a name or an import string.
+    """Split `PART` or `PART:REST`, where `PART` is a name or an import string.
 
-    Entry points are looked at only where `a:b` could be either: a name and the rest, or a module and what it holds.
+    Entry points are searched only if `a:b` is ambiguous: a name and the rest, or a module and an attribute.
 
     Returns:
-        What `load` takes, and the rest; the rest is empty where there is none.
+        The argument of `load`, and the rest, which may be empty.
     """
     name, _, rest = spec.partition(":")
     match = _IMPORT_STRING.fullmatch(spec)
@@ -79,12 +79,12 @@ def split(kind: Kind, spec: str) -> tuple[str, str]:
 
 
 def is_announced(kind: Kind, name: str) -> bool:
-    """Whether an installed distribution announces a part of this name."""
+    """Return whether an installed distribution declares a part of this name."""
     return any(point.name == name for point in _entry_points(kind))
 
 
 def names(kind: Kind) -> list[Found]:
-    """List the parts that can be asked for by name, without importing them."""
+    """Return the parts that are available by name, without importing them."""
     found = [Found(name, BUILT_IN, target) for name, target in kind.builtin.items()]
     for point in sorted(_entry_points(kind), key=lambda point: point.name):
         where = _distribution(point)
@@ -113,7 +113,7 @@ def _load_entry_point(kind: Kind, name: str) -> Any:
         raise PluginError(f"there is no {kind.noun} {name!r}.{_hint(kind, name)}")
     if len({point.value for point in points}) > 1:
         owners = " and ".join(f"{_distribution(point)} ({point.value})" for point in points)
-        raise PluginError(f"the {kind.noun} {name!r} is announced by {owners}; name one by its import string.")
+        raise PluginError(f"the {kind.noun} {name!r} is declared by {owners}; name one by its import string.")
     try:
         return points[0].load()
     except KeyboardInterrupt:
@@ -129,12 +129,12 @@ def _load_entry_point(kind: Kind, name: str) -> Any:
 def _hint(kind: Kind, name: str) -> str:
     known = list(dict.fromkeys(found.name for found in names(kind)))
     there = f" There are {', '.join(known)}." if len(known) > 1 else f" There is {known[0]}." if known else ""
-    own = " One of your own is named by import string: package.module:Thing or path/to/file.py:Thing."
+    own = " To use your own, give its import string: package.module:Thing or path/to/file.py:Thing."
     return f"{nearest(name, known)}{there}{own}"
 
 
 def _entry_points(kind: Kind) -> Iterator[EntryPoint]:
-    # Looking through all installed distributions takes milliseconds: only where a name is not found without it.
+    # Searching all installed distributions takes milliseconds, so it is done only if a name is not found otherwise.
     from importlib import metadata
 
     yield from metadata.entry_points(group=kind.group)

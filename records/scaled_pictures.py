@@ -1,4 +1,4 @@
-"""Looks at pictures and scales them down to a number of bytes, for a page or a model that is to see a long session."""
+"""Describes images, and scales them down to a number of bytes, for a page or a model that shows a long session."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 MOST_PIXELS = 40_000_000
-"""A picture beyond this is not decoded: a file of a few kilobytes can hold gigabytes of one colour."""
+"""Larger images are not decoded: a file of a few kilobytes can hold gigabytes of one colour."""
 LEAST_BYTES = 1_000
-"""Below this nothing is left to see."""
-# Width and JPEG quality, from what can be read to what can be recognized.
+"""Minimum size in bytes; in less, nothing can be recognized."""
+# Width and JPEG quality, from readable to barely recognizable.
 _STEPS = ((1280, 80), (1280, 60), (1024, 60), (800, 55), (640, 50), (480, 45), (320, 40), (160, 30))
 _TALLEST = 4
-"""Heights to a width: screenshots of whole pages are long."""
+"""Maximum ratio of height to width; screenshots of whole pages are long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +44,21 @@ def look_at(content: bytes) -> Look | None:
 
 
 def scale_picture(content: bytes, limit: int) -> bytes | None:
-    """Make a JPEG of at most `limit` bytes from a picture, as large as that allows.
+    """Make a JPEG of at most `limit` bytes from an image, as large as possible.
 
     Args:
-        content: A PNG, JPEG, GIF (its first frame) or WebP file, which may be a stranger's.
-        limit: Bytes.
+        content: A PNG, JPEG, GIF (its first frame) or WebP file, which may come from a stranger.
+        limit: Maximum size in bytes.
 
     Returns:
-        None where the picture cannot be decoded, is too large to be, or does not fit however small.
+        The JPEG; None if the image cannot be decoded, has too many pixels, or does not fit even when small.
     """
     if limit < LEAST_BYTES:
         return None
     try:
         return _scale(content, limit)
     except Exception:
-        # Pillow raises OSError, SyntaxError, ValueError, struct.error and others on broken pictures.
+        # Pillow raises OSError, SyntaxError, ValueError, struct.error and others on broken images.
         return None
 
 
@@ -77,10 +77,10 @@ def _look(content: bytes) -> Look | None:
 
 
 def _scale(content: bytes, limit: int) -> bytes | None:
-    from PIL import Image  # takes 30 ms, and most pages have no pictures
+    from PIL import Image  # takes 30 ms, and most pages have no images
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pillow's about large pictures, which are refused here anyway
+        warnings.simplefilter("ignore")  # Pillow warns of large images, which are refused here anyway
         with Image.open(io.BytesIO(content), formats=FORMATS) as opened:
             if opened.width * opened.height > MOST_PIXELS:
                 return None
@@ -89,7 +89,7 @@ def _scale(content: bytes, limit: int) -> bytes | None:
     size, area = 0, 1
     for width, quality in _STEPS:
         if size * min(1.0, width * width * picture.height / picture.width / area) > 1.5 * limit:
-            continue  # far too many bytes still, going by the last try
+            continue  # far too large, to judge by the previous attempt
         if picture.width > width or picture.height > width * _TALLEST:
             picture.thumbnail((width, width * _TALLEST), reducing_gap=2.0)
         out = io.BytesIO()
@@ -101,7 +101,7 @@ def _scale(content: bytes, limit: int) -> bytes | None:
 
 
 def _flattened(picture: Image.Image) -> Image.Image:
-    """The picture without transparency, on white as a page has it."""
+    """Return the image without transparency, on a white background."""
     from PIL import Image
 
     if "A" not in picture.getbands() and "transparency" not in picture.info:

@@ -1,4 +1,4 @@
-"""Says which steps of a transcript are its trajectory: the decisions of the agent, one each, and what came of them.
+"""Selects the steps of a transcript that are its trajectory: the agent's decisions, one each, with their results.
 
 A recording made of spans has a step for every span, and marks the few in which the agent decided. Other sources have
 no more steps than decisions, and mark none.
@@ -35,7 +35,7 @@ def marked(step: Step) -> Mapping[str, Any] | None:
 
 
 def trajectory_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Return the marked steps in their order, or all steps where none is marked."""
+    """Return the marked steps in their order, or all steps if none is marked."""
     chosen = tuple(step for step in steps if marked(step) is not None)
     return chosen or tuple(steps)
 
@@ -71,6 +71,6 @@ def span_of(step: Step) -> str:
 
 
 def unmarked_count(steps: Iterable[Step]) -> int:
-    """Count the steps beside the trajectory: 0 where no step is marked."""
+    """Return the number of steps that are not part of the trajectory; 0 if no step is marked."""
     every = tuple(steps)
     return len(every) - len(trajectory_steps(every))

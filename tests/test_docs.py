@@ -38,7 +38,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 WORKFLOW = ROOT / "examples" / "ci" / "github-actions.yml"
 PACKAGES = ("adapters", "cases", "examiner", "harness", "judge", "records", "sandbox", "viva")
 PYTHON = "python.md"
-"""The page whose Python is programs that are run, not adapters that are loaded."""
+PROGRAMS = {PYTHON: "my_agent.py", "observe.md": "my_session.py"}
+"""Pages whose Python is programs that are run, not adapters that are loaded; and the module that they import."""
 EVENTS = {"setting": Setting, "round": Round, "transcript": Transcript, "insight": Insight, "run": RunRecord}
 
 
@@ -190,8 +191,8 @@ def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
     assert load_case(file.parent).name == Path(name).parent.name
 
 
-OWN_TESTS = ("desktop-sessions.md", "extend.md", "python.md", "sandbox.md")
-"""Pages whose Python is no adapter: three have tests of their own, the last shows part of a check."""
+OWN_TESTS = ("desktop-sessions.md", "extend.md", "sandbox.md", *PROGRAMS)
+"""Pages whose Python is no adapter: they have tests of their own, or show part of a check."""
 
 
 @pytest.mark.parametrize("block", named([each for each in blocks("python") if each.page.name not in OWN_TESTS]))
@@ -209,9 +210,10 @@ def test_adapters_can_be_loaded(block: Block, tmp_path: Path, monkeypatch: pytes
         monkeypatch.delitem(sys.modules, module)
 
 
-def test_the_programs_of_the_page_print_what_it_shows(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "imported"), PROGRAMS.items())
+def test_the_programs_of_the_page_print_what_it_shows(name: str, imported: str, tmp_path: Path) -> None:
     written: set[str] = set()
-    page = [block for block in blocks("python", "console") if block.page.name == PYTHON]
+    page = [block for block in blocks("python", "console") if block.page.name == name]
     for block in page:
         if block.language == "python":
             (tmp_path / block.file).write_text(block.text)
@@ -228,7 +230,7 @@ def test_the_programs_of_the_page_print_what_it_shows(tmp_path: Path) -> None:
             assert done.returncode == 0, f"{block.location}: {done.stderr}"
             assert done.stdout == output, block.location
             written.discard(command)
-    assert written == {"my_agent.py"}, "a program whose output the page does not show"
+    assert written == {imported}, "a program whose output the page does not show"
 
 
 def test_every_public_name_is_on_the_page() -> None:
@@ -247,6 +249,19 @@ def slugs(page: Path) -> set[str]:
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_every_place_in_the_table_of_the_proposal_is_there() -> None:
+    table = (ROOT / "docs" / "observe.md").read_text().split("## Every name of the proposal")[1]
+    rows = [
+        [cell.strip() for cell in row.strip("|").split(" | ")] for row in table.splitlines() if row.startswith("|")
+    ][2:]
+    assert len(rows) > 20
+    for row in rows:
+        for place in re.findall(r"`([\w/]+(?:/|\.py))`", row[-1]):
+            assert (ROOT / place).exists(), place
+        for name in re.findall(r"`viva\.(\w+)`", row[1]):
+            assert name in {*viva_package.__all__, "evals"}, name
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in PAGES])

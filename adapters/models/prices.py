@@ -1,4 +1,4 @@
-"""What model calls cost: as the user says, else from a maintained price list; an unknown model costs None, never 0."""
+"""The prices of model calls: as the user gives them, or from a maintained list. An unknown price is None, never 0."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _amounts(text: str) -> tuple[float, float] | None:
 
 
 def price(model: str, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float | None:
-    """US dollars for one call by the price list, or None for a model that it does not have."""
+    """Return the price of one call in US dollars by the list, or None for a model that it does not contain."""
     if not _is_known(model):
         return None
     from genai_prices import Usage, calc_price
@@ -87,7 +87,7 @@ def price(model: str, input_tokens: int, output_tokens: int, cached_tokens: int 
 
 @cache
 def _is_known(name: str) -> bool:
-    """Looks a name up once: a failing look-up walks the whole list."""
+    """Return whether a model is in the list. Cached, because a failing search scans the whole list."""
     from genai_prices import Usage, calc_price
 
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import Field, replace
@@ -33,7 +34,8 @@ sinks_option = click.option(
     "sinks",
     multiple=True,
     metavar="NAME[:…]",
-    help="Also send completed runs to jsonl:FILE, package.module:Thing or file.py:Thing. Can be repeated.",
+    help="Also send completed runs to jsonl:FILE, csv:FILE, otel, webhook:URL, package.module:Thing or file.py:Thing. "
+    "Can be repeated.",
 )
 
 
@@ -124,7 +126,7 @@ def output_options(function: Callable[P, T]) -> Callable[P, T]:
 
 def resume_options(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator with the options to resume something that was stopped, and to repeat runs that failed."""
-    return _stack(
+    options = _stack(
         click.option(
             "--resume", type=click.Path(path_type=Path), metavar="JOURNAL", help=f"Resume {what} that was stopped."
         ),
@@ -142,6 +144,17 @@ def resume_options(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
             help="With --resume: also resume a plan that does not have your signature.",
         ),
     )
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @functools.wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+            if trusts_plan() and kwargs.get("resume") is None:
+                fail(f"viva {click.get_current_context().info_name}: --trust-plan requires --resume.")
+            return function(*args, **kwargs)
+
+        return options(checked)
+
+    return decorate
 
 
 def _note_trust(context: click.Context, _: click.Parameter, value: bool) -> None:

@@ -108,8 +108,8 @@ def command(
     for stored in read_runs(folder, run, damage):
         if as_json:
             gap = {"gap": stored.gap} if stored.gap else {}
-            told = {"run": stored.id, "attempt": stored.attempt, **gap, "transcript": to_plain(stored.transcript)}
-            click.echo(json.dumps(told))
+            shown = {"run": stored.id, "attempt": stored.attempt, **gap, "transcript": to_plain(stored.transcript)}
+            click.echo(json.dumps(shown))
         else:
             print_run(console, stored, speed if pace else None)
     if stored is None and not damage.words():

@@ -8,8 +8,9 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from adapters.calls import describe
+from adapters.calls import TimeoutLeft, abandon, describe, guarded, within
 from adapters.errors import SharedSetupError
+from harness.exam.options import EVALUATOR_SECONDS
 from harness.exam.retry import retried
 from harness.statistics.scores import LAST_BIT
 from judge.registry import Need
@@ -18,12 +19,18 @@ from records.evaluator import Context, Evaluator
 from records.transcript import NO_USAGE, Transcript, Usage
 from records.verdict import Insight, Label, Verdict
 
+OWN = "judge."
+"""What the modules of Viva's own evaluators begin with."""
 LONGEST_PAUSE = 10.0
 """Maximum number of seconds between two attempts to judge one conversation."""
 
 
 async def evaluate_all(
-    evaluators: Sequence[Evaluator], transcript: Transcript, context: Context, judgings: int
+    evaluators: Sequence[Evaluator],
+    transcript: Transcript,
+    context: Context,
+    judgings: int,
+    seconds: float = EVALUATOR_SECONDS,
 ) -> tuple[Insight, ...]:
     """Return the insights of all evaluators, in order. An evaluator whose failure may be temporary is asked again.
 
@@ -32,10 +39,12 @@ async def evaluate_all(
         transcript: The conversation.
         context: What else they may know.
         judgings: Maximum number of times that each is asked.
+        seconds: Maximum time that an evaluator of the user's may take each time. Viva's own evaluators limit each of
+            their waits.
     """
     if len(evaluators) == 1:
-        return await _patiently(evaluators[0], transcript, context, judgings)
-    tasks = [asyncio.ensure_future(_patiently(each, transcript, context, judgings)) for each in evaluators]
+        return await _patiently(evaluators[0], transcript, context, judgings, seconds)
+    tasks = [asyncio.ensure_future(_patiently(each, transcript, context, judgings, seconds)) for each in evaluators]
     try:
         found = await asyncio.gather(*tasks)
     finally:  # where one shows that the user must change something, the others stop, too
@@ -76,13 +85,13 @@ def is_retryable(insights: Sequence[Insight]) -> bool:
 
 
 async def _patiently(
-    evaluator: Evaluator, transcript: Transcript, context: Context, judgings: int
+    evaluator: Evaluator, transcript: Transcript, context: Context, judgings: int, seconds: float
 ) -> tuple[Insight, ...]:
     """Return the final insights of one evaluator; their usage includes that of its failed attempts."""
     spent: list[Usage] = []
 
     async def judge() -> tuple[Insight, ...]:
-        insights = await _evaluate(evaluator, transcript, context)
+        insights = await _in_time(evaluator, transcript, context, seconds)
         spent.extend(insight.usage for insight in insights if insight.usage is not NO_USAGE)
         return insights
 
@@ -92,6 +101,24 @@ async def _patiently(
     first, *others = insights
     total = sum(spent, NO_USAGE)
     return (replace(first, usage=total), *(replace(other, usage=NO_USAGE) for other in others))
+
+
+async def _in_time(
+    evaluator: Evaluator, transcript: Transcript, context: Context, seconds: float
+) -> tuple[Insight, ...]:
+    """What an evaluator says, or that it took too long."""
+    if type(evaluator).__module__.startswith(OWN):
+        return await _evaluate(evaluator, transcript, context)
+    began = time.monotonic()
+    judging = asyncio.ensure_future(guarded(_evaluate(evaluator, transcript, context)))
+    try:
+        found: tuple[Insight, ...] = await within(seconds, judging)
+        return found
+    except TimeoutLeft as error:
+        why = f": {error}" if str(error) else ". If it needs longer: --evaluator-timeout"
+        await abandon([judging])
+        words = f"the evaluator {evaluator.name} did not end within {seconds:g} s{why}"
+    return (_broken(evaluator.name, context.subject, words, time.monotonic() - began),)
 
 
 async def _evaluate(evaluator: Evaluator, transcript: Transcript, context: Context) -> tuple[Insight, ...]:
@@ -112,7 +139,8 @@ async def _evaluate(evaluator: Evaluator, transcript: Transcript, context: Conte
         if task is None or task.cancelling():  # the run is being stopped
             raise
         words = f"the evaluator {evaluator.name} broke: {describe(error)}"
-    except (Exception, SystemExit) as error:  # an evaluator that breaks loses its own insight only
+    # An evaluator that breaks loses its own insight only.
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
         words = f"the evaluator {evaluator.name} broke: {describe(error)}"
     return (_broken(evaluator.name, context.subject, words, time.monotonic() - began),)
 

@@ -12,7 +12,9 @@ from pathlib import Path
 
 from adapters.connectors.loaded_agent import LoadedAgent
 from adapters.errors import AgentError, AgentTimeout, MachineError, SetupError, SharedSetupError, WorkspaceError
+from adapters.events.conversation import conversation_metrics
 from adapters.session import AgentArguments, open_session
+from adapters.trace_context import current_trace_id
 from adapters.workspace import clear_path, copy_data_files
 from cases import Case
 from examiner import Examiner, converse
@@ -27,6 +29,7 @@ from harness.exam.resources import Resources
 from harness.exam.subscribers import RunHeader
 from harness.exam.versions import versions, viva_version
 from records.evaluator import Context, Evaluator
+from records.history import EvalHistorySource
 from records.images import keep_pictures, keep_transcript_pictures
 from records.journal import JournalWriter
 from records.run_record import RunRecord, Setting, Timing
@@ -53,6 +56,8 @@ class ExamRun:
     """None for a recording that is judged without one."""
     evaluators: tuple[Evaluator, ...] = ()
     """The primary first."""
+    history: EvalHistorySource | None = None
+    """Earlier runs, for evaluators that compare."""
 
     def append(self, kind: str, value: object) -> None:
         """Append one event of this run to the journal."""
@@ -102,7 +107,7 @@ async def examine(
             setting = kept_setting
             run.append("setting", setting)
     # Judged with the names under which its images are stored, as a stored conversation is.
-    transcript = replace(transcript, rounds=tuple(kept))
+    transcript = replace(transcript, rounds=tuple(kept), trace_id=transcript.trace_id or current_trace_id())
     transcript = keep_transcript_pictures(transcript, run.journal, agent_folder or workspace)
     run.append("transcript", transcript.without_rounds())
     timing = Timing(started, time.monotonic() - began)
@@ -117,8 +122,12 @@ async def examine(
 
 async def _with_kept_files(run: ExamRun, setting: Setting, agent_folder: Path, workspace: Path) -> tuple[Setting, Path]:
     """Copy the files of an adapter that works in another folder into the journal; return the folder to judge."""
-    if agent_folder.resolve().is_relative_to(workspace.resolve()):
-        return replace(setting, workspace=str(agent_folder.resolve().relative_to(run.folder.resolve()))), agent_folder
+    # The agent's folder was resolved when it was made. A link that has replaced it since is not followed.
+    journal = run.folder.resolve()
+    if agent_folder.is_relative_to(journal / workspace.relative_to(run.folder)):
+        return replace(setting, workspace=str(agent_folder.relative_to(journal))), agent_folder
+    if agent_folder.is_symlink():
+        return setting, agent_folder
     if not agent_folder.is_dir():
         return setting, workspace
     name = workspace_name(run.header.id)
@@ -145,7 +154,7 @@ async def judge_and_record(
         JournalError: the journal cannot be written.
     """
     began = time.monotonic()
-    insights = await _judge(run, transcript, workspace)
+    insights = await _judge(run, transcript, workspace, timing.started)
     # Measured here rather than summed over evaluators, which run concurrently; a later judgement subtracts this time.
     judge_seconds = time.monotonic() - began
     for insight in insights:
@@ -163,7 +172,7 @@ async def judge_and_record(
     return record
 
 
-async def _judge(run: ExamRun, transcript: Transcript, workspace: Path | None) -> tuple[Insight, ...]:
+async def _judge(run: ExamRun, transcript: Transcript, workspace: Path | None, started: float) -> tuple[Insight, ...]:
     """Judge a conversation, unless its examiner failed: then there was no exam.
 
     A conversation in which the agent failed without a reply is not judged either: a check that asserts the absence of
@@ -177,10 +186,15 @@ async def _judge(run: ExamRun, transcript: Transcript, workspace: Path | None) -
         workspace if workspace is not None and os.path.lexists(workspace) else None,
         folder=run.folder,
         metrics=transcript.metrics,
+        task=run.header.subject,
+        agent=run.header.agent,
+        started=started or None,
+        history=run.history,
     )
     if transcript.failed and not transcript.answered:
         return tuple(nothing_earned(each.name, context, transcript) for each in run.evaluators)
-    return await evaluate_all(run.evaluators, transcript, context, run.resources.options.judgings)
+    options = run.resources.options
+    return await evaluate_all(run.evaluators, transcript, context, options.judgings, options.evaluator_seconds)
 
 
 async def run_conversation(
@@ -219,6 +233,8 @@ async def run_conversation(
         transcript = await converse(
             examiner, WatchedSession(session, health), limits, lambda round_: keep(round_, folder)
         )
+    except AgentError as error:  # it left nothing that the data files could be put into
+        transcript = Transcript(kick_off=KICK_OFF, stop=StopReason.TARGET_ERROR, stop_detail=str(error), fault="target")
     except asyncio.CancelledError:
         cancelled = Transcript(kick_off=KICK_OFF, stop=StopReason.CANCELLED, stop_detail="the run was stopped")
         run.append("transcript", cancelled)
@@ -227,7 +243,9 @@ async def run_conversation(
         trouble = await session.close()
     notes = (f"the agent's {trouble}",) if trouble else ()
     participants = {**transcript.participants, "target": agent.name}
-    return replace(transcript, participants=participants, notes=(*transcript.notes, *notes)), folder
+    transcript = replace(transcript, participants=participants, notes=(*transcript.notes, *notes))
+    # What an agent observed of itself says more than its replies.
+    return replace(transcript, metrics=session.metrics or conversation_metrics(transcript)), folder
 
 
 def setting_for(run: ExamRun, workspace: str) -> Setting:

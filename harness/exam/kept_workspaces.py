@@ -66,7 +66,7 @@ def keep_workspace(source: Path, journal: Path, name: str, *, link: bool = False
     """Copy an agent's files into a journal. Links are copied as links; pipes, sockets and devices are left out.
 
     Args:
-        source: The folder with the files.
+        source: The folder with the files. If it is a link, nothing is copied: an agent may have put it there.
         journal: The journal's folder.
         name: The target folder, relative to the journal (`workspace_name`). An existing folder is moved aside.
         link: Share the files with the source (hard links) where the file system allows it.
@@ -80,7 +80,10 @@ def keep_workspace(source: Path, journal: Path, name: str, *, link: bool = False
     target = clear_path(journal / name)
     try:
         copier = _Copier(journal, link=link)
-        with open_folder(journal, name.split("/"), make=True) as into, open_folder(source, []) as out_of:
+        with (
+            open_folder(journal, name.split("/"), make=True) as into,
+            open_folder(source.parent, [source.name]) as out_of,
+        ):
             copier.folder(out_of, into, 0)
     except (OSError, _TooMuch) as error:
         shutil.rmtree(target, ignore_errors=True)

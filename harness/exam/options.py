@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 SandboxKind = Literal["auto", "docker", "bwrap", "process"]
 JudgeKind = Literal["code", "model", "both"]
+EVALUATOR_SECONDS = 600.0
+"""Long enough for a model that is asked about every round; one that hangs must not hold up a night's suite."""
 OPTION = "option"
 """Metadata key of a field that is an option of the command line."""
 
@@ -159,6 +161,14 @@ class Options:
         metavar="MIB",
         least=32,
         default_words="the case's, else 512",
+    )
+    evaluator_seconds: float = option(
+        EVALUATOR_SECONDS,
+        "--evaluator-timeout",
+        Part.JUDGE,
+        "Maximum time that an evaluator which is not Viva's own may take over one run.",
+        value=Value.SECONDS,
+        metavar="SECONDS",
     )
     allow_source_dependencies: bool = option(
         False,

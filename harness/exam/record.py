@@ -7,6 +7,7 @@ from dataclasses import replace
 from harness.exam.outcome import outcome_of
 from harness.statistics.scores import insight_of, primary_evaluator
 from harness.wording import SCORING_POINTS
+from judge.success import SUCCEEDED, SUCCESS
 from records.run_record import Outcome, RunRecord, Setting, Timing
 from records.transcript import NO_USAGE, Transcript
 from records.verdict import Insight, Label
@@ -51,10 +52,16 @@ def make_record(
             agent_seconds=sum(round_.agent_seconds for round_ in transcript.rounds),
         ),
         trace_id=transcript.trace_id,
-        success=transcript.success,
+        success=transcript.success if transcript.success is not None else _success(insights, run),
         metrics=transcript.metrics,
         setting=setting,
     )
+
+
+def _success(insights: tuple[Insight, ...], run: str) -> bool | None:
+    """Whether a check of the user's own calls the run a success; None where there is none, or it could not tell."""
+    said = insight_of(insights, SUCCESS, run)
+    return None if said is None or said.score is None else said.label == SUCCEEDED
 
 
 def points_of(insight: Insight | None) -> tuple[float | None, float | None]:

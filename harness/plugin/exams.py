@@ -112,7 +112,7 @@ class Exams:
                 agents=(self._config.getoption("viva_agent"),),
             )
             sinks = make_sinks(self._config.getoption("viva_sink"))
-            self._feeds = [SinkFeed(sink, name, self._note) for name, sink in sinks]
+            self._feeds = [SinkFeed(sink, name, self._note, self.folder) for name, sink in sinks]
             engine = LocalEngine()
             self._runner.run(engine.open(order, self._open_journal))
             self._engine = engine

@@ -1,4 +1,4 @@
-"""Markdown for a CI job's summary: the figures, then what the failed runs missed, as far as there is room."""
+"""Writes Markdown for a CI job's summary: the statistics, and then what the failed runs missed, as far as it fits."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from records.transcript import NO_USAGE
 from records.verdict import Insight, Verdict
 
 SIZE_LIMIT = 60_000
-"""Bytes. GitHub drops a job summary beyond 1 MiB and refuses a comment beyond 65,536 characters: this fits both."""
+"""Maximum size in bytes. GitHub drops job summaries of more than 1 MiB and comments of more than 65,536 characters."""
 TABLES_LIMIT = 30_000
-"""Bytes of that for the tables."""
+"""Maximum size of the tables in bytes."""
 MOST_AGENTS = 8
-"""Columns of the matrix; more are not readable."""
+"""Maximum number of columns of the matrix; more are not readable."""
 MOST_HELD = 4
 MOST_VERDICTS = 8
 MOST_INSIGHTS = 8
 MOST_NAMED_SCORES = 12
 
-# The characters that mean something to Markdown, to HTML, or to GitHub's autolinks. The underscore does within words
-# to no dialect that is in use.
+# The characters with a meaning in Markdown, in HTML, or in GitHub's autolinks. An underscore within a word has none in
+# any dialect in use.
 _SPECIAL = re.compile(r"[\\`*{}\[\]()<>#+!|~@:&$=^\"]|(?<![^\W_])_|_(?![^\W_])|(?<=www)\.", re.IGNORECASE)
 
 
 def inert(text: str, limit: int = 300) -> str:
-    """Make text on one line that Markdown shows as it is.
+    """Return text on one line that Markdown shows literally.
 
-    Special characters become character references, which never form structure (CommonMark 2.5). GitHub looks for
-    mentions and references to issues after that, so an invisible space behind `@` and `#` keeps people undisturbed.
+    Special characters become character references, which never form structure (CommonMark 2.5). GitHub still looks for
+    mentions and references to issues, so an invisible space behind `@` and `#` prevents notifications.
     """
 
     def reference(match: re.Match[str]) -> str:
@@ -50,7 +50,7 @@ def inert(text: str, limit: int = 300) -> str:
 
 
 def write(journals: Journals, out: TextIO) -> None:
-    """Write the summary; what is left out for its size is counted.
+    """Write the summary; runs that are left out because of its size are counted.
 
     Raises:
         JournalError: a journal cannot be read.
@@ -88,7 +88,7 @@ def _headline(figures: Figures, unfinished: int, journals: Journals) -> str:
     if not suite.runs:
         words = "## Nothing was scored\n\n" + ("" if excluded else "There is no run that ended.")
     elif len(figures.agents) > 1:
-        # No score of all together: agents are no sample of anything.
+        # No overall score: agents are not a sample of a population.
         words = f"## {len(figures.agents)} agents, {counted(suite.cases, 'case')}\n\n"
         words += f"**{suite.passes} of {suite.runs} runs passed** at a threshold of {figures.threshold:g}."
     else:
@@ -110,7 +110,7 @@ def _headline(figures: Figures, unfinished: int, journals: Journals) -> str:
 
 
 def _held(figures: Figures, labels: dict[str, str]) -> str:
-    """Who is meant by each name, and how the exams were held: a weaker sandbox must not go unsaid."""
+    """Return the SPEC of each agent, and how the exams were conducted; a weaker sandbox must be mentioned."""
     words = [
         f"<code>{inert(labels[agent.name])}</code> is <code>{inert(agent.name, 200)}</code>"
         for agent in figures.agents[:MOST_AGENTS]
@@ -120,13 +120,13 @@ def _held(figures: Figures, labels: dict[str, str]) -> str:
         sandbox = f", sandbox {inert(held.sandbox)}" if held.sandbox else ""
         inside = f", agent {held.agent}" if held.agent else ""
         runs = f" ({counted(held.runs, 'run')})" if len(figures.held) > 1 else ""
-        who = f"Examiner {inert(held.examiner) or 'not told'}, judge {inert(held.judge) or 'not told'}"
+        who = f"Examiner {inert(held.examiner) or 'unknown'}, judge {inert(held.judge) or 'unknown'}"
         words.append(f"{who}{sandbox}{inside}{runs}")
     return "".join(f"{line}. " for line in words) + "\n\n" if words else ""
 
 
 def _agents(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
-    yield "| agent | runs | score | 95 % | pass rate | 95 % | cost a run | excluded |\n"
+    yield "| agent | runs | score | 95 % | pass rate | 95 % | cost per run | excluded |\n"
     yield "|:--|--:|--:|:--|--:|:--|--:|:--|\n"
     for group in figures.agents:
         excluded = ", ".join(f"{count} {kind}" for kind, count in group.excluded.items())
@@ -149,14 +149,14 @@ def _cases(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
     heads = " | ".join(f"<code>{inert(labels[agent])}</code>" for agent in agents)
     yield f"| case | {heads} |\n"
     yield f"|:--|{'--:|' * len(agents)}\n"
-    # The worst first: if there is no room for all, these are what somebody came for.
+    # The worst first: if not all fit, these are what readers look for.
     for case in sorted(figures.cases, key=lambda group: 2.0 if group.mean is None else group.mean):
         shown = " | ".join(_cell(cells.get((case.name, agent))) for agent in agents)
         yield f"| <code>{inert(case.name, 120)}</code> | {shown} |\n"
 
 
 def _evaluators(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
-    """What each evaluator says, agent by agent where there are several."""
+    """Yield the lines of the evaluators' table, with a row for each agent if there are several."""
     yield "| evaluator | agent | judged | not judged | score | bounds | named scores |\n"
     yield "|:--|:--|--:|--:|--:|:--|:--|\n"
     for each in figures.evaluator_agents:
@@ -197,7 +197,7 @@ def _run(entry: Entry, labels: dict[str, str]) -> str:
 
 
 def _insight(insight: Insight, run: str) -> str:
-    """What another evaluator said: label, scores, summary and notes."""
+    """Return the label, scores, summary and notes of another evaluator."""
     parts = [f"    * {inert(headline(insight, run), 300)}"]
     parts += [inert(words, 300) for words in (insight.summary, *insight.notes[:3]) if words]
     return " — ".join(parts)

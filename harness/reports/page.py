@@ -1,4 +1,4 @@
-"""HTML: one page that needs nothing but itself, with the figures, plots, all runs and their conversations."""
+"""Writes one self-contained HTML page with the statistics, plots, all runs and their conversations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from harness.reports import plots
+from harness.reports import plots, trend_console
 from harness.reports.conversations import Blocks
 from harness.reports.facts import Standing
 from harness.reports.journals import Journals
@@ -23,15 +23,16 @@ from harness.reports.suite_console import interval, number, percent, percents, s
 from harness.statistics.evaluators import EvaluatorStatistics
 from harness.statistics.groups import Group
 from harness.statistics.summary import Figures
+from harness.statistics.trends import Trend, find_trends
 from harness.wording import UNSAFE, dollars
 from records.text import one_line
 
 TEMPLATES = Path(__file__).parent / "templates"
 MOST_MATRIX_ROWS = 300
-"""Cases in the matrix; of more, the worst."""
+"""Maximum number of cases in the matrix; of more cases, the worst are shown."""
 MOST_MATRIX_AGENTS = 24
 ROWS_SHOWN = 200
-"""Rows that are laid out at first; the script shows more when asked."""
+"""Number of rows that are shown at first; the script shows more on request."""
 MOST_GROUPS = 60
 
 
@@ -55,6 +56,7 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
         .get_template("page.html")
         .generate(
             values,
+            trends=_trends(journals),
             rows=rows.rows,
             rows_shown=ROWS_SHOWN,
             blocks=_blocks(journals, rows, blocks),
@@ -69,7 +71,7 @@ def _labels(rows: Rows) -> dict[str, str]:
     """Return a short name for each agent; agents without a run that counts come last."""
     labels = short_names([group.name for group in rows.figures.agents])
     for row in rows.rows:
-        labels.setdefault(row.agent, one_line(row.agent, 24) or "not told")
+        labels.setdefault(row.agent, one_line(row.agent, 24) or "unknown")
     return labels
 
 
@@ -120,8 +122,15 @@ def _agents(labels: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
+def _trends(journals: Journals) -> Sequence[Trend]:
+    """The trends over journals that are joined, regressions first; one journal's runs are no history."""
+    if len({folder.resolve() for folder, _ in journals.locations}) < 2:
+        return ()
+    return find_trends(entry.record for entry in journals.entries()).trends
+
+
 def _evaluators(figures: Figures) -> Sequence[EvaluatorStatistics]:
-    """The statistics of each evaluator, agent by agent; none where they would repeat those of the runs."""
+    """Return the statistics of each evaluator and agent; empty if they would repeat those of the runs."""
     if len(figures.evaluators) < 2 and not any(each.scores for each in figures.evaluators):
         return ()
     return figures.evaluator_agents if len(figures.agents) > 1 else figures.evaluators
@@ -129,13 +138,13 @@ def _evaluators(figures: Figures) -> Sequence[EvaluatorStatistics]:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Shows scores case by agent."""
+    """The scores by case and agent."""
 
     agents: tuple[str, ...]
     lines: tuple[tuple[str, tuple[tuple[Group | None, Markup], ...]], ...]
-    """Case, and for each agent its figures and the marks of its trials."""
+    """For each case its name, and for each agent the statistics and the marks of the trials."""
     left_out: int
-    """Cases."""
+    """Number of cases that are not shown."""
 
 
 def _matrix(rows: Rows) -> Matrix:
@@ -168,7 +177,7 @@ def _blocks(journals: Journals, rows: Rows, blocks: Blocks) -> Iterator[tuple[in
         attempt = stored.attempt if row.standing is Standing.UNFINISHED else row.attempt
         text = blocks.block(stored, attempt, passed=row.standing is Standing.PASSED)
         if text is not None:
-            yield number, Markup(text)  # noqa: S704  # `in_script` left nothing in it that HTML knows
+            yield number, Markup(text)  # noqa: S704  # `in_script` escaped everything that HTML interprets
 
 
 def _title(journals: Journals) -> str:
@@ -190,9 +199,13 @@ def _environment() -> Environment:
         "percent": percent,
         "percents": percents,
         "dollars": dollars,
+        "trend": trend_console.name_words,
+        "scores": trend_console.scores_words,
+        "change": trend_console.change_words,
+        "compared": trend_console.compared_words,
         "line": one_line,
         "breakable": lambda text: Markup("_<wbr>").join(text.split("_")),
     }
     environment.filters.update(filters)
-    environment.globals["bar"] = plots.bar
+    environment.globals |= {"bar": plots.bar, "sparkline": plots.sparkline}
     return environment

@@ -1,4 +1,4 @@
-"""Shows runs on a terminal. Everything said by agents, models and cases is made harmless on its way."""
+"""Shows runs on a terminal. All text from agents, models and cases is escaped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from records.verdict import Verdict
 
 
 def run_report(record: RunRecord, journal: Path) -> RenderableType:
-    """Show one run: what each evaluator said, the score, and how it was made."""
+    """Show one run: the insights of each evaluator, the score, and the setting."""
     parts: list[RenderableType] = list(insight_tables(record))
     parts.append(_facts(record, journal))
     style = (
@@ -49,7 +49,7 @@ def _facts(record: RunRecord, journal: Path) -> Table:
     table.add_column(overflow="fold")
 
     def fact(name: str, value: str, style: str = "") -> None:
-        # Once more for all: a journal may come from a stranger, who put anything into any field.
+        # Escaped again, because any field of a stranger's journal may contain anything.
         table.add_row(name, Text(one_line(value, 1000), style=style))
 
     table.add_row("", "")
@@ -69,9 +69,7 @@ def _facts(record: RunRecord, journal: Path) -> Table:
     fact("examiner, judge", f"{one_line(setting.examiner, 60)}, {judge_words(setting)}")
     if setting.sandbox:
         weak = setting.sandbox_isolates is False
-        fact(
-            "sandbox", sandbox_words(setting) + (": for cases you trust only" if weak else ""), "yellow" if weak else ""
-        )
+        fact("sandbox", sandbox_words(setting) + (": only for trusted cases" if weak else ""), "yellow" if weak else "")
     fact(
         "time",
         f"{timing.seconds:.1f} s (agent {timing.agent_seconds:.1f}, "
@@ -84,7 +82,7 @@ def _facts(record: RunRecord, journal: Path) -> Table:
 
 
 def _rounds_words(record: RunRecord) -> str:
-    """Say how a conversation stopped; a recording need not tell, and has no maximum."""
+    """Return how a conversation stopped, in words; recordings may not say so, and have no maximum."""
     setting = record.setting
     stop = record.stop.value if record.stop else "" if setting.source else "not ended"
     limit = f"at most {setting.max_rounds}" if setting.max_rounds else ""
@@ -93,7 +91,7 @@ def _rounds_words(record: RunRecord) -> str:
 
 
 def record_usage_lines(record: RunRecord) -> list[str]:
-    """Show tokens and cost by role, and the judge's by evaluator where several judged."""
+    """Return lines with tokens and cost by role, and those of the judge by evaluator if there were several."""
     lines = usage_lines(record.usage)
     if len(record.insights) > 1:
         own = {f"judge, {insight.evaluator}": insight.usage for insight in record.insights}
@@ -108,7 +106,7 @@ def _tokens(used: Usage) -> str:
 
 
 def usage_lines(usage: Mapping[str, Usage]) -> list[str]:
-    """Show tokens and cost by role. What an agent did not report is unknown; other roles without any are left out."""
+    """Return lines with tokens and cost by role; they are unknown if an agent did not report them."""
     lines = []
     for role, used in usage.items():
         if is_reported(used):
@@ -123,9 +121,9 @@ def print_round(console: Console, round_: Round, verdicts: Mapping[str, Sequence
     """Print one round of a conversation as it was said.
 
     Args:
-        console: Where to.
-        round_: What was said.
-        verdicts: Id of a round or step to the verdicts about it (`facts.verdicts_by_subject`); each stands there.
+        console: The console to print to.
+        round_: The round.
+        verdicts: The verdicts about a round or step, by its id (`facts.verdicts_by_subject`), which are printed there.
     """
     about = verdicts or {}
     _turn(console, f"{round_.number:>3} examiner", round_.examiner, "cyan")
@@ -134,7 +132,7 @@ def print_round(console: Console, round_: Round, verdicts: Mapping[str, Sequence
         _print_verdicts(console, about.get(step.id, ()))
     _turn(console, "    agent", round_.agent, "red" if round_.error else "green")
     for image in round_.images:
-        _turn(console, "    picture", one_line(image, 200), "dim")
+        _turn(console, "    image", one_line(image, 200), "dim")
     _print_verdicts(console, about.get(round_.id, ()))
 
 
@@ -173,8 +171,8 @@ def _turn(console: Console, who: str, words: str | None, style: str) -> None:
         return
     shown = printable(words, 4000).rstrip("\n")
     if console.is_terminal:
-        # Wrapped here, with an indent: what the terminal wraps begins in its first column, where a line padded with
-        # blanks could pass for somebody else's turn.
+        # Wrapped here, with an indent: if the terminal wrapped the text, a line padded with blanks could start in the
+        # first column and look like another speaker's turn.
         turn = Table.grid(padding=(0, 1))
         turn.add_column(width=13, no_wrap=True)
         turn.add_column(overflow="fold")

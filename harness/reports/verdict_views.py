@@ -1,4 +1,4 @@
-"""Verdicts and insights as a page's script shows them."""
+"""Prepares verdicts and insights for a page's script."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from records.text import one_line, printable
 from records.verdict import Evidence, Insight, Verdict
 
 MOST_QUOTES = 10
-"""Of one verdict."""
+"""Maximum number of quotes of one verdict."""
 MOST_NOTES = 60
-"""Of one insight; its named scores, too."""
+"""Maximum number of notes, and of named scores, of one insight."""
 SCREENSHOT = "(its screenshot)"
-"""Stands for the words of evidence that has none."""
+"""Shown for evidence without a quote."""
 TONES = {"hit": "good", "correct": "good", "optimal": "good", "yes": "good", "miss": "bad", "unsure": "open"}
 
 
 def verdict_view(verdict: Verdict, rounds: Mapping[str, int], run: str) -> dict[str, Any]:
-    """Show one verdict.
+    """Return what the page shows of one verdict.
 
     Args:
-        verdict: Any evaluator's.
-        rounds: Id of a round or step to the number of its round.
-        run: The run's id; a verdict about anything else says what it is about.
+        verdict: The verdict of any evaluator.
+        rounds: The number of the round, by the id of a round or step.
+        run: The run's id; for a verdict about anything else, the page names the subject.
     """
     points = verdict.label in POINT_LABELS and verdict.subject == run
     return {
@@ -66,7 +66,7 @@ def _tone(verdict: Verdict) -> str:
 
 
 def quotes_of(verdicts: Sequence[Verdict]) -> dict[str, list[tuple[int, str]]]:
-    """Sort quotes by the id of the round or step that they are from: number of the verdict, and the words."""
+    """Return the quotes, each with the number of its verdict, by the id of the round or step that they are from."""
     found: dict[str, list[tuple[int, str]]] = {}
     for number, verdict in enumerate(verdicts):
         for evidence in verdict.evidence[:MOST_QUOTES]:
@@ -78,12 +78,12 @@ def quotes_of(verdicts: Sequence[Verdict]) -> dict[str, list[tuple[int, str]]]:
 
 
 def _forms(quote: str) -> set[str]:
-    """A quote, and how it reads where it is of a tool's arguments: judges see those as JSON."""
+    """Return a quote, and its form in a tool's arguments, which judges see as JSON."""
     return {quote, quote.replace("\\n", "\n").replace('\\"', '"')}
 
 
 def subjects_of(verdicts: Sequence[Verdict], run: str) -> dict[str, list[int]]:
-    """Sort verdicts (by number) by the id of the round or step that they are about; leave out those about the run."""
+    """Return the numbers of verdicts by the id of the round or step they are about, without those about the run."""
     found: dict[str, list[int]] = {}
     for number, verdict in enumerate(verdicts):
         if verdict.subject != run:
@@ -103,7 +103,7 @@ def citing(verdicts: Sequence[Verdict]) -> dict[str, list[int]]:
 
 
 def insight_view(insight: Insight, run: str) -> dict[str, Any]:
-    """Show one insight; the next `count` verdicts are its own."""
+    """Return what the page shows of one insight; the next `count` verdicts belong to it."""
     return {
         "evaluator": one_line(insight.evaluator, 80).replace("_", " ").capitalize(),
         "about": None if insight.subject == run else subject_words(insight.subject),

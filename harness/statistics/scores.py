@@ -22,8 +22,19 @@ class Score(NamedTuple):
 
 
 def passes(low: float, threshold: float) -> bool:
-    """Tell whether a run with this low bound passes."""
+    """Tell whether a low bound, of a run or of a mean, reaches a threshold."""
     return low >= threshold - LAST_BIT
+
+
+def run_passes(record: RunRecord, threshold: float) -> bool:
+    """Tell whether a run passes: never where the agent failed, whatever the threshold, and never where it is excluded.
+
+    Args:
+        record: The run.
+        threshold: What its low bound must reach, in [0, 1].
+    """
+    scored = score_of(record)
+    return scored is not None and record.outcome is not Outcome.TARGET_ERROR and passes(scored.low, threshold)
 
 
 def evaluator_names(record: RunRecord) -> tuple[str, ...]:

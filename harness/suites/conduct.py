@@ -91,7 +91,7 @@ class Work:
     fill: Callable[[Journal], tuple[int, int]] | None = None
     """Writes the subjects of the jobs into the journal, and returns `total` and `done_before`. Called on a thread."""
     limits: SuiteLimits = field(default_factory=SuiteLimits)
-    begun: Callable[[Journal], None] | None = None
+    save_request: Callable[[Journal], None] | None = None
     """Stores the request next to a new journal."""
     announce: str = ""
     """One line to show before the first run."""
@@ -114,7 +114,7 @@ async def conduct(folder: Path, prepare: Callable[[], Work], around: Surrounding
     """
     folder = folder.absolute()
     engine, display = around.engine, around.display
-    feeds = [SinkFeed(sink, name, display.warn) for name, sink in around.sinks]
+    feeds = [SinkFeed(sink, name, display.warn, folder) for name, sink in around.sinks]
     with contextlib.ExitStack() as opened:
         journals: list[Journal] = []
 
@@ -134,8 +134,8 @@ async def conduct(folder: Path, prepare: Callable[[], Work], around: Surrounding
             work = prepare()
             await engine.open(work.order, open_journal)
             journal = journals[0]
-            if work.begun is not None and not resumed:
-                work.begun(journal)
+            if work.save_request is not None and not resumed:
+                work.save_request(journal)
             for notice in dict.fromkeys(engine.notices):
                 display.note(notice)
             if work.announce:

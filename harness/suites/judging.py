@@ -93,7 +93,7 @@ def _work(
         total=len(left),
         done_before=whole - len(left),
         limits=SuiteLimits(concurrency),
-        begun=lambda journal: save_sources(sources, journal),
+        save_request=lambda journal: save_sources(sources, journal),
     )
 
 

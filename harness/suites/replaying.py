@@ -96,7 +96,7 @@ def _work(sources: Sources, questions: _Questions, steps: Mapping[str, NextStep]
         total=len(questions.runs) - done,
         done_before=done,
         limits=SuiteLimits(concurrency),
-        begun=lambda journal: save_sources(sources, journal),
+        save_request=lambda journal: save_sources(sources, journal),
     )
 
 

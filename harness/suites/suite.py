@@ -112,7 +112,7 @@ def _prepare(request: Request, cases: list[Case], display: Display) -> Work:
         total=counts[Step.JUDGE] + counts[Step.EXAMINE],
         done_before=counts[Step.SKIP],
         limits=SuiteLimits(plan.options.concurrency, request.max_cost, request.max_tokens, request.max_seconds),
-        begun=lambda journal: save_plan(
+        save_request=lambda journal: save_plan(
             replace(plan, cases=tuple((case.name, case.hash) for case in cases), folder=os.getcwd()), journal
         ),
         announce=_announcement(request, counts) if request.announce else "",

@@ -86,7 +86,7 @@ async def trace_sources(
             fill=fill,
             jobs=lambda new: _jobs(new, retry_errors),
             limits=SuiteLimits(options.concurrency),
-            begun=lambda journal: save_sources(sources, journal),
+            save_request=lambda journal: save_sources(sources, journal),
         )
 
     found.end = await conduct(folder, prepare, around, resumed=resumed)
@@ -94,10 +94,10 @@ async def trace_sources(
 
 
 def _evaluators(readers: Sequence[LoadedReader]) -> tuple[str, ...]:
-    """By whom recordings are judged where the user names nobody: by the reward in them, or as their reader says.
+    """Return the default evaluators of recordings: those of their reader, or else the recorded reward.
 
     Raises:
-        SetupError: the readers differ.
+        SetupError: the readers have different defaults.
     """
     found = {reader.evaluators or DEFAULT_EVALUATORS for reader in readers}
     if len(found) > 1:
@@ -178,7 +178,7 @@ def _write(recording: Recording, subject: str, number: int, run: str, spec: str,
     workspace, name, left_out = recording.workspace, None, ""
     if workspace is not None and workspace.is_dir():
         name = workspace_name(run)
-        left_out = keep_workspace(workspace, journal.folder, name) or ""
+        left_out = keep_workspace(workspace.resolve(), journal.folder, name) or ""
     setting = Setting(
         viva=viva_version(),
         case=subject,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from adapters.errors import SetupError, SharedSetupError
 from adapters.models.prices import price
+from adapters.trace_context import current_trace_id
 from cases import Case
 from examiner import ReplayedExaminer
 from harness.exam.examine import ExamRun, examine, judge_and_record, setting_for
@@ -25,6 +26,7 @@ from harness.exam.subscribers import RunHeader, Subscribers
 from harness.suites.job import Action, Job, WorkOrder
 from records.evaluator import Evaluator
 from records.journal import JournalError, JournalWriter
+from records.journal_history import JournalHistory
 from records.journal_reader import StoredRun, decode_run
 from records.run_record import Outcome, RunRecord, Setting, Timing
 from records.text import storable
@@ -55,6 +57,8 @@ class Worker:
         """
         self.resources = resources
         self._journal = journal
+        self._histories: dict[Path, JournalHistory] = {}
+        """Of journals, by their folder: runs are compared with those of the journal that their conversation is in."""
         self._cases: dict[tuple[str, str], Case] = {(case.name, case.hash): case for case in cases}
         self._journals: dict[Path, bool] = {}
         """Whether a folder is that of the journal, by folder."""
@@ -204,7 +208,11 @@ class Worker:
             journal=self._journal,
             folder=self._journal.folder,
             evaluators=self._evaluators[names],
+            history=self._history(self._journal.folder if job.conversation is None else Path(job.conversation.folder)),
         )
+
+    def _history(self, folder: Path) -> JournalHistory:
+        return self._histories.setdefault(folder, JournalHistory(folder))
 
     def _case_of(self, job: Job) -> Case:
         """Return the case of a stored conversation from the plan, or from its journal and then store it here too."""
@@ -283,6 +291,7 @@ def _failed(run: ExamRun, error: str, setting: Setting | None = None) -> Done:
         attempt=header.attempt,
         tags=header.tags,
         timing=Timing(time.time()),
+        trace_id=current_trace_id(),
         setting=setting or Setting(case=header.subject, agent=header.agent),
     )
     run.append("run", record)

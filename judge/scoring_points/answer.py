@@ -1,4 +1,4 @@
-"""The form of an answer about a scoring point, and what its reason must not say against its verdict."""
+"""The form of an answer about a scoring point, and the checks that its reason does not contradict its verdict."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Quote(BaseModel):
 
 
 class Answer(BaseModel):
-    """What the judge answers. Its reasoning comes first, so that the verdict can follow from it."""
+    """The answer of the judge. The reason comes first, so that the verdict can follow from it."""
 
     reason: str = Field(description="Two or three sentences that lead to the verdict.")
     evidence: list[Quote] = Field(description="The words in the transcript on which the verdict rests.")
@@ -33,7 +33,7 @@ class Answer(BaseModel):
         return value | {"evidence": []} if isinstance(value, dict) and value.get("evidence") is None else value
 
 
-# Conclusions in so many words, at the beginning of a sentence or a clause.
+# Explicit conclusions at the beginning of a sentence or a clause.
 _BEGINS = r"(?:^|[.!?;:,\n]|\b(?:so|thus|hence|therefore|and|but|means))\s*"
 _ENDS = r"(?=\W*$|\s*[.,;!?)]|\s+(?:because|since|as|here)\b)"
 _NAMED = conclusion_pattern(
@@ -49,7 +49,7 @@ _MEANS = {"hit": "true", "miss": "false", "unsure": "undecided"}
 
 
 def _hold_against(answer: Answer, words: str, whose: str) -> None:
-    """See that no conclusion that the words draw is another than the verdict; both at once is none."""
+    """Check that no conclusion in the text differs from the verdict; two opposite conclusions count as none."""
     own = without_quotes(words)
     for found in _NAMED.finditer(own):
         if (named := (found[1] or found[2]).lower()) != answer.verdict:
@@ -69,5 +69,5 @@ FORM: Form[Answer] = Form(Answer, ("verdict",), _hold_against, _agree)
 
 
 def parse_answer(text: str, said: str = "") -> Answer:
-    """Find the answer in what a model wrote; `judge.answers.parse_answer` says how, and what is unusable."""
+    """Find the answer in a model's text; see `judge.answers.parse_answer`."""
     return answers.parse_answer(FORM, text, said)

@@ -1,4 +1,4 @@
-"""Judges scoring points with a language model: one question per point, an answer that must stand up to checking."""
+"""Judges scoring points with a language model: one question for each point, and an answer that is checked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QUESTION_PROMPT = PROMPTS / "scoring_point.md"
 
 
 def prompt_hashes() -> dict[str, str]:
-    """Name of each prompt to its hash, as runs record it."""
+    """Return the hash of each prompt by name, as runs record it."""
     return {"judge": digest(SYSTEM_PROMPT), "scoring_point": digest(QUESTION_PROMPT)}
 
 
@@ -36,7 +36,7 @@ class ModelJudge:
         self._shown: ShownTranscript = show(transcript)
 
     async def judge(self, point: ScoringPoint) -> Verdict:
-        """One verdict; an answer that stays unusable becomes `error`, never an exception and never a hit."""
+        """Return one verdict; an answer that stays unusable becomes `error`, never an exception and never a hit."""
         conversation = Conversation(self.model, FORM, render(SYSTEM_PROMPT), self._shown.text)
         question = render(
             QUESTION_PROMPT,
@@ -53,10 +53,10 @@ class ModelJudge:
         return self._verdict(point, answer.verdict, storable(answer.reason.strip()), tuple(evidence), flags)
 
     def _accept(self, answer: Answer, last: bool) -> tuple[Answer, list[Evidence], tuple[str, ...]]:
-        """See that a hit rests on the agent's words; what stays without evidence is `unsure`.
+        """Check that a hit rests on the agent's words; a hit without evidence becomes `unsure`.
 
         Raises:
-            AskAgain: it does not, and may be asked again.
+            AskAgain: the hit has no evidence, and the judge can be asked again.
         """
         flags = ("transcript-cut",) if self._shown.cut else ()
         quotes = [(item.round, item.quote) for item in answer.evidence]
@@ -67,7 +67,7 @@ class ModelJudge:
             return answer, found, (*flags, "quote-not-found") if lost else flags
         fault = _no_evidence(lost, found)
         if last:
-            reason = f"{answer.reason} [Held as a hit, but {fault}.]"
+            reason = f"{answer.reason} [The judge answered hit, but {fault}.]"
             unsure = Answer(reason=reason, evidence=[], statement_is="undecided", verdict="unsure", mark="")
             return unsure, [], (*flags, "quote-not-found")
         raise AskAgain(

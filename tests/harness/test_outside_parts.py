@@ -211,7 +211,7 @@ def test_a_report_format_that_is_not_there_or_breaks_says_so_and_leaves_no_file(
     done = call(desk, "report", "journal", "--format", "htm", expect=2)
     assert "there is no report format 'htm'. Did you mean html?" in done.stderr
     done = call(desk, "report", "journal", "--format", "our_parts:Post", expect=2)
-    assert "is no report format: it must be a function write(journals, out)" in done.stderr
+    assert "is not a report format: it must be a function write(journals, out)" in done.stderr
     parts = json.loads(call(desk, "doctor", "--json").stdout)["parts"]
     assert {"name": "lines", "where": "our-parts 1.2", "target": "our_parts:write"} in parts["report formats"]
 

@@ -402,7 +402,7 @@ def test_the_hundred_conversations_go_through_replay_judge_report_and_compare(ta
     compared = desk.viva("compare", "journal", "judged", expect=0).stdout
     assert "25 cases in both" in compared
     assert "0 better, 0 worse" in compared
-    assert "tokens a run          │ unknown │ unknown" in compared
+    assert "tokens per run        │ unknown │ unknown" in compared
     asked = desk.viva("replay", "journal", "--against", "example:careful", "--out", "against", expect=2)
     assert "because it has no case" in asked.stderr
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -41,6 +42,39 @@ def cancels_itself() -> None:
     raise asyncio.CancelledError
 
 
+class Hangs:
+    """Never answers; one that is deaf does not even heed its cancellation."""
+
+    name = "hangs"
+
+    def __init__(self, deaf: bool) -> None:
+        self._deaf = deaf
+
+    async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                if not self._deaf:
+                    raise
+        return says("hangs")
+
+
+@pytest.mark.parametrize("deaf", [False, True])
+def test_an_evaluator_that_hangs_costs_its_own_insight_alone(deaf: bool) -> None:
+    evaluators = [Hangs(deaf), Named("steady", lambda: says("steady"))]
+    # Nor does the loop wait for it in the end.
+    hangs, steady = asyncio.run(evaluate_all(evaluators, TALK, Context("run"), 3, 0.2))
+    assert (hangs.label, hangs.verdicts[0].fault) == (Label.ERROR, "judge")
+    assert "the evaluator hangs did not end within 0.2 s" in (hangs.summary or "")
+    assert steady.score == 0.5
+
+
+def interrupts() -> None:
+    raise KeyboardInterrupt
+
+
 UNUSABLE: Sequence[tuple[Answer, str]] = [
     (lambda: says("odd", 1.7), "a score of 1.7"),
     (lambda: says("odd", -1), "a score of -1"),
@@ -55,6 +89,7 @@ UNUSABLE: Sequence[tuple[Answer, str]] = [
     (list, "no insight"),
     (lambda: sys.exit(3), "SystemExit: 3"),
     (cancels_itself, "CancelledError"),
+    (interrupts, "KeyboardInterrupt"),
 ]
 
 

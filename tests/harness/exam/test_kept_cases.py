@@ -91,7 +91,7 @@ def test_a_case_that_is_no_plain_file_of_the_journal_is_not_read(tmp_path: Path,
 def test_a_journal_writes_no_file_under_a_name_of_another_form_or_content(tmp_path: Path, name: str) -> None:
     with Journal(tmp_path / "journal") as journal:
         before = sorted(tmp_path.rglob("*"))
-        with pytest.raises(JournalError, match="no name of a file in a journal"):
+        with pytest.raises(JournalError, match="not a file name of a journal"):
             journal.keep(name, b"content")
     assert sorted(tmp_path.rglob("*")) == before
 

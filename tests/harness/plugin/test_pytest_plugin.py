@@ -149,8 +149,12 @@ def test_an_item_whose_agent_fails_does_not_pass_by_checks_that_an_error_satisfi
     checks = [point("assert 'swordfish' not in str(rounds)", "A."), point("assert rounds", "B.")]
     exam.desk.case(scoring_points=checks, script=["One.", "Two."])
     method = f"def get_reply_from_agent(self, message):\n    return {{'{when}': None}}.get(message, 'Yes.')"
-    printed = outcomes(exam("--viva-threshold", "0.01", agent=exam.desk.agent(method, "broken")), failed=1)
+    agent = exam.desk.agent(method, "broken")
+    printed = outcomes(exam("--viva-threshold", "0.01", agent=agent), failed=1)
     assert "the agent failed" in printed
+    printed = outcomes(exam("--viva-threshold", "0", agent=agent), failed=1)
+    assert "; the agent failed" in printed
+    assert "below the threshold" not in printed
 
 
 def test_a_judge_that_breaks_is_an_error_that_says_whose_fault_it_was(exam: Exam) -> None:
@@ -292,11 +296,11 @@ def test_a_second_session_in_the_same_journal_is_the_next_attempt(exam: Exam) ->
 def test_a_journal_that_another_process_writes_is_left_alone(exam: Exam) -> None:
     exam.desk.case()
     with exclusive_writer(exam.pytester.path / "out"):
-        assert "another viva is writing in" in outcomes(exam("--viva-out", "out"), errors=1)
+        assert "another viva process is writing to" in outcomes(exam("--viva-out", "out"), errors=1)
         exam.pytester.makeini("[pytest]\naddopts = -p no:asyncio\n")
         result = exam("--viva-out", "out", "-n", "1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*another viva is writing in*"])
+    result.stderr.fnmatch_lines(["*another viva process is writing to*"])
 
 
 def test_junit_xml_has_score_points_and_run_and_survives_a_hostile_agent(exam: Exam) -> None:

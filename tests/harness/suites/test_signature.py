@@ -84,6 +84,16 @@ def test_with_leave_it_is_gone_on_with_as_it_says(held: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    "command",
+    [("suite", "echo"), ("judge", "suite"), ("replay", "suite", "--against", "example:careful"), ("trace", "chat:x")],
+)
+def test_leave_to_go_on_is_refused_where_there_is_nothing_to_go_on_with(tmp_path: Path, command: list[str]) -> None:
+    done = viva(*command, "--trust-plan", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, f"viva {command[0]}: --trust-plan requires --resume.\n")
+    assert not list(tmp_path.iterdir())
+
+
 def test_another_users_mark_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "one"))
     content = signed(b'{"b": 1, "a": [1.5, "\\u00e9"]}')

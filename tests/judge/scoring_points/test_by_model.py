@@ -147,7 +147,7 @@ UNUSABLE: list[tuple[Play, str]] = [
     (answer("miss").replace('"false"', '"undecided"'), "the statement is undecided, and its verdict"),
     (answer().replace('"statement_is"', '"statement"'), "Field required at statement_is"),
     (answer(reason="It says 54. This is a miss."), "concludes miss"),
-    (HIT.replace('"verdict"', '"verdict": "miss", "verdict"'), "same key twice"),
+    (HIT.replace('"verdict"', '"verdict": "miss", "verdict"'), "duplicate key"),
     (HIT[:-10], ""),
     ("x" * 10_000_000, "10,000,000 characters long"),
     (HIT.replace("It says 55.", "x" * 300_000), "characters long"),
@@ -172,7 +172,7 @@ async def test_an_unusable_answer_is_asked_again_with_the_fault_named_and_never_
     form = (lambda inner: inner) if structured else without_structured_output
     verdict, server = await verdict_of(form(play), model_at)
     assert (verdict.label, verdict.score, verdict.fault) == ("error", None, "judge")
-    assert "no usable verdict after 3 asks" in verdict.reason
+    assert "no usable verdict after 3 questions" in verdict.reason
     asked_again = said_by("user", server.requests[-1].body)[-1]
     assert asked_again.startswith("Your answer cannot be used: ")
     if structured:

@@ -34,7 +34,7 @@ async def test_a_judging_that_failed_is_unsure_with_an_error_and_never_yes(tmp_p
     (insight,), _ = await judge("garbage {", model_at, folder_of(tmp_path))
     entry = evaluation_of(insight)
     assert (entry["complete"], entry["sub_scores"]) == ("unsure", [])
-    assert "no usable verdict after 3 asks" in entry["error"]
+    assert "no usable verdict after 3 questions" in entry["error"]
 
 
 async def test_each_round_has_a_line_with_its_own_cost(tmp_path: Path, model_at: ModelAt) -> None:
