@@ -55,6 +55,12 @@ def shared_options(*parts: Part) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return _stack(*(_declared(field, option) for field, option in Options.declared(*parts)))
 
 
+def single_option(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator with the option of one field of `Options`, for a command that needs no other."""
+    (found,) = (pair for pair in Options.declared(*Part) if pair[0].name == name)
+    return _declared(*found)
+
+
 def _declared(field: Field[Any], option: Option) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return the click option for a field of `Options`."""
     kinds: dict[Value, Any] = {
