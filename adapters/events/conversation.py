@@ -43,10 +43,13 @@ def _usage_by_model(round_: Round) -> dict[str | None, Usage]:
     Steps tell their own figures, or sums of what lies below them. Where the steps together say more than the round,
     they are such sums, and the round's figure goes to its only model, or to nobody's.
     """
-    total = round_usage(round_)
+    telling = [step for step in round_.steps if step.usage is not NO_USAGE]
+    # Most agents tell of the whole alone.
+    total = round_usage(round_) if telling else round_.usage
     if not (total.calls or total.input_tokens or total.output_tokens or total.cost):
         return {}
-    telling = [step for step in round_.steps if step.usage is not NO_USAGE]
+    if not telling:
+        return {None: total}
     models = Counter(step.model for step in telling if step.model)
     parts: dict[str | None, Usage] = {}
     for step in telling:
