@@ -23,6 +23,7 @@ READERS = Kind(
         "otlp": "adapters.readers.spans.files:OtlpReader",
         "phoenix": "adapters.readers.spans.phoenix:PhoenixReader",
         "atif": "adapters.readers.atif:AtifReader",
+        "ufo": "adapters.readers.ufo:UfoReader",
     },
 )
 
@@ -45,6 +46,11 @@ class LoadedReader:
     def evaluators(self) -> tuple[str, ...]:
         """The evaluators that its reader names for recordings of this kind; none where it says nothing."""
         return tuple(getattr(self.reader, "evaluators", ()))
+
+    def takes(self, option: str) -> bool:
+        """Tell whether its reader has an option of this name."""
+        parameters = inspect.signature(self.reader.read).parameters
+        return option in parameters or any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
 
     def read(self, **options: Any) -> Iterator[Recording]:
         """Yield the recordings of the source, one after another; each has a unique run key.

@@ -11,6 +11,7 @@ from typing import Any
 import click
 from rich.console import Console, Group
 
+from adapters.readers.table import READERS
 from harness.commands.import_options import chosen_imports, import_options
 from harness.commands.options import (
     concurrency_option,
@@ -44,6 +45,8 @@ from harness.suites.watching import follow as follow_sources
 from harness.wording import counted
 from records.codec import to_plain
 from records.journal_reader import read_records
+from records.plugins import split
+from records.sink import Sink
 
 # fmt: off
 ALLOWED_WITH_RESUME = frozenset({
@@ -56,6 +59,12 @@ ALLOWED_WITH_RESUME = frozenset({
 @click.command("trace")
 @click.argument("recordings", nargs=-1, metavar="[SOURCE]...")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Import at most N recordings.")
+@click.option(
+    "--mapping",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="How the recordings name things, for logs of other agents in the shape of UFO's.",
+)
 @import_options
 @concurrency_option
 @shared_options(Part.JUDGE)
@@ -96,6 +105,7 @@ ALLOWED_WITH_RESUME = frozenset({
 def command(
     recordings: tuple[str, ...],
     limit: int | None,
+    mapping: str | None,
     follow: bool,
     threshold: float,
     resume: Path | None,
@@ -115,8 +125,9 @@ def command(
 ) -> None:
     """Import the recordings of each SOURCE into a journal, and judge them.
 
-    A SOURCE is READER:LOCATION: chat:FILE reads conversations in the chat format (`viva doctor` lists the readers).
-    Without --evaluators, the score of a run is the reward in its recording.
+    A SOURCE is READER:LOCATION: chat:FILE reads conversations in the chat format, ufo:FOLDER the log folder of a
+    desktop session or a tree of them (`viva doctor` lists the readers). Without --evaluators, the score of a run is the
+    reward in its recording, and desktop sessions are judged by the evaluator session, which requires a model.
     """
     _check(recordings, resume, retry_errors, baseline, max_drop)
     other = None if compared is None else find_other(compared)
@@ -128,7 +139,7 @@ def command(
         folder, sources = resumed_sources(resume, "trace", ALLOWED_WITH_RESUME, given)
     else:
         told = parse_labels(labels, "--label"), parse_labels(other_labels, "--compare-label")
-        folder, sources = _new(recordings, limit, out, given, other, told)
+        folder, sources = _new(recordings, limit, mapping, out, given, other, told)
     targets = targets_of(to, sources.recordings)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     alarm = None
@@ -141,7 +152,7 @@ def command(
                 sources, folder, watch_from(given), gates, alarm, display, sinks, targets, resumed=resume is not None
             )
         else:
-            around = Surroundings(display, make_sinks(sinks))
+            around = Surroundings(display, [*make_sinks(sinks), *_evaluation_log(sources, sinks)])
             run_async(trace_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors))
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}", STOPPED)
@@ -180,6 +191,7 @@ def _check(
 def _new(
     recordings: tuple[str, ...],
     limit: int | None,
+    mapping: str | None,
     out: Path | None,
     given: dict[str, Any],
     other: Other | None,
@@ -192,6 +204,7 @@ def _new(
         "trace",
         recordings=recordings if compared is None else (*recordings, compared),
         limit=limit,
+        mapping=mapping,
         options=options_from(given),
         folder=os.getcwd(),
         labels=labels[0],
@@ -230,7 +243,7 @@ def _follow(
 ) -> None:
     # A look closes its sinks when it ends.
     def make_around() -> Surroundings:
-        return Surroundings(display, make_sinks(sinks))
+        return Surroundings(display, [*make_sinks(sinks), *_evaluation_log(sources, sinks)])
 
     def told(look: Look) -> bool:
         if targets and (failed := annotate_new(folder, targets, frozenset(look.new))):
@@ -241,3 +254,14 @@ def _follow(
         run_async(follow_sources(sources, folder, watch, gates, make_around, told, resumed=resumed))
     finally:
         alarm.close()
+
+
+def _evaluation_log(sources: Sources, sinks: tuple[str, ...]) -> list[tuple[str, Sink]]:
+    """Return the sink that writes into the folders of UFO's sessions, as UFO does; none where the user named a file."""
+    split_specs = [split(READERS, spec) for spec in sources.recordings]
+    folders = [Path(source) for reader, source in split_specs if reader == "ufo"]
+    if not folders or any(spec.partition(":")[0] == "evaluation_log" for spec in sinks):
+        return []
+    from harness.sinks.evaluation_log import EvaluationLogSink
+
+    return [("evaluation_log", EvaluationLogSink(sources=folders))]

@@ -17,6 +17,7 @@ SINKS = Kind(
     {
         "jsonl": "harness.sinks.jsonl:JsonLinesSink",
         "phoenix": "harness.sinks.phoenix.sink:PhoenixSink",
+        "evaluation_log": "harness.sinks.evaluation_log:EvaluationLogSink",
         "csv": "harness.sinks.csv:CsvSink",
         "otel": "harness.sinks.otel.sink:OpenTelemetrySink",
         "webhook": "harness.sinks.webhook:WebhookSink",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from adapters.errors import SetupError
 from adapters.readers.given_tools import with_tools
@@ -124,13 +125,16 @@ def _begin_reading(
     Some sources can be read only once (a pipe), so `_import` continues to read the iterators that are opened here.
 
     Raises:
-        SetupError: a reader does not exist, a source cannot be read, or no source contains a recording.
+        SetupError: a reader does not take a mapping file, a source cannot be read, or no source contains a recording.
     """
     streams: list[tuple[str, Iterator[Recording]]] = []
     empty = True
+    options: dict[str, Any] = {} if sources.mapping is None else {"mapping": sources.mapping}
     since = {} if sources.since is None else {"since": datetime.fromtimestamp(sources.since, UTC)}
     for reader in readers:
-        read = reader.read(**since)
+        if unknown := [name for name in options if not reader.takes(name)]:
+            raise SetupError(f"--{unknown[0]} is not for {reader.spec}: the reader {reader.name} does not take one.")
+        read = reader.read(**since, **options)
         recordings = (replace(each, transcript=with_tools(each.transcript, sources.tools)) for each in read)
         first = list(itertools.islice(recordings, 1))
         empty = empty and not first
@@ -210,7 +214,8 @@ def _write(recording: Recording, subject: str, number: int, run: str, spec: str,
         versions=versions(),
     )
     journal.append("setting", run, 1, setting)
-    transcript = keep_recorded_pictures(replace(transcript, notes=notes, attributes=attributes), journal, workspace)
+    transcript = replace(transcript, notes=notes, attributes=attributes)
+    transcript = keep_recorded_pictures(transcript, journal, recording.pictures or workspace)
     for round_ in transcript.rounds:
         journal.append("round", run, 1, round_)
     journal.append("transcript", run, 1, transcript.without_rounds())
