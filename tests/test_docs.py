@@ -20,6 +20,7 @@ import yaml
 
 import viva as viva_package
 from adapters.connectors.table import load_agent
+from adapters.readers.given_tools import load_tools
 from adapters.readers.session_names import load_names
 from cases import CaseError, load_case
 from cases.field_readers import CASE_KEYS, POINT_KEYS
@@ -175,6 +176,11 @@ def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
         file = tmp_path / name
         file.write_text(block.text)
         assert load_names(file).agent == yaml.safe_load(block.text)["agent"]
+        return
+    if name == "tools.yaml":
+        (tmp_path / name).write_text(block.text)
+        defined = [tool["function"]["name"] for tool in load_tools(str(tmp_path / name))]
+        assert defined == list(yaml.safe_load(block.text))
         return
     if not name.endswith("/case.yaml"):
         from adapters.models.factory import make_model

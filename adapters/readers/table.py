@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,10 @@ READERS = Kind(
     {
         "chat": "adapters.readers.chat:ChatReader",
         "copilot": "adapters.readers.copilot:CopilotReader",
+        "spans": "adapters.readers.spans.files:SpansReader",
+        "otlp": "adapters.readers.spans.files:OtlpReader",
+        "phoenix": "adapters.readers.spans.phoenix:PhoenixReader",
+        "atif": "adapters.readers.atif:AtifReader",
         "ufo": "adapters.readers.ufo:UfoReader",
     },
 )
@@ -55,6 +59,7 @@ class LoadedReader:
             RecordingError: while iterating, if a position cannot be read or the reader itself failed.
         """
         keys = set()
+        self._check(options)
         try:
             for recording in self.reader.read(self.source, **options):
                 if not isinstance(recording, Recording):
@@ -74,6 +79,18 @@ class LoadedReader:
             raise
         except (Exception, SystemExit) as error:
             raise RecordingError(f"the reader {self.name} failed on {self.source}: {describe(error)}.") from error
+
+    def _check(self, options: Mapping[str, Any]) -> None:
+        """Refuse `--since` in the words of the command line where the reader does not take it."""
+        try:
+            parameters = inspect.signature(self.reader.read).parameters
+        except (TypeError, ValueError):
+            return
+        takes = "since" in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        if "since" in options and not takes:
+            raise RecordingError(
+                f"the reader {self.name} cannot choose by --since: import all, or name another source."
+            )
 
 
 def load_reader(spec: str) -> LoadedReader:

@@ -162,6 +162,21 @@ class Options:
         least=32,
         default_words="the case's, else 512",
     )
+    reference: str | None = option(
+        None,
+        "--reference",
+        Part.JUDGE,
+        "Reference trajectories: a JSON, JSON Lines or YAML file, or recording:FIELD.",
+        metavar="FILE",
+    )
+    match_arguments: str = option(
+        "exact",
+        "--match-arguments",
+        Part.JUDGE,
+        "How arguments are compared with a reference: exact, partial, ignored, or file.py:function.",
+        metavar="HOW",
+        default_words="exact",
+    )
     evaluator_seconds: float = option(
         EVALUATOR_SECONDS,
         "--evaluator-timeout",

@@ -19,6 +19,7 @@ from harness.exam.dependencies import missing_for_agent, provide_dependencies
 from harness.exam.descriptors import raise_file_limit
 from harness.exam.given import NOTHING, Given
 from harness.exam.options import JudgeKind, Options
+from harness.exam.references import References, load_references
 from judge.registry import DEFAULT, Need, find_evaluators
 from judge.scoring_points.scoring import case_needs_model
 from records.evaluator import Evaluator
@@ -45,6 +46,8 @@ class JudgeResources:
     backup_model: Model | None = None
     prompts: Mapping[str, str] = field(default_factory=dict)
     """The hash of each prompt, by name."""
+    references: References | None = None
+    """Reference trajectories; None where none were given."""
     notices: Sequence[str] = ()
     """What the user should know before the exam begins."""
 
@@ -230,7 +233,8 @@ async def build_judge(
     needs = {each.spec: each.needs(cases, kind) for each in named}
     papers = [case for case in cases if case is not None]
     spec = options.judge_model or options.model
-    _check_needs(needs, cases, spec, kind)
+    references = None if options.reference is None else load_references(options.reference)
+    _check_needs(needs, cases, spec, kind, reference=references is not None)
     prices = parse_prices(options.prices)
     model = backup = None
     if spec and any(Need.MODEL in each for each in needs.values()):
@@ -252,7 +256,7 @@ async def build_judge(
             await sandbox.close()
         raise
     prompts = {name: digest for each in evaluators.values() for name, digest in getattr(each, "prompts", {}).items()}
-    return JudgeResources(kind, evaluators, sandbox, model, backup, prompts, notices)
+    return JudgeResources(kind, evaluators, sandbox, model, backup, prompts, references, notices)
 
 
 def _offered(
@@ -269,6 +273,7 @@ def _offered(
         "session_config": options.session_config,
         "sandboxes": options.sandboxes,
         "asked_limits": _asked_limits(options),
+        "match_arguments": options.match_arguments,
     }
 
 
@@ -292,7 +297,12 @@ async def _sandbox(options: Options, cases: Sequence[Case]) -> tuple[Sandbox, li
 
 
 def _check_needs(
-    needs: Mapping[str, frozenset[Need]], cases: Sequence[Case | None], model: str | None, kind: JudgeKind
+    needs: Mapping[str, frozenset[Need]],
+    cases: Sequence[Case | None],
+    model: str | None,
+    kind: JudgeKind,
+    *,
+    reference: bool,
 ) -> None:
     for evaluator, each in needs.items():
         if Need.CASE in each and any(case is None for case in cases):
@@ -305,8 +315,9 @@ def _check_needs(
                 f"the evaluator {evaluator!r} requires recorded runs, and these are exams: "
                 "name others with --evaluators."
             )
-        if Need.REFERENCE in each:
-            raise SetupError(f"the evaluator {evaluator!r} requires a reference trajectory, and none was given.")
+        if Need.REFERENCE in each and not reference:
+            words = f"the evaluator {evaluator!r} requires a reference trajectory, and none was given"
+            raise SetupError(f"{words}: add --reference FILE.")
         if Need.MODEL in each and not model:
             raise SetupError(_no_judge(evaluator, [case for case in cases if case is not None], kind))
 

@@ -18,6 +18,7 @@ from judge.view import to_text
 from records.codec import to_plain
 from records.journal_reader import StoredRun
 from records.text import one_line, printable
+from records.trajectory import trajectory_steps
 from records.transcript import Round, Step, Transcript
 
 TEXT_LIMIT = 20_000
@@ -136,12 +137,15 @@ class _Draft:
         notes = sorted(((quoted - beside) | set(self.subjects.get(round_.id, ()))) - at_steps)
         own = self.quotes.get(round_.id, ())
         used = round_.usage.input_tokens + round_.usage.output_tokens
+        # Of a recorded trace the decisions, and what a verdict is about; the other spans are in the journal.
+        wanted = {step.id for step in trajectory_steps(round_.steps)} | set(self.subjects) | set(self.quotes)
+        steps = [step for step in round_.steps if step.id in wanted][:MOST_STEPS]
         shown: dict[str, Any] = {
             "n": round_.number,
             "examiner": self._text(round_.examiner, own),
             "agent": self._text(round_.agent, own),
-            "steps": [self._step(step) for step in round_.steps[:MOST_STEPS]],
-            "more": max(0, len(round_.steps) - MOST_STEPS),
+            "steps": [self._step(step) for step in steps],
+            "more": len(round_.steps) - len(steps),
             "error": printable(round_.error, 4000) if round_.error else None,
             "images": self.pictures(round_.images),
             "captions": captions(round_.images, round_.attributes),

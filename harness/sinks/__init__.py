@@ -17,6 +17,7 @@ SINKS = Kind(
     {
         "jsonl": "harness.sinks.jsonl:JsonLinesSink",
         "evaluation_log": "harness.sinks.evaluation_log:EvaluationLogSink",
+        "phoenix": "harness.sinks.phoenix.sink:PhoenixSink",
         "csv": "harness.sinks.csv:CsvSink",
         "otel": "harness.sinks.otel.sink:OpenTelemetrySink",
         "webhook": "harness.sinks.webhook:WebhookSink",
