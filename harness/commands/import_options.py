@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
 
 from adapters.readers.given_tools import load_tools
 from adapters.readers.moments import read_moment
+from adapters.readers.table import READERS
+from harness.sinks import make_sinks
+from records.plugins import split
+from records.sink import Sink
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -46,3 +50,22 @@ def chosen_imports(given: Mapping[str, Any]) -> dict[str, Any]:
         "mapping": given["mapping"],
         "tools": tuple(tool for source in given["tools"] for tool in load_tools(source)),
     }
+
+
+def import_sinks(recordings: Sequence[str], specs: Sequence[str]) -> list[tuple[str, Sink]]:
+    """Create the sinks, and for desktop sessions the one that writes `evaluation.log` into their folders.
+
+    Args:
+        recordings: SPECs of the sources.
+        specs: SPECs of the sinks that the user named.
+
+    Raises:
+        SetupError: a sink cannot be created.
+    """
+    made = make_sinks(specs)
+    if any(split(READERS, spec)[0] == "ufo" for spec in recordings):
+        # Brings the evaluator of sessions along.
+        from harness.sinks.evaluation_log import folder_logs
+
+        made += folder_logs(recordings, specs)
+    return made

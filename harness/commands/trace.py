@@ -11,8 +11,7 @@ from typing import Any
 import click
 from rich.console import Console, Group
 
-from adapters.readers.table import READERS
-from harness.commands.import_options import chosen_imports, import_options
+from harness.commands.import_options import chosen_imports, import_options, import_sinks
 from harness.commands.options import (
     concurrency_option,
     options_from,
@@ -33,7 +32,6 @@ from harness.reports.cross_agent_console import cross_agent_table
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.run_console import run_report
 from harness.reports.suite_console import figures_plain, suite_report
-from harness.sinks import make_sinks
 from harness.statistics.summary import Figures, summarize
 from harness.suites.conduct import Surroundings
 from harness.suites.gates import Gates, gate, parse_gates, read_baseline
@@ -45,8 +43,6 @@ from harness.suites.watching import follow as follow_sources
 from harness.wording import counted
 from records.codec import to_plain
 from records.journal_reader import read_records
-from records.plugins import split
-from records.sink import Sink
 
 # fmt: off
 ALLOWED_WITH_RESUME = frozenset({
@@ -145,7 +141,7 @@ def command(
                 sources, folder, watch_from(given), gates, alarm, display, sinks, targets, resumed=resume is not None
             )
         else:
-            around = Surroundings(display, _sinks(sources, sinks))
+            around = Surroundings(display, import_sinks(sources.recordings, sinks))
             run_async(trace_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors))
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}", STOPPED)
@@ -220,16 +216,6 @@ def _report(figures: Figures, folder: Path, comparison: Any, *, as_json: bool, q
         Console().print(Group(*cross_agent_table(comparison)))
 
 
-def _sinks(sources: Sources, specs: tuple[str, ...]) -> list[tuple[str, Sink]]:
-    """Create the sinks, and for desktop sessions the one that writes `evaluation.log` into their folders."""
-    made = make_sinks(specs)
-    if any(split(READERS, spec)[0] == "ufo" for spec in sources.recordings):
-        from harness.sinks.evaluation_log import folder_logs
-
-        made += folder_logs(sources.recordings, specs)
-    return made
-
-
 def _follow(
     sources: Sources,
     folder: Path,
@@ -244,7 +230,7 @@ def _follow(
 ) -> None:
     # A look closes its sinks when it ends.
     def make_around() -> Surroundings:
-        return Surroundings(display, _sinks(sources, sinks))
+        return Surroundings(display, import_sinks(sources.recordings, sinks))
 
     def told(look: Look) -> bool:
         if targets and (failed := annotate_new(folder, targets, frozenset(look.new))):

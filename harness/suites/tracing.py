@@ -130,11 +130,8 @@ def _begin_reading(
     streams: list[tuple[str, Iterator[Recording]]] = []
     empty = True
     options: dict[str, Any] = {} if sources.since is None else {"since": datetime.fromtimestamp(sources.since, UTC)}
-    if sources.mapping is not None:
-        options["mapping"] = sources.mapping
+    options |= {} if sources.mapping is None else {"mapping": sources.mapping}
     for reader in readers:
-        if sources.mapping is not None and not reader.takes("mapping"):
-            raise SetupError(f"--mapping is not for {reader.spec}: the reader {reader.name} does not take one.")
         read = reader.read(**options)
         recordings = (replace(each, transcript=with_tools(each.transcript, sources.tools)) for each in read)
         first = list(itertools.islice(recordings, 1))
