@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from adapters.errors import SetupError
@@ -21,8 +23,10 @@ if TYPE_CHECKING:
 
 MOST_FAULTS = 5
 """Faults of one call that are told."""
-MOST_REFERENCES = 100_000
-"""References in schemas of one tool that are followed in all calls of one trajectory."""
+MOST_REFERENCES = 10_000
+"""References in a schema that are followed to check one call."""
+MOST_SCHEMAS = 256
+"""Checkers that are kept: the same tools come in thousands of trajectories, and making one takes two milliseconds."""
 PATTERN_SECONDS = 1.0
 
 
@@ -55,19 +59,15 @@ class ArgumentSchema:
         made = calls(decisions(transcript))
         if not tools and made:
             return cannot_judge(self.name, context.subject, NO_DEFINITIONS)
-        checkers: dict[str, Validator | str] = {}
-        return summarize(self.name, context.subject, [self._judge(each, tools, checkers) for each in made])
+        return summarize(self.name, context.subject, [self._judge(each, tools) for each in made])
 
-    def _judge(
-        self, call: Decision, tools: Mapping[str, ToolDefinition], checkers: dict[str, Validator | str]
-    ) -> Verdict:
+    def _judge(self, call: Decision, tools: Mapping[str, ToolDefinition]) -> Verdict:
         schema = tools[call.tool].parameters if call.tool in tools else None
         if schema is None:
             words = "the tool has no schema" if call.tool in tools else "no tool of this name is defined"
             return self._verdict(call, Label.UNSURE, None, words)
-        if call.tool not in checkers:
-            checkers[call.tool] = _checker(schema)
-        checker = checkers[call.tool]
+        checker, steps = _checker(canonical(schema))
+        steps.left = MOST_REFERENCES
         if isinstance(checker, str):
             return self._verdict(call, Label.ERROR, None, f"the tool's schema is broken: {checker}", Fault.JUDGE)
         arguments = call.arguments
@@ -89,8 +89,25 @@ class ArgumentSchema:
         return Verdict(call.id, self.name, label, score, reason=reason, statement=call.tool, fault=fault)
 
 
-def _checker(schema: Mapping[str, Any]) -> Validator | str:
-    """Make what checks arguments by a schema, or say why it cannot be made.
+class _Steps:
+    """Counts the references that are followed: each may double the work of the one before."""
+
+    def __init__(self) -> None:
+        self.left = MOST_REFERENCES
+
+    def counted(self, follow: Any) -> Any:
+        def one(validator: Any, reference: Any, instance: Any, schema: Any) -> Iterator[Any]:
+            self.left -= 1
+            if self.left < 0:
+                raise ValueError("it follows too many references")
+            yield from follow(validator, reference, instance, schema) or ()
+
+        return one
+
+
+@lru_cache(MOST_SCHEMAS)
+def _checker(text: str) -> tuple[Validator | str, _Steps]:
+    """Make what checks arguments by a schema (as JSON), or say why it cannot be made.
 
     A schema comes from a recording, and so perhaps from a stranger: references to elsewhere are not followed, and
     neither a pattern nor references to each other can make a check go on for ever.
@@ -99,34 +116,22 @@ def _checker(schema: Mapping[str, Any]) -> Validator | str:
     from jsonschema.validators import extend, validator_for
     from referencing import Registry
 
+    steps = _Steps()
+    try:
+        schema = json.loads(text)
+    except (ValueError, RecursionError):
+        return "it is nested too deeply", steps
     kind: Any = validator_for(schema, default=jsonschema.Draft202012Validator)
     try:
-        kind.check_schema(dict(schema))
+        kind.check_schema(schema)
     except (jsonschema.SchemaError, RecursionError) as error:
-        return one_line(str(getattr(error, "message", error)), 300)
-    if '"patternProperties"' in canonical(schema):
-        return "patternProperties is not supported"
-    steps = _Steps()
+        return one_line(str(getattr(error, "message", error)), 300), steps
+    if '"patternProperties"' in text:
+        return "patternProperties is not supported", steps
     bounded = {key: steps.counted(kind.VALIDATORS[key]) for key in ("$ref", "$dynamicRef") if key in kind.VALIDATORS}
     make: Any = extend(kind, {**bounded, "pattern": _pattern})  # type: ignore[no-untyped-call]
-    checker: Validator = make(dict(schema), registry=Registry())
-    return checker
-
-
-class _Steps:
-    """Counts the references that are followed: each may double the work of the one before."""
-
-    def __init__(self) -> None:
-        self._left = MOST_REFERENCES
-
-    def counted(self, follow: Any) -> Any:
-        def one(validator: Any, reference: Any, instance: Any, schema: Any) -> Iterator[Any]:
-            self._left -= 1
-            if self._left < 0:
-                raise ValueError("it follows too many references")
-            yield from follow(validator, reference, instance, schema) or ()
-
-        return one
+    checker: Validator = make(schema, registry=Registry())
+    return checker, steps
 
 
 def _pattern(validator: Any, pattern: Any, instance: Any, schema: Any) -> Iterator[Any]:
