@@ -34,6 +34,7 @@ from records.transcript import Metrics, Reply
 
 __all__ = ["AgentArguments", "AgentSession", "open_session"]
 
+LET_GO_TRIES = 20
 CLOSE_SECONDS = 20.0
 """Maximum duration of `close`; an agent that takes longer is abandoned."""
 
@@ -183,9 +184,13 @@ def _is_foreign(factory: Any) -> bool:
 
 
 async def _let_go() -> None:
-    """Free what a failed call opened."""
-    await asyncio.sleep(0)  # until then the loop holds the call's error, and that the frames in which it was raised
-    gc.collect()
+    """Free what a failed call opened, if nobody keeps it."""
+    for _ in range(LET_GO_TRIES):
+        # The loop and the agent's thread hold the call's error for a moment, and it holds the frames it was raised in.
+        await asyncio.sleep(0.01)
+        gc.collect()
+        if are_descriptors_free():
+            break
 
 
 def _blame(words: str) -> NoReturn:

@@ -21,6 +21,7 @@ EVALUATORS = Kind(
     {
         "scoring_points": "judge.scoring_points.scoring:ScoringPointsEvaluator",
         "reward": "judge.reward:RewardEvaluator",
+        "session": "judge.session.evaluator:SessionEvaluator",
         "operational": "judge.operational.evaluator:OperationalEvaluator",
         "thought_to_tool": "judge.trajectory.by_model:ThoughtToTool",
         "query_to_thought": "judge.trajectory.by_model:QueryToThought",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from records.transcript import Step, Transcript
+from records.transcript import Step, StepKind, Transcript
 
 MARK = "trajectory"
 """The attribute of a marked step: a mapping with the keys below, each only where it applies."""
@@ -38,6 +38,16 @@ def trajectory_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the marked steps in their order, or all steps if none is marked."""
     chosen = tuple(step for step in steps if marked(step) is not None)
     return chosen or tuple(steps)
+
+
+def tool_calls(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the steps that call a tool, each call once.
+
+    Where steps are marked, those of them that name a tool: the spans of the tools describe the same calls again.
+    """
+    if any(marked(step) is not None for step in steps):
+        return tuple(step for step in steps if marked(step) is not None and step.tool is not None)
+    return tuple(step for step in steps if step.kind in (StepKind.TOOL, StepKind.ACTION))
 
 
 def trajectory(transcript: Transcript) -> tuple[Step, ...]:

@@ -16,6 +16,7 @@ from typing import Any
 from adapters.readers.atif_steps import StepError, read_steps
 from adapters.readers.json_pieces import lines_of
 from adapters.readers.recording import Recording, RecordingError
+from adapters.readers.spans.files import EVALUATORS
 from adapters.readers.subjects import subject_of
 from adapters.readers.tool_definitions import normal
 from records.transcript import UNREPORTED, Transcript, Usage
@@ -27,6 +28,8 @@ _VERSION = re.compile(r"ATIF-v(\d{1,3}\.\d{1,3})")
 
 class AtifReader:
     """Reads `atif:FILE` and `atif:FOLDER`."""
+
+    evaluators = EVALUATORS
 
     def read(self, source: str, *, since: datetime | None = None) -> Iterator[Recording]:
         """Read trajectories, each with the trajectories of subagents that it holds after it.

@@ -11,7 +11,7 @@ from typing import Any
 import click
 from rich.console import Console, Group
 
-from harness.commands.import_options import chosen_imports, import_options
+from harness.commands.import_options import chosen_imports, import_options, import_sinks
 from harness.commands.options import (
     concurrency_option,
     options_from,
@@ -32,7 +32,6 @@ from harness.reports.cross_agent_console import cross_agent_table
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.run_console import run_report
 from harness.reports.suite_console import figures_plain, suite_report
-from harness.sinks import make_sinks
 from harness.statistics.summary import Figures, summarize
 from harness.suites.conduct import Surroundings
 from harness.suites.gates import Gates, gate, parse_gates, read_baseline
@@ -115,8 +114,9 @@ def command(
 ) -> None:
     """Import the recordings of each SOURCE into a journal, and judge them.
 
-    A SOURCE is READER:LOCATION: chat:FILE reads conversations in the chat format (`viva doctor` lists the readers).
-    Without --evaluators, the score of a run is the reward in its recording.
+    A SOURCE is READER:LOCATION: chat:FILE reads conversations in the chat format, ufo:FOLDER the log folder of a
+    desktop session or a tree of them (`viva doctor` lists the readers). Without --evaluators, the score of a run is the
+    reward in its recording, and desktop sessions are judged by the evaluator session, which requires a model.
     """
     _check(recordings, resume, retry_errors, baseline, max_drop)
     other = None if compared is None else find_other(compared)
@@ -141,7 +141,7 @@ def command(
                 sources, folder, watch_from(given), gates, alarm, display, sinks, targets, resumed=resume is not None
             )
         else:
-            around = Surroundings(display, make_sinks(sinks))
+            around = Surroundings(display, import_sinks(sources.recordings, sinks))
             run_async(trace_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors))
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}", STOPPED)
@@ -230,7 +230,7 @@ def _follow(
 ) -> None:
     # A look closes its sinks when it ends.
     def make_around() -> Surroundings:
-        return Surroundings(display, make_sinks(sinks))
+        return Surroundings(display, import_sinks(sources.recordings, sinks))
 
     def told(look: Look) -> bool:
         if targets and (failed := annotate_new(folder, targets, frozenset(look.new))):

@@ -111,7 +111,11 @@ class WatchedSession:
 
 
 async def _can_be_made(agent: LoadedAgent, case: Case) -> bool:
-    with tempfile.TemporaryDirectory(prefix="viva-look-", ignore_cleanup_errors=True) as folder:
+    try:
+        place = tempfile.TemporaryDirectory(prefix="viva-look-", ignore_cleanup_errors=True)
+    except OSError:  # it took every descriptor that there is
+        return False
+    with place as folder:
         arguments = AgentArguments(case.task_description, case.app_dir, case.config_var, Path(folder), case.verbose)
         try:
             session = await open_session(agent.factory, arguments, LOOK_SECONDS, agent.home)

@@ -227,6 +227,8 @@ def _sentence(verdict: Verdict) -> str:
 
 def _quotes(verdict: Verdict) -> str:
     shown: Sequence[str] = [
-        f"{inert(evidence.where, 40)} <q>{inert(evidence.quote, 160)}</q>" for evidence in verdict.evidence[:2]
+        f"{inert(evidence.where, 40)} "
+        + (f"<q>{inert(evidence.quote, 160)}</q>" if evidence.quote else "(its screenshot)")
+        for evidence in verdict.evidence[:2]
     ]
     return ", ".join(shown)

@@ -106,16 +106,19 @@ def record_usage_lines(record: RunRecord) -> list[str]:
     return lines
 
 
+def _tokens(used: Usage) -> str:
+    if not (used.reported or used.input_tokens or used.output_tokens):
+        return "tokens unknown"
+    return f"{used.input_tokens:,} in, {used.output_tokens:,} out"
+
+
 def usage_lines(usage: Mapping[str, Usage]) -> list[str]:
     """Return lines with tokens and cost by role; they are unknown if an agent did not report them."""
     lines = []
     for role, used in usage.items():
         if is_reported(used):
             retries = f", {used.retries} retries" if used.retries else ""
-            lines.append(
-                f"{one_line(role, 60)}: {used.input_tokens:,} in, {used.output_tokens:,} out, "
-                f"{used.calls} calls{retries}, {cost_words(used)}"
-            )
+            lines.append(f"{one_line(role, 60)}: {_tokens(used)}, {used.calls} calls{retries}, {cost_words(used)}")
         elif role == "target":
             lines.append(f"{role}: {usage_words(used)}")
     return lines

@@ -49,6 +49,8 @@ class Sources:
     """Seconds since the epoch: recordings that began before are not imported."""
     tools: tuple[Mapping[str, Any], ...] = ()
     """Definitions of tools that are added to those of the recordings."""
+    mapping: str | None = None
+    """A mapping file, which says how the recordings name things, for readers that take one."""
     sizes: tuple[int, ...] = ()
     """The size of each journal when the command started, in bytes."""
     folder: str = ""
@@ -126,7 +128,11 @@ def load_sources(folder: Path, command: Command, *, trusted: bool = False) -> So
 def _choices(sources: Sources) -> dict[str, object]:
     agent = {"agent": sources.options.agent} if sources.options.agent else {}
     case = {"the case": sources.replacement.file} if sources.replacement is not None else {}
-    found = {"journals": tuple(journal for journal, _ in sources.references), "recordings": sources.recordings}
+    found = {
+        "journals": tuple(journal for journal, _ in sources.references),
+        "recordings": sources.recordings,
+        "mapping": sources.mapping,
+    }
     read = {what: value for what, value in found.items() if value}
     return {**read, **case, **agent, **dict(chosen(sources.options)), "in the folder": sources.folder or "."}
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from adapters.errors import SetupError
 from adapters.readers.given_tools import with_tools
@@ -124,20 +125,21 @@ def _begin_reading(
     Some sources can be read only once (a pipe), so `_import` continues to read the iterators that are opened here.
 
     Raises:
-        SetupError: a reader does not exist, a source cannot be read, or no source contains a recording.
+        SetupError: a reader does not take a mapping file, a source cannot be read, or no source contains a recording.
     """
     streams: list[tuple[str, Iterator[Recording]]] = []
     empty = True
-    since = {} if sources.since is None else {"since": datetime.fromtimestamp(sources.since, UTC)}
+    options: dict[str, Any] = {} if sources.since is None else {"since": datetime.fromtimestamp(sources.since, UTC)}
+    options |= {} if sources.mapping is None else {"mapping": sources.mapping}
     for reader in readers:
-        read = reader.read(**since)
+        read = reader.read(**options)
         recordings = (replace(each, transcript=with_tools(each.transcript, sources.tools)) for each in read)
         first = list(itertools.islice(recordings, 1))
         empty = empty and not first
         streams.append((reader.spec, itertools.chain(first, recordings)))
     if empty and not may_be_empty:
         names = ", ".join(reader.spec for reader in readers)
-        later = f" that began at {since['since'].isoformat()} or later" if since else ""
+        later = f" that began at {options['since'].isoformat()} or later" if sources.since is not None else ""
         raise SetupError(f"there is nothing to import: {names} contains no recording{later}.")
     return streams
 
@@ -210,7 +212,8 @@ def _write(recording: Recording, subject: str, number: int, run: str, spec: str,
         versions=versions(),
     )
     journal.append("setting", run, 1, setting)
-    transcript = keep_recorded_pictures(replace(transcript, notes=notes, attributes=attributes), journal, workspace)
+    transcript = replace(transcript, notes=notes, attributes=attributes)
+    transcript = keep_recorded_pictures(transcript, journal, recording.pictures or workspace)
     for round_ in transcript.rounds:
         journal.append("round", run, 1, round_)
     journal.append("transcript", run, 1, transcript.without_rounds())

@@ -17,6 +17,8 @@ from adapters.readers.spans.span import Span
 from adapters.readers.spans.spool import Spool, with_context
 from adapters.readers.spans.trajectories import read_trace
 
+EVALUATORS = ("loops", "repeated_calls", "tool_success")
+"""What judges a trace unless the user names others: evaluators that need neither a model nor a reference."""
 FIRST_LINE = 1 << 20
 """Bytes of a first line by which a file of lines is told from a document; a longer line is read piece by piece."""
 _LISTS = ("resourceSpans", "resource_spans", "spans", "data")
@@ -26,6 +28,7 @@ class SpansReader:
     """Reads `spans:FILE`."""
 
     name = "spans"
+    evaluators = EVALUATORS
 
     def read(self, source: str, *, since: datetime | None = None) -> Iterator[Recording]:
         """Read the agent runs of a file, in the order in which their traces began.

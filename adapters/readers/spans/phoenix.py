@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from adapters.errors import SetupError
 from adapters.readers.moments import read_moment
 from adapters.readers.recording import Recording, RecordingError
-from adapters.readers.spans.files import recordings
+from adapters.readers.spans.files import EVALUATORS, recordings
 from adapters.readers.spans.span import Span, read_span
 
 DEFAULT_PROJECT = "default"
@@ -25,6 +25,8 @@ _FILTERS = ("session", "error", "name", "kind", "status", "until")
 
 class PhoenixReader:
     """Reads `phoenix:URL#PROJECT`."""
+
+    evaluators = EVALUATORS
 
     def read(self, source: str, *, since: datetime | None = None) -> Iterator[Recording]:
         """Read the agent runs of a project, in the order in which their traces began.

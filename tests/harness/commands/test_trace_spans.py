@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from adapters.events.conversation import conversation_metrics
 from harness.suites.sources import load_sources
 from records.journal_reader import read_records, read_runs
 from records.trajectory import trajectory
@@ -67,7 +68,7 @@ def test_since_leaves_earlier_traces_out(tmp_path: Path) -> None:
     spec = f"otlp:{recorded_family('llama_index_react')}"
     code, _, errors = trace(tmp_path, spec, "--since", "2100-01-01", "--out", "j")
     assert code == 2
-    assert "holds no recording that began at 2100-01-01T00:00:00+00:00 or later" in errors
+    assert "contains no recording that began at 2100-01-01T00:00:00+00:00 or later" in errors
     assert not (tmp_path / "j").exists()
     starts = [run.transcript.rounds[0].started for run in _imported(tmp_path, spec)]
     moment = datetime.fromtimestamp(starts[1], UTC).isoformat()
@@ -107,3 +108,22 @@ def test_runs_are_written_as_atif_and_read_back(tmp_path: Path) -> None:
 def _told(run: Any) -> Any:
     steps = [(step.tool, step.tool_input, step.result, step.thought) for step in trajectory(run.transcript)]
     return run.setting.case, run.setting.agent, run.transcript.rounds[0].agent, steps
+
+
+def test_a_trace_is_judged_without_a_model_unless_evaluators_are_named(tmp_path: Path) -> None:
+    code, out, _ = trace(tmp_path, f"otlp:{recorded_family('llama_index_react')}", "--out", "j")
+    assert code == 0
+    (_, second, _) = read_records(tmp_path / "j")
+    assert [insight.evaluator for insight in second.insights] == ["loops", "repeated_calls", "tool_success"]
+    assert "Tool success: 66.67% (2 of 3 steps)" in out
+
+
+def test_the_span_of_a_tool_and_the_call_of_it_are_one_call(tmp_path: Path) -> None:
+    spec = f"otlp:{recorded_family('openai_agents')}"
+    trace(tmp_path, spec, "--evaluators", "operational", "--out", "j")
+    (first, *_) = read_runs(tmp_path / "j")
+    metrics = conversation_metrics(first.transcript)
+    assert dict(metrics.tool_calls) == {"get_weather": 2}
+    failing = list(read_runs(tmp_path / "j"))[1]
+    metrics = conversation_metrics(failing.transcript)
+    assert (dict(metrics.tool_failures), dict(metrics.model_failures)) == ({"get_weather": 1}, {})
