@@ -112,7 +112,7 @@ async def examine(
     run.append("transcript", transcript.without_rounds())
     timing = Timing(started, time.monotonic() - began)
     record = await judge_and_record(run, setting, transcript, agent_folder, timing)
-    if workspace.is_dir():
+    if os.path.isdir(workspace):
         # On a thread: removing a folder can take two milliseconds, as long as fifty rounds.
         removal = asyncio.get_running_loop().run_in_executor(None, _remove_if_empty, workspace)
         if not record.outcome.counts:
