@@ -44,6 +44,10 @@ class ModelAnswerError(Exception):
     """The provider's answer is not usable: it is empty, incomplete, or does not have the requested form."""
 
 
+class WithheldError(ModelAnswerError):
+    """The provider or its model refused to answer: another request, or another model, may be answered."""
+
+
 class SchemaError(ModelAnswerError):
     """The answer does not match the requested schema: a provider may accept a schema and still ignore it."""
 

@@ -103,5 +103,5 @@ def figures() -> list[Figure]:
         found.append(Figure("an event as an object of the SDK's", _per_event(objects, capture_content=False), "us", 5))
     without, off = _disabled(events)
     note = f"{EVENTS:,} events take {without * 1e3:.1f} ms without it"
-    found.append(Figure(f"attached but off, over {EVENTS:,} events", (off - without) * 1e3, "ms", 5, note=note))
+    found.append(Figure(f"attached but off, over {EVENTS:,} events", (off - without) * 1e3, "ms", 10, note=note))
     return found

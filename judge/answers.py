@@ -29,6 +29,10 @@ class Unusable(Exception):
     """The answer cannot be used; the message tells the judge why."""
 
 
+class NoJson(Unusable):
+    """There is no JSON in it at all: prose, an apology, nothing."""
+
+
 class Answer(Protocol):
     """The fields of every answer. Its class is a pydantic model, whose fields are in the order of writing."""
 
@@ -159,7 +163,7 @@ def parse_answer(form: Form[A], text: str, said: str = "") -> A:
             first = error.errors()[0]
             fault = f"it does not fit the form: {first['msg']} at {'.'.join(map(str, first['loc']))}"
     if not answers:
-        raise Unusable(fault)
+        raise Unusable(fault) if around else NoJson(fault)
     prose = " (JSON) ".join([*around, text[end:]])
     decision, *_ = form.decisions
     if form.decision_key.search(prose):

@@ -22,6 +22,8 @@ from records.verdict import Fault
 ASKS = 3
 """Maximum number of questions: the first, and two more that say what was wrong with the answer."""
 T = TypeVar("T")
+Shown = Image | str
+"""What goes with a question, in order: pictures, and words between them."""
 
 
 class AskAgain(Exception):
@@ -38,6 +40,8 @@ class NoAnswer:
 
     reason: str
     fault: Fault
+    error: BaseException | None = None
+    """What was raised last, with its cause; says whether another way of asking could help."""
 
 
 class Conversation(Generic[A]):
@@ -60,9 +64,9 @@ class Conversation(Generic[A]):
         self._structured = model.traits.structured
         self._ignored = False
         self._questions: list[str] = []
-        self._images: list[Image] = []
+        self._images: list[Shown] = []
 
-    async def ask(self, question: str, images: Sequence[Image] = ()) -> A:
+    async def ask(self, question: str, images: Sequence[Shown] = ()) -> A:
         """Ask one question with its images, and return the answer.
 
         Raises:
@@ -80,7 +84,7 @@ class Conversation(Generic[A]):
         return answer
 
     async def ask_until_usable(
-        self, question: str, accept: Callable[[A, bool], T], images: Sequence[Image] = ()
+        self, question: str, accept: Callable[[A, bool], T], images: Sequence[Shown] = ()
     ) -> T | NoAnswer:
         """Ask up to `ASKS` times; a failure of the model or the provider becomes `NoAnswer`, not an exception.
 
@@ -88,32 +92,33 @@ class Conversation(Generic[A]):
             question: The first question.
             accept: Returns the result for an answer; its second argument says whether the answer is the last one. It
                 raises `AskAgain` or `Unusable` to ask again.
-            images: The images of the question.
+            images: The images of the question, with words between them; they follow it.
 
         Raises:
             SharedSetupError: the model cannot be used at all.
         """
         fault = ""
+        last: Exception | None = None
         shown = tuple(images)
         try:
             for ask in range(1, ASKS + 1):
                 try:
                     return accept(await self.ask(question, shown), ask == ASKS)
                 except Unusable as error:
-                    fault = str(error)
+                    fault, last = str(error), error
                     question = f"Your answer cannot be used: {fault}. Answer again, in full, in the form asked for."
                 except AskAgain as again:
-                    fault, question = str(again), again.question
+                    fault, question, last = str(again), again.question, again
                 shown = ()
         except SharedSetupError:
             raise
         except ModelError as error:
-            return NoAnswer(f"the judge's model failed: {error}", Fault.INFRA)
+            return NoAnswer(f"the judge's model failed: {error}", Fault.INFRA, error)
         except Exception as error:  # a question that cannot be answered must not affect the others
-            return NoAnswer(f"the judge broke: {describe(error)}", Fault.JUDGE)
-        return NoAnswer(f"no usable verdict after {ASKS} questions: {fault}", Fault.JUDGE)
+            return NoAnswer(f"the judge broke: {describe(error)}", Fault.JUDGE, error)
+        return NoAnswer(f"no usable verdict after {ASKS} questions: {fault}", Fault.JUDGE, last)
 
-    async def _in_form(self, images: list[Image]) -> A:
+    async def _in_form(self, images: list[Shown]) -> A:
         """Return the model's answer to the last question, without a schema if the provider refuses one."""
         try:
             answer = await self._once(images)
@@ -142,7 +147,7 @@ class Conversation(Generic[A]):
         """Use a new agent, because the memory of the old one holds a question without an answer."""
         self._structured, self._agent = False, None
 
-    async def _once(self, images: list[Image]) -> A:
+    async def _once(self, images: list[Shown]) -> A:
         question = self._questions[-1]
         if self._agent is None:
             question, images = "\n\n".join(self._questions), self._images
@@ -166,7 +171,7 @@ class Conversation(Generic[A]):
         return parse_answer(self._form, str(getattr(message, "content", "")), self._said)
 
 
-def _message(question: str, images: Sequence[Image]) -> TextMessage | MultiModalMessage:
+def _message(question: str, images: Sequence[Shown]) -> TextMessage | MultiModalMessage:
     if not images:
         return TextMessage(content=question, source="user")
     return MultiModalMessage(content=[question, *images], source="user")

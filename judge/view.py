@@ -10,6 +10,7 @@ from typing import Any
 
 from judge.long_conversations import Cut, cut_to_fit
 from records.text import one_line, printable, storable
+from records.trajectory import trajectory_steps
 from records.transcript import Round, Step, Transcript
 from sandbox import RunView
 
@@ -102,7 +103,7 @@ def _between_marks(turns: Sequence[tuple[str, str | None]]) -> ShownTranscript:
 
 def _turns(round_: Round) -> list[tuple[str, str]]:
     turns = [("examiner", round_.examiner)] if round_.examiner is not None else []
-    turns += [(f"step {one_line(step.id, STEP_ID_SHOWN)}", step_text(step)) for step in round_.steps]
+    turns += [(f"step {one_line(step.id, STEP_ID_SHOWN)}", step_text(step)) for step in trajectory_steps(round_.steps)]
     if round_.agent is not None:
         turns.append(("agent", round_.agent))
     return [(who, visible(words) or "(nothing)") for who, words in turns]

@@ -82,7 +82,7 @@ class _Keeper:
     def _keep(self, image: str) -> str:
         if is_kept_name(image) and self._journal.holds(image):
             return image
-        content = _embedded(image) if image.startswith("data:image/") else self._from_file(image)
+        content = embedded_picture(image) if image.startswith("data:image/") else self._from_file(image)
         # The agent may have chosen the path, so only content that begins like an image is accepted.
         kind = kind_of(content)
         if kind is None:
@@ -107,7 +107,7 @@ class _Keeper:
         return self._workspace is not None and path.resolve().is_relative_to(self._workspace.resolve())
 
 
-def _embedded(image: str) -> bytes:
+def embedded_picture(image: str) -> bytes:
     """Return the bytes of a `data:` URI; empty if it is invalid."""
     _, _, data = image.partition(";base64,")
     try:

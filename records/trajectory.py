@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from records.transcript import Step, Transcript
+from records.transcript import Step, StepKind, Transcript
 
 MARK = "trajectory"
 """The attribute of a marked step: a mapping with the keys below, each only where it applies."""
@@ -40,6 +40,16 @@ def trajectory_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
     return chosen or tuple(steps)
 
 
+def tool_calls(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the steps that call a tool, each call once.
+
+    Where steps are marked, those of them that name a tool: the spans of the tools describe the same calls again.
+    """
+    if any(marked(step) is not None for step in steps):
+        return tuple(step for step in steps if marked(step) is not None and step.tool is not None)
+    return tuple(step for step in steps if step.kind in (StepKind.TOOL, StepKind.ACTION))
+
+
 def trajectory(transcript: Transcript) -> tuple[Step, ...]:
     """Return the trajectory of a whole transcript.
 
@@ -68,6 +78,13 @@ def span_of(step: Step) -> str:
     said = marked(step)
     span = None if said is None else said.get(SPAN)
     return span if isinstance(span, str) else step.id
+
+
+def written_of(step: Step) -> str | None:
+    """Return the call as the agent wrote it, where the framework ran another tool or input; None elsewhere."""
+    said = marked(step)
+    written = None if said is None else said.get(WRITTEN)
+    return f"{written.get('tool')}({written.get('tool_input')})" if isinstance(written, Mapping) else None
 
 
 def unmarked_count(steps: Iterable[Step]) -> int:

@@ -111,6 +111,8 @@ class Insight:
     verdicts: tuple[Verdict, ...] = ()
     usage: Usage = NO_USAGE
     seconds: float = 0.0
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What else the evaluator noted, as plain data; it says under which keys."""
 
 
 def _list_votes(votes: Any) -> Any:

@@ -20,6 +20,8 @@ import yaml
 
 import viva as viva_package
 from adapters.connectors.table import load_agent
+from adapters.readers.given_tools import load_tools
+from adapters.readers.session_names import load_names
 from cases import CaseError, load_case
 from cases.field_readers import CASE_KEYS, POINT_KEYS
 from cases.script import SCRIPT_KEYS
@@ -170,6 +172,16 @@ def test_a_command_with_an_option_that_is_not_there_is_found() -> None:
 @pytest.mark.parametrize("block", named(blocks("yaml")))
 def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
     name = block.file
+    if block.page.name == "desktop-sessions.md":
+        file = tmp_path / name
+        file.write_text(block.text)
+        assert load_names(file).agent == yaml.safe_load(block.text)["agent"]
+        return
+    if name == "tools.yaml":
+        (tmp_path / name).write_text(block.text)
+        defined = [tool["function"]["name"] for tool in load_tools(str(tmp_path / name))]
+        assert defined == list(yaml.safe_load(block.text))
+        return
     if not name.endswith("/case.yaml"):
         from adapters.models.factory import make_model
 
@@ -185,7 +197,7 @@ def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
     assert load_case(file.parent).name == Path(name).parent.name
 
 
-OWN_TESTS = ("extend.md", "sandbox.md", *PROGRAMS)
+OWN_TESTS = ("desktop-sessions.md", "extend.md", "sandbox.md", *PROGRAMS)
 """Pages whose Python is no adapter: they have tests of their own, or show part of a check."""
 
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from records.transcript import Metrics, Reply, Round, Step, StepKind, StopReason, Transcript, Usage
     from records.verdict import Evidence, Fault, Insight, Label, Verdict, Vote
     from sandbox.interface import SandboxError
+    from viva.evaluation_agent import EvaluationAgent
     from viva.exams import examine, examine_async
     from viva.given_cases import load_case
     from viva.journals import SuiteResult, read_journal
@@ -104,6 +105,7 @@ _HOMES = {
     "records.transcript": ("Metrics", "Reply", "Round", "Step", "StepKind", "StopReason", "Transcript", "Usage"),
     "records.verdict": ("Evidence", "Fault", "Insight", "Label", "Verdict", "Vote"),
     "sandbox.interface": ("SandboxError",),
+    "viva.evaluation_agent": ("EvaluationAgent",),
     "viva.exams": ("examine", "examine_async"),
     "viva.given_cases": ("load_case",),
     "viva.journals": ("SuiteResult", "read_journal"),
@@ -134,6 +136,7 @@ __all__ = [
     "EvalSuite",
     "EvalSuiteResult",
     "EvalTelemetry",
+    "EvaluationAgent",
     "Evaluator",
     "Evidence",
     "Fault",

@@ -81,6 +81,8 @@ def _checked(name: str, value: Any, default: Any, option: Any) -> Any:
     elif option.value is Value.FLAG:
         if not isinstance(value, bool):
             raise SetupError(f"{name} must be True or False, not {value!r:.80}.")
+    elif option.value is Value.TEXTS:
+        value = (str(value),) if isinstance(value, str) else tuple(map(str, value))
     elif option.choices:
         if value not in option.choices:
             raise SetupError(f"{name} must be one of {', '.join(option.choices)}, not {value!r:.80}.")

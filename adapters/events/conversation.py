@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from adapters.events.collector import EvalCollector
+from records.trajectory import marked, tool_calls
 from records.transcript import NO_USAGE, Metrics, Round, Step, StepKind, StopReason, Transcript, Usage
 from records.usage_sums import round_usage
 
@@ -24,12 +25,13 @@ def conversation_metrics(transcript: Transcript) -> Metrics:
 
 def take_round(collector: EvalCollector, round_: Round) -> None:
     """Take one round: its tool calls, and what its model calls used, each counted once."""
+    called = {id(step) for step in tool_calls(round_.steps)}
     for place, step in enumerate(round_.steps):
-        if step.kind in (StepKind.TOOL, StepKind.ACTION):
+        if id(step) in called:
             call = f"{round_.number}-{place}"
             collector.tool_started(call, step.tool)
             collector.tool_completed(call, success=step.error is None)
-        elif step.kind is StepKind.MODEL and step.error is not None:
+        elif step.kind is StepKind.MODEL and step.error is not None and marked(step) is None:
             collector.model_failed("error")
     for model, usage in _usage_by_model(round_).items():
         _count(collector, model, usage)
@@ -41,10 +43,13 @@ def _usage_by_model(round_: Round) -> dict[str | None, Usage]:
     Steps tell their own figures, or sums of what lies below them. Where the steps together say more than the round,
     they are such sums, and the round's figure goes to its only model, or to nobody's.
     """
-    total = round_usage(round_)
+    telling = [step for step in round_.steps if step.usage is not NO_USAGE]
+    # Most agents tell of the whole alone.
+    total = round_usage(round_) if telling else round_.usage
     if not (total.calls or total.input_tokens or total.output_tokens or total.cost):
         return {}
-    telling = [step for step in round_.steps if step.usage is not NO_USAGE]
+    if not telling:
+        return {None: total}
     models = Counter(step.model for step in telling if step.model)
     parts: dict[str | None, Usage] = {}
     for step in telling:

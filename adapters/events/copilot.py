@@ -25,6 +25,9 @@ NANO_AIU = "copilot.nano_aiu"
 """Billionths of Copilot's AI units."""
 
 
+_PLAIN = frozenset((type(None), str, int, float, bool))
+
+
 class Fields:
     """The data of one event: of a dict by the names in JSON, of an object of the SDK's by the same in snake case."""
 
@@ -38,7 +41,8 @@ class Fields:
         if self._dict:
             return self._data.get(name)
         value = getattr(self._data, _SNAKE[name], None)
-        return value.value if isinstance(value, Enum) else value
+        # Most values are plain, and there are many.
+        return value.value if type(value) not in _PLAIN and isinstance(value, Enum) else value
 
 
 class _Snake(dict[str, str]):
@@ -108,8 +112,14 @@ def _user(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
 
 
 def _message(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
-    who = collector.subagent_of(agent, data("parentToolCallId"))
-    collector.agent_said(data("content"), beside_calls=bool(data("toolRequests")), agent=who, at=seconds_of(at))
+    parts = data("chunkCount")
+    collector.agent_said(
+        data("content"),
+        beside_calls=bool(data("toolRequests")),
+        agent=collector.subagent_of(agent, data("parentToolCallId")),
+        part_of=data("messageId") if isinstance(parts, int) and parts > 1 else None,
+        at=seconds_of(at),
+    )
 
 
 def _system(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:

@@ -7,15 +7,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from adapters.events.rounds import FAILED, RoundsDraft, StepDraft
+from adapters.events.rounds import FAILED, MOST_TEXT, RoundsDraft, StepDraft
 from adapters.events.tally import Tally, add, amount_of, count_of, name_of
 from records.transcript import StepKind
 
 NO_BILLING: Mapping[str, float] = MappingProxyType({})
 MOST_OPEN = 10_000
 """Tool calls without a completion, and ids of sub-agents, that are remembered."""
-MOST_TEXT = 100_000
-"""Characters of one captured text."""
 
 
 class Task:
@@ -259,9 +257,23 @@ class Intake:
             self._task.rounds.begin(_cut(text) if self.capture_content else None, at)
 
     def agent_said(
-        self, text: object, *, beside_calls: bool = False, agent: str | None = None, at: float | None = None
+        self,
+        text: object,
+        *,
+        beside_calls: bool = False,
+        agent: str | None = None,
+        part_of: str | None = None,
+        at: float | None = None,
     ) -> None:
-        """Take the agent's words: its reply, what it says beside tool calls, or what a sub-agent says."""
+        """Take the agent's words: its reply, what it says beside tool calls, or what a sub-agent says.
+
+        Args:
+            text: The words.
+            beside_calls: Tool calls follow that belong to them.
+            agent: The sub-agent that speaks.
+            part_of: The message of which they are one part of several.
+            at: When, in seconds since the epoch.
+        """
         with self._lock:
             rounds, words = self._task.rounds, _cut(text) if self.capture_content else None
             if agent is not None:
@@ -271,7 +283,7 @@ class Intake:
             elif beside_calls:
                 rounds.thought = words or None
             else:
-                rounds.said(words or "", at)
+                rounds.said(words or "", at, part_of)
 
     def system_said(self, text: object) -> None:
         """Keep the examined side's system text, where content is captured."""

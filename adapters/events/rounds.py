@@ -10,6 +10,8 @@ from records.transcript import NO_USAGE, Round, Step, StepKind, Usage
 
 MOST_STEPS = 10_000
 """Steps of one task that are kept; further ones are only counted."""
+MOST_TEXT = 100_000
+"""Characters of one captured text."""
 FAILED = "failed"
 """The error of a tool call whose message was not captured."""
 
@@ -83,11 +85,13 @@ class RoundDraft:
 class RoundsDraft:
     """The rounds of one task."""
 
-    __slots__ = ("_dropped", "_rounds", "_steps", "thought")
+    __slots__ = ("_dropped", "_message", "_rounds", "_steps", "thought")
 
     def __init__(self) -> None:
         self._rounds: list[RoundDraft] = []
         self._steps = self._dropped = 0
+        self._message: str | None = None
+        """The message of which parts are coming in."""
         self.thought: str | None = None
         """Words that the agent said beside the calls that come next."""
 
@@ -105,12 +109,16 @@ class RoundsDraft:
             self._rounds.append(RoundDraft(examiner, at))
             self.thought = None
 
-    def said(self, text: str, at: float | None) -> None:
-        """Take the agent's words."""
+    def said(self, text: str, at: float | None, part_of: str | None = None) -> None:
+        """Take the agent's words; parts of one message are joined as they are."""
         round_ = self.open(at)
         round_.ended = at
-        if text and len(round_.agent) < MOST_STEPS:
+        if part_of is not None and part_of == self._message and round_.agent:
+            if len(round_.agent[-1]) < MOST_TEXT:
+                round_.agent[-1] += text
+        elif text and len(round_.agent) < MOST_STEPS:
             round_.agent.append(text)
+        self._message = part_of
 
     def step(self, kind: StepKind, at: float | None, agent: str | None) -> StepDraft | None:
         """Begin a step; None beyond `MOST_STEPS`."""

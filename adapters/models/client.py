@@ -13,8 +13,8 @@ from autogen_core.models import ChatCompletionClient, CreateResult, LLMMessage, 
 from autogen_core.tools import Tool, ToolSchema
 from pydantic import BaseModel
 
-from adapters.errors import ModelAnswerError, ModelError, SharedSetupError
-from adapters.models.prices import price
+from adapters.errors import ModelAnswerError, ModelError, SharedSetupError, WithheldError
+from adapters.models.prices import LISTED, Prices
 from adapters.models.retry import RetryPolicy, is_refused, status_of, with_retries
 from adapters.models.silenced import silence
 from records.codec import has_doubled_key
@@ -46,6 +46,8 @@ class Traits:
     """Whether it has ever answered."""
     hint: str = ""
     """Where the key and the address are set, in words."""
+    prices: Prices = LISTED
+    """The prices that the user gave."""
 
 
 class Model(ChatCompletionClient):
@@ -75,6 +77,10 @@ class Model(ChatCompletionClient):
     def hint(self) -> str:
         """Return where the key and the address are set, in words."""
         return self.traits.hint
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float | None:
+        """US dollars for so many tokens; None where the price is not known."""
+        return self.traits.prices.cost(self.name, input_tokens, output_tokens)
 
     def for_run(self) -> Model:
         """Return the same client with a new counter."""
@@ -132,7 +138,7 @@ class Model(ChatCompletionClient):
         if result.finish_reason == "length":
             raise ModelAnswerError("the answer was cut off at the model's token limit")
         if result.finish_reason == "content_filter":
-            raise ModelAnswerError("the provider's content filter withheld the answer")
+            raise WithheldError("the provider's content filter withheld the answer")
         if isinstance(result.content, str):
             result.content = _checked(result.content, json_output=bool(json_output))
         return result
@@ -151,7 +157,7 @@ class Model(ChatCompletionClient):
     def _usage_of(self, result: CreateResult, retries: int) -> Usage:
         tokens = result.usage
         known = tokens.prompt_tokens > 0 or tokens.completion_tokens > 0
-        cost = price(self.name, tokens.prompt_tokens, tokens.completion_tokens) if known else None
+        cost = self.cost(tokens.prompt_tokens, tokens.completion_tokens) if known else None
         return Usage(tokens.prompt_tokens, tokens.completion_tokens, calls=1, retries=retries, cost=cost)
 
     def create_stream(

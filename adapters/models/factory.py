@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from adapters.errors import SetupError
 from adapters.models.client import MODEL_CALLS, Model
+from adapters.models.prices import LISTED, Prices
 from adapters.models.retry import RetryPolicy
 from adapters.redact import SECRET_NAMES, keep_secret, redact
 
@@ -33,7 +34,9 @@ CALL_SECONDS = 300.0
 """Default of the maximum wait for one answer of a model."""
 
 
-def make_model(spec: str, *, policy: RetryPolicy | None = None, calls: int = MODEL_CALLS) -> Model:
+def make_model(
+    spec: str, *, policy: RetryPolicy | None = None, calls: int = MODEL_CALLS, prices: Prices = LISTED
+) -> Model:
     """Make a model client.
 
     Args:
@@ -41,6 +44,7 @@ def make_model(spec: str, *, policy: RetryPolicy | None = None, calls: int = MOD
             YAML file with an AutoGen component configuration (`provider`, `config`), for any provider of AutoGen.
         policy: Replaces the default retry policy.
         calls: Maximum number of concurrent calls.
+        prices: The prices that the user gave.
 
     Raises:
         SetupError: the SPEC, the key or the file is invalid.
@@ -56,6 +60,7 @@ def make_model(spec: str, *, policy: RetryPolicy | None = None, calls: int = MOD
         model = None
     if model is not None:
         model.traits.slots = asyncio.Semaphore(calls)
+        model.traits.prices = prices
         return model
     raise SetupError(
         f"{spec!r} is not a model; write openai:NAME, or the path of a JSON or YAML file with an AutoGen component."

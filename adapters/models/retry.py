@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import tenacity
 
-from adapters.errors import ModelAnswerError, ModelError, ProtocolError, SchemaError, SetupError
+from adapters.errors import ModelAnswerError, ModelError, ProtocolError, SchemaError, SetupError, WithheldError
 from adapters.redact import redact
 
 T = TypeVar("T")
@@ -108,7 +108,8 @@ def _translated(error: Exception) -> Exception:
     unusable = unusable_answer(error)
     if unusable is None:
         return ModelError(explain(error))
-    return SchemaError(unusable) if type(error).__name__ == "ValidationError" else ModelAnswerError(unusable)
+    kinds = {"ValidationError": SchemaError, "ContentFilterFinishReasonError": WithheldError}
+    return kinds.get(type(error).__name__, ModelAnswerError)(unusable)
 
 
 def is_transient(error: BaseException, policy: RetryPolicy) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adapters.chat_messages import StepDraft, read_call, read_content
+from adapters.readers.react import observation_in, read_react
 from records.transcript import Round, Step, StepKind, Transcript
 
 _KNOWN = {"role", "content", "tool_calls", "tool_call_id", "function_call"}
@@ -35,8 +36,9 @@ def read_messages(messages: Sequence[Any]) -> Transcript:
     shape become a round with one side missing: a leading assistant turn, the second of two consecutive assistant or
     user messages, tool calls at the end. Text next to tool calls becomes the first call's `thought`. A tool's message
     belongs to the call that it names (by name only in the older format), however late it comes. A tool's message
-    without a call becomes a separate step with the attribute `without_call`. Other roles, and system text in the
-    middle, become steps of the kind `agent`, named by their role.
+    without a call becomes a separate step with the attribute `without_call`. An agent that acts in words
+    (ReAct) acts where the next message is an `Observation:`, which is the step's result; the step's attribute `text`
+    has the words. Other roles, and system text in the middle, become steps of the kind `agent`, named by their role.
 
     Returns:
         The transcript without participants and stop reason, which recordings do not contain. Its attribute `messages`
@@ -50,7 +52,7 @@ def read_messages(messages: Sequence[Any]) -> Transcript:
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             found = f"its role is {message.get('role')!r}" if isinstance(message, dict) else f"it is {_kind(message)}"
             raise MessageError(f"message {index + 1} is not a chat message: {found}; it needs a `role` that is text")
-        reader.take(index, message)
+        reader.take(index, message, messages[index + 1] if index + 1 < len(messages) else None)
     return reader.transcript()
 
 
@@ -64,12 +66,23 @@ class _Reader:
         # Calls without a result so far, in the order in which they were made.
         self._waiting: list[StepDraft] = []
         self._strays = 0
+        # An action in words, whose observation is the next message.
+        self._acted: StepDraft | None = None
 
-    def take(self, index: int, message: dict[str, Any]) -> None:
+    def take(self, index: int, message: dict[str, Any], following: Any) -> None:
         role = message["role"]
         text, images, plain = read_content(message.get("content"))
         left = {} if plain else {"content": message["content"]}
-        if role in ("tool", "function"):
+        acted, self._acted = self._acted, None
+        if acted is not None:
+            acted.result, acted.images = observation_in(text or ""), [*acted.images, *images]
+            left |= {key: value for key, value in message.items() if key not in ("role", "content")}
+        elif role == "assistant" and (acting := _acting(message, text, following)) is not None:
+            acting.images = images
+            self._acted = acting
+            self._open().steps.append(acting)
+            left |= {key: value for key, value in message.items() if key not in ("role", "content")}
+        elif role in ("tool", "function"):
             left |= self._result(message, text, images)
         else:
             left |= {key: value for key, value in message.items() if key not in _KNOWN}
@@ -147,6 +160,21 @@ class _Reader:
         if not self._rounds or self._rounds[-1].agent is not None:
             self._rounds.append(_RoundDraft())
         return self._rounds[-1]
+
+
+def _acting(message: Mapping[str, Any], text: str | None, following: Any) -> StepDraft | None:
+    """Read the action of an agent that acts in words; None for other messages."""
+    calls = message.get("tool_calls") or message.get("function_call")
+    if calls or not isinstance(following, dict) or following.get("role") not in ("user", "system"):
+        return None
+    if observation_in(read_content(following.get("content"))[0] or "") is None:
+        return None
+    read = read_react(text or "")
+    if read.tool is None:
+        return None
+    draft = StepDraft(StepKind.TOOL, thought=read.thought, tool=read.tool, tool_input=read.tool_input)
+    draft.attributes["text"] = text
+    return draft
 
 
 def _answers(identity: Any, name: Any, step: StepDraft) -> bool:

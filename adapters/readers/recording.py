@@ -35,6 +35,9 @@ class Recording:
     agent_version: str | None = None
     workspace: Path | None = None
     """The folder with the agent's files, if the source has them."""
+    pictures: Path | None = None
+    """The folder in which the pictures lie that the transcript names; None where that is the workspace. Nothing else in
+    it is kept."""
     reward: float | None = None
     """The recorded score; None if the source has none, or if it is not a finite number."""
     notes: tuple[str, ...] = ()
@@ -49,7 +52,8 @@ class Reader(Protocol):
 
         Args:
             source: The text after the reader's name in a SPEC: a file, a folder, an address.
-            options: Options of this reader; an unknown option is a usage error.
+            options: Options of this reader; an unknown option is a usage error. `viva trace --since` passes `since`, a
+                `datetime` with a time zone, to readers that take it.
 
         Raises:
             RecordingError: while iterating, at the first position that cannot be read.

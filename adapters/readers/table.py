@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,15 @@ from records.plugins import Kind, load, split
 READERS = Kind(
     "reader",
     "viva.readers",
-    {"chat": "adapters.readers.chat:ChatReader", "copilot": "adapters.readers.copilot:CopilotReader"},
+    {
+        "chat": "adapters.readers.chat:ChatReader",
+        "copilot": "adapters.readers.copilot:CopilotReader",
+        "spans": "adapters.readers.spans.files:SpansReader",
+        "otlp": "adapters.readers.spans.files:OtlpReader",
+        "phoenix": "adapters.readers.spans.phoenix:PhoenixReader",
+        "atif": "adapters.readers.atif:AtifReader",
+        "ufo": "adapters.readers.ufo:UfoReader",
+    },
 )
 
 
@@ -45,6 +54,7 @@ class LoadedReader:
             RecordingError: while iterating, if a position cannot be read or the reader itself failed.
         """
         keys = set()
+        self._check(options)
         try:
             for recording in self.reader.read(self.source, **options):
                 if not isinstance(recording, Recording):
@@ -64,6 +74,21 @@ class LoadedReader:
             raise
         except (Exception, SystemExit) as error:
             raise RecordingError(f"the reader {self.name} failed on {self.source}: {describe(error)}.") from error
+
+    def _check(self, options: Mapping[str, Any]) -> None:
+        """Refuse `--since` and `--mapping` in the words of the command line if the reader does not take them."""
+        try:
+            parameters = inspect.signature(self.reader.read).parameters
+        except (TypeError, ValueError):
+            return
+        takes_all = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        refused = [name for name in options if not takes_all and name not in parameters]
+        if "since" in refused:
+            raise RecordingError(
+                f"the reader {self.name} cannot choose by --since: import all, or name another source."
+            )
+        if "mapping" in refused:
+            raise RecordingError(f"the reader {self.name} does not take a mapping file (--mapping).")
 
 
 def load_reader(spec: str) -> LoadedReader:

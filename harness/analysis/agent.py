@@ -9,6 +9,7 @@ from typing import Any
 
 from adapters.calls import describe
 from adapters.errors import ModelError, SetupError
+from adapters.models.prices import parse_prices
 from adapters.models.prompts import digest as prompt_digest
 from adapters.models.prompts import render
 from harness.analysis.digest import Digest, make_digest
@@ -107,7 +108,7 @@ class EvalAgent:
             )
         from adapters.models.factory import make_model
 
-        model = make_model(self.options.model)
+        model = make_model(self.options.model, prices=parse_prices(self.options.prices))
         return AutoGenRunner(model), model.close
 
     async def _ask(self, runner: EvalAnalysisRunner, material: Material) -> tuple[Answer, Digest]:

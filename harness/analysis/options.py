@@ -52,6 +52,8 @@ class EvalAgentOptions:
     model: str | None = None
     """`openai:NAME` or a file with an AutoGen component, for the default runner; what another runner makes of it is its
     own affair."""
+    prices: tuple[str, ...] = ()
+    """Prices of models, as `--price` takes them, for the default runner."""
     runner: EvalAnalysisRunner | None = None
     """None means an AutoGen agent."""
     context_tokens: int = CONTEXT_TOKENS

@@ -10,6 +10,7 @@ from adapters.errors import ModelError
 from harness.analysis.agent import EvalAgent
 from harness.analysis.options import CONTEXT_TOKENS, EvalAgentOptions
 from harness.analysis.output import ENDINGS, FORMATS
+from harness.commands.options import single_option, split_names
 from harness.commands.process import fail, report_user_errors, run_async
 from harness.exam.outcome import EXIT_NOT_SCORED
 from harness.exam.run_history import history_of
@@ -19,6 +20,7 @@ from records.text import printable
 @click.command("analyze")
 @click.argument("journals", nargs=-1, metavar="[JOURNAL]...")
 @click.option("--model", metavar="NAME", help="The analyst's model: openai:NAME, or a JSON/YAML file (AutoGen).")
+@single_option("prices")
 @click.option(
     "--instruction", metavar="TEXT", help="What to find out, or @FILE. [default: weaknesses and their causes]"
 )
@@ -41,6 +43,7 @@ from records.text import printable
 def command(
     journals: tuple[str, ...],
     model: str | None,
+    prices: tuple[str, ...],
     instruction: str | None,
     persona: str | None,
     context_tokens: int,
@@ -63,6 +66,7 @@ def command(
         persona=_text(persona, "--persona"),
         instruction=_text(instruction, "--instruction"),
         model=model,
+        prices=split_names(prices, "--price"),
         context_tokens=context_tokens,
     )
     history = history_of(journals)

@@ -55,6 +55,12 @@ def shared_options(*parts: Part) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return _stack(*(_declared(field, option) for field, option in Options.declared(*parts)))
 
 
+def single_option(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator with the option of one field of `Options`, for a command that needs no other."""
+    (found,) = (pair for pair in Options.declared(*Part) if pair[0].name == name)
+    return _declared(*found)
+
+
 def _declared(field: Field[Any], option: Option) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return the click option for a field of `Options`."""
     kinds: dict[Value, Any] = {
@@ -84,15 +90,15 @@ def options_from(given: Mapping[str, Any], agent: str | None = None) -> Options:
     known = {name: value for name, value in given.items() if name in Options.names()}
     for field, option in Options.declared(*Part):
         if option.value is Value.TEXTS and field.name in known:
-            known[field.name] = split_names(known[field.name])
+            known[field.name] = split_names(known[field.name], option.flag)
     return Options(**{**known, "agent": agent})
 
 
-def split_names(values: tuple[str, ...]) -> tuple[str, ...]:
+def split_names(values: tuple[str, ...], flag: str = "--evaluators") -> tuple[str, ...]:
     """Split names that are given in one option, separated by commas, or in several options."""
     names = tuple(name for value in values for part in value.split(",") if (name := part.strip()))
     if values and not names:
-        fail("viva: --evaluators requires at least one name.")
+        fail(f"viva: {flag} requires at least one name.")
     return names
 
 

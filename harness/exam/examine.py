@@ -181,12 +181,14 @@ async def _judge(run: ExamRun, transcript: Transcript, workspace: Path | None, s
     """
     if transcript.stop is StopReason.EXAMINER_ERROR:
         return ()
+    references = run.resources.judge.references
     context = Context(
         run.header.id,
         run.case,
         workspace if workspace is not None and os.path.lexists(workspace) else None,
         folder=run.folder,
         metrics=transcript.metrics,
+        reference=None if references is None else references.find(run.header.subject, transcript),
         task=run.header.subject,
         agent=run.header.agent,
         started=started or None,

@@ -10,6 +10,7 @@ from adapters.connectors.loaded_agent import LoadedAgent
 from adapters.connectors.replay import stored_run
 from adapters.connectors.table import load_agent
 from adapters.errors import SetupError
+from adapters.models.prices import parse_prices
 from cases import Case, CheckLimits
 from examiner import ConversationLimits, Examiner, ExaminerError, ReplayedExaminer, ScriptedExaminer
 from examiner.conversation import DEFAULT_MAX_ROUNDS
@@ -18,6 +19,7 @@ from harness.exam.dependencies import missing_for_agent, provide_dependencies
 from harness.exam.descriptors import raise_file_limit
 from harness.exam.given import NOTHING, Given
 from harness.exam.options import JudgeKind, Options
+from harness.exam.references import References, load_references
 from judge.registry import DEFAULT, Need, find_evaluators
 from judge.scoring_points.scoring import case_needs_model
 from records.evaluator import Evaluator
@@ -41,8 +43,11 @@ class JudgeResources:
     """By their names in the options, the primary first."""
     sandbox: Sandbox | None = None
     model: Model | None = None
+    backup_model: Model | None = None
     prompts: Mapping[str, str] = field(default_factory=dict)
     """The hash of each prompt, by name."""
+    references: References | None = None
+    """Reference trajectories; None where none were given."""
     notices: Sequence[str] = ()
     """What the user should know before the exam begins."""
 
@@ -50,8 +55,9 @@ class JudgeResources:
         """Release the sandbox and connections."""
         if self.sandbox is not None:
             await self.sandbox.close()
-        if self.model is not None:
-            await self.model.close()
+        for model in (self.model, self.backup_model):
+            if model is not None:
+                await model.close()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -198,7 +204,7 @@ def _examiner(options: Options, cases: list[Case]) -> tuple[ExaminerFactory, str
     from adapters.models.prompts import digest
     from examiner.model import PROMPT, ModelExaminer
 
-    model = make_model(spec, calls=options.model_calls)
+    model = make_model(spec, calls=options.model_calls, prices=parse_prices(options.prices))
     prompts = {"examiner": digest(PROMPT)}
     return (lambda case: ModelExaminer(model, case.task_description)), model.name, model, prompts
 
@@ -227,35 +233,47 @@ async def build_judge(
     needs = {each.spec: each.needs(cases, kind) for each in named}
     papers = [case for case in cases if case is not None]
     spec = options.judge_model or options.model
-    _check_needs(needs, cases, spec, kind)
-    model = None
+    references = None if options.reference is None else load_references(options.reference)
+    _check_needs(needs, cases, spec, kind, reference=references is not None)
+    prices = parse_prices(options.prices)
+    model = backup = None
     if spec and any(Need.MODEL in each for each in needs.values()):
         from adapters.models.factory import make_model
 
         same = examiner_model is not None and spec == (options.examiner_model or options.model)
-        model = examiner_model if same else make_model(spec, calls=options.model_calls)
+        model = examiner_model if same else make_model(spec, calls=options.model_calls, prices=prices)
+        if options.backup_model:
+            backup = make_model(options.backup_model, calls=options.model_calls, prices=prices)
     sandbox: Sandbox | None = None
     notices: list[str] = []
     if any(Need.SANDBOX in each for each in needs.values()):
         sandbox, notices = await _sandbox(options, papers)
     try:
-        evaluators = {each.spec: each.make(_offered(options, kind, sandbox, model)) for each in named}
+        evaluators = {each.spec: each.make(_offered(options, kind, sandbox, model, backup)) for each in named}
         _check_names(evaluators)
     except BaseException:
         if sandbox is not None:
             await sandbox.close()
         raise
     prompts = {name: digest for each in evaluators.values() for name, digest in getattr(each, "prompts", {}).items()}
-    return JudgeResources(kind, evaluators, sandbox, model, prompts, notices)
+    return JudgeResources(kind, evaluators, sandbox, model, backup, prompts, references, notices)
 
 
-def _offered(options: Options, kind: JudgeKind, sandbox: Sandbox | None, model: Model | None) -> dict[str, object]:
+def _offered(
+    options: Options, kind: JudgeKind, sandbox: Sandbox | None, model: Model | None, backup: Model | None
+) -> dict[str, object]:
     return {
         "kind": kind,
         "sandbox": sandbox,
         "model": model,
+        "backup_model": backup,
+        "level": options.level,
+        "screenshots": options.screenshots,
+        "apis": options.apis,
+        "session_config": options.session_config,
         "sandboxes": options.sandboxes,
         "asked_limits": _asked_limits(options),
+        "match_arguments": options.match_arguments,
     }
 
 
@@ -279,7 +297,12 @@ async def _sandbox(options: Options, cases: Sequence[Case]) -> tuple[Sandbox, li
 
 
 def _check_needs(
-    needs: Mapping[str, frozenset[Need]], cases: Sequence[Case | None], model: str | None, kind: JudgeKind
+    needs: Mapping[str, frozenset[Need]],
+    cases: Sequence[Case | None],
+    model: str | None,
+    kind: JudgeKind,
+    *,
+    reference: bool,
 ) -> None:
     for evaluator, each in needs.items():
         if Need.CASE in each and any(case is None for case in cases):
@@ -292,8 +315,9 @@ def _check_needs(
                 f"the evaluator {evaluator!r} requires recorded runs, and these are exams: "
                 "name others with --evaluators."
             )
-        if Need.REFERENCE in each:
-            raise SetupError(f"the evaluator {evaluator!r} requires a reference trajectory, and none was given.")
+        if Need.REFERENCE in each and not reference:
+            words = f"the evaluator {evaluator!r} requires a reference trajectory, and none was given"
+            raise SetupError(f"{words}: add --reference FILE.")
         if Need.MODEL in each and not model:
             raise SetupError(_no_judge(evaluator, [case for case in cases if case is not None], kind))
 

@@ -10,13 +10,15 @@ from typing import Any
 from harness.reports.page_images import Images
 from harness.reports.quote_marks import Segment, segments
 from harness.reports.run_console import record_usage_lines
-from harness.reports.verdict_views import insight_view, quotes_of, subjects_of, verdict_view
+from harness.reports.session_views import SHOWN, captions, plans_of, title_of, told_by
+from harness.reports.verdict_views import citing, insight_view, quotes_of, subjects_of, verdict_view
 from harness.statistics.cells import NOT_TOLD
 from harness.wording import agent_words, judge_words, sandbox_words
 from judge.view import to_text
 from records.codec import to_plain
 from records.journal_reader import StoredRun
 from records.text import one_line, printable
+from records.trajectory import trajectory_steps
 from records.transcript import Round, Step, Transcript
 
 TEXT_LIMIT = 20_000
@@ -74,7 +76,7 @@ def conversation(stored: StoredRun, attempt: int, images: Images) -> dict[str, A
     verdicts = [verdict for insight in insights for verdict in insight.verdicts][:MOST_VERDICTS]
     pictures: list[str] = []
     images.expect(_number_of_pictures(transcript))
-    draft = _Draft(stored, quotes_of(verdicts), subjects_of(verdicts, stored.id), images, pictures)
+    draft = _Draft(stored, quotes_of(verdicts), subjects_of(verdicts, stored.id), citing(verdicts), images, pictures)
     notes = [one_line(note, 500) for note in transcript.notes]
     if stored.attempt != attempt:
         notes.append(f"The score is of attempt {attempt}; attempt {stored.attempt}, which is shown here, did not end.")
@@ -90,6 +92,7 @@ def conversation(stored: StoredRun, attempt: int, images: Images) -> dict[str, A
         "images": pictures,
         "system": printable(transcript.system, TEXT_LIMIT) if transcript.system else None,
         "final": draft.pictures(transcript.images),
+        "captions": captions(transcript.images, transcript.attributes),
         "stop": _stop_words(transcript),
         "detail": printable(transcript.stop_detail, 2000) if transcript.stop_detail else None,
         "notes": notes,
@@ -110,6 +113,8 @@ class _Draft:
     quotes: Mapping[str, Sequence[tuple[int, str]]]
     subjects: Mapping[str, Sequence[int]]
     """The verdicts about a round or step, by its id."""
+    cited: Mapping[str, Sequence[int]]
+    """The sub-goals that cite a round or step, by its id."""
     images: Images
     uris: list[str]
     round_of: dict[str, int] = field(default_factory=dict)
@@ -127,22 +132,29 @@ class _Draft:
             self.round_of.setdefault(each, round_.number)
         at_steps = {number for step in round_.steps for number in self.subjects.get(step.id, ())}
         quoted = {number for each in set(ids) for number, _ in self.quotes.get(each, ())}
-        # A verdict about a step is shown at the step only.
-        notes = sorted((quoted | set(self.subjects.get(round_.id, ()))) - at_steps)
+        # A verdict about a step is shown at the step only, and a sub-goal only where it is cited.
+        beside = {number for each in ids for number in self.cited.get(each, ())}
+        notes = sorted(((quoted - beside) | set(self.subjects.get(round_.id, ()))) - at_steps)
         own = self.quotes.get(round_.id, ())
         used = round_.usage.input_tokens + round_.usage.output_tokens
+        # Of a recorded trace the decisions, and what a verdict is about; the other spans are in the journal.
+        wanted = {step.id for step in trajectory_steps(round_.steps)} | set(self.subjects) | set(self.quotes)
+        steps = [step for step in round_.steps if step.id in wanted][:MOST_STEPS]
         shown: dict[str, Any] = {
             "n": round_.number,
             "examiner": self._text(round_.examiner, own),
             "agent": self._text(round_.agent, own),
-            "steps": [self._step(step) for step in round_.steps[:MOST_STEPS]],
-            "more": max(0, len(round_.steps) - MOST_STEPS),
+            "steps": [self._step(step) for step in steps],
+            "more": len(round_.steps) - len(steps),
             "error": printable(round_.error, 4000) if round_.error else None,
             "images": self.pictures(round_.images),
+            "captions": captions(round_.images, round_.attributes),
+            "plan": [[name, printable(words, 4000)] for name, words in plans_of(round_)],
+            "cites": list(self.cited.get(round_.id, ())),
             "facts": ", ".join(_round_facts(round_.agent_seconds, used)),
             "notes": notes,
         }
-        return bool(notes or at_steps), shown
+        return bool(notes or at_steps or beside), shown
 
     def _step(self, step: Step) -> dict[str, Any]:
         texts = []
@@ -151,15 +163,21 @@ class _Draft:
             if value is not None:
                 quotes = self.quotes.get(step.id, ())
                 texts += [[title, self._text(words, quotes)] for title, words in _named(name, value)]
+        for name, words in told_by(step):
+            texts.append([name, self._text(words, self.quotes.get(step.id, ()))])
+        rest = {key: value for key, value in to_plain(step).get("attributes", {}).items() if key not in SHOWN}
         facts = [step.agent, step.model, None if step.seconds is None else f"{step.seconds:.2f} s"]
         return {
             "kind": step.kind.value,
-            "title": one_line(step.tool or step.thought or step.result or step.id, 100),
+            "title": title_of(step),
             "facts": ", ".join(one_line(fact, 60) for fact in facts if fact),
             "failed": step.error is not None,
             "texts": texts,
-            "extra": printable(to_text(to_plain(step).get("attributes")), 2000) if step.attributes else None,
+            "extra": printable(to_text(rest), 2000) if rest else None,
             "images": self.pictures(step.images),
+            "captions": captions(step.images, step.attributes),
+            "id": one_line(step.id, 200),
+            "cites": list(self.cited.get(step.id, ())),
             "notes": list(self.subjects.get(step.id, ())),
         }
 

@@ -114,5 +114,9 @@ def vote_words(verdict: Verdict) -> list[str]:
 
 
 def quote_line(evidence: Evidence, limit: int = 300) -> str:
-    """Return evidence as one line of text."""
-    return f"{one_line(evidence.where, 40)}: “{one_line(evidence.quote, limit)}”"
+    """Return evidence as one line of text. Evidence without a quote is a screenshot."""
+    if not evidence.quote:
+        return f"{subject_words(evidence.where)}: its screenshot"
+    # The steps of a desktop session are numbered; a number alone says nothing.
+    where = subject_words(evidence.where) if evidence.where[:1].isdigit() else one_line(evidence.where, 40)
+    return f"{where}: “{one_line(evidence.quote, limit)}”"

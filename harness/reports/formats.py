@@ -30,6 +30,11 @@ FORMATS = Kind(
         "junit": "harness.reports.junit:write",
         "markdown": "harness.reports.markdown:write",
         "html": "harness.reports.page:write",
+        "atif": "harness.reports.atif:write",
+        "training": "harness.reports.training:write",
+        "training_supervised": "harness.reports.training:write_supervised",
+        "training_preference": "harness.reports.training:write_preference",
+        "training_reward": "harness.reports.training:write_reward",
     },
 )
 ENDINGS = {

@@ -11,9 +11,11 @@ from harness.reports.bounded_text import BoundedText
 from harness.reports.facts import Standing, further_insights, headline, missed, standing
 from harness.reports.journals import Entry, Journals
 from harness.reports.suite_console import interval, number, percent, percents, short_names
+from harness.reports.trajectory_words import trajectory_lines
 from harness.statistics.groups import FEWEST_CASES, Group
 from harness.statistics.scores import score_of
 from harness.statistics.summary import Figures
+from harness.statistics.trajectory_figures import TrajectoryFigures
 from harness.wording import counted, dollars, usage_words
 from records.text import one_line
 from records.transcript import NO_USAGE
@@ -64,6 +66,8 @@ def write(journals: Journals, out: TextIO) -> None:
         page.table("cases", _cases(figures, labels), TABLES_LIMIT)
         if len(figures.evaluators) > 1 or any(each.scores for each in figures.evaluators):
             page.table("evaluators", _evaluators(figures, labels), TABLES_LIMIT + TABLES_LIMIT // 3)
+        if figures.trajectories is not None:
+            page.table("tools", _trajectories(figures.trajectories), TABLES_LIMIT + TABLES_LIMIT // 2)
         page.always(_held(figures, labels))
     failed = 0
     for entry in journals.entries():
@@ -155,6 +159,12 @@ def _cases(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
         yield f"| <code>{inert(case.name, 120)}</code> | {shown} |\n"
 
 
+def _trajectories(figures: TrajectoryFigures) -> Iterator[str]:
+    yield "\n"
+    for line in trajectory_lines(figures):
+        yield f"- {inert(line)}\n" if not line.startswith(" ") else f"  - {inert(line.strip())}\n"
+
+
 def _evaluators(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
     """Yield the lines of the evaluators' table, with a row for each agent if there are several."""
     yield "| evaluator | agent | judged | not judged | score | bounds | named scores |\n"
@@ -217,6 +227,8 @@ def _sentence(verdict: Verdict) -> str:
 
 def _quotes(verdict: Verdict) -> str:
     shown: Sequence[str] = [
-        f"{inert(evidence.where, 40)} <q>{inert(evidence.quote, 160)}</q>" for evidence in verdict.evidence[:2]
+        f"{inert(evidence.where, 40)} "
+        + (f"<q>{inert(evidence.quote, 160)}</q>" if evidence.quote else "(its screenshot)")
+        for evidence in verdict.evidence[:2]
     ]
     return ", ".join(shown)

@@ -20,6 +20,7 @@ from harness.reports.facts import Standing
 from harness.reports.journals import Journals
 from harness.reports.rows import MOST_COLUMNS, Row, Rows, gather_rows
 from harness.reports.suite_console import interval, number, percent, percents, short_names
+from harness.reports.trajectory_words import trajectory_lines
 from harness.statistics.evaluators import EvaluatorStatistics
 from harness.statistics.groups import Group
 from harness.statistics.summary import Figures
@@ -57,6 +58,7 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
         .generate(
             values,
             trends=_trends(journals),
+            trajectories=_trajectories(rows.figures, labels),
             rows=rows.rows,
             rows_shown=ROWS_SHOWN,
             blocks=_blocks(journals, rows, blocks),
@@ -134,6 +136,14 @@ def _evaluators(figures: Figures) -> Sequence[EvaluatorStatistics]:
     if len(figures.evaluators) < 2 and not any(each.scores for each in figures.evaluators):
         return ()
     return figures.evaluator_agents if len(figures.agents) > 1 else figures.evaluators
+
+
+def _trajectories(figures: Figures, labels: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+    """Name of an agent (empty for all) and the figures of its trajectories, in lines."""
+    if len(figures.trajectory_agents) > 1:
+        each = figures.trajectory_agents[:MOST_GROUPS]
+        return [(labels.get(one.agent or "", ""), list(trajectory_lines(one))) for one in each]
+    return [] if figures.trajectories is None else [("", list(trajectory_lines(figures.trajectories)))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ import binascii
 import re
 from pathlib import Path
 
-from harness.reports.scaled_pictures import scale_picture
 from records.images import MOST_TEXT, kind_of
 from records.kept_files import read_sound
+from records.scaled_pictures import scale_picture
 
 ONE_LIMIT = 400_000
 """Maximum size of one image in bytes; a larger one is scaled down."""

@@ -11,6 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.reports.insight_console import insight_tables, verdict_lines
+from harness.reports.trajectory_words import trajectory_lines
+from harness.statistics.trajectories import TrajectoryTally
 from harness.wording import (
     IN_PROCESS,
     OUTCOMES,
@@ -24,6 +26,7 @@ from harness.wording import (
 )
 from records.run_record import Outcome, RunRecord
 from records.text import one_line, printable
+from records.trajectory import answer_of, trajectory_steps, unmarked_count, written_of
 from records.transcript import Round, Step, Transcript, Usage
 from records.verdict import Verdict
 
@@ -31,6 +34,10 @@ from records.verdict import Verdict
 def run_report(record: RunRecord, journal: Path) -> RenderableType:
     """Show one run: the insights of each evaluator, the score, and the setting."""
     parts: list[RenderableType] = list(insight_tables(record))
+    tally = TrajectoryTally()
+    tally.add(record)
+    if (figures := tally.figures()).runs:
+        parts.extend([Text(), *map(Text, trajectory_lines(figures))])
     parts.append(_facts(record, journal))
     style = (
         "green"
@@ -99,16 +106,19 @@ def record_usage_lines(record: RunRecord) -> list[str]:
     return lines
 
 
+def _tokens(used: Usage) -> str:
+    if not (used.reported or used.input_tokens or used.output_tokens):
+        return "tokens unknown"
+    return f"{used.input_tokens:,} in, {used.output_tokens:,} out"
+
+
 def usage_lines(usage: Mapping[str, Usage]) -> list[str]:
     """Return lines with tokens and cost by role; they are unknown if an agent did not report them."""
     lines = []
     for role, used in usage.items():
         if is_reported(used):
             retries = f", {used.retries} retries" if used.retries else ""
-            lines.append(
-                f"{one_line(role, 60)}: {used.input_tokens:,} in, {used.output_tokens:,} out, "
-                f"{used.calls} calls{retries}, {cost_words(used)}"
-            )
+            lines.append(f"{one_line(role, 60)}: {_tokens(used)}, {used.calls} calls{retries}, {cost_words(used)}")
         elif role == "target":
             lines.append(f"{role}: {usage_words(used)}")
     return lines
@@ -124,9 +134,14 @@ def print_round(console: Console, round_: Round, verdicts: Mapping[str, Sequence
     """
     about = verdicts or {}
     _turn(console, f"{round_.number:>3} examiner", round_.examiner, "cyan")
-    for step in round_.steps:
-        _turn(console, "    step", _step(step), "red" if step.error else "dim")
+    # Of a recorded trace, the agent's decisions alone: a span for each part of its framework is no step of a reader's.
+    for step in trajectory_steps(round_.steps):
+        answers = answer_of(step)
+        if answers is None or answers != round_.agent or step.thought or step.error:
+            _turn(console, "    step", _step(step), "red" if step.error else "dim")
         _print_verdicts(console, about.get(step.id, ()))
+    if beside := unmarked_count(round_.steps):
+        _turn(console, "    spans", f"{counted(beside, 'further span')} in the journal", "dim")
     _turn(console, "    agent", round_.agent, "red" if round_.error else "green")
     for image in round_.images:
         _turn(console, "    image", one_line(image, 200), "dim")
@@ -140,7 +155,10 @@ def _print_verdicts(console: Console, verdicts: Sequence[Verdict]) -> None:
 
 def _step(step: Step) -> str:
     given = one_line(str(step.tool_input), 200) if step.tool_input else ""
-    parts = [f"{one_line(step.tool, 60)}({given})" if step.tool else one_line(step.kind.value, 60)]
+    plain = "answer" if answer_of(step) is not None else step.kind.value
+    parts = [f"{one_line(step.tool, 60)}({given})" if step.tool else one_line(plain, 60)]
+    if (written := written_of(step)) is not None:
+        parts.append(f"[written as {one_line(written, 200)}]")
     parts += [one_line(words, 300) for words in (step.thought, step.result) if words]
     if step.error:
         parts.append(f"failed: {one_line(step.error, 300)}")

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from adapters.connectors.spec import agent_label
+from harness.reports.trajectory_words import trajectory_lines
 from harness.statistics.groups import FEWEST_CASES, Group
 from harness.statistics.intervals import Interval
 from harness.statistics.summary import Figures
@@ -51,6 +52,8 @@ def suite_report(figures: Figures, journal: Path, locations: Mapping[str, Path] 
         parts.append(_table("suite", (figures.suite,), {}))
     if len(figures.evaluators) > 1 or any(each.scores for each in figures.evaluators):
         parts.append(_evaluators(figures, labels))
+    if figures.trajectories is not None:
+        parts.extend(_trajectories(figures, labels))
     parts.append(_facts(figures, journal, labels))
     parts.extend(error_lines(figures, journal, locations or {}))
     return Stack(*parts)
@@ -104,6 +107,18 @@ def _evaluators(figures: Figures, labels: Mapping[str, str]) -> Table:
     if len(rows) > MOST_ROWS:
         table.add_row(Text(f"… {len(rows) - MOST_ROWS} more: viva report", style="dim"))
     return table
+
+
+def _trajectories(figures: Figures, labels: Mapping[str, str]) -> Iterator[Text]:
+    """The figures of trajectories, of each agent where there are several."""
+    several = len(figures.trajectory_agents) > 1
+    shown = figures.trajectory_agents if several else (figures.trajectories,)
+    for each in shown[:MOST_ROWS]:
+        if each is not None:
+            yield Text()
+            if several:
+                yield Text(labels.get(each.agent or "", one_line(each.agent or "", 60)), style="bold")
+            yield from map(Text, trajectory_lines(each))
 
 
 def _matrix(figures: Figures, labels: Mapping[str, str]) -> Table:

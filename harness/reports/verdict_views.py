@@ -8,13 +8,16 @@ from typing import Any
 from harness.exam.record import POINT_LABELS
 from harness.reports.facts import subject_words, vote_words
 from harness.wording import named_scores
+from judge.session.insights import SUB_GOAL
 from records.text import one_line, printable
-from records.verdict import Insight, Verdict
+from records.verdict import Evidence, Insight, Verdict
 
 MOST_QUOTES = 10
 """Maximum number of quotes of one verdict."""
 MOST_NOTES = 60
 """Maximum number of notes, and of named scores, of one insight."""
+SCREENSHOT = "(its screenshot)"
+"""Shown for evidence without a quote."""
 TONES = {"hit": "good", "correct": "good", "optimal": "good", "yes": "good", "miss": "bad", "unsure": "open"}
 
 
@@ -39,10 +42,19 @@ def verdict_view(verdict: Verdict, rounds: Mapping[str, int], run: str) -> dict[
         "votes": vote_words(verdict),
         "flags": [one_line(flag, 60) for flag in verdict.flags],
         "quotes": [
-            [subject_words(e.where), printable(e.quote, 2000), rounds.get(e.where)]
+            [
+                subject_words(e.where),
+                printable(e.quote, 2000) or SCREENSHOT,
+                rounds.get(e.where),
+                one_line(e.where, 200),
+            ]
             for e in verdict.evidence[:MOST_QUOTES]
         ],
     }
+
+
+def _words(evidence: Evidence) -> str:
+    return printable(evidence.quote, 2000) or SCREENSHOT
 
 
 def _tone(verdict: Verdict) -> str:
@@ -58,6 +70,8 @@ def quotes_of(verdicts: Sequence[Verdict]) -> dict[str, list[tuple[int, str]]]:
     found: dict[str, list[tuple[int, str]]] = {}
     for number, verdict in enumerate(verdicts):
         for evidence in verdict.evidence[:MOST_QUOTES]:
+            if not evidence.quote:
+                continue
             words = [(number, printable(form, 2000)) for form in sorted(_forms(evidence.quote))]
             found.setdefault(evidence.where, []).extend(words)
     return found
@@ -74,6 +88,17 @@ def subjects_of(verdicts: Sequence[Verdict], run: str) -> dict[str, list[int]]:
     for number, verdict in enumerate(verdicts):
         if verdict.subject != run:
             found.setdefault(verdict.subject, []).append(number)
+    return found
+
+
+def citing(verdicts: Sequence[Verdict]) -> dict[str, list[int]]:
+    """Sort sub-goals (by number) by the id of the round or step that they cite; leave out those about it."""
+    found: dict[str, list[int]] = {}
+    for number, verdict in enumerate(verdicts):
+        if verdict.criterion.startswith(SUB_GOAL):
+            for where in dict.fromkeys(evidence.where for evidence in verdict.evidence[:MOST_QUOTES]):
+                if where != verdict.subject:
+                    found.setdefault(where, []).append(number)
     return found
 
 

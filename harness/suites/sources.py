@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from adapters.errors import SetupError
 from cases import Case
@@ -36,12 +37,28 @@ class Sources:
     """The case that replaces the stored case of the same name."""
     recordings: tuple[str, ...] = ()
     """SPECs of the recordings to import."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Names that the user gave for what the recordings do not tell: `agent`, `version`, `framework`, `technique`."""
+    compared: str | None = None
+    """The SPEC, also among `recordings`, of what the others are compared with."""
+    compared_labels: Mapping[str, str] = field(default_factory=dict)
+    """Names for its recordings."""
     limit: int | None = None
     """Maximum number of recordings to import."""
+    since: float | None = None
+    """Seconds since the epoch: recordings that began before are not imported."""
+    tools: tuple[Mapping[str, Any], ...] = ()
+    """Definitions of tools that are added to those of the recordings."""
+    mapping: str | None = None
+    """A mapping file, which says how the recordings name things, for readers that take one."""
     sizes: tuple[int, ...] = ()
     """The size of each journal when the command started, in bytes."""
     folder: str = ""
     """The working directory when the command started: paths and SPECs are relative to it."""
+
+    def labels_of(self, spec: str) -> Mapping[str, str]:
+        """Return the user's names for the recordings of a source."""
+        return self.compared_labels if spec == self.compared else self.labels
 
     @property
     def journals(self) -> list[tuple[Path, str | None]]:
@@ -111,7 +128,11 @@ def load_sources(folder: Path, command: Command, *, trusted: bool = False) -> So
 def _choices(sources: Sources) -> dict[str, object]:
     agent = {"agent": sources.options.agent} if sources.options.agent else {}
     case = {"the case": sources.replacement.file} if sources.replacement is not None else {}
-    found = {"journals": tuple(journal for journal, _ in sources.references), "recordings": sources.recordings}
+    found = {
+        "journals": tuple(journal for journal, _ in sources.references),
+        "recordings": sources.recordings,
+        "mapping": sources.mapping,
+    }
     read = {what: value for what, value in found.items() if value}
     return {**read, **case, **agent, **dict(chosen(sources.options)), "in the folder": sources.folder or "."}
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from adapters.errors import SetupError
+from adapters.readers.given_tools import with_tools
 from adapters.readers.recording import Recording, RecordingError
 from adapters.readers.table import LoadedReader, load_reader
 from harness.exam.kept_workspaces import keep_workspace, workspace_name
@@ -18,6 +21,7 @@ from harness.exam.versions import versions, viva_version
 from harness.suites.conduct import Surroundings, Work, conduct
 from harness.suites.engine import SuiteEnd, SuiteLimits
 from harness.suites.job import Action, Job, WorkOrder
+from harness.suites.labels import labelled
 from harness.suites.resume import Step, next_step
 from harness.suites.sources import Sources, save_sources
 from harness.wording import counted
@@ -49,7 +53,13 @@ class Import:
 
 
 async def trace_sources(
-    sources: Sources, folder: Path, around: Surroundings, *, resumed: bool = False, retry_errors: bool = False
+    sources: Sources,
+    folder: Path,
+    around: Surroundings,
+    *,
+    resumed: bool = False,
+    retry_errors: bool = False,
+    choose: Callable[[Recording], bool] | None = None,
 ) -> Import:
     """Import recordings and judge them.
 
@@ -59,6 +69,7 @@ async def trace_sources(
         around: The engine, display, sinks and subscribers.
         resumed: Whether the folder already holds some recordings, which are then not imported again.
         retry_errors: Whether to judge again what could not be judged before.
+        choose: Selects the recordings to import, of which there may be none; None stands for all.
 
     Raises:
         SetupError: a recording cannot be read, or the user must change something.
@@ -69,7 +80,7 @@ async def trace_sources(
 
     def fill(journal: Journal) -> tuple[int, int]:
         done = read_states_to_resume(journal.folder) if resumed else {}
-        _import(streams, sources.limit, journal, done, found)
+        _import(streams, sources, journal, done, found, choose)
         for words, times in found.notes.items():
             around.display.note(words if times == 1 else f"{words} ({times} times)")
         states = read_run_states(journal.folder)
@@ -79,7 +90,7 @@ async def trace_sources(
     def prepare() -> Work:
         readers = [load_reader(spec) for spec in dict.fromkeys(sources.recordings)]
         evaluators = sources.options.evaluators or _evaluators(readers)
-        streams.extend(_begin_reading(readers))
+        streams.extend(_begin_reading(readers, sources, may_be_empty=choose is not None))
         options = replace(sources.options, evaluators=evaluators)
         return Work(
             order=WorkOrder(options=options, recordings=True),
@@ -106,39 +117,47 @@ def _evaluators(readers: Sequence[LoadedReader]) -> tuple[str, ...]:
     return next(iter(found), DEFAULT_EVALUATORS)
 
 
-def _begin_reading(readers: Sequence[LoadedReader]) -> list[tuple[str, Iterator[Recording]]]:
+def _begin_reading(
+    readers: Sequence[LoadedReader], sources: Sources, *, may_be_empty: bool
+) -> list[tuple[str, Iterator[Recording]]]:
     """Read the first recording of each source, so that a mistake leaves no journal behind.
 
     Some sources can be read only once (a pipe), so `_import` continues to read the iterators that are opened here.
 
     Raises:
-        SetupError: a reader does not exist, a source cannot be read, or no source contains a recording.
+        SetupError: a reader does not take a mapping file, a source cannot be read, or no source contains a recording.
     """
     streams: list[tuple[str, Iterator[Recording]]] = []
     empty = True
+    options: dict[str, Any] = {} if sources.since is None else {"since": datetime.fromtimestamp(sources.since, UTC)}
+    options |= {} if sources.mapping is None else {"mapping": sources.mapping}
     for reader in readers:
-        recordings = reader.read()
+        read = reader.read(**options)
+        recordings = (replace(each, transcript=with_tools(each.transcript, sources.tools)) for each in read)
         first = list(itertools.islice(recordings, 1))
         empty = empty and not first
         streams.append((reader.spec, itertools.chain(first, recordings)))
-    if empty:
+    if empty and not may_be_empty:
         names = ", ".join(reader.spec for reader in readers)
-        raise SetupError(f"there is nothing to import: {names} contains no recording.")
+        later = f" that began at {options['since'].isoformat()} or later" if sources.since is not None else ""
+        raise SetupError(f"there is nothing to import: {names} contains no recording{later}.")
     return streams
 
 
 def _import(
     streams: list[tuple[str, Iterator[Recording]]],
-    limit: int | None,
+    sources: Sources,
     journal: Journal,
     done: dict[str, RunState],
     found: Import,
+    choose: Callable[[Recording], bool] | None,
 ) -> None:
+    limit = sources.limit
     taken = {run for run, state in done.items() if state.whole}
     trials: Counter[str] = Counter()
     owners: dict[str, int] = {}
     for number, (spec, recordings) in enumerate(streams):
-        left = None if limit is None else limit - found.read
+        left = None if limit is None else limit if spec == sources.compared else limit - found.read
         for recording in _read(itertools.islice(recordings, left), journal.folder, found):
             found.read += 1
             for note in recording.notes:
@@ -152,8 +171,10 @@ def _import(
             if run in taken:
                 found.doubled += 1
                 continue
+            if choose is not None and not choose(recording):
+                continue
             taken.add(run)
-            _write(recording, subject, trials[subject], run, spec, journal)
+            _write(labelled(recording, sources.labels_of(spec)), subject, trials[subject], run, spec, journal)
 
 
 def _read(recordings: Iterator[Recording], folder: Path, found: Import) -> Iterator[Recording]:
@@ -191,7 +212,8 @@ def _write(recording: Recording, subject: str, number: int, run: str, spec: str,
         versions=versions(),
     )
     journal.append("setting", run, 1, setting)
-    transcript = keep_recorded_pictures(replace(transcript, notes=notes, attributes=attributes), journal, workspace)
+    transcript = replace(transcript, notes=notes, attributes=attributes)
+    transcript = keep_recorded_pictures(transcript, journal, recording.pictures or workspace)
     for round_ in transcript.rounds:
         journal.append("round", run, 1, round_)
     journal.append("transcript", run, 1, transcript.without_rounds())

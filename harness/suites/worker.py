@@ -252,12 +252,16 @@ def refuse_unknown_prices(resources: Resources) -> None:
     Raises:
         SetupError: the price of a model is not known.
     """
-    models = [model.name for model in (resources.examiner_model, resources.judge.model) if model is not None]
-    models += [agent.model for agent in resources.agents.values() if agent.model is not None]
-    unknown = [repr(name) for name in dict.fromkeys(models) if price(name, 1, 1) is None]
+    judge = resources.judge
+    own = [model for model in (resources.examiner_model, judge.model, judge.backup_model) if model is not None]
+    models = [model.name for model in own if model.cost(1, 1) is None]
+    agents = [agent.model for agent in resources.agents.values() if agent.model is not None]
+    models += [name for name in agents if price(name, 1, 1) is None]
+    unknown = [repr(name) for name in dict.fromkeys(models)]
     if unknown:
         raise SetupError(
-            f"--max-cost cannot be applied, because the price of {', '.join(unknown)} is not known; use --max-tokens."
+            f"--max-cost cannot be applied, because the price of {', '.join(unknown)} is not known; use --max-tokens. "
+            "--price gives the price of a model that examines or judges."
         )
 
 

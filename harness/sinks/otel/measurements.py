@@ -10,12 +10,12 @@ from harness.sinks.otel import names
 from harness.sinks.otel.attributes import Attributes, Value, cleaned, run_tags
 from harness.sinks.otel.names import EvalTelemetry, Instrument
 from records.run_record import RunRecord
-from records.transcript import StepKind, Transcript, Usage
+from records.trajectory import tool_calls as called_tools
+from records.transcript import Transcript, Usage
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
 
-TOOL_KINDS = frozenset({StepKind.TOOL, StepKind.ACTION})
 SCORE_BUCKETS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1.0)
 SECONDS_BUCKETS = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0)
 
@@ -82,9 +82,8 @@ def tool_calls(record: RunRecord, transcript: Transcript) -> Counter[tuple[str, 
             counted[tool, True] += failed
             counted[tool, False] += calls - failed
     else:
-        for step in (step for round_ in transcript.rounds for step in round_.steps):
-            if step.kind in TOOL_KINDS:
-                counted[step.tool or step.kind.value, step.error is not None] += 1
+        for step in (step for round_ in transcript.rounds for step in called_tools(round_.steps)):
+            counted[step.tool or step.kind.value, step.error is not None] += 1
     return +counted
 
 

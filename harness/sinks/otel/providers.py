@@ -94,7 +94,6 @@ class _Complaints(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.words = ""
-        self._before = {name: logging.getLogger(name).propagate for name in self.LOGGERS}
         for name in self.LOGGERS:
             logger = logging.getLogger(name)
             logger.addHandler(self)
@@ -106,10 +105,11 @@ class _Complaints(logging.Handler):
             self.words = self.words or record.getMessage()[:500]
 
     def remove(self) -> None:
-        for name, propagate in self._before.items():
+        for name in self.LOGGERS:
             logger = logging.getLogger(name)
             logger.removeHandler(self)
-            logger.propagate = propagate
+            # Another sink may still be listening.
+            logger.propagate = not any(isinstance(each, _Complaints) for each in logger.handlers)
 
 
 def find_providers() -> Providers:

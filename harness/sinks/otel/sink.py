@@ -95,6 +95,8 @@ class OpenTelemetrySink:
         self._measurements: Measurements | None = None
         self._open: dict[str, OpenRun] = {}
         self._unflushed = 0
+        self._in_step = True
+        """Whether the exporters kept up so far."""
         # Runs begin on the event loop or in any thread of an embedding program, and are written on another.
         self._turn = threading.Lock()
 
@@ -122,17 +124,21 @@ class OpenTelemetrySink:
         return opened
 
     async def write(self, record: RunRecord, transcript: Transcript) -> None:
-        """Emit everything of one run.
+        """Emit everything of one run; what the exporters make of it is reported by `close`.
 
         Raises:
             SetupError: an exporter that a variable names is not there.
-            RuntimeError: an exporter failed.
         """
         providers = self._ready()
         self._unflushed += self._tell(providers, record, transcript)
-        if self._unflushed >= FLUSH_EVERY:
-            self._unflushed = 0
+        if self._unflushed < FLUSH_EVERY or not self._in_step:
+            return
+        self._unflushed = 0
+        try:
             await asyncio.to_thread(providers.flush, self._flush_seconds)
+        except (TimeoutError, RuntimeError):
+            # Nobody receives it: waiting again and again would slow the runs down. `close` reports it.
+            self._in_step = False
 
     async def close(self) -> None:
         """Export what is left, for a limited time.

@@ -249,6 +249,16 @@ def test_sub_agents_are_found_by_instance_and_by_the_call_that_started_them() ->
     assert found["nobody-introduced"].usage.input_tokens == 3
 
 
+def test_a_message_in_parts_is_one_text_and_two_messages_are_two() -> None:
+    events = [
+        event("user.message", 1, content="q"),
+        event("assistant.message", 2, content="one ", messageId="a", chunkIndex=0, chunkCount=2),
+        event("assistant.message", 3, content="two", messageId="a", chunkIndex=1, chunkCount=2),
+        event("assistant.message", 4, content="three", messageId="b"),
+    ]
+    assert collected(events, capture_content=True).transcript().rounds[0].agent == "one two\n\nthree"
+
+
 def test_durations_are_milliseconds_in_dicts_and_time_spans_in_objects() -> None:
     data = sdk.AssistantUsageData("m", input_tokens=1, output_tokens=1, duration=timedelta(seconds=2))
     sent = event("assistant.usage", 10, model="m", inputTokens=1, outputTokens=1, duration=2000)

@@ -402,3 +402,27 @@ def test_any_file_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, t
     with contextlib.suppress(SetupError):
         for each in read_conversations(path):
             assert str(path) in each.place
+
+
+def test_an_agent_that_acts_in_words_has_steps_where_its_words_were_observed() -> None:
+    transcript = read_messages(
+        [
+            {"role": "user", "content": "Weather?"},
+            {"role": "assistant", "content": 'Thought: I look.\nAction: weather\nAction Input: {"city": "Rome"}'},
+            {"role": "user", "content": "Observation: 25 degrees"},
+            {"role": "assistant", "content": "Action: nothing\nAction Input: of that kind"},
+            {"role": "user", "content": "What?"},
+            {"role": "assistant", "content": "Thought: I know.\nAnswer: 25"},
+        ]
+    )
+    first, second = transcript.rounds
+    (step,) = first.steps
+    assert (step.thought, step.tool, step.tool_input, step.result) == (
+        "I look.",
+        "weather",
+        {"city": "Rome"},
+        "25 degrees",
+    )
+    assert step.attributes["text"].startswith("Thought: I look.")
+    assert (first.examiner, first.agent) == ("Weather?", "Action: nothing\nAction Input: of that kind")
+    assert (second.examiner, second.agent, second.steps) == ("What?", "Thought: I know.\nAnswer: 25", ())

@@ -121,6 +121,12 @@ def test_an_analysis_names_weaknesses_with_the_runs_that_show_them(desk: Desk, j
     assert user.index('"run": "shop-1"') < user.index('"run": "shop-4"'), "failures are shown first"
 
 
+def test_an_analysis_costs_what_the_user_says_the_model_costs(desk: Desk, journal: Path) -> None:
+    said = Answer(GOOD, usage=(1_000_000, 100_000))
+    told = json.loads(serve(said, journal, "--json", "--price", "2/10", expect=0, desk=desk)[0])
+    assert told["usage"]["cost"] == 3.0
+
+
 def test_claims_that_cite_runs_that_do_not_exist_are_dropped_and_reported(desk: Desk, journal: Path) -> None:
     claims = answer(
         ("Real", ["shop-2"]), ("Made up", ["shop-99"]), ("Half made up", ["shop-1", "shop-77"]), ("Baseless", []),

@@ -18,6 +18,8 @@ from harness.exam.subscribers import RunHeader
 from harness.observe.eval_harness import EvalHarness
 from harness.observe.options import EvalOptions
 from harness.sinks import make_sink
+from harness.sinks.otel import sink as sink_module
+from harness.sinks.otel.providers import Providers
 from harness.sinks.otel.sink import OpenTelemetrySink
 from harness.suites.sink_feed import SinkFeed
 from records.journal_reader import read_records, read_runs
@@ -275,6 +277,24 @@ def test_an_exporter_that_reaches_nobody_is_reported_and_the_run_is_complete(
     assert "telemetry was not exported" in done.stderr
     (record,) = read_records(desk.folder / "journal")
     assert record.outcome is Outcome.SCORED
+
+
+async def test_an_exporter_that_reaches_nobody_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sink_module, "FLUSH_EVERY", 1)
+    waited: list[float] = []
+
+    def flush(self: Providers, seconds: float) -> None:
+        waited.append(seconds)
+        raise TimeoutError
+
+    monkeypatch.setattr(Providers, "flush", flush)
+    for name in ("TRACES", "METRICS", "LOGS"):
+        monkeypatch.setenv(f"OTEL_{name}_EXPORTER", "none")
+    sink = OpenTelemetrySink()
+    for _ in range(3):
+        await sink.write(RECORD, TRANSCRIPT)
+    await sink.close()
+    assert len(waited) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
-"""Scales an image down to a number of bytes, so that a page can show all images of a long session."""
+"""Describes images, and scales them down to a number of bytes, for a page or a model that shows a long session."""
 
 from __future__ import annotations
 
 import io
 import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,6 +19,28 @@ LEAST_BYTES = 1_000
 _STEPS = ((1280, 80), (1280, 60), (1024, 60), (800, 55), (640, 50), (480, 45), (320, 40), (160, 30))
 _TALLEST = 4
 """Maximum ratio of height to width; screenshots of whole pages are long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The size of a picture, and whether it shows anything."""
+
+    width: int
+    height: int
+    blank: bool
+    """Whether it shows nothing: it has one colour, or hardly a pixel, as if a screenshot had failed."""
+
+
+def look_at(content: bytes) -> Look | None:
+    """Decode a whole picture and describe it. Return None if it cannot be decoded or is too large.
+
+    Args:
+        content: A PNG, JPEG, GIF (its first frame) or WebP file, which may be a stranger's.
+    """
+    try:
+        return _look(content)
+    except Exception:  # see `scale_picture`
+        return None
 
 
 def scale_picture(content: bytes, limit: int) -> bytes | None:
@@ -37,6 +60,20 @@ def scale_picture(content: bytes, limit: int) -> bytes | None:
     except Exception:
         # Pillow raises OSError, SyntaxError, ValueError, struct.error and others on broken images.
         return None
+
+
+def _look(content: bytes) -> Look | None:
+    from PIL import Image
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with Image.open(io.BytesIO(content), formats=FORMATS) as opened:
+            width, height = opened.size
+            if width * height > MOST_PIXELS:
+                return None
+            bands = [band.getextrema() for band in _flattened(opened).split()]
+    blank = min(width, height) <= 2 or all(least == most for least, most in bands)
+    return Look(width, height, blank)
 
 
 def _scale(content: bytes, limit: int) -> bytes | None:
