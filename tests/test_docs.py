@@ -172,15 +172,15 @@ def test_a_command_with_an_option_that_is_not_there_is_found() -> None:
 @pytest.mark.parametrize("block", named(blocks("yaml")))
 def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
     name = block.file
-    if block.page.name == "desktop-sessions.md":
-        file = tmp_path / name
-        file.write_text(block.text)
-        assert load_names(file).agent == yaml.safe_load(block.text)["agent"]
-        return
     if name == "tools.yaml":
         (tmp_path / name).write_text(block.text)
         defined = [tool["function"]["name"] for tool in load_tools(str(tmp_path / name))]
         assert defined == list(yaml.safe_load(block.text))
+        return
+    if block.page.name == "desktop-sessions.md":
+        file = tmp_path / name
+        file.write_text(block.text)
+        assert load_names(file).agent == yaml.safe_load(block.text)["agent"]
         return
     if not name.endswith("/case.yaml"):
         from adapters.models.factory import make_model
