@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from adapters.errors import SetupError
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 
 MOST_FAULTS = 5
 """Faults of one call that are told."""
-MOST_REFERENCES = 100_000
-"""References in schemas of one tool that are followed in all calls of one trajectory."""
+MOST_REFERENCES = 10_000
+"""References in a schema that are followed to check one call."""
+MOST_SCHEMAS = 256
+"""Checkers that are kept: the same tools come in thousands of trajectories, and making one takes two milliseconds."""
 PATTERN_SECONDS = 1.0
-MOST_SCHEMAS = 1000
-"""Schemas that are kept: to make a checker takes a hundred times as long as to check a call."""
 
 
 class ArgumentSchema:
@@ -51,7 +52,6 @@ class ArgumentSchema:
             raise SetupError(
                 f"the evaluator {self.name!r} requires the package jsonschema: pip install 'vivavoce[trajectory]'."
             ) from error
-        self._known: dict[str, _Checker | str] = {}
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
         """Give one verdict for each tool call."""
@@ -59,26 +59,22 @@ class ArgumentSchema:
         made = calls(decisions(transcript))
         if not tools and made:
             return cannot_judge(self.name, context.subject, NO_DEFINITIONS)
-        checkers: dict[str, _Checker | str] = {}
-        return summarize(self.name, context.subject, [self._judge(each, tools, checkers) for each in made])
+        return summarize(self.name, context.subject, [self._judge(each, tools) for each in made])
 
-    def _judge(
-        self, call: Decision, tools: Mapping[str, ToolDefinition], checkers: dict[str, _Checker | str]
-    ) -> Verdict:
+    def _judge(self, call: Decision, tools: Mapping[str, ToolDefinition]) -> Verdict:
         schema = tools[call.tool].parameters if call.tool in tools else None
         if schema is None:
             words = "the tool has no schema" if call.tool in tools else "no tool of this name is defined"
             return self._verdict(call, Label.UNSURE, None, words)
-        if call.tool not in checkers:
-            checkers[call.tool] = self._checker(schema)
-        checker = checkers[call.tool]
+        checker, steps = _checker(canonical(schema))
+        steps.left = MOST_REFERENCES
         if isinstance(checker, str):
             return self._verdict(call, Label.ERROR, None, f"the tool's schema is broken: {checker}", Fault.JUDGE)
         arguments = call.arguments
         if not isinstance(arguments, dict):
             return self._verdict(call, "invalid", 0.0, f"the arguments are no object: {one_line(call.input, 200)}")
         try:
-            faults = sorted(_fault(error) for error in checker.validator.iter_errors(arguments))
+            faults = sorted(_fault(error) for error in checker.iter_errors(arguments))
         except Exception as error:  # a reference that leads nowhere, a pattern that is none
             words = one_line(f"{type(error).__name__}: {error}", 300)
             return self._verdict(call, Label.ERROR, None, f"the tool's schema is broken: {words}", Fault.JUDGE)
@@ -87,32 +83,31 @@ class ArgumentSchema:
         more = f"; {len(faults) - MOST_FAULTS} more" if len(faults) > MOST_FAULTS else ""
         return self._verdict(call, "invalid", 0.0, "; ".join(faults[:MOST_FAULTS]) + more)
 
-    def _checker(self, schema: Mapping[str, Any]) -> _Checker | str:
-        """Return the checker of a schema, with all of its references left for this trajectory."""
-        key = canonical(schema)
-        if key not in self._known:
-            if len(self._known) >= MOST_SCHEMAS:
-                self._known.clear()
-            self._known[key] = _make_checker(schema)
-        checker = self._known[key]
-        if isinstance(checker, _Checker):
-            checker.steps.begin()
-        return checker
-
     def _verdict(
         self, call: Decision, label: str, score: float | None, reason: str, fault: str | None = None
     ) -> Verdict:
         return Verdict(call.id, self.name, label, score, reason=reason, statement=call.tool, fault=fault)
 
 
-@dataclass(frozen=True, slots=True)
-class _Checker:
-    validator: Validator
-    steps: _Steps
+class _Steps:
+    """Counts the references that are followed: each may double the work of the one before."""
+
+    def __init__(self) -> None:
+        self.left = MOST_REFERENCES
+
+    def counted(self, follow: Any) -> Any:
+        def one(validator: Any, reference: Any, instance: Any, schema: Any) -> Iterator[Any]:
+            self.left -= 1
+            if self.left < 0:
+                raise ValueError("it follows too many references")
+            yield from follow(validator, reference, instance, schema) or ()
+
+        return one
 
 
-def _make_checker(schema: Mapping[str, Any]) -> _Checker | str:
-    """Make what checks arguments by a schema, or say why it cannot be made.
+@lru_cache(MOST_SCHEMAS)
+def _checker(text: str) -> tuple[Validator | str, _Steps]:
+    """Make what checks arguments by a schema (as JSON), or say why it cannot be made.
 
     A schema comes from a recording, and so perhaps from a stranger: references to elsewhere are not followed, and
     neither a pattern nor references to each other can make a check go on for ever.
@@ -121,37 +116,22 @@ def _make_checker(schema: Mapping[str, Any]) -> _Checker | str:
     from jsonschema.validators import extend, validator_for
     from referencing import Registry
 
+    steps = _Steps()
+    try:
+        schema = json.loads(text)
+    except (ValueError, RecursionError):
+        return "it is nested too deeply", steps
     kind: Any = validator_for(schema, default=jsonschema.Draft202012Validator)
     try:
-        kind.check_schema(dict(schema))
+        kind.check_schema(schema)
     except (jsonschema.SchemaError, RecursionError) as error:
-        return one_line(str(getattr(error, "message", error)), 300)
-    if '"patternProperties"' in canonical(schema):
-        return "patternProperties is not supported"
-    steps = _Steps()
+        return one_line(str(getattr(error, "message", error)), 300), steps
+    if '"patternProperties"' in text:
+        return "patternProperties is not supported", steps
     bounded = {key: steps.counted(kind.VALIDATORS[key]) for key in ("$ref", "$dynamicRef") if key in kind.VALIDATORS}
     make: Any = extend(kind, {**bounded, "pattern": _pattern})  # type: ignore[no-untyped-call]
-    return _Checker(make(dict(schema), registry=Registry()), steps)
-
-
-class _Steps:
-    """Counts the references that are followed: each may double the work of the one before."""
-
-    def __init__(self) -> None:
-        self._left = MOST_REFERENCES
-
-    def begin(self) -> None:
-        """Count anew, for another trajectory."""
-        self._left = MOST_REFERENCES
-
-    def counted(self, follow: Any) -> Any:
-        def one(validator: Any, reference: Any, instance: Any, schema: Any) -> Iterator[Any]:
-            self._left -= 1
-            if self._left < 0:
-                raise ValueError("it follows too many references")
-            yield from follow(validator, reference, instance, schema) or ()
-
-        return one
+    checker: Validator = make(schema, registry=Registry())
+    return checker, steps
 
 
 def _pattern(validator: Any, pattern: Any, instance: Any, schema: Any) -> Iterator[Any]:
