@@ -19,8 +19,11 @@ _MODULES = (
     "watch",
     "check_run",
     "witness",
+    "namespaces",
     "child",
+    "staging",
     "server",
+    "keeper",
 )
 
 

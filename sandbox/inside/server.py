@@ -1,9 +1,11 @@
-"""The fork server: it takes a workspace, and runs each check in a new process on a fresh copy of it.
+"""The fork server of one run: it takes a workspace, and runs each check in a new process on a fresh copy of it.
 
 It reads and writes frames on stdin and stdout: four bytes of length (big-endian), one byte of kind, the payload.
-In: `O` (a workspace and what the check sees of the run), `C` (a check, JSON), `P` (are you there?).
+In: `O` (a workspace and what the check sees of the run), `C` (a check, JSON), `P` (are you there?), `X` (the run has
+ended).
 Out: `H` (hello), `R` (ready), `V` (an ending), `P` (I am), `E` (it cannot go on), all JSON.
-When stdin ends, it ends all its processes and itself.
+When stdin ends, it ends all its processes and itself. It is started once for each run, or a keeper (`keeper.py`) makes
+one for each run of itself.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -25,7 +28,9 @@ from sandbox.inside import (
     files,
     hardening,
     landlock,
+    namespaces,
     own_faults,
+    staging,
     system_calls,
     watch,
     witness,
@@ -43,13 +48,15 @@ class Server:
     """One server, for one session.
 
     The options are `alone` (it has a PID namespace to itself), `root` (a directory for the copies), `mounts` (file
-    systems that nobody else writes to), `count_processes` (RLIMIT_NPROC counts only this server's processes) and
-    `site` (installed dependencies).
+    systems that nobody else writes to), `sizes` (their MiB, in a world), `count_processes` (RLIMIT_NPROC counts only
+    this server's processes), `site` (installed dependencies) and `way`: `world`, where each run has namespaces of its
+    own, `fork`, where it has a process of its own, and `once` for a server that serves one run.
     """
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
-        self.processes = watch.Processes(options["alone"])
+        self.world = options["way"] == "world"
+        self.processes = watch.Processes(options["alone"], helpers=1 if self.world else 0)
         self.root = options["root"]
         self.home = self.root + "/work"
         self.scratch = child.Scratch(self.root + "/home", self.root + "/temporary")
@@ -59,33 +66,49 @@ class Server:
         self.classes: dict[str, Any] = {}
         self.disk_before = 0
         self.landlock_ruleset = -1
-        self.wake_read, self.wake_write = os.pipe()
+        self.who = (os.getuid(), os.getgid())
+        self.filtered = False
+        self.wake_read = self.wake_write = -1
+        self.staged: staging.Staged | None = None
 
-    def start(self) -> None:
-        """Do once what every check needs, harden this process, and say hello."""
+    def warm(self) -> None:
+        """Do what every run needs alike, and harden this process."""
         hardening.set_dumpable(False)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # PID 1 is only reached by signals that it handles
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
-        os.set_blocking(self.wake_write, False)
-        os.set_blocking(self.wake_read, False)
-        signal.set_wakeup_fd(self.wake_write, warn_on_full_buffer=False)
-        if not self.options["alone"]:
-            hardening.become_subreaper()
         if self.options.get("site"):
             _add_packages(self.options["site"])
         for name in PRELOADED.split():
             import_module(name)
         self.classes = conversation.message_classes()
         self.trusted = witness.trusted_folders(sys.path)
-        child.prepare(self.home, self.scratch, self.options.get("site"))
         self.landlock_ruleset = landlock.create_ruleset(guards_settings=not self.options["alone"])
-        filtered = system_calls.forbid()
+        # In a world each check has it for itself: this process has namespaces and mounts to make.
+        self.filtered = self.world or system_calls.forbid()
         gc.collect()
         gc.freeze()
-        self.send(b"H", {"python": sys.version.split()[0], "pid": os.getpid(), "filtered": filtered})
+
+    def start(self) -> None:
+        """Do what this run needs."""
+        self.wake_read, self.wake_write = os.pipe()
+        os.set_blocking(self.wake_write, False)
+        os.set_blocking(self.wake_read, False)
+        signal.set_wakeup_fd(self.wake_write, warn_on_full_buffer=False)
+        if not self.options["alone"]:
+            hardening.become_subreaper()
+        child.prepare(self.home, self.scratch, self.options.get("site"))
+        if self.world:
+            hardening.set_dumpable(True)  # for a moment, so that /proc/self is this process's own
+            namespaces.settle(*self.who)
+            hardening.set_dumpable(False)
+        self.renew(first=True)
+
+    def hello(self, **more: Any) -> None:
+        """Say that this process is ready."""
+        self.send(b"H", {"python": sys.version.split()[0], "pid": os.getpid(), **more})
 
     def loop(self) -> None:
-        """Answer frames until stdin ends."""
+        """Answer frames until the run is over."""
         while True:
             kind, payload = self.receive()
             if kind == b"O":
@@ -93,69 +116,86 @@ class Server:
                 self.names = conversation.names(self.workspace.header, self.classes)
                 self.set_up()
                 self.send(b"R", {})
+                self.stage()
             elif kind == b"C":
                 self.send(b"V", self.check(json.loads(bytes(payload))))
+                self.renew()
                 self.set_up()
+                self.stage()
             elif kind == b"P":
                 self.send(b"P", {})
+            elif kind == b"X":
+                return
             else:
-                raise check_run.ServerStop("unknown frame")
+                raise watch.ServerStop("unknown frame")
 
-    def set_up(self) -> None:
-        """Remove everything the last check left, and write a fresh copy of the workspace for the next one."""
-        assert self.workspace is not None
-        for mount in [self.root] if not self.options["mounts"] else self.options["mounts"]:
+    def renew(self, *, first: bool = False) -> None:
+        """Remove everything the last check left."""
+        mounts = self.options["mounts"]
+        if self.world:
+            namespaces.refresh(list(map(namespaces.FileSystem, mounts, self.options["sizes"])), first=first)
+            return
+        for mount in mounts or [self.root]:
             files.wipe(mount)
         if self.options["alone"]:
             hardening.remove_sysv()
+
+    def set_up(self) -> None:
+        """Write a fresh copy of the workspace for the next check."""
+        assert self.workspace is not None
         self.disk_before = files.used_bytes(self.options["mounts"])
         self.workspace.lay_out(self.home)
         for folder in self.scratch:
             os.mkdir(folder, 0o700)
 
+    def stage(self) -> staging.Staged:
+        """Prepare the process of the next check."""
+        helpers = 2 if self.world else 1  # the server itself counts, and the first process of a check's namespaces
+        settings = {
+            "home": self.home,
+            "names": self.names,
+            "trusted": self.trusted,
+            "landlock_ruleset": self.landlock_ruleset,
+            "helpers": helpers if self.options["count_processes"] else -1,
+            "world": self.world,
+        }
+        self.staged = staging.stage(settings)
+        return self.staged
+
     def check(self, request: dict[str, Any]) -> dict[str, Any]:
         """Run one check in a process of its own, and return how it ended."""
         limits, proof = request["limits"], os.urandom(32)
-        base = hardening.own_memory()
-        stage = {
-            "home": self.home,
-            "names": self.names,
-            "base": base,
-            "trusted": self.trusted,
-            "landlock_ruleset": self.landlock_ruleset,
-            "count_processes": self.options["count_processes"],
-        }
-        out_read, out_write = os.pipe()
-        result_read, result_write = os.pipe()
+        staged = self.staged or self.stage()
         self.processes.shared_before = watch.shared_memory()
         started = time.monotonic()
-        leave = os._exit
-        pid = os.fork()
-        if pid == 0:
-            try:
-                signal.set_wakeup_fd(-1)
-                child.run(request, stage, out_write, result_write, proof)
-            finally:
-                leave(70)
-        os.close(out_write)
-        os.close(result_write)
-        try:
-            mounts = self.options["mounts"]
-            location = check_run.CheckLocation(self.processes, self.root, mounts, self.disk_before, self.wake_read)
-            check = check_run.CheckRun(location, pid, out_read, result_read, limits, base[2])
-            stopped = check.follow(started + limits["seconds"])
-            seconds = time.monotonic() - started
+        if not staged.begin(request, proof):
+            # Whatever ended it while it waited, it was nothing of the check's.
+            self.unstage()
+            staged = self.stage()
+            if not staged.begin(request, proof):
+                raise watch.ServerStop("a check's process does not live until its request")
+        mounts = self.options["mounts"]
+        location = check_run.CheckLocation(self.processes, self.root, mounts, self.disk_before, self.wake_read)
+        check = check_run.CheckRun(location, staged, limits)
+        stopped = check.follow(started + limits["seconds"])
+        seconds = time.monotonic() - started
+        if not self.processes.end():
+            raise watch.ServerStop("processes of a check could not be ended")
+        check.drain()
+        self.unstage()
+        outcome = check.outcome(proof, stopped)
+        if outcome["ending"] == "broken" and outcome["imported"] and not self.is_broken(request["code"], outcome):
+            # The agent's code ran, and says that the check is broken. Nobody leaves the averages by saying so.
+            outcome["ending"] = "failed"
+        return {**outcome, "output": check.output.text(), "seconds": round(seconds, 6)}
+
+    def unstage(self) -> None:
+        """End the process that was prepared, whatever became of it."""
+        if self.staged is not None:
             if not self.processes.end():
-                raise check_run.ServerStop("processes of a check could not be ended")
-            check.drain()
-            outcome = check.outcome(proof, stopped)
-            if outcome["ending"] == "broken" and outcome["imported"] and not self.is_broken(request["code"], outcome):
-                # The agent's code ran, and says that the check is broken. Nobody leaves the averages by saying so.
-                outcome["ending"] = "failed"
-            return {**outcome, "output": check.output.text(), "seconds": round(seconds, 6)}
-        finally:
-            os.close(out_read)
-            os.close(result_read)
+                raise watch.ServerStop("processes of a check could not be ended")
+            self.staged.discard()
+            self.staged = None
 
     def is_broken(self, code: str, outcome: dict[str, Any]) -> bool:
         """Tell whether the check is broken in itself, without regard to what the agent left."""
@@ -176,7 +216,7 @@ class Server:
         while at < size:
             got = os.readv(0, [view[at:]])
             if not got:
-                raise check_run.ServerStop("stdin ended")
+                raise watch.ServerStop("stdin ended")
             at += got
         view.release()
         return bytes(data) if size < 65536 else data  # type: ignore[return-value]
@@ -198,23 +238,22 @@ def _add_packages(folder: str) -> None:
     sys.path[:] = before[:index] + added + before[index:]
 
 
-def serve(options: dict[str, Any]) -> None:
-    """Run a server until it ends, clean up behind it, and end this process."""
-    server = Server(options)
-    reason = "left"
+def run_to_its_end(server: Server, work: Callable[[], None]) -> None:
+    """Do a server's work, clean up behind it, and end this process."""
+    reason = ""
     try:
-        server.start()
-        server.loop()
-    except check_run.ServerStop as stop:
+        work()
+    except watch.ServerStop as stop:
         reason = str(stop)
     except BaseException as error:
         reason = f"{type(error).__name__}: {error}"
-    server.processes.end(2.0)
-    if options.get("remove_root"):
+    if not server.processes.end(2.0):
+        reason = reason or "processes of a check could not be ended"
+    if server.options.get("remove_root"):
         with contextlib.suppress(OSError):
             files.wipe(server.root)
             os.rmdir(server.root)
-    if reason != "stdin ended":
+    if reason not in ("", "stdin ended"):
         with contextlib.suppress(OSError):
             server.send(b"E", {"message": reason})
-    os._exit(0 if reason == "stdin ended" else 4)
+    os._exit(4 if reason not in ("", "stdin ended") else 0)

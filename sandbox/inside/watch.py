@@ -7,6 +7,10 @@ import signal
 import time
 
 
+class ServerStop(Exception):
+    """The server must end, and everything in its sandbox with it."""
+
+
 class Processes:
     """All processes of the running check.
 
@@ -15,8 +19,10 @@ class Processes:
     the process table.
     """
 
-    def __init__(self, alone: bool) -> None:
+    def __init__(self, alone: bool, helpers: int = 0) -> None:
         self.alone = alone
+        self.helpers = helpers
+        """Processes of ours among them, which do not count."""
         self.shared_before = 0
         """Shared memory on the machine when the check began, in bytes."""
 
@@ -52,7 +58,7 @@ class Processes:
             tasks += threads
         # From here one cannot see whether processes share the same pages or hold their own. What the whole machine
         # holds can be seen, and the true figure is below both.
-        return total + max(largest_shared, min(all_shared, shared_memory() - self.shared_before)), tasks
+        return total + max(largest_shared, min(all_shared, shared_memory() - self.shared_before)), tasks - self.helpers
 
     def sockets(self) -> int:
         """Return how many sockets there are. Zero where others have theirs in the same network namespace."""
