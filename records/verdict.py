@@ -108,6 +108,9 @@ class Insight:
     verdicts: tuple[Verdict, ...] = ()
     usage: Usage = NO_USAGE
     seconds: float = 0.0
+    isolation: tuple[Mapping[str, str], ...] = ()
+    """What separated the checks from the `host` and from other `runs`, and in a `note` why it was not what was asked
+    for; several where sessions differed, none where no check ran."""
 
 
 def _list_votes(votes: Any) -> Any:

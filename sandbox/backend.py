@@ -11,7 +11,16 @@ from typing import Any
 
 from sandbox.archive import pack
 from sandbox.connection import ServerConnection
-from sandbox.interface import DaemonGone, Fresh, RunView, SandboxError, SandboxLost, SandboxSession, WorkspaceUnreadable
+from sandbox.interface import (
+    DaemonGone,
+    Fresh,
+    Isolation,
+    RunView,
+    SandboxError,
+    SandboxLost,
+    SandboxSession,
+    WorkspaceUnreadable,
+)
 from sandbox.limits import SandboxLimits
 from sandbox.pool import Pool
 from sandbox.session import ServerSession
@@ -100,6 +109,16 @@ class ServerSandbox:
         server = await self.start_once(environment, run_id, why)
         self.fallback = why  # not before the other way has worked: what fails both has another cause
         return server
+
+    async def try_out(self) -> Isolation:
+        """Start a server, and return what separates a run here from the host and from other runs.
+
+        Raises:
+            SandboxError: no server could be started.
+        """
+        connection = await self.start(await self.environment(()), "try-out")
+        await connection.pipe.close()
+        return connection.isolation
 
     async def provide(self, dependencies: Sequence[str]) -> None:
         await self.environment(dependencies)

@@ -27,10 +27,8 @@ MIB = 1024 * 1024
 SYSTEM_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/bin", "/usr/share/zoneinfo")
 LINKED_FOLDERS = ("/lib", "/lib32", "/lib64", "/bin")
 SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime")
-HOST_WALLS = (
-    "bubblewrap's namespaces: no network, no capabilities, a read-only root of the host's programs, a filter of system "
-    "calls, resource limits"
-)
+ALONE = "namespaces made by bubblewrap"
+"""What stands between a check and the host: see `arguments`."""
 INSTALL_REMEDY = "Install bubblewrap (Debian, Ubuntu: `apt-get install bubblewrap`; Fedora: `dnf install bubblewrap`)."
 NAMESPACE_REMEDY = (
     "User namespaces must be allowed: `sysctl -w user.max_user_namespaces=15000`, and where these exist "
@@ -226,14 +224,12 @@ class BwrapSandbox(ServerSandbox):
 
     async def start_keeper(self, environment: str, run_id: str) -> ServerConnection:
         walls = Isolation(
-            f"{HOST_WALLS}; in them namespaces of each run's own",
-            "namespaces, file systems and a network of its own, in a bwrap that runs use one after the other; each "
-            "check has PID and mount namespaces of its own",
+            f"{ALONE}, and namespaces in them", "a world of its own, in a bwrap that runs use one after the other"
         )
         return await self._start(environment, walls, worlds=True)
 
     async def start_once(self, environment: str, run_id: str, note: str) -> ServerConnection:
-        return await self._start(environment, Isolation(HOST_WALLS, "a bwrap of its own", note), worlds=False)
+        return await self._start(environment, Isolation(ALONE, "a bwrap of its own", note), worlds=False)
 
     async def _start(self, environment: str, walls: Isolation, *, worlds: bool) -> ServerConnection:
         site = Path(environment) if environment else None

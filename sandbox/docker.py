@@ -31,10 +31,8 @@ SERVER_MB = 64
 """Memory that the server and its keeper need for themselves."""
 TCP_BUFFERS = {f"net.ipv4.{name}": words for name, words in namespaces.TCP_BUFFERS.items()}
 """For containers without worlds; in a world, its server sets them."""
-HOST_WALLS = (
-    "a Docker container: no network, no capabilities, a read-only root, limits of its control group, filters of system "
-    "calls"
-)
+ALONE = "a locked container"
+"""What stands between a check and the host: see `container_settings`."""
 
 
 @dataclass(frozen=True)
@@ -175,14 +173,12 @@ class DockerSandbox(ServerSandbox):
 
     async def start_keeper(self, environment: str, run_id: str) -> ServerConnection:
         walls = Isolation(
-            f"{HOST_WALLS}; in it user, mount, PID, IPC, network and other namespaces of each run's own",
-            "namespaces, file systems and a network of its own, in a container that runs use one after the other; each "
-            "check has PID and mount namespaces of its own",
+            f"{ALONE}, and namespaces in it", "a world of its own, in a container that runs use one after the other"
         )
         return await self._started(self._spec(environment, run_id, worlds=True), walls)
 
     async def start_once(self, environment: str, run_id: str, note: str) -> ServerConnection:
-        walls = Isolation(HOST_WALLS, "a container of its own", note)
+        walls = Isolation(ALONE, "a container of its own", note)
         return await self._started(self._spec(environment, run_id), walls)
 
     def _spec(self, image: str, run_id: str, *, worlds: bool = False) -> ContainerSpec:

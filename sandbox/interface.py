@@ -158,6 +158,14 @@ class Sandbox(Protocol):
     weaknesses: tuple[str, ...]
     """What this backend does not guarantee, in one short sentence each."""
 
+    async def try_out(self) -> Isolation:
+        """Start a server, and return what separates a run here from the host and from other runs.
+
+        Raises:
+            SandboxError: the backend failed.
+        """
+        ...
+
     async def provide(self, dependencies: Sequence[str]) -> None:
         """Get these PEP 508 requirements without starting a server. Called before the first exam.
 

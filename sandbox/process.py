@@ -18,7 +18,7 @@ from sandbox.connection import ServerConnection
 from sandbox.interface import Isolation, SandboxError
 from sandbox.site_folder import site_folder
 
-HOST_WALLS = "nothing but resource limits, a filter of system calls, and Landlock where the kernel has it"
+ALONE = "nothing but limits and filters"
 CLEAN_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 
 
@@ -107,12 +107,10 @@ class ProcessSandbox(ServerSandbox):
         return await site_folder(dependencies, sys.executable, allow_source=self.allow_source)
 
     async def start_keeper(self, environment: str, run_id: str) -> ServerConnection:
-        return await self._start(environment, "fork", Isolation(HOST_WALLS, "a process and a folder of its own"))
+        return await self._start(environment, "fork", Isolation(ALONE, "a process and a folder of its own"))
 
     async def start_once(self, environment: str, run_id: str, note: str) -> ServerConnection:
-        return await self._start(
-            environment, "once", Isolation(HOST_WALLS, "an interpreter and a folder of its own", note)
-        )
+        return await self._start(environment, "once", Isolation(ALONE, "an interpreter and a folder of its own", note))
 
     def options_of_a_run(self, connection: ServerConnection) -> dict[str, Any]:
         if not connection.keeps:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from cases import Case, CheckLimits, ScoringPoint
@@ -13,6 +14,7 @@ from records.verdict import Fault, Label, Verdict
 from sandbox import (
     CheckResult,
     Ending,
+    Isolation,
     RunView,
     Sandbox,
     SandboxError,
@@ -48,6 +50,12 @@ class CodeJudge:
         self._workspace = workspace
         self._limits = limits_for(case.check_limits, asked_limits)
         self._session: SandboxSession | None = None
+        self._isolation: list[dict[str, str]] = []
+
+    @property
+    def isolation(self) -> tuple[Mapping[str, str], ...]:
+        """What separated the checks so far from the host and from other runs, without repetition."""
+        return tuple(self._isolation)
 
     async def judge(self, point: ScoringPoint) -> Verdict:
         """One verdict for a point that has `eval_code`; faults of the sandbox become `error`, never an exception."""
@@ -112,6 +120,7 @@ class CodeJudge:
         """
         await self.close()
         session = await self._sandbox.open(None, RunView(), dependencies=self._case.dependencies, run_id=self._subject)
+        self._note(session)
         try:
             probe = await session.check(PROBE, self._limits)
         finally:
@@ -125,7 +134,14 @@ class CodeJudge:
             self._session = await self._sandbox.open(
                 self._workspace, self._view, dependencies=self._case.dependencies, run_id=self._subject
             )
+            self._note(self._session)
         return self._session
+
+    def _note(self, session: SandboxSession) -> None:
+        isolation: Isolation | None = getattr(session, "isolation", None)
+        words = {name: text for name, text in asdict(isolation).items() if text} if isolation is not None else {}
+        if words and words not in self._isolation:
+            self._isolation.append(words)
 
     def _verdict(
         self, point: ScoringPoint, label: str, reason: str, *, flags: tuple[str, ...] = (), fault: str | None = None

@@ -95,6 +95,7 @@ def first_to_die() -> None:
 def default_signals() -> None:
     """Undo the server's signal handlers. A check expects Python's own settings (SIGPIPE and SIGXFSZ ignored)."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
