@@ -14,6 +14,7 @@ BENCHES = {
     "child_door": "an agent in its own process",
     "startup": "start-up and size",
     "sandbox": "checks in a sandbox",
+    "worlds": "a run of its own, in a sandbox",
     "suite": "many concurrent conversations, and other tools with the same work",
 }
 

@@ -90,6 +90,7 @@ def arguments(launch: Launch, room: Room) -> list[str]:
     if room.site is not None:
         words += ["--ro-bind", str(room.site), "/opt/viva/site"]
     words += ["--proc", "/proc"]
+    words += ["--dir", "/sys"] if room.worlds else []  # empty, to cover what is masked in /proc
     if not room.worlds:  # each check has a read-only /proc of its own, which the kernel allows where this one is whole
         # Some settings below /proc/sys belong to the namespaces (pid_max), and so to whoever is their owner.
         words += ["--ro-bind-try", "/proc/sys", "/proc/sys"]

@@ -110,11 +110,7 @@ class Keeper:
 
     def server(self, options: dict[str, Any]) -> Server:
         """Return a server with the template's warmth, for one run."""
-        template = self.template
-        server = Server({**template.options, **options})
-        server.classes, server.trusted = template.classes, template.trusted
-        server.landlock_ruleset, server.who = template.landlock_ruleset, template.who
-        return server
+        return self.template.for_run({**self.template.options, **options})
 
     def wait_for(self, pid: int) -> int:
         """Wait for the end of a run's server, and end it where its harness is gone and it does not end itself."""

@@ -94,19 +94,22 @@ def refresh(file_systems: list[FileSystem], *, first: bool) -> None:
         mount("tmpfs", one.place, "tmpfs", _NO_SUID | _NO_DEVICES, f"size={one.size}m,{owner}")
 
 
-def close_off() -> None:
+def masks() -> list[tuple[str, str]]:
+    """Return what has to be masked in a /proc of this machine, each with what covers it."""
+    found = [("/dev/null", "/proc/" + name) for name in _MASKED if os.path.exists("/proc/" + name)]
+    folders = [name for name in _MASKED_FOLDERS if os.path.isdir("/proc/" + name) and os.path.isdir(_EMPTY)]
+    return found + [(_EMPTY, "/proc/" + name) for name in folders]
+
+
+def close_off(masked: list[tuple[str, str]]) -> None:
     """Give a check's new namespaces, as their first process, a /proc of its own, without what tells of others there.
 
     Raises:
         OSError: the kernel forbids something.
     """
     mount("proc", "/proc", "proc", _PROC)
-    for name in _MASKED:
-        if os.path.exists("/proc/" + name):
-            mount("/dev/null", "/proc/" + name, None, _BIND)
-    for name in _MASKED_FOLDERS:
-        if os.path.isdir("/proc/" + name) and os.path.isdir(_EMPTY):
-            mount(_EMPTY, "/proc/" + name, None, _BIND)
+    for cover, place in masked:
+        mount(cover, place, None, _BIND)
 
 
 def lock_proc() -> None:

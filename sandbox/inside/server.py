@@ -56,20 +56,28 @@ class Server:
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
         self.world = options["way"] == "world"
+        self.who = (os.getuid(), os.getgid())
+        self.trusted: tuple[str, ...] = ()
+        self.classes: dict[str, Any] = {}
+        self.landlock_ruleset = -1
+        self.filter = system_calls.Filter()
+        self.filtered = False
+        self.masks: list[tuple[str, str]] = []
+        self.for_run(options)
+
+    def for_run(self, options: dict[str, Any]) -> Server:
+        """Forget what belongs to a run, and return this server, ready for one with these options."""
+        self.options = options
         self.processes = watch.Processes(options["alone"], helpers=1 if self.world else 0)
         self.root = options["root"]
         self.home = self.root + "/work"
         self.scratch = child.Scratch(self.root + "/home", self.root + "/temporary")
-        self.trusted: tuple[str, ...] = ()
         self.workspace: files.Workspace | None = None
         self.names: dict[str, Any] = {}
-        self.classes: dict[str, Any] = {}
         self.disk_before = 0
-        self.landlock_ruleset = -1
-        self.who = (os.getuid(), os.getgid())
-        self.filtered = False
         self.wake_read = self.wake_write = -1
         self.staged: staging.Staged | None = None
+        return self
 
     def warm(self) -> None:
         """Do what every run needs alike, and harden this process."""
@@ -84,7 +92,8 @@ class Server:
         self.trusted = witness.trusted_folders(sys.path)
         self.landlock_ruleset = landlock.create_ruleset(guards_settings=not self.options["alone"])
         # In a world each check has it for itself: this process has namespaces and mounts to make.
-        self.filtered = self.world or system_calls.forbid()
+        self.filtered = self.world or self.filter.install()
+        self.masks = namespaces.masks() if self.world else []
         gc.collect()
         gc.freeze()
 
@@ -158,6 +167,8 @@ class Server:
             "landlock_ruleset": self.landlock_ruleset,
             "helpers": helpers if self.options["count_processes"] else -1,
             "world": self.world,
+            "masks": self.masks,
+            "filter": self.filter,
         }
         self.staged = staging.stage(settings)
         return self.staged
@@ -182,7 +193,8 @@ class Server:
         if not self.processes.end():
             raise watch.ServerStop("processes of a check could not be ended")
         check.drain()
-        self.unstage()
+        staged.close()
+        self.staged = None
         outcome = check.outcome(proof, stopped)
         if outcome["ending"] == "broken" and outcome["imported"] and not self.is_broken(request["code"], outcome):
             # The agent's code ran, and says that the check is broken. Nobody leaves the averages by saying so.
@@ -190,11 +202,9 @@ class Server:
         return {**outcome, "output": check.output.text(), "seconds": round(seconds, 6)}
 
     def unstage(self) -> None:
-        """End the process that was prepared, whatever became of it."""
+        """End the process that was prepared, and that nobody needs."""
         if self.staged is not None:
-            if not self.processes.end():
-                raise watch.ServerStop("processes of a check could not be ended")
-            self.staged.discard()
+            self.staged.end()
             self.staged = None
 
     def is_broken(self, code: str, outcome: dict[str, Any]) -> bool:
@@ -243,6 +253,7 @@ def run_to_its_end(server: Server, work: Callable[[], None]) -> None:
     reason = ""
     try:
         work()
+        server.unstage()
     except watch.ServerStop as stop:
         reason = str(stop)
     except BaseException as error:

@@ -64,7 +64,13 @@ class Staged:
         except (struct.error, BlockingIOError):
             return signal.SIGKILL, 0.0  # the first process was killed, and all others with it
 
-    def discard(self) -> None:
+    def end(self) -> None:
+        """End a process that has started nothing yet, and wait for it: nobody has to look for others."""
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        self.close()
+
+    def close(self) -> None:
         """Close the server's ends of the pipes."""
         for descriptor in (self.request, self.output, self.result, self.status):
             if descriptor >= 0:
@@ -95,7 +101,7 @@ def stage(settings: dict[str, Any]) -> Staged:
             signal.set_wakeup_fd(-1)
             os.close(request[1])  # else nobody would notice that the server has closed its own
             if world:
-                _first_process(status[1], result[1])
+                _first_process(status[1], result[1], settings["masks"])
             child.run({**settings, "base": base}, child.Pipes(request[0], output[1], result[1]))
         finally:
             leave(70)
@@ -105,10 +111,10 @@ def stage(settings: dict[str, Any]) -> Staged:
     return Staged(pid, request[1], output[0], result[0], status[0], base[2])
 
 
-def _first_process(status: int, result: int) -> None:
+def _first_process(status: int, result: int, masks: list[tuple[str, str]]) -> None:
     """Furnish the check's namespaces, and fork its process, in which alone this returns."""
     try:
-        namespaces.close_off()
+        namespaces.close_off(masks)
         pid = os.fork()
     except BaseException as error:
         os.write(result, b"-" + str(error).encode("utf-8", "replace")[:500])
