@@ -37,6 +37,7 @@ class ServerSession:
         self._open = True
         self._lost = ""
         self._limit_broken = False
+        self._expected: int | None = None
 
     @property
     def isolation(self) -> Isolation:
@@ -61,9 +62,16 @@ class ServerSession:
         """
         await self._do(self._connection.begin(payload, options), START_SECONDS + len(payload) / 1_000_000)
 
+    def expect(self, checks: int) -> None:
+        """Say how many checks will be asked for: nothing is prepared for one after them. More may come all the same."""
+        self._expected = checks
+
     async def check(self, code: str, limits: SandboxLimits | None = None) -> CheckResult:
         limits = limits or self._limits
-        request = json.dumps({"code": code, "limits": asdict(limits)}).encode()
+        if self._expected is not None:
+            self._expected -= 1
+        more = self._expected is None or self._expected > 0
+        request = json.dumps({"code": code, "limits": asdict(limits), "more": more}).encode()
         async with self._turn:
             message = await self._do(self._connection.ask(b"C", request, b"V"), limits.seconds + GRACE_SECONDS)
         try:

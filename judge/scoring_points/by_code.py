@@ -41,8 +41,10 @@ class CodeJudge:
         transcript: Transcript,
         workspace: Path | None,
         asked_limits: CheckLimits | None = None,
+        checks: int | None = None,
     ) -> None:
-        """Open nothing yet. `asked_limits` are the user's own, and go before the case's."""
+        """Open nothing yet. `asked_limits` are the user's own, and go before the case's; `checks` is how many come."""
+        self._left = checks
         self._sandbox = sandbox
         self._case = case
         self._subject = subject
@@ -67,6 +69,8 @@ class CodeJudge:
             return self._verdict(point, Label.MISS, str(error), flags=("workspace-too-large",))
         except SandboxError as error:
             return self._verdict(point, Label.ERROR, f"the sandbox failed: {error}", fault=Fault.INFRA)
+        if self._left is not None:
+            self._left -= 1
         cut = next((round_.get("cut") for round_ in self._view.rounds), None)
         if cut is not None:
             flags = (*flags, "conversation-cut")
@@ -135,6 +139,8 @@ class CodeJudge:
                 self._workspace, self._view, dependencies=self._case.dependencies, run_id=self._subject
             )
             self._note(self._session)
+            if self._left is not None and hasattr(self._session, "expect"):
+                self._session.expect(self._left)
         return self._session
 
     def _note(self, session: SandboxSession) -> None:

@@ -100,7 +100,13 @@ class ScoringPointsEvaluator:
         async with self._sandboxes:
             waited = time.monotonic() - began
             judge = CodeJudge(
-                self._sandbox, context.case, context.subject, transcript, context.workspace, self._asked_limits
+                self._sandbox,
+                context.case,
+                context.subject,
+                transcript,
+                context.workspace,
+                self._asked_limits,
+                checks=len(points),
             )
             try:
                 return {point.id: await judge.judge(point) for point in points}, waited, judge.isolation

@@ -125,7 +125,8 @@ class CheckRun:
         """Collect the processes that have ended, and note how the check's own did."""
         while self.status is None:
             try:
-                pid, status, usage = os.wait4(-1, os.WNOHANG)
+                # In a world, another child may be the first process of the next check.
+                pid, status, usage = os.wait4(self.location.processes.first or -1, os.WNOHANG)
             except ChildProcessError:
                 self.status = -1
                 return
@@ -133,6 +134,7 @@ class CheckRun:
                 return
             if pid == self.staged.pid:
                 self.status, self.cpu = self.staged.ended(status, usage)
+                self.location.processes.first = 0
 
     def outcome(self, proof: bytes, stopped: str) -> dict[str, Any]:
         """Return the ending, and what was flagged before it."""

@@ -110,6 +110,7 @@ def run(stage: dict[str, Any], pipes: Pipes) -> None:
         _exit(0)
     try:
         report.proof = bytes.fromhex(request["proof"])
+        os.chdir(stage["home"])  # which was not there before
         hardening.limit_resources(request["limits"], stage["base"], stage["helpers"])
         try:
             code = _compile(request["code"], "<check>", "exec", 0, True)
@@ -188,7 +189,6 @@ def _prepare_process(stage: dict[str, Any]) -> dict[str, Any]:
     # memory, write to that memory, or open the pipe to the server, all of which lie below /proc.
     hardening.set_dumpable(False)
     hardening.drop_capabilities()
-    os.chdir(stage["home"])
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main
     namespace = main.__dict__

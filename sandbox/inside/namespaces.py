@@ -17,8 +17,8 @@ _USER, _MOUNT, _PID, _IPC, _NETWORK, _UTS, _CGROUP = (
 )  # fmt: skip
 OF_A_RUN = _USER | _MOUNT | _PID | _IPC | _NETWORK | _UTS | _CGROUP
 OF_A_CHECK = _MOUNT | _PID
-_READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_PROGRAMS, _REMOUNT, _BIND, _RECURSIVE, _PRIVATE, _DETACH = (
-    1, 2, 4, 8, 32, 4096, 16384, 1 << 18, 2,
+_READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_PROGRAMS, _REMOUNT, _BIND, _RECURSIVE, _SLAVE, _SHARED, _DETACH = (
+    1, 2, 4, 8, 32, 4096, 16384, 1 << 19, 1 << 20, 2,
 )  # fmt: skip
 _PROC = _NO_SUID | _NO_DEVICES | _NO_PROGRAMS
 # What Docker masks in a container's /proc, as far as an ordinary user could read it.
@@ -72,7 +72,9 @@ def settle(user: int, group: int) -> None:
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{user} {user} 1")
     _write("/proc/self/gid_map", f"{group} {group} 1")
-    mount("none", "/", None, _RECURSIVE | _PRIVATE)
+    # Nothing goes out, and what is mounted here later comes to those that are made of this.
+    mount("none", "/", None, _RECURSIVE | _SLAVE)
+    mount("none", "/", None, _RECURSIVE | _SHARED)
     mount("proc", "/proc", "proc", _PROC)
     if os.path.isdir(_EMPTY):
         mount("tmpfs", _EMPTY, "tmpfs", _PROC | _READ_ONLY, "size=4k,nr_inodes=2,mode=0555")
@@ -86,7 +88,10 @@ def settle(user: int, group: int) -> None:
 
 
 def refresh(file_systems: list[FileSystem], *, first: bool) -> None:
-    """Replace each of the file systems by an empty one. What was there is gone with its last process."""
+    """Replace each of the file systems by an empty one, here and in the namespaces that were made of these.
+
+    What was there is gone with its last process.
+    """
     owner = f"mode=0700,uid={os.getuid()},gid={os.getgid()},nr_inodes=50000"
     for one in file_systems:
         if not first and (_umount2 is None or _umount2(one.place.encode(), _DETACH) != 0):
@@ -107,6 +112,7 @@ def close_off(masked: list[tuple[str, str]]) -> None:
     Raises:
         OSError: the kernel forbids something.
     """
+    mount("none", "/", None, _RECURSIVE | _SLAVE)
     mount("proc", "/proc", "proc", _PROC)
     for cover, place in masked:
         mount(cover, place, None, _BIND)

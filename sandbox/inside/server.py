@@ -68,7 +68,7 @@ class Server:
     def for_run(self, options: dict[str, Any]) -> Server:
         """Forget what belongs to a run, and return this server, ready for one with these options."""
         self.options = options
-        self.processes = watch.Processes(options["alone"], helpers=1 if self.world else 0)
+        self.processes = watch.Processes(options["alone"], self.world)
         self.root = options["root"]
         self.home = self.root + "/work"
         self.scratch = child.Scratch(self.root + "/home", self.root + "/temporary")
@@ -77,6 +77,7 @@ class Server:
         self.disk_before = 0
         self.wake_read = self.wake_write = -1
         self.staged: staging.Staged | None = None
+        self.is_set_up = False
         return self
 
     def warm(self) -> None:
@@ -125,12 +126,14 @@ class Server:
                 self.names = conversation.names(self.workspace.header, self.classes)
                 self.set_up()
                 self.send(b"R", {})
-                self.stage()
+                self.staged = self.stage()
             elif kind == b"C":
-                self.send(b"V", self.check(json.loads(bytes(payload))))
-                self.renew()
-                self.set_up()
-                self.stage()
+                request = json.loads(bytes(payload))
+                self.send(b"V", self.check(request))
+                if request.get("more", True):
+                    self.renew()
+                    self.set_up()
+                    self.staged = self.staged or self.stage()
             elif kind == b"P":
                 self.send(b"P", {})
             elif kind == b"X":
@@ -156,10 +159,12 @@ class Server:
         self.workspace.lay_out(self.home)
         for folder in self.scratch:
             os.mkdir(folder, 0o700)
+        self.is_set_up = True
 
     def stage(self) -> staging.Staged:
         """Prepare the process of the next check."""
-        helpers = 2 if self.world else 1  # the server itself counts, and the first process of a check's namespaces
+        # The server itself counts; in a world the first process of a check's namespaces, and the two of the next one.
+        helpers = 4 if self.world else 1
         settings = {
             "home": self.home,
             "names": self.names,
@@ -170,36 +175,48 @@ class Server:
             "masks": self.masks,
             "filter": self.filter,
         }
-        self.staged = staging.stage(settings)
-        return self.staged
+        return staging.stage(settings)
 
     def check(self, request: dict[str, Any]) -> dict[str, Any]:
         """Run one check in a process of its own, and return how it ended."""
         limits, proof = request["limits"], os.urandom(32)
-        staged = self.staged or self.stage()
+        if not self.is_set_up:
+            self.renew()
+            self.set_up()
         self.processes.shared_before = watch.shared_memory()
         started = time.monotonic()
-        if not staged.begin(request, proof):
-            # Whatever ended it while it waited, it was nothing of the check's.
-            self.unstage()
-            staged = self.stage()
-            if not staged.begin(request, proof):
-                raise watch.ServerStop("a check's process does not live until its request")
+        staged = self.begin(request, proof)
+        self.is_set_up = False
+        if self.world and request.get("more", True):
+            # While this check runs: the next one's process has namespaces of its own, and waits in them.
+            self.staged = self.stage()
         mounts = self.options["mounts"]
         location = check_run.CheckLocation(self.processes, self.root, mounts, self.disk_before, self.wake_read)
         check = check_run.CheckRun(location, staged, limits)
         stopped = check.follow(started + limits["seconds"])
         seconds = time.monotonic() - started
-        if not self.processes.end():
+        if not self.processes.end_check():
             raise watch.ServerStop("processes of a check could not be ended")
         check.drain()
         staged.close()
-        self.staged = None
         outcome = check.outcome(proof, stopped)
         if outcome["ending"] == "broken" and outcome["imported"] and not self.is_broken(request["code"], outcome):
             # The agent's code ran, and says that the check is broken. Nobody leaves the averages by saying so.
             outcome["ending"] = "failed"
         return {**outcome, "output": check.output.text(), "seconds": round(seconds, 6)}
+
+    def begin(self, request: dict[str, Any], proof: bytes) -> staging.Staged:
+        """Hand a check over to the process that was prepared for it, or to a new one where that has died."""
+        staged = self.staged
+        self.staged = None
+        for _ in range(2):
+            staged = staged or self.stage()
+            if staged.begin(request, proof):
+                self.processes.first = staged.pid if self.world else 0
+                return staged
+            staged.end()  # whatever ended it while it waited, it was nothing of the check's
+            staged = None
+        raise watch.ServerStop("a check's process does not live until its request")
 
     def unstage(self) -> None:
         """End the process that was prepared, and that nobody needs."""

@@ -66,7 +66,7 @@ class Staged:
 
     def end(self) -> None:
         """End a process that has started nothing yet, and wait for it: nobody has to look for others."""
-        os.kill(self.pid, signal.SIGKILL)
+        os.kill(self.pid, signal.SIGKILL)  # where it has ended, it has not been waited for
         os.waitpid(self.pid, 0)
         self.close()
 
