@@ -17,12 +17,14 @@ _MODULES = (
     "own_faults",
     "conversation",
     "watch",
+    "frames",
     "check_run",
     "witness",
     "namespaces",
     "child",
     "staging",
     "server",
+    "ending",
     "keeper",
 )
 

@@ -51,8 +51,8 @@ class ServerSession:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the server answered all it was asked, and no check broke a limit that is the container's too."""
-        return not self._lost and not self._limit_broken
+        """Whether the server has answered all it was asked, and no check broke a limit that is the container's too."""
+        return not self._lost and not self._limit_broken and not self._turn.locked()
 
     async def load(self, payload: bytes, options: dict[str, Any] | None = None) -> None:
         """Send the server the workspace, and what differs between its runs.

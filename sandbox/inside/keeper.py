@@ -17,8 +17,8 @@ import signal
 import time
 from typing import Any
 
-from sandbox.inside import files, hardening, namespaces, watch
-from sandbox.inside.server import Server, run_to_its_end
+from sandbox.inside import ending, files, frames, hardening, namespaces, watch
+from sandbox.inside.server import Server
 
 LAST_SECONDS = 5.0
 """How long a run's server has to end itself when its harness is gone."""
@@ -61,11 +61,11 @@ class Keeper:
     def loop(self) -> None:
         """Serve one run after the other, until stdin ends."""
         while True:
-            kind, payload = self.template.receive()
+            kind, payload = frames.receive()
             if kind == b"W":
                 self.run(json.loads(bytes(payload)))
             elif kind == b"P":
-                self.template.send(b"P", {})
+                frames.send(b"P", {})
             else:
                 raise watch.ServerStop("unknown frame")
 
@@ -78,10 +78,10 @@ class Keeper:
 
             def work() -> None:
                 server.start()
-                server.send(b"W", {"nonce": order["nonce"]})
+                frames.send(b"W", {"nonce": order["nonce"]})
                 server.loop()
 
-            run_to_its_end(server, work)
+            ending.run_to_its_end(server, work)
         status = self.wait_for(pid)
         if not self.template.processes.end():
             raise watch.ServerStop("processes of a run could not be ended")
@@ -91,7 +91,7 @@ class Keeper:
         if status != 0:
             raise watch.ServerStop("the server of a run was lost")
         before, self.hits = self.hits, hits()
-        self.template.send(b"X", {"nonce": order["nonce"], "worn": self.hits > before})
+        frames.send(b"X", {"nonce": order["nonce"], "worn": self.hits > before})
 
     def fork(self) -> int:
         """Make the process of a run's server: in a world PID 1 of its own namespaces."""
@@ -217,4 +217,4 @@ def serve(options: dict[str, Any]) -> None:
             server.hello(keeps=False, filtered=server.filtered)
             server.loop()
 
-    run_to_its_end(server, work)
+    ending.run_to_its_end(server, work)

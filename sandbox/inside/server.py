@@ -1,23 +1,17 @@
 """The fork server of one run: it takes a workspace, and runs each check in a new process on a fresh copy of it.
 
-It reads and writes frames on stdin and stdout: four bytes of length (big-endian), one byte of kind, the payload.
-In: `O` (a workspace and what the check sees of the run), `C` (a check, JSON), `P` (are you there?), `X` (the run has
-ended).
-Out: `H` (hello), `R` (ready), `V` (an ending), `P` (I am), `E` (it cannot go on), all JSON.
 When stdin ends, it ends all its processes and itself. It is started once for each run, or a keeper (`keeper.py`) makes
-one for each run of itself.
+one for each run of itself. `frames.py` says how it is spoken to.
 """
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import json
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -26,6 +20,7 @@ from sandbox.inside import (
     child,
     conversation,
     files,
+    frames,
     hardening,
     landlock,
     namespaces,
@@ -115,27 +110,27 @@ class Server:
 
     def hello(self, **more: Any) -> None:
         """Say that this process is ready."""
-        self.send(b"H", {"python": sys.version.split()[0], "pid": os.getpid(), **more})
+        frames.send(b"H", {"python": sys.version.split()[0], "pid": os.getpid(), **more})
 
     def loop(self) -> None:
         """Answer frames until the run is over."""
         while True:
-            kind, payload = self.receive()
+            kind, payload = frames.receive()
             if kind == b"O":
                 self.workspace = files.Workspace(payload)
                 self.names = conversation.names(self.workspace.header, self.classes)
                 self.set_up()
-                self.send(b"R", {})
+                frames.send(b"R", {})
                 self.staged = self.stage()
             elif kind == b"C":
                 request = json.loads(bytes(payload))
-                self.send(b"V", self.check(request))
+                frames.send(b"V", self.check(request))
                 if request.get("more", True):
                     self.renew()
                     self.set_up()
                     self.staged = self.staged or self.stage()
             elif kind == b"P":
-                self.send(b"P", {})
+                frames.send(b"P", {})
             elif kind == b"X":
                 return
             else:
@@ -231,30 +226,6 @@ class Server:
         path = [folder for folder in sys.path if folder != self.home]
         return own_faults.is_broken(code, outcome.get("exception"), self.names, left, path)
 
-    def receive(self) -> tuple[bytes, memoryview]:
-        """Return the kind and the payload of the next frame."""
-        head = self.take(5)
-        return bytes(head[4:5]), memoryview(self.take(int.from_bytes(head[:4], "big")))
-
-    def take(self, size: int) -> bytes:
-        """Read exactly `size` bytes."""
-        data = bytearray(size)
-        view, at = memoryview(data), 0
-        while at < size:
-            got = os.readv(0, [view[at:]])
-            if not got:
-                raise watch.ServerStop("stdin ended")
-            at += got
-        view.release()
-        return bytes(data) if size < 65536 else data  # type: ignore[return-value]
-
-    def send(self, kind: bytes, message: dict[str, Any]) -> None:
-        """Write one frame."""
-        data = json.dumps(message).encode("utf-8")
-        data = len(data).to_bytes(4, "big") + kind + data
-        while data:
-            data = data[os.write(1, data) :]
-
 
 def _add_packages(folder: str) -> None:
     """Put installed dependencies behind the standard library, and before whatever else the image has."""
@@ -263,25 +234,3 @@ def _add_packages(folder: str) -> None:
     added = [path for path in sys.path if path not in before]
     index = next((at for at, path in enumerate(before) if path.endswith("-packages")), len(before))
     sys.path[:] = before[:index] + added + before[index:]
-
-
-def run_to_its_end(server: Server, work: Callable[[], None]) -> None:
-    """Do a server's work, clean up behind it, and end this process."""
-    reason = ""
-    try:
-        work()
-        server.unstage()
-    except watch.ServerStop as stop:
-        reason = str(stop)
-    except BaseException as error:
-        reason = f"{type(error).__name__}: {error}"
-    if not server.processes.end(2.0):
-        reason = reason or "processes of a check could not be ended"
-    if server.options.get("remove_root"):
-        with contextlib.suppress(OSError):
-            files.wipe(server.root)
-            os.rmdir(server.root)
-    if reason not in ("", "stdin ended"):
-        with contextlib.suppress(OSError):
-            server.send(b"E", {"message": reason})
-    os._exit(4 if reason not in ("", "stdin ended") else 0)
