@@ -146,32 +146,43 @@ class ServerSandbox:
     ) -> SandboxSession:
         payload, fault = await asyncio.to_thread(self._pack, workspace, view)
         environment = await self.environment(dependencies)
-        why = self._distrusted.get(run_id, "")
-        if not why:
-            connection: ServerConnection | None = None
-            try:
-                connection = await self._pool.take(environment, run_id)
-                session = await self._open_on(connection, environment, payload, fault, run_id)
-                self._failures = 0
+        if why := self._distrusted.get(run_id):
+            return await self._open_alone(dependencies, payload, fault, run_id, why)
+        connection: ServerConnection | None = None
+        try:
+            connection = await self._pool.take(environment, run_id)
+            session = await self._open_on(connection, environment, payload, fault, run_id)
+        except (SandboxLost, EnvironmentGone) as error:
+            # It died while it was kept ready, or cannot make a world any more, or its environment was removed.
+            # A second loss is reported.
+            if connection is not None and connection.keeps:
+                why = f"a world could not be opened: {error}"
+                session = await self._open_alone(dependencies, payload, fault, run_id, why)
+                self._count_failure(why)  # not before the other way has worked: what fails both has another cause
                 return session
-            except (SandboxLost, EnvironmentGone) as error:
-                # It died while it was kept ready, or cannot make a world any more, or its environment was removed.
-                # A second loss is reported.
-                environment = await self.environment(dependencies)
-                if connection is None or not connection.keeps:
-                    connection = await self._pool.fresh(environment, run_id)
-                    return await self._open_on(connection, environment, payload, fault, run_id)
-                why = self._failed(str(error))
-        connection = await self.start_once(environment, run_id, why)
+            environment = await self.environment(dependencies)
+            connection = await self._pool.fresh(environment, run_id)
+            return await self._open_on(connection, environment, payload, fault, run_id)
+        self._failures = 0
+        return session
+
+    async def _open_alone(
+        self, dependencies: Sequence[str], payload: bytes, fault: str, run_id: str, why: str
+    ) -> SandboxSession:
+        """Open a session in a container of its own, and say why in its record."""
+        try:
+            environment = await self.environment(dependencies)
+            connection = await self.start_once(environment, run_id, why)
+        except EnvironmentGone:
+            environment = await self.environment(dependencies)
+            connection = await self.start_once(environment, run_id, why)
         return await self._open_on(connection, environment, payload, fault, run_id)
 
-    def _failed(self, why: str) -> str:
-        """Count that a keeper opened no run, and give worlds up where they fail one after the other."""
+    def _count_failure(self, why: str) -> None:
+        """Give worlds up where they fail one after the other."""
         self._failures += 1
-        why = f"a world could not be opened: {why}"
         if self._failures >= MAX_FAILURES:
             self.fallback = self.fallback or why
-        return why
 
     def _pack(self, workspace: Path | None, view: RunView) -> tuple[bytes, str]:
         """Return the payload, and why it holds an empty workspace instead of the agent's."""
