@@ -41,7 +41,7 @@ help: ## Show this list
 	@echo "make test   [TESTS=PATH]     run the tests, on all cores (ARGS='-n 0': in one process)"
 	@echo "make check                   format, lint, types, import contract, tests"
 	@echo "make bench                   run the benchmarks, and compare with the budgets"
-	@echo "make soak                    run the long kill and load tests"
+	@echo "make soak                    run the long kill, load and fuzzing tests"
 	@echo "make format                  fix format and lint errors automatically"
 	@echo "make clean                   remove the environment and caches, but not runs/"
 
@@ -70,7 +70,7 @@ format: $(VENV)/.dev
 bench: $(VENV)/.dev ## Run the benchmarks
 	@$(BIN)/python -m bench $(ARGS)
 
-soak: $(VENV)/.dev ## Run the long kill and load tests
+soak: $(VENV)/.dev ## Run the long kill, load and fuzzing tests
 	@$(BIN)/python -m pytest -q -m soak $(TESTS) $(ARGS)
 
 clean:

@@ -1,4 +1,4 @@
-"""Parses JSON that somebody else decides the size of: within limits, and large pieces off the event loop."""
+"""Parses JSON of unknown size within limits, and large documents on a thread."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ import re
 from typing import Any
 
 MOST_VALUES = 100_000
-"""Values in one reply. Each costs time and a hundred bytes, however small it is: a million of them take seconds."""
+"""Maximum number of values in one reply. Each costs time and about a hundred bytes: a million of them take seconds."""
 MOST_LEVELS = 100
-"""Lists and objects within each other."""
+"""Maximum depth of nested lists and objects."""
 LARGE = 64 * 1024
-"""Bytes from which on a thread parses, so that the loop goes on."""
+"""Minimum size in bytes of JSON that is parsed on a thread, so that the event loop continues."""
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _STRUCTURE = re.compile(rb"[\[\]{}]")
 
 
 class UnfitJson(ValueError):
-    """It is not JSON, or beyond the limits. Says which."""
+    """The text is not JSON, or exceeds a limit; the message says which."""
 
 
 class DoubledKey(UnfitJson):
-    """An object in it has a key twice: readers would silently take the last of the two values."""
+    """An object has a duplicate key, of which readers would silently use the last value."""
 
 
 async def parse(body: bytes) -> Any:
-    """What a piece of JSON says.
+    """Parse JSON.
 
     Raises:
-        DoubledKey: an object in it has a key twice.
-        UnfitJson: it is not JSON (NaN is none), has too many values, or is nested too deeply.
+        DoubledKey: an object has a duplicate key.
+        UnfitJson: the text is not JSON (such as NaN), has too many values, or is nested too deeply.
     """
     return read(body) if len(body) <= LARGE else await asyncio.to_thread(read, body)
 
 
 def read(body: bytes, *, strict: bool = True) -> Any:
-    """Do what `parse` does, on the thread that calls.
+    """Do the same as `parse` on the calling thread.
 
     Args:
         body: The JSON.
-        strict: Refuse keys that are there twice, and NaN and infinite numbers, which Python writes.
+        strict: Whether to refuse duplicate keys, NaN and infinite numbers, which Python can write.
     """
-    # Counted before anything is built of it. A count of all commas is quick; where it is too high, many may stand in
-    # text, and the text is taken out.
+    # Counted before any values are built. Counting all commas is fast; if the count is too high, many of them may be in
+    # texts, so the texts are removed.
     if _separators(body) > MOST_VALUES or body.count(b"[") + body.count(b"{") > MOST_LEVELS:
         body_alone = _STRING.sub(b'""', body)
         if _separators(body_alone) > MOST_VALUES:
-            raise UnfitJson(f"it holds more than {MOST_VALUES:,} values")
+            raise UnfitJson(f"it has more than {MOST_VALUES:,} values")
         if _levels(body_alone) > MOST_LEVELS:
             raise UnfitJson(f"it is nested more than {MOST_LEVELS} levels deep")
     try:
@@ -56,7 +56,7 @@ def read(body: bytes, *, strict: bool = True) -> Any:
     except UnfitJson:
         raise
     except (ValueError, RecursionError) as error:
-        raise UnfitJson("it is no JSON") from error
+        raise UnfitJson("it is not JSON") from error
 
 
 def _separators(body: bytes) -> int:
@@ -76,9 +76,9 @@ def _levels(body: bytes) -> int:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        raise DoubledKey("it has the same key twice")
+        raise DoubledKey("it has a duplicate key")
     return made
 
 
 def _no_constant(name: str) -> float:
-    raise UnfitJson(f"{name} is no JSON")
+    raise UnfitJson(f"{name} is not JSON")

@@ -1,4 +1,4 @@
-"""Calls code that is not Viva's own: no longer than agreed, and whatever it raises stops nobody else."""
+"""Calls code that is not Viva's own, within a time limit, so that its exceptions affect nothing else."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from adapters.time_limits import TimeLeft, time_limit
 from records.text import storable
 
 HEED_SECONDS = 1.0
-"""How long a task that was cancelled has to end."""
+"""Maximum time that a cancelled task has to end."""
 ERROR_SHOWN = 4000
-"""Characters of an exception in words that the transcript keeps."""
+"""Maximum number of characters of an exception's description in the transcript."""
 
 
 class TimeoutLeft(Exception):
-    """`within` ran out of time. A class of its own, so that an agent's TimeoutError stays the agent's."""
+    """`within` ran out of time. It is a separate class, to distinguish it from a TimeoutError of the agent."""
 
 
 class LoopBlocked(BaseException):
-    """Raised into code of an agent's that blocks the event loop. No Exception: clauses for those let it by."""
+    """Raised in an agent's code that blocks the event loop. It is not an Exception, so agents rarely catch it."""
 
 
 IN_AGENT: ContextVar[bool] = ContextVar("viva_in_agent", default=False)
-"""Whether the code that runs is an agent's; the tasks that it begins inherit it."""
+"""Whether the running code belongs to an agent; the tasks that it starts inherit the value."""
 
 
 def called(function: Callable[[], Any]) -> Any:
-    """Call `function`; whatever it raises comes as an Exception, and stops no event loop.
+    """Call `function` so that whatever it raises becomes an Exception and stops no event loop.
 
     Raises:
         TimeoutLeft: it blocked the event loop for too long.
-        Exception: its own, or RuntimeError in place of SystemExit, KeyboardInterrupt or CancelledError.
+        Exception: its own exception, or RuntimeError in place of SystemExit, KeyboardInterrupt or CancelledError.
     """
     token = IN_AGENT.set(True)
     try:
@@ -52,9 +52,9 @@ def called(function: Callable[[], Any]) -> Any:
 
 
 async def guarded(work: Awaitable[Any]) -> Any:
-    """Await `work`, whose SystemExit or KeyboardInterrupt would otherwise stop the loop from within a task.
+    """Await `work`, whose SystemExit or KeyboardInterrupt would otherwise stop the event loop from within a task.
 
-    Cancellation and the end of a task that was struck off pass.
+    Cancellation, and the end of an abandoned task, are passed on.
     """
     IN_AGENT.set(True)
     try:
@@ -68,15 +68,15 @@ async def guarded(work: Awaitable[Any]) -> Any:
 
 
 async def within(seconds: float, work: Awaitable[Any], *, leave: bool = False) -> Any:
-    """Await `work`, but no longer than `seconds`; what does not heed its cancellation is left behind.
+    """Await `work`, but no longer than `seconds`; work that ignores its cancellation is abandoned.
 
     Args:
-        seconds: The limit.
-        work: What to wait for.
-        leave: `work` is known to be cancellable at once, so no task is spent on it.
+        seconds: The time limit.
+        work: The work to await.
+        leave: Whether `work` is known to be cancellable immediately, so that it requires no task.
 
     Raises:
-        TimeoutLeft: the time was up.
+        TimeoutLeft: the time is up.
         RuntimeError: the work cancelled itself.
     """
     if leave:
@@ -111,7 +111,7 @@ async def within(seconds: float, work: Awaitable[Any], *, leave: bool = False) -
 
 
 async def abandon(tasks: Iterable[asyncio.Future[Any]]) -> None:
-    """Give cancelled tasks a moment; one that does not heed it is struck off, or the loop's end would wait for it.
+    """Give cancelled tasks a moment to end; forget a task that does not, because the end of the loop would wait for it.
 
     See https://docs.python.org/3/library/asyncio-extending.html#task-lifetime-support.
     """
@@ -125,14 +125,14 @@ async def abandon(tasks: Iterable[asyncio.Future[Any]]) -> None:
 
 
 def describe(error: BaseException, home: Home | None = None) -> str:
-    """Put an exception into words, as the transcript shows it: without secrets, and of limited length.
+    """Return the description of an exception for the transcript, without secrets and of limited length.
 
     Args:
-        error: What was raised.
-        home: Where the agent's own code lies, if it was the agent's: the words then begin with file and line.
+        error: The exception.
+        home: The location of the agent's own code, for an agent's exception: the text then begins with file and line.
     """
     at = None if home is None else raised_at(error, home)
-    # What a connector raised is words already.
+    # The exception of a connector already is a description.
     kind = None if home is None and isinstance(error, AgentError) else type(error).__name__
     return in_words(kind, text_of(error), at)
 
@@ -141,15 +141,15 @@ def in_words(kind: str | None, text: str | None, at: str | None = None) -> str:
     """Describe an exception that was raised elsewhere, as `describe` does.
 
     Args:
-        kind: The name of its class; None where the text says all.
-        text: What it says; None if it cannot be shown.
+        kind: The name of its class; None if the text is sufficient.
+        text: Its text; None if it cannot be shown.
         at: File and line.
     """
     text = "(its text cannot be shown)" if text is None else redact(storable(text)).strip()
     words = ": ".join(part for part in (at and redact(storable(at)), kind, text) if part)
     if len(words) <= ERROR_SHOWN:
         return words
-    # The mark lies within the limit, so that words which come through two processes are cut once.
+    # The marker is within the limit, so that a text from another process is not shortened twice.
     kept = ERROR_SHOWN - len(f"… [{len(words):,} more characters]")
     return f"{words[:kept]}… [{len(words) - kept:,} more characters]"
 

@@ -1,4 +1,4 @@
-"""Reads the parts of one chat-format message: its content, its tool calls, their arguments. Nothing is thrown away."""
+"""Reads the parts of one chat-format message (content, tool calls, arguments) without discarding anything."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StepDraft:
 
 
 def read_call(call: Any) -> StepDraft:
-    """One tool call; `function` may be nested (OpenAI) or its fields lie beside the id (tau2)."""
+    """Read one tool call; its fields may be nested under `function` (OpenAI) or be next to the id (tau2)."""
     if not isinstance(call, dict):
         return StepDraft(StepKind.TOOL, tool_input=call)
     function = call.get("function")
@@ -53,7 +53,7 @@ def read_call(call: Any) -> StepDraft:
 
 
 def read_arguments(given: Any) -> Any:
-    """A call's arguments as an object; as the text they came in where that is no JSON, or not all of it would stay."""
+    """Return a call's arguments as an object, or as the original text if it is not JSON or would lose information."""
     if not isinstance(given, str):
         return given
     try:
@@ -63,7 +63,7 @@ def read_arguments(given: Any) -> Any:
 
 
 def _finite(text: str) -> float:
-    """Python reads `NaN` and 1e999, but could not write them again."""
+    """Refuse `NaN` and 1e999, which Python can read but not write again."""
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(text)
@@ -71,7 +71,7 @@ def _finite(text: str) -> float:
 
 
 def read_content(content: Any) -> tuple[str | None, list[str], bool]:
-    """(text, images, whether these two say all of it)."""
+    """Return the text, the images, and whether these two are the whole content."""
     if content is None or isinstance(content, str):
         return content, [], True
     if not isinstance(content, list):

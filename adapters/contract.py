@@ -1,4 +1,4 @@
-"""The rules of `adapters/inside/rules.py` in Viva's own process: what an adapter is given, and what it gives back."""
+"""Applies the rules of `adapters/inside/rules.py` in Viva's process: the arguments and the replies of adapters."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from records.transcript import NO_USAGE, Reply, Step, Usage
 T = TypeVar("T")
 
 AgentFactory = Callable[..., Any]
-"""What a SPEC loads to: a VirtualUser class, or anything that makes an object with its methods."""
+"""The result of loading a SPEC: a VirtualUser class, or a callable that returns an object with its methods."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentArguments:
-    """What an adapter is constructed with."""
+    """The arguments with which an adapter is constructed."""
 
     task_description: str
     app_dir: str | None = None
@@ -34,42 +34,42 @@ class AgentArguments:
 
 
 class ConnectedAgent:
-    """An agent elsewhere, which has to be opened before it can be spoken to."""
+    """An agent in another process, which must be opened before it can receive messages."""
 
     async def open(self, seconds: float) -> None:
-        """Construct the agent where it lives, within `seconds`. Leaves nothing behind when it raises.
+        """Construct the agent in its process within `seconds`. Nothing is left behind if this raises an exception.
 
         Raises:
             SetupError: the user must change something.
-            AgentTimeout: the time was up.
+            AgentTimeout: the time is up.
             AgentError: the construction failed.
         """
         raise NotImplementedError
 
 
 def check_factory(factory: Any) -> None:
-    """See that a class can be spoken to; what a function makes is seen once it is made.
+    """Check that a class has the methods of an agent; the result of a function is checked when it is called.
 
     Raises:
-        SetupError: it cannot.
+        SetupError: the class lacks a method.
     """
     _keep(rules.check_factory, factory, VirtualUser)
 
 
 def check_agent(agent: Any) -> None:
-    """See that an object can be spoken to.
+    """Check that an object has the methods of an agent.
 
     Raises:
-        SetupError: it cannot be spoken to.
+        SetupError: the object lacks a method.
     """
     _keep(rules.check_agent, agent, VirtualUser)
 
 
 def arguments_for(factory: AgentFactory, arguments: AgentArguments) -> dict[str, Any]:
-    """Choose what a factory is called with: of all that an adapter may have, what it names.
+    """Return the arguments for a factory: those of the adapter's arguments that it accepts, by keyword.
 
     Raises:
-        SetupError: it wants something else as well, or the workspace that it wants cannot be made.
+        SetupError: the factory requires other arguments, or the workspace that it accepts cannot be made.
     """
     given = _keep(rules.arguments, factory, {name: getattr(arguments, name) for name in rules.OFFERED})
     if given.get("workspace") is not None:
@@ -78,10 +78,10 @@ def arguments_for(factory: AgentFactory, arguments: AgentArguments) -> dict[str,
 
 
 def workspace_of(agent: Any, ours: Path | None) -> Path | None:
-    """Find the adapter's own folder, or else tell it ours. The folder may not have been made yet.
+    """Return the adapter's own folder, or else set Viva's. The folder may not exist yet.
 
     Raises:
-        SetupError: ours cannot be made.
+        SetupError: Viva's folder cannot be made.
     """
     folder = rules.workspace(agent, ours, _tell)
     return None if folder is None else Path(folder)
@@ -100,12 +100,12 @@ def _keep(rule: Callable[..., T], *arguments: Any) -> T:
 
 
 def as_reply(answer: object) -> Reply:
-    """Turn what an adapter returned into a Reply whose fields have their types, as a journal would give it back.
+    """Convert what an adapter returned to a Reply whose fields have their types, as if it was read from a journal.
 
-    So a live run is judged on the same words as a stored one, and no odd value breaks who reads it.
+    A live run is therefore judged by the same text as a stored one, and no unexpected value breaks its readers.
 
     Raises:
-        AgentError: it is neither text nor a Reply.
+        AgentError: the value is neither text nor a Reply.
     """
     if isinstance(answer, str):
         return Reply(_text(answer))
@@ -127,7 +127,7 @@ def as_reply(answer: object) -> Reply:
 
 
 def _text(text: str) -> str:
-    # A subclass of str may have methods of its own that fail.
+    # A subclass of str may override methods with ones that fail.
     return storable(str.__str__(text))
 
 

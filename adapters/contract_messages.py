@@ -1,4 +1,4 @@
-"""Puts what is wrong with an agent's SPEC, class or object into words that say what to do."""
+"""Messages about mistakes in an agent's SPEC, class or object, which say what to do."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 NO_METHOD = "{} has no get_reply_from_agent(message) method, so it cannot be examined. See docs/write-an-adapter.md."
-WANTS = "{} wants {} when it is constructed; an adapter is given {}, by name. See docs/write-an-adapter.md."
+WANTS = "{} requires {} when it is constructed; Viva passes {} by keyword. See docs/write-an-adapter.md."
 
 
 def in_words(facts: Mapping[str, Any], module: str = "", name: str = "", suffix: str = "") -> str:
-    """Put the facts of an `adapters.inside.rules.Setup` into words.
+    """Return the message for the facts of an `adapters.inside.rules.Setup`.
 
     Args:
-        facts: Perhaps from another process.
-        module: The module or file where the class should be, as the user gave it.
+        facts: The facts, which may come from another process.
+        module: The module or file of the class, as in the SPEC.
         name: The class.
-        suffix: What follows it in the SPEC.
+        suffix: The rest of the SPEC after the class.
     """
     if "missing" in facts:
         return _missing([str(found) for found in facts["classes"]], module, name, suffix)

@@ -1,31 +1,35 @@
-"""What can go wrong between Viva and agents, recordings and models, and whose fault it is."""
+"""Exceptions about agents, recordings and models, by what caused the failure."""
 
 from __future__ import annotations
 
 
 class SetupError(Exception):
-    """The user must change something before an exam can begin: a SPEC, a key, a file. Says what and how."""
+    """The user must change something before an exam can begin: a SPEC, a key, a file. The message says what and how."""
 
 
 class WorkspaceError(SetupError):
-    """The folder of a run cannot be made or filled: the disk, not the agent."""
+    """The folder of a run cannot be made or filled, because of the disk and not because of the agent."""
 
 
 class MachineError(SetupError):
-    """This machine lacks room, memory or descriptors for a run: no fault of the agent's."""
+    """This machine lacks disk space, memory or file descriptors for a run, which is not the agent's fault."""
+
+
+class DescriptorsGone(MachineError):
+    """Viva's own process can open no more files; an agent that runs there may be the one that took them."""
 
 
 class SharedSetupError(SetupError):
-    """A mistake that shows in a first run and that every other would meet: no run is spent on it."""
+    """A mistake that a first run reveals and that would affect all other runs, so no run is spent on it."""
 
 
 class AgentError(Exception):
-    """The agent under test failed: counts against it."""
+    """The agent under test failed, which counts against it."""
 
     def __init__(self, words: str = "", *, unavailable: bool = False) -> None:
         super().__init__(words)
         self.unavailable = unavailable
-        """Whether it could not even be reached: its address, its key or its model's name may be wrong."""
+        """Whether the agent could not be reached: its address, its key or its model's name may be wrong."""
 
 
 class AgentTimeout(AgentError):
@@ -33,16 +37,20 @@ class AgentTimeout(AgentError):
 
 
 class ModelError(Exception):
-    """A model's provider failed after retries, or refused. Says nothing about the agent, unless it is the agent's."""
+    """A model's provider failed after retries, or refused. It counts against the agent only if it is the agent's."""
 
 
 class ModelAnswerError(Exception):
-    """The provider answered, but with nothing usable: empty, cut short, or not what was asked for."""
+    """The provider's answer is not usable: it is empty, incomplete, or does not have the requested form."""
+
+
+class WithheldError(ModelAnswerError):
+    """The provider or its model refused to answer: another request, or another model, may be answered."""
 
 
 class SchemaError(ModelAnswerError):
-    """The answer does not fit the schema that it was asked for: a provider that takes one may still ignore it."""
+    """The answer does not match the requested schema: a provider may accept a schema and still ignore it."""
 
 
 class ProtocolError(Exception):
-    """A response came, and it is not the chat protocol: an error page, a stream that nobody asked for. May pass."""
+    """The response does not follow the chat protocol (an error page, an unrequested stream). It may be temporary."""

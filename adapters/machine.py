@@ -1,4 +1,4 @@
-"""Tells what this machine lacks from what an agent does wrong: no room on the disk, no descriptors, no memory."""
+"""Distinguishes shortages of this machine (disk space, file descriptors, memory) from failures of an agent."""
 
 from __future__ import annotations
 
@@ -8,38 +8,39 @@ import re
 import tempfile
 from pathlib import Path
 
-from adapters.errors import MachineError
+from adapters.errors import DescriptorsGone, MachineError
 
 PROBE_BYTES = 64 * 1024
 PROBE_MEMORY = 64 * 1024 * 1024
+SPARE_DESCRIPTORS = 10
 LONGEST_CHAIN = 10
-"""Exceptions that are looked through, from one to its cause."""
+"""Maximum number of exceptions in a chain of causes that are examined."""
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _NO_FILES = (errno.EMFILE, errno.ENFILE)
-# How a process of the agent's own tells of it: in words.
+# An agent in its own process reports its errors as text.
 _NO_ROOM_WORDS = re.compile("|".join(rf"\[Errno {number}\]" for number in _NO_ROOM))
 
 
 def check_machine(error: BaseException, folder: Path | None) -> None:
-    """See that an error of an agent's does not come of this machine. Believe no error: try what it says cannot be done.
+    """Check that an agent's error was not caused by this machine. An error is not trusted: the shortage is verified.
 
     Args:
-        error: What was raised, in Viva's process or in words from another.
-        folder: The run's workspace; it may not have been made.
+        error: The exception, from Viva's process or as text from another.
+        folder: The run's workspace, which may not exist.
 
     Raises:
-        MachineError: the machine lacks what the error says.
+        MachineError: the machine lacks what the error says; `DescriptorsGone` for descriptors.
     """
     try:
         numbers = _numbers(error)
-    except Exception:  # an exception's attributes may be properties of the agent's making
+    except Exception:  # an exception's attributes may be properties that the agent defined
         return
     for number in numbers:
         words = None
+        if number in _NO_FILES and (words := _descriptors()) is not None:
+            raise DescriptorsGone(f"{words}; this says nothing about the agent") from error
         if number in _NO_ROOM:
             words = _disk(folder)
-        elif number in _NO_FILES:
-            words = _descriptors()
         elif number == errno.ENOMEM:
             words = _memory()
         if words is not None:
@@ -47,7 +48,7 @@ def check_machine(error: BaseException, folder: Path | None) -> None:
 
 
 def _numbers(error: BaseException | None) -> set[int]:
-    """What the errors of a chain come of."""
+    """Return the error numbers in a chain of exceptions."""
     found: set[int] = set()
     for _ in range(LONGEST_CHAIN):
         if error is None:
@@ -64,7 +65,8 @@ def _numbers(error: BaseException | None) -> set[int]:
 
 def _disk(folder: Path | None) -> str | None:
     place = folder
-    while place is not None and not place.is_dir():
+    # What the agent put in place of its workspace says nothing about the disk that its files are on.
+    while place is not None and (place.is_symlink() or not place.is_dir()):
         place = None if place == place.parent else place.parent
     if place is None:
         return None
@@ -75,7 +77,7 @@ def _disk(folder: Path | None) -> str | None:
             os.fsync(file.fileno())
     except OSError as error:
         if error.errno in _NO_ROOM:
-            return f"there is no room left on the disk under {place}"
+            return f"there is no space left on the disk under {place}"
     return None
 
 
@@ -86,6 +88,19 @@ def _descriptors() -> str | None:
         if error.errno in _NO_FILES:
             return "Viva has no more file descriptors (ulimit -n)"
     return None
+
+
+def are_descriptors_free() -> bool:
+    """Whether this process can open a few files more."""
+    opened: list[int] = []
+    try:
+        opened.extend(os.open(os.devnull, os.O_RDONLY) for _ in range(SPARE_DESCRIPTORS))
+    except OSError:
+        return False
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+    return True
 
 
 def _memory() -> str | None:

@@ -1,14 +1,17 @@
-"""One agent in one run: constructed, spoken to within a time limit, and closed once, be it plain or async."""
+"""The session with one agent in one run: construction, messages within time limits, and closing, plain or async."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import inspect
 import threading
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+from weakref import WeakSet
 
 from adapters.calls import TimeoutLeft, abandon, called, describe, guarded, within
 from adapters.contract import (
@@ -21,18 +24,19 @@ from adapters.contract import (
     check_factory,
     workspace_of,
 )
-from adapters.errors import AgentError, AgentTimeout, SetupError
+from adapters.errors import AgentError, AgentTimeout, DescriptorsGone, SetupError, WorkspaceError
 from adapters.inside.raised import Home
 from adapters.inside.rules import takes_verbose
-from adapters.machine import check_machine
+from adapters.machine import are_descriptors_free, check_machine
 from adapters.threads import AgentThread
 from adapters.virtual_user import VirtualUser
-from records.transcript import Reply
+from records.transcript import Metrics, Reply
 
 __all__ = ["AgentArguments", "AgentSession", "open_session"]
 
+LET_GO_TRIES = 20
 CLOSE_SECONDS = 20.0
-"""How long `close` may take; an agent that needs longer is left behind."""
+"""Maximum duration of `close`; an agent that takes longer is abandoned."""
 
 
 class AgentSession:
@@ -49,25 +53,37 @@ class AgentSession:
     ) -> None:
         self.agent = agent
         self.workspace = workspace
-        """Where the agent's files lie."""
+        """The folder with the agent's files."""
         self._thread = thread
         self._home = home
-        self._method = agent.get_reply_from_agent
+        self._method: Any = agent.get_reply_from_agent
+        self._in_process = _is_foreign(type(agent))
         self._keywords = {} if verbose is None else {"verbose": verbose}
+        self._made = False
+        """Whether its workspace was made before it was: what lies there instead, it has left."""
         self._closed = False
         self._busy = False
-        """Whether the agent's own thread is in a call that nobody waits for any more, or has not come back yet."""
+        """Whether the agent's thread is still in a call, perhaps one that was abandoned."""
         self._tasks: list[asyncio.Future[Any]] = []
 
+    @property
+    def metrics(self) -> Metrics | None:
+        """What an agent that observes itself has counted in its attribute `metrics`; None where it has none."""
+        try:
+            found = getattr(self.agent, "metrics", None)
+        except Exception:  # a property of the agent's own
+            return None
+        return found if isinstance(found, Metrics) else None
+
     async def reply(self, message: str, seconds: float) -> Reply:
-        """One message to the agent, one reply back.
+        """Send one message to the agent and return its reply.
 
         Raises:
-            AgentTimeout: no reply within `seconds`.
-            AgentError: it raised, or returned something that is not a reply.
-            SetupError: its workspace could not be made, or this machine lacks what it takes; no fault of the agent's.
+            AgentTimeout: the agent did not reply within `seconds`.
+            AgentError: the agent raised an exception, or returned something that is not a reply.
+            SetupError: the workspace could not be made, or this machine lacks resources; not the agent's fault.
         """
-        until = time.monotonic() + seconds
+        until, gone = time.monotonic() + seconds, ""
         try:
             if self._thread is None:
                 answer = await self._await(self._method(message, **self._keywords), seconds)
@@ -80,18 +96,35 @@ class AgentSession:
                     answer = await self._await(answer, until - time.monotonic())
         except TimeoutLeft as error:
             raise self._too_late(seconds, str(error)) from None
-        except SetupError:
+        except SetupError as error:
             self._busy = False
+            if isinstance(error, WorkspaceError) and self._made:
+                raise AgentError("it put something else in place of its workspace") from error
             raise
         except Exception as error:
             self._busy = False
-            check_machine(error, self.workspace)
+            try:
+                check_machine(error, self.workspace)
+            except DescriptorsGone:
+                if not self._in_process:
+                    raise
+                gone = describe(error, self._home)
             unavailable = isinstance(error, AgentError) and error.unavailable
-            raise AgentError(describe(error, self._home), unavailable=unavailable) from error
+            if not gone:
+                raise AgentError(describe(error, self._home), unavailable=unavailable) from error
+        if gone:  # outside of the clause above, where the error's frames would still hold what the agent opened
+            await self._give_back()
+            _blame(gone)
         return as_reply(answer)
 
+    async def _give_back(self) -> None:
+        """Close the agent, and let go of it."""
+        await self.close()
+        self.agent = self._method = None
+        await _let_go()
+
     async def close(self) -> str | None:
-        """Close the agent, once. Returns what went wrong in it, in words, or None."""
+        """Close the agent once; return what went wrong in words, or None."""
         if self._closed:
             return None
         self._closed = True
@@ -102,7 +135,7 @@ class AgentSession:
             if inspect.iscoroutinefunction(close):
                 answer = called(close)
             else:
-                # On a thread also for an async agent: a plain close may block, and the loop is everybody's.
+                # On a thread also for an async agent: a plain `close` may block, and all conversations share the loop.
                 answer = await within(CLOSE_SECONDS, self._call_close(self._thread, close), leave=True)
             if inspect.isawaitable(answer):
                 await self._await(answer, CLOSE_SECONDS)
@@ -122,11 +155,11 @@ class AgentSession:
             fault = self.agent._viva_fault
         if fault is None:
             return AgentTimeout(words)
-        # It was tried again when the time was up: what failed before says more than the clock.
-        return AgentTimeout(f"{words}; the last try failed: {fault}", unavailable=fault.unavailable)
+        # The call was being retried when the time ran out: the previous failure is more informative.
+        return AgentTimeout(f"{words}; the last attempt failed: {fault}", unavailable=fault.unavailable)
 
     async def _await(self, work: Awaitable[Any], seconds: float) -> Any:
-        """Wait for something of the agent's on the event loop; it is remembered until it has ended."""
+        """Wait for the agent's work on the event loop; the task is remembered until it has ended."""
         task = asyncio.ensure_future(guarded(work))
         self._tasks = [*(old for old in self._tasks if not old.done()), task]
         return await within(seconds, task)
@@ -134,7 +167,7 @@ class AgentSession:
     async def _call_close(self, thread: AgentThread | None, close: Callable[[], Any]) -> Any:
         if thread is not None and not self._busy:
             return await thread.call(close)
-        # It has no thread, or that is still busy with a reply: close it from another, which may well free it.
+        # The agent has no thread, or its thread is still busy: closing it from another thread may free it.
         other = AgentThread("agent-close")
         try:
             return await other.call(close)
@@ -142,31 +175,66 @@ class AgentSession:
             other.release()
 
 
+_FOREIGN: WeakSet[Any] = WeakSet()
+"""What made agents in this process that are not Viva's own: their code shares Viva's descriptors."""
+
+
+def _is_foreign(factory: Any) -> bool:
+    return not (getattr(factory, "__module__", None) or "").startswith("adapters.connectors.")
+
+
+async def _let_go() -> None:
+    """Free what a failed call opened, if nobody keeps it."""
+    for _ in range(LET_GO_TRIES):
+        # The loop and the agent's thread hold the call's error for a moment, and it holds the frames it was raised in.
+        await asyncio.sleep(0.01)
+        gc.collect()
+        if are_descriptors_free():
+            break
+
+
+def _blame(words: str) -> NoReturn:
+    """Say who took this process's descriptors, once an agent that met their end is gone.
+
+    Raises:
+        AgentError: they are free again; or nobody else's code runs here that could have taken them.
+        DescriptorsGone: they are not free, and another agent may have them.
+    """
+    if are_descriptors_free() or len(_FOREIGN) == 1:
+        raise AgentError(f"{words}: it used up the descriptors of Viva's process (--isolate gives it its own)")
+    raise DescriptorsGone("Viva has no more file descriptors (ulimit -n), and several agents run in its process")
+
+
 async def open_session(
     factory: AgentFactory, arguments: AgentArguments, seconds: float, home: Home | None = None
 ) -> AgentSession:
-    """Construct the agent.
+    """Construct the agent and return its session.
 
     Args:
-        factory: Makes it.
-        arguments: For the factory.
-        seconds: How long that may take.
-        home: Where its code lies, so that what it raises can be told with file and line.
+        factory: The class or function that makes the agent.
+        arguments: The arguments for the factory.
+        seconds: Maximum duration of the construction.
+        home: The location of the agent's code, so that exceptions are reported with file and line.
 
     Raises:
-        SetupError: the class has no usable `get_reply_from_agent`, or wants arguments that Viva does not have.
-        AgentTimeout: construction took longer than `seconds`.
-        AgentError: construction raised.
+        SetupError: the class has no usable `get_reply_from_agent`, or requires unknown arguments.
+        AgentTimeout: the construction took longer than `seconds`.
+        AgentError: the construction raised an exception.
     """
     check_factory(factory)
     keywords = arguments_for(factory, arguments)
+    made = arguments.workspace is not None and arguments.workspace.is_dir()
     method = getattr(factory, "get_reply_from_agent", None)
     thread = None if inspect.iscoroutinefunction(method) else AgentThread("agent")
     given_up = threading.Event()
+    if _is_foreign(factory):
+        with contextlib.suppress(TypeError):  # what cannot be referred to weakly
+            _FOREIGN.add(factory)
+    gone = ""
 
     def construct() -> Any:
         made = factory(**keywords)
-        if given_up.is_set():  # nobody waits any more: what it holds is released here
+        if given_up.is_set():  # nobody waits any longer, so its resources are released here
             made.close()
         return made
 
@@ -181,9 +249,12 @@ async def open_session(
         verbose = arguments.verbose if takes_verbose(agent.get_reply_from_agent) else None
         session = AgentSession(agent, thread, None, verbose=verbose, home=home)
         try:
+            session._made = made
             session.workspace = workspace_of(agent, arguments.workspace)
-        except Exception:
+        except Exception as error:
             await session.close()
+            if isinstance(error, WorkspaceError) and made:
+                raise AgentError("it put something else in place of its workspace") from error
             raise
         return session
     except BaseException as error:
@@ -193,7 +264,15 @@ async def open_session(
         if isinstance(error, TimeoutLeft):
             why = f": {error}" if str(error) else ""
             raise AgentTimeout(f"its construction did not end within {seconds:g} s{why}") from None
-        check_machine(error, arguments.workspace)
-        if isinstance(error, (SetupError, AgentError)) or not isinstance(error, Exception):
-            raise
-        raise AgentError(f"its construction failed: {describe(error, home)}") from error
+        try:
+            check_machine(error, arguments.workspace)
+        except DescriptorsGone:
+            if not _is_foreign(factory):
+                raise
+            gone = describe(error, home)
+        if not gone:
+            if isinstance(error, (SetupError, AgentError)) or not isinstance(error, Exception):
+                raise
+            raise AgentError(f"its construction failed: {describe(error, home)}") from error
+    await _let_go()
+    _blame(f"its construction failed: {gone}")

@@ -1,8 +1,9 @@
-"""A thread of its own for each synchronous agent, that can be given up when the agent hangs."""
+"""Provides each synchronous agent with its own thread, which can be abandoned if the agent hangs."""
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import queue
 import threading
 from collections.abc import Callable
@@ -12,10 +13,10 @@ from adapters.inside.raised import in_short
 
 
 class AgentThread:
-    """Runs the calls of one agent one after the other, always on the same thread.
+    """Runs the calls of one agent one after another, always on the same thread.
 
-    One daemon thread per agent, not a shared pool: many agents keep thread-bound state (event loops, SQLite
-    connections), a hung agent then occupies no slot that another could use, and cannot hold up the interpreter's exit.
+    Each agent has a daemon thread instead of a shared pool: many agents have thread-bound state (event loops, SQLite
+    connections), and a hung agent occupies no slot of another agent and does not delay the interpreter's exit.
     """
 
     def __init__(self, name: str) -> None:
@@ -24,12 +25,15 @@ class AgentThread:
         self._thread: threading.Thread | None = None
 
     async def call(self, function: Callable[[], Any]) -> Any:
-        """Run `function` on the thread and return what it returns, or raise what it raises.
+        """Run `function` on the thread and return its result, or raise its exception.
 
-        When the awaiting task is cancelled the call is abandoned: it goes on, and nobody hears of it.
+        If the awaiting task is cancelled, the call is abandoned: it continues, and its result is ignored.
         """
         if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+            # What is current at the first call, such as the span of the run, is so in all. One context for all of them:
+            # what the agent itself sets in one call stands in the next.
+            context = contextvars.copy_context()
+            self._thread = threading.Thread(target=context.run, args=(self._work,), name=self._name, daemon=True)
             self._thread.start()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._calls.put((future, function))
@@ -44,12 +48,14 @@ class AgentThread:
             future, function = item
             try:
                 result, error = function(), None
-            except BaseException as raised:  # an agent's sys.exit() must not pass for silence
+            except BaseException as raised:  # an agent's sys.exit() must not look like a missing reply
                 result, error = None, raised
             try:
                 future.get_loop().call_soon_threadsafe(_settle, future, result, error)
             except RuntimeError:
-                return  # the loop is closed: nobody waits any more
+                return  # the loop is closed, so nobody waits any longer
+            # While it waits for the next call, it keeps nothing alive of the last: an agent that failed holds files.
+            del item, future, function, result, error
 
 
 def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
@@ -60,7 +66,7 @@ def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | Non
     elif isinstance(error, Exception) and not isinstance(error, StopIteration):
         future.set_exception(error)
     else:
-        # asyncio lets StopIteration, SystemExit and KeyboardInterrupt do other things than end up in a future.
+        # asyncio treats StopIteration, SystemExit and KeyboardInterrupt specially instead of storing them in a future.
         instead = RuntimeError(in_short(error))
         instead.__cause__ = error
         future.set_exception(instead)

@@ -1,4 +1,4 @@
-"""Time limits that count the time in which Viva ran: a paused process or a blocked loop uses up nobody's limit."""
+"""Time limits that count only the time in which Viva runs, not that of a paused process or a blocked event loop."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ import time
 from collections.abc import AsyncIterator
 
 STEP_SECONDS = 1.0
-"""The longest that is waited before the clock is read again."""
+"""Maximum time between two readings of the clock."""
 TOLERANCE_SECONDS = 0.25
-"""How late a timer may fire before it counts as a standstill."""
+"""Maximum delay of a timer; a longer one counts as a standstill."""
 GRACE_SECONDS = 0.5
-"""What is left after a standstill at the least: what came meanwhile is read before the time is up."""
+"""Minimum time that is left after a standstill, so that what arrived meanwhile is read before the time is up."""
 
 
 class TimeLeft:
-    """Counts down, reading the clock at least every `STEP_SECONDS`; what a reading is late by is not counted."""
+    """Counts down, reading the clock at least every `STEP_SECONDS`; the delay of a late reading is not counted."""
 
     __slots__ = ("_read", "left", "step")
 
     def __init__(self, seconds: float) -> None:
         self.left = seconds
         self.step = min(STEP_SECONDS, max(0.0, seconds))
-        """Seconds until it must be read again."""
+        """Seconds until the clock must be read again."""
         self._read = time.monotonic()
 
     def over(self) -> bool:
-        """Read the clock. Whether the time is up."""
+        """Read the clock, and return whether the time is up."""
         now = time.monotonic()
         passed, self._read = now - self._read, now
         self.left -= min(passed, self.step + TOLERANCE_SECONDS)
@@ -40,7 +40,7 @@ class TimeLeft:
 
 @contextlib.asynccontextmanager
 async def time_limit(seconds: float) -> AsyncIterator[asyncio.Timeout]:
-    """Hold what is awaited inside to a limit, as `asyncio.timeout` does; ask `expired()` whose a TimeoutError is.
+    """Limit the time of what is awaited inside, as `asyncio.timeout` does; see `expired()` after a TimeoutError.
 
     Raises:
         TimeoutError: the time is up.
@@ -62,7 +62,7 @@ async def time_limit(seconds: float) -> AsyncIterator[asyncio.Timeout]:
             yield limit
         finally:
             handle.cancel()
-            left.over()  # a standstill is noted also where the time was enough
+            left.over()  # a standstill is noted even if the time was sufficient
 
 
 _stood_still = 0.0
@@ -70,7 +70,7 @@ _noted = 0.0
 
 
 def note_standstill(seconds: float) -> None:
-    """Note that the loop has just stood still for so long. Who else saw the same standstill may say so, too."""
+    """Note that the event loop has just stood still for this time. Several observers may note the same standstill."""
     global _stood_still, _noted
     now = time.monotonic()
     new = min(seconds, now - _noted) if _noted else seconds
@@ -78,5 +78,5 @@ def note_standstill(seconds: float) -> None:
 
 
 def running_time() -> float:
-    """A clock like `time.monotonic` that stands still while Viva does."""
+    """Return the seconds of a clock like `time.monotonic` that stands still while Viva does."""
     return time.monotonic() - _stood_still

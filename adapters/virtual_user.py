@@ -1,4 +1,4 @@
-"""`VirtualUser`: the class an adapter is made from. Any object with the same methods will do."""
+"""`VirtualUser`, the base class of adapters. Any object with the same methods works too."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from records.transcript import Reply
 class VirtualUser:
     """The user's end of a conversation with one agent. One object serves one run.
 
-    Override `get_reply_from_agent`, and `close` if there is something to release. Both may be plain or async. A plain
-    agent has a thread of its own and is cut off when it hangs; one whose `get_reply_from_agent` is async lives on
-    Viva's event loop, where none of its code may block: its siblings would wait until it is cut off, as a time-out.
+    Override `get_reply_from_agent`, and `close` if there is something to release. Both can be plain or async. A plain
+    agent has its own thread and is cut off if it hangs. An agent whose `get_reply_from_agent` is async runs on Viva's
+    event loop, where none of its code may block: all other agents would wait until it is cut off with a time-out.
     """
 
-    # On the class, for subclasses that do not call `super().__init__`; named so that none has its own by these names.
+    # On the class, for subclasses that do not call `super().__init__`; the names avoid clashes with subclasses.
     _viva_folder: Path | None = None
     _viva_offer: Path | None = None
     _viva_fault: AgentError | None = None
-    """The last fault of the call under way, where a connector tries again by itself."""
+    """The last fault of the current call, if a connector retries it."""
 
     def __init__(
         self,
@@ -32,9 +32,9 @@ class VirtualUser:
         config_var: Mapping[str, Any] | None = None,
     ) -> None:
         """Args:
-        task_description: The case's; most adapters have no use for it.
-        app_dir: The case's `app_dir`, or what `--app-dir` says.
-        config_var: The case's `config_var`, untouched.
+        task_description: The case's description of the task; most adapters do not use it.
+        app_dir: The case's `app_dir`, or the value of `--app-dir`.
+        config_var: The case's `config_var`, unchanged.
         """
         self.task_description = task_description
         self.app_dir = app_dir
@@ -42,14 +42,14 @@ class VirtualUser:
 
     @property
     def workspace(self) -> Path | None:
-        """The folder with the agent's files: the run's own fresh folder from the moment the object is constructed,
-        unless the adapter has set another by then. An `__init__` with a `workspace` parameter is given it already.
+        """Return the folder with the agent's files: the run's own new folder, unless the adapter sets another one.
 
-        The run's own is made when it is first read: many agents never do, and a folder that nobody uses costs a run
-        as much as four rounds, and the disk milliseconds.
+        It is available when the object has been constructed; an `__init__` with a `workspace` parameter gets it before.
+        The run's folder is made when it is first read: many agents never use it, and making a folder takes a run as
+        long as four rounds.
 
         Raises:
-            SetupError: it cannot be made.
+            SetupError: the folder cannot be made.
         """
         if self._viva_folder is None and self._viva_offer is not None:
             self._viva_folder = make_folder(self._viva_offer)
@@ -60,20 +60,20 @@ class VirtualUser:
         self._viva_folder = folder
 
     def get_reply_from_agent(self, message: str) -> str | Reply | Awaitable[str | Reply]:
-        """Hand one message to the agent and return its reply. A `verbose` parameter is tolerated.
+        """Send one message to the agent and return its reply. An override can have a `verbose` parameter.
 
         Raises:
-            Exception: whatever is raised ends the conversation, counts against the agent, and is its last turn.
+            Exception: any exception ends the conversation, counts against the agent, and becomes its last turn.
         """
         raise NotImplementedError(f"{type(self).__name__} does not override get_reply_from_agent")
 
     def close(self) -> Awaitable[None] | None:
-        """Release what the agent holds. Called once, whatever happened before."""
+        """Release the agent's resources. It is called once, whatever happened before."""
         return None
 
 
 def offer_workspace(agent: object, folder: Path) -> bool:
-    """Say where an agent's workspace is, to be made once it is read. False if its class is not one that can do so."""
+    """Set an agent's workspace, to be made when it is first read; return False if its class does not support that."""
     if not isinstance(agent, VirtualUser) or type(agent).workspace is not VirtualUser.workspace:
         return False
     agent._viva_offer = folder

@@ -133,7 +133,7 @@ def _syntax(error: yaml.YAMLError, text: str) -> Mistake:
     context = getattr(error, "context", None)
     words = f"is not valid YAML: {problem}" + (f" ({context})" if context else "")
     if "mapping values are not allowed" in words:
-        words += "; put text that holds ': ' in quotes, or mend the indentation"
+        words += "; put text that holds ': ' in quotes, or correct the indentation"
     if len(words) > MAX_WORDS:
         words = words[: MAX_WORDS - 1] + "…"
     return Mistake(words, mark.line + 1 if mark else None)

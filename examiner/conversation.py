@@ -119,7 +119,7 @@ async def converse(
         before = examiner.usage
         try:
             left = state.seconds_left(limits)
-            # No limit is the usual case, and costs nothing.
+            # Without a limit, which is the usual case, there is no overhead.
             message = await (_ask(state) if left == math.inf else _ask_within(state, max(0.0, left)))
         except (ExaminerError, ModelError, TimeoutError) as error:
             state.examiner_seconds += time.monotonic() - began
@@ -178,7 +178,7 @@ async def _round(
     except AgentError as raised:
         stop, error = StopReason.TARGET_ERROR, str(raised)
     if error is not None:
-        # As in TaskWeaver: the error becomes the agent's last turn, and the exam is judged as it stands.
+        # As in TaskWeaver, the error becomes the agent's last turn, and the exam is judged up to that point.
         reply = Reply(f"I cannot go on because of an error: {error}")
     round_ = Round(
         number,

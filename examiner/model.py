@@ -37,7 +37,7 @@ class ModelExaminer:
     def __init__(self, model: Model, task_description: str) -> None:
         self._model = model.for_run()
         self.name = model.name
-        # Of this conversation alone, and never said to the agent: what carries it cannot be the agent's forgery.
+        # Made for this conversation and never sent to the agent, so the agent cannot forge a text that contains it.
         self._mark = secrets.token_hex(6)
         prompt = render_prompt(task_description, self._mark)
         self._agent = AssistantAgent("examiner", self._model, system_message=prompt)
@@ -61,7 +61,7 @@ class ModelExaminer:
         if message.misplaced:
             words = message.text[:200]
             raise ExaminerError(f"the examiner used its stop keyword in the middle of a sentence: {words!r}")
-        # The mark is nobody's to say: an agent that knew it could speak in the name of those who hold the exam.
+        # The marker must not be sent: an agent that knew it could forge notices to the examiner.
         return None if message.stop else message.text.replace(self._mark, "")
 
     async def _say(self, heard: str) -> str:
@@ -69,11 +69,11 @@ class ModelExaminer:
         try:
             response = await self._agent.on_messages([TextMessage(content=heard, source="agent")], CancellationToken())
         except ModelAnswerError as error:
-            raise ExaminerError(f"the examiner's model gave nothing to say: {error}") from error
+            raise ExaminerError(f"the examiner's model gave no usable message: {error}") from error
         except (ModelError, SharedSetupError):
             raise
         except Exception as error:  # AutoGen's own, for an answer it did not expect
-            raise ExaminerError(f"the examiner's model gave nothing usable: {describe(error)}") from error
+            raise ExaminerError(f"the examiner's model gave no usable message: {describe(error)}") from error
         content = getattr(response.chat_message, "content", None)
         if not isinstance(content, str):
             raise ExaminerError("the examiner's model answered with something that is not text")
@@ -83,7 +83,7 @@ class ModelExaminer:
         return f"[notice {self._mark}] {words}"
 
     def _shown(self, reply: str) -> str:
-        """A reply as the model reads it: what is invisible in it, or reorders text, is shown as what it is."""
+        """Return a reply as the model reads it; invisible characters and characters that reorder text are escaped."""
         if not reply.strip():
             return self._notice("the agent replied with an empty message.")
         if len(reply) <= REPLY_SHOWN:
@@ -93,5 +93,5 @@ class ModelExaminer:
 
 
 def render_prompt(task_description: str, mark: str) -> str:
-    """The examiner's system prompt for one task; `mark` is on every notice that is not the agent's."""
+    """Return the examiner's system prompt for a task; notices that are not from the agent contain `mark`."""
     return render(PROMPT, task_description=task_description.strip(), stop_keyword=STOP_KEYWORD, mark=mark)

@@ -10,11 +10,11 @@ from records.text import one_line
 from records.transcript import NO_USAGE
 
 REPLY_SEARCHED = 20_000
-"""Number of characters of a reply (head and tail) that `if_agent_says` is matched against: an agent could send text
-that keeps a harmless pattern busy for hours, and blocks everything else."""
+"""Number of characters of a reply (head and tail) against which `if_agent_says` is matched. An agent could send text
+for which a harmless pattern takes hours, and blocks everything else."""
 
 SEARCH_SECONDS = 0.5
-"""How long one search may take; nothing else goes on meanwhile."""
+"""Maximum duration of one search, which blocks everything else."""
 
 
 class ScriptedExaminer:
@@ -27,7 +27,7 @@ class ScriptedExaminer:
     def __init__(self, script: Sequence[ScriptLine]) -> None:
         self._reply = ""
         self.notes: tuple[str, ...] = ()
-        """What a reader of the conversation should know."""
+        """Notes for readers of the conversation."""
         self._messages = self._walk(script)
 
     async def next_message(self, reply: str | None) -> str | None:
@@ -41,8 +41,8 @@ class ScriptedExaminer:
                 yield from line.messages()
 
     def _says(self, pattern: str) -> bool:
-        """Whether the reply matches. A search that takes too long found nothing: what the agent says decides how long
-        it takes, and must not end the exam as somebody else's fault."""
+        """Return whether the reply matches. A search that takes too long counts as not found: the agent's reply decides
+        how long it takes, and must not end the exam as an error of the examiner."""
         import regex  # type: ignore[import-untyped]  # with a time limit, which Python's own has not
 
         try:
@@ -54,7 +54,7 @@ class ScriptedExaminer:
             )
             return False
         except regex.error as error:
-            raise ExaminerError(f"the pattern {one_line(pattern, 80)!r} cannot be searched for: {error}") from error
+            raise ExaminerError(f"the pattern {one_line(pattern, 80)!r} cannot be matched: {error}") from error
 
 
 def _searched(reply: str) -> str:

@@ -26,7 +26,7 @@ class ExaminerMessage:
     """The message without the keyword; empty if only decoration is left."""
     stop: bool
     misplaced: bool = False
-    """The keyword is in the middle of a sentence, so neither sending nor stopping would be right."""
+    """Whether the keyword is in the middle of a sentence, so that neither sending nor stopping would be right."""
 
 
 def read_message(text: str) -> ExaminerMessage:

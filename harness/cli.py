@@ -16,6 +16,8 @@ COMMANDS = {
     "trace": ("harness.commands.trace", "Import recorded conversations, and judge them."),
     "report": ("harness.commands.report", "Report on journals as tables, a page, or files for other programs."),
     "compare": ("harness.commands.compare", "Compare two suites or two agents, paired by case."),
+    "history": ("harness.commands.history", "Show how scores changed over time and agent versions."),
+    "analyze": ("harness.commands.analyze", "Have a model analyze journals, and recommend improvements."),
     "cases": ("harness.commands.cases", "List the bundled cases, or check case folders."),
     "sandbox": ("harness.commands.sandbox", "Build the sandbox's base image, or remove leftover containers."),
     "doctor": ("harness.commands.doctor", "Report what is missing on this machine, and how to install it."),

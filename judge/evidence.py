@@ -14,12 +14,12 @@ from records.verdict import Evidence
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """Something that was said in a round, and the id that evidence refers to it by."""
+    """One text that was said in a round, and the id by which evidence refers to it."""
 
     where: str
     round: int
     texts: tuple[Text, ...]
-    """As the judge read them; and as they were said, where that differs."""
+    """The text as the judge read it, and as it was said, if that differs."""
     by_agent: bool
 
 

@@ -1,4 +1,4 @@
-"""Cuts what a check sees of a conversation that is too long for a sandbox: first the steps, then what was said."""
+"""Shortens a conversation that is too long for a sandbox for its checks: first the steps, then what was said."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from records.codec import to_plain
 from records.transcript import Round, Step
 
 MOST_BYTES = 16 * 1024 * 1024
-"""Of a whole conversation, as JSON, in a sandbox."""
+"""Maximum size of a conversation in a sandbox, as JSON."""
 LONGEST, SHORTEST = 4 * 1024 * 1024, 256
-"""Bytes of JSON, between which the limit of one text is looked for."""
+"""The range in which the limit of one text is searched, in bytes of JSON."""
 LEAST_OF_STEPS = 1024
-"""Below this limit of one text the steps are better left out."""
+"""Minimum limit of one text in a step; below it, the steps are left out."""
 MARK = 100
-"""Bytes that the mark in a text takes which says how much was left out, at most."""
+"""Maximum size of the marker in a shortened text that says how much was left out, in bytes."""
 PART = 65_536
 WORST = 12
-"""Bytes of JSON that one character takes at most: a pair of surrogates, each as `\\uXXXX`."""
+"""Maximum number of bytes of JSON for one character: a pair of surrogates, each as `\\uXXXX`."""
 NODE = 40
-"""Bytes that a field, a step or a list takes beside its texts, roughly."""
+"""Approximate size of a field, a step or a list without its texts, in bytes."""
 _STEP_TEXTS = ("id", "agent", "observation", "thought", "plan", "tool", "result", "error", "model", "parent_id")
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How a conversation is cut, so that it fits."""
+    """How a conversation is shortened to fit."""
 
     said: int | None = None
-    """Bytes of JSON that the words of a turn may take; None leaves all as they are."""
+    """Maximum size of what was said in a turn, in bytes of JSON; None means that it is not shortened."""
     of_steps: int | None = None
-    """The same of each text in a step."""
+    """The same for each text in a step."""
     steps: bool = True
-    """Whether steps are shown at all."""
+    """Whether steps are shown."""
 
     @property
     def what(self) -> str | None:
-        """What is cut: `words`, which goes before, `steps`, or nothing."""
+        """Return what is shortened: `words` (which takes precedence), `steps`, or None."""
         if self.said is not None:
             return "words"
         return "steps" if self.of_steps is not None or not self.steps else None
 
     def words(self, text: str) -> str:
-        """What was said in a turn, or its beginning and end."""
+        """Return what was said in a turn, or its beginning and end."""
         return _shortened(text, self.said)
 
     def shown_steps(self, steps: Sequence[Step]) -> list[Any]:
-        """The steps as plain data."""
+        """Return the steps as plain data."""
         if not self.steps:
             return []
         return [self._value(to_plain(step)) if self.of_steps is not None else to_plain(step) for step in steps]
@@ -69,15 +69,16 @@ WHOLE = Cut()
 
 
 def cut_to_fit(rounds: Sequence[Round], most: int = MOST_BYTES) -> Cut:
-    """How to cut these rounds so that they take no more than `most` bytes; not at all, where they fit.
+    """Return how to shorten these rounds to at most `most` bytes; they are not shortened if they fit.
 
-    The texts of steps are cut first, then all steps are left out, and only then what was said is cut.
+    The texts of steps are shortened first. If that is not enough, all steps are left out, and finally what was said is
+    shortened.
     """
     if sum(_roughly(round_) for round_ in rounds) <= most:
         return WHOLE
     said = Counter(_json_size(text) for each in rounds for text in (each.examiner, each.agent, each.error) if text)
     room = most - 4 * NODE * len(rounds)
-    # What was said is there twice: in the history and in the rounds.
+    # What was said counts twice, because it is in the history and in the rounds.
     left = room - 2 * sum(size * times for size, times in said.items())
     if left >= 0:
         return _cut_steps(rounds, left)
@@ -88,9 +89,9 @@ def cut_to_fit(rounds: Sequence[Round], most: int = MOST_BYTES) -> Cut:
 
 
 def _cut_steps(rounds: Sequence[Round], left: int) -> Cut:
-    """How to cut the steps so that they take no more than is left."""
+    """Return how to shorten the steps to at most `left` bytes."""
     sizes: Counter[int] = Counter()
-    """Bytes of a text to how many there are: of short ones there may be millions."""
+    """The number of texts of each size in bytes; there may be millions of short texts."""
     for step in (step for round_ in rounds for step in round_.steps):
         left -= 2 * NODE
         for text in _texts(to_plain(step)):
@@ -112,12 +113,12 @@ def _limits(least: int) -> Iterator[int]:
 
 
 def _cut_size(sizes: Counter[int], limit: int) -> int:
-    """Bytes that texts take once they are cut."""
+    """Return the total size of texts after they are shortened, in bytes."""
     return sum(times * min(size, limit + MARK) for size, times in sizes.items())
 
 
 def _shortened(text: str, limit: int | None) -> str:
-    # Most texts are so short that they need not be measured.
+    # Most texts are so short that measuring them is unnecessary.
     if limit is None or len(text) * WORST <= limit or (size := _json_size(text)) <= limit:
         return text
     most = limit // (1 if size == len(text) + 2 else WORST)
@@ -126,7 +127,7 @@ def _shortened(text: str, limit: int | None) -> str:
 
 
 def _roughly(round_: Round) -> int:
-    """No less than the bytes of JSON that a round takes; found without writing them."""
+    """Return an upper bound of a round's size in bytes of JSON, without writing the JSON."""
     said = sum(len(text) for text in (round_.examiner, round_.agent, round_.error) if text)
     length = 2 * said * WORST + 4 * NODE
     for step in round_.steps:
@@ -149,7 +150,7 @@ def _roughly_any(value: Any, depth: int = 0) -> int:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All texts in plain data; an empty one stands for any other value, which takes no more room than a field does."""
+    """Yield all texts in plain data, and an empty text for any other value, which is no larger than a field."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield key
@@ -166,7 +167,7 @@ def _is_long(value: Any) -> bool:
 
 
 def _json_size(text: str) -> int:
-    """Bytes of a text as JSON, measured in parts: written down whole, it could take twelve times its memory."""
+    """Return the size of a text as JSON in bytes, measured in parts to avoid up to twelve times the memory."""
     if len(text) <= PART:
         return len(json.dumps(text))
     return 2 + sum(len(json.dumps(text[at : at + PART])) - 2 for at in range(0, len(text), PART))

@@ -91,7 +91,7 @@ def fold(text: str) -> tuple[str, list[Span]]:
 def _clusters(text: str, start: int, end: int) -> list[Span]:
     """Split a word before each character that does not combine with what comes before it.
 
-    NFKC of the word is then NFKC of its clusters: nothing is composed or put in order across a cut.
+    NFKC of the word is then NFKC of its clusters: nothing is composed or reordered across a boundary.
     """
     edges = [place for place in range(start + 1, end) if not _combines(text[place])]
     return list(zip([start, *edges], [*edges, end], strict=True))
@@ -99,10 +99,10 @@ def _clusters(text: str, start: int, end: int) -> list[Span]:
 
 @lru_cache(maxsize=4096)
 def _combines(character: str) -> bool:
-    """Tell whether NFKC may join the character to what comes before it, or move it in front of that.
+    """Return whether NFKC may join the character to what comes before it, or move it in front of that.
 
-    That is the second half of a composed letter, whatever its combining class: vowel signs of Indic scripts have
-    class 0. Forms like a half-width voicing mark stand for one, so their decomposition decides.
+    It may if the character is the second half of a composed letter, whatever its combining class: vowel signs of Indic
+    scripts have class 0. A compatibility form, such as a half-width voicing mark, is decided by its decomposition.
     """
     first = unicodedata.normalize("NFKD", character)[0]
     return (
@@ -134,7 +134,7 @@ def _position_of(part: str, text: str, start: int) -> int:
 
 
 def _continues(left: str, right: str) -> bool:
-    """Tell whether a word or a number continues from the end of `left` to the beginning of `right`."""
+    """Return whether a word or a number continues from the end of `left` to the beginning of `right`."""
     if right[:1].isdigit() and _NUMBER_BEFORE.search(left):
         return True
     if left[-1:].isdigit() and _NUMBER_AFTER.match(right):

@@ -12,7 +12,8 @@ from typing import Any
 from adapters.errors import SetupError
 from cases import Case
 from records.evaluator import Evaluator
-from records.plugins import Kind, PluginError, is_announced, load
+from records.import_strings import PluginError
+from records.plugins import Kind, is_announced, load
 
 EVALUATORS = Kind(
     "evaluator",
@@ -20,6 +21,24 @@ EVALUATORS = Kind(
     {
         "scoring_points": "judge.scoring_points.scoring:ScoringPointsEvaluator",
         "reward": "judge.reward:RewardEvaluator",
+        "session": "judge.session.evaluator:SessionEvaluator",
+        "operational": "judge.operational.evaluator:OperationalEvaluator",
+        "thought_to_tool": "judge.trajectory.by_model:ThoughtToTool",
+        "query_to_thought": "judge.trajectory.by_model:QueryToThought",
+        "sequence": "judge.trajectory.by_model:SequenceOptimality",
+        "parameter_quality": "judge.trajectory.by_model:ParameterQuality",
+        "plan_and_recovery": "judge.trajectory.by_model:PlanAndRecovery",
+        "alignment": "judge.trajectory.by_model:Alignment",
+        "repeated_calls": "judge.trajectory.calls:RepeatedCalls",
+        "tool_success": "judge.trajectory.calls:ToolSuccess",
+        "loops": "judge.trajectory.calls:Loops",
+        "known_tools": "judge.trajectory.calls:KnownTools",
+        "argument_schema": "judge.trajectory.schemas:ArgumentSchema",
+        "match_strict": "judge.trajectory.match:StrictMatch",
+        "match_in_order": "judge.trajectory.match:InOrderMatch",
+        "match_any_order": "judge.trajectory.match:AnyOrderMatch",
+        "match_subset": "judge.trajectory.match:SubsetMatch",
+        "match_superset": "judge.trajectory.match:SupersetMatch",
     },
 )
 DEFAULT = "scoring_points"
@@ -38,6 +57,8 @@ class Need(StrEnum):
     """The text of the conversation, not only its statistics."""
     REFERENCE = "reference"
     """A reference trajectory."""
+    RECORDING = "recording"
+    """A recorded run; a live exam is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +127,7 @@ def find_evaluators(specs: Sequence[str], given: Mapping[str, Any] = MappingProx
 
 
 def is_registered(name: str) -> bool:
-    """Tell whether Viva or an installed distribution has an evaluator of this name."""
+    """Return whether Viva or an installed distribution has an evaluator of this name."""
     return name in EVALUATORS.builtin or (":" not in name and is_announced(EVALUATORS, name))
 
 

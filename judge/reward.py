@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from judge.registry import Need
 from records.evaluator import Context
 from records.transcript import Transcript
 from records.verdict import Insight, Label, Verdict
@@ -18,7 +19,7 @@ class RewardEvaluator:
     """Reads the reward in [0, 1] from a recording; it judges nothing itself."""
 
     name = "reward"
-    needs = ()
+    needs = (Need.RECORDING,)
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
         """Return one verdict on the run; an `error` if the recording has no usable reward."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from judge.long_conversations import Cut, cut_to_fit
 from records.text import one_line, printable, storable
+from records.trajectory import trajectory_steps
 from records.transcript import Round, Step, Transcript
 from sandbox import RunView
 
@@ -49,7 +51,7 @@ def _round(round_: Round, cut: Cut) -> dict[str, Any]:
         "steps": steps,
         "seconds": round_.agent_seconds,
     }
-    # Only there: the rounds of most conversations are whole.
+    # Added only if something was shortened; the rounds of most conversations are whole.
     return shown if cut.what is None else {**shown, "cut": cut.what, "steps_left_out": len(round_.steps) - len(steps)}
 
 
@@ -67,20 +69,31 @@ class ShownTranscript:
 def show(transcript: Transcript) -> ShownTranscript:
     """Write a transcript as text for a model.
 
-    Each turn starts a line with `[round N] who:`. All further lines of a turn are indented, so text in a turn that
-    imitates such a line, or the marker, remains recognisable.
+    Each turn starts with a line `[round N] who:`. All lines of what was said are indented alike, so text in a turn that
+    imitates such a line, or the marker, remains recognisable, and the format of an answer can be judged.
     """
-    turns = sum(2 + 2 * len(round_.steps) for round_ in transcript.rounds) or 1
-    most = max(400, min(TURN_SHOWN, TRANSCRIPT_SHOWN // turns))
+    turns = [(f"[round {each.number}] {who}", words) for each in transcript.rounds for who, words in _turns(each)]
+    return _between_marks(turns or [("(Nothing was said.)", None)])
+
+
+def show_fields(fields: Mapping[str, str]) -> ShownTranscript:
+    """Write named texts as text for a model, as `show` writes turns: each starts with a line `[name]:`.
+
+    Args:
+        fields: The texts, whose authors may be anybody, by their names, which are Viva's own.
+    """
+    return _between_marks([(f"[{name}]", visible(words) or "(nothing)") for name, words in fields.items()])
+
+
+def _between_marks(turns: Sequence[tuple[str, str | None]]) -> ShownTranscript:
+    """Return the turns between marks, each with its head at the left margin; long turns are shortened equally."""
+    most = max(400, min(TURN_SHOWN, TRANSCRIPT_SHOWN // len(turns)))
     lines: list[str] = []
     cut = False
-    for round_ in transcript.rounds:
-        for who, words in _turns(round_):
-            short = _shorten(words, most)
-            cut = cut or short is not words
-            lines.append(f"[round {round_.number}] {who}: {_indent(short)}")
-    if not lines:
-        lines = ["(Nothing was said.)"]
+    for head, words in turns:
+        short = words if words is None else _shorten(words, most)
+        cut = cut or short is not words
+        lines.append(head if short is None else f"{head}:\n{_indent(short)}")
     text = "\n".join(lines)
     marker = secrets.token_hex(8)
     while marker in text:
@@ -90,14 +103,14 @@ def show(transcript: Transcript) -> ShownTranscript:
 
 def _turns(round_: Round) -> list[tuple[str, str]]:
     turns = [("examiner", round_.examiner)] if round_.examiner is not None else []
-    turns += [(f"step {one_line(step.id, STEP_ID_SHOWN)}", step_text(step)) for step in round_.steps]
+    turns += [(f"step {one_line(step.id, STEP_ID_SHOWN)}", step_text(step)) for step in trajectory_steps(round_.steps)]
     if round_.agent is not None:
         turns.append(("agent", round_.agent))
     return [(who, visible(words) or "(nothing)") for who, words in turns]
 
 
 def visible(words: str) -> str:
-    """Words in which no character hides or reorders others: such are shown as escapes, as `\\u200b`."""
+    """Return text in which characters that hide or reorder others are shown as escapes, such as `\\u200b`."""
     return printable(words)
 
 
@@ -127,5 +140,5 @@ def _shorten(words: str, most: int) -> str:
 
 
 def _indent(words: str) -> str:
-    # Splits at every character that any reader takes for a line break, not at \n alone.
-    return "\n    ".join(words.splitlines())
+    # Splits at every character that a reader may interpret as a line break, not only at \n.
+    return "\n".join(f"    {line}" for line in words.splitlines())

@@ -1,4 +1,4 @@
-"""What an exam leaves behind: plain data, and the files it is kept in."""
+"""The plain data that an exam produces, and its file formats."""
 
 from records.evaluator import Context, Evaluator
 from records.run_record import Outcome, RunRecord, Setting, Timing

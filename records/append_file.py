@@ -1,4 +1,4 @@
-"""A file of lines that several threads and processes append to; whoever is killed while writing costs its own line."""
+"""A file of lines to which several threads and processes append; a writer that is killed loses only its own line."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ import threading
 from pathlib import Path
 
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
-"""What a file system answers that knows no locks. Each line still is one write to an `O_APPEND` file there."""
+"""The errors of file systems without locks. There, each line is still one write to an `O_APPEND` file."""
 
 
-# A journal may come from a stranger: no link is followed, and no pipe is waited for.
+# A journal may come from a stranger: links are not followed, and pipes are not waited for.
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class AppendFile:
-    """Appends whole lines, one writer at a time. A line after a torn one begins on a fresh line."""
+    """Appends whole lines, one writer at a time. After a torn line, the next one begins on a new line."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file, and create it if need be.
+        """Open the file, and create it if necessary.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
-        # Read as well: what another process left at the end has to be looked at.
+        # Opened for reading too, to check what another process left at the end.
         self._fd = os.open(path, _FLAGS, 0o644)
         if not stat.S_ISREG(os.fstat(self._fd).st_mode):
             os.close(self._fd)
-            raise OSError(errno.EINVAL, "it is not a plain file", str(path))
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
         self._path = path.absolute()
-        # The lock below belongs to this open file, so it does not keep the threads that share it apart.
+        # The file lock below belongs to this open file, so it does not exclude threads that share it.
         self._turn = threading.Lock()
         self._locks = True
         self._sound_end = -1
-        """Size of the file after the last write of this process that succeeded; -1 before, and after one that failed.
-        At any other size, its last byte may not be the end of a line."""
+        """The size of the file after this process's last successful write; -1 before the first write and after a failed
+        one. At any other size, the last byte may not be the end of a line."""
 
     def append(self, lines: bytes) -> None:
         """Append whole lines with one write.
 
         Raises:
-            OSError: the disk did not take them all; a part may stand there.
+            OSError: not all lines were written; the file may contain part of them.
         """
         with self._turn:
             if self._fd < 0:
@@ -56,22 +56,22 @@ class AppendFile:
                 self._sound_end = -1
                 written = os.write(self._fd, lines)
                 if written != len(lines):
-                    raise OSError(errno.ENOSPC, f"it took {written} of {len(lines)} bytes: is the disk full?")
+                    raise OSError(errno.ENOSPC, f"only {written} of {len(lines)} bytes were written: is the disk full?")
                 self._sound_end = end + written
             finally:
                 if self._locks:
                     fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def sync(self) -> None:
-        """Wait until the disk has what was appended.
+        """Wait until everything that was appended is on the disk.
 
         Raises:
-            OSError: it did not take it.
+            OSError: the file cannot be synced.
         """
         os.fdatasync(self._fd)
 
     def is_in_place(self) -> bool:
-        """Whether the file still lies where it was opened: else what is appended goes where nobody will find it."""
+        """Return whether the path still leads to the open file; otherwise, nobody will find what is appended."""
         mine = os.fstat(self._fd)
         try:
             found = os.stat(self._path, follow_symlinks=False)
@@ -80,7 +80,7 @@ class AppendFile:
         return (found.st_dev, found.st_ino) == (mine.st_dev, mine.st_ino)
 
     def close(self) -> None:
-        """Release the file. May be called twice."""
+        """Close the file. It may be called twice."""
         with self._turn:
             if self._fd >= 0:
                 os.close(self._fd)
@@ -90,7 +90,7 @@ class AppendFile:
         if not self._locks:
             return
         try:
-            # Goes with the process, however it ends. It is held for one write: nobody waits longer than that.
+            # Released when the process ends, in whatever way. It is held for one write, so nobody waits longer.
             fcntl.flock(self._fd, fcntl.LOCK_EX)
         except OSError as error:
             if error.errno not in _NO_LOCKS:

@@ -1,4 +1,4 @@
-"""Turns records into JSON bytes and back, leniently: whatever was put into a record can be written, and read again."""
+"""Converts records to JSON and back, leniently: any content of a record can be written and read again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from records.transcript import LEFT_OUT
 T = TypeVar("T")
 
 MAX_DEPTH = 100
-"""Levels of lists and mappings that a record keeps of an object that pydantic refuses; deeper is words."""
+"""Maximum depth of lists and mappings in objects that pydantic refuses; deeper values become text."""
 
 _ADAPTERS: dict[type, TypeAdapter[Any]] = {}
 
@@ -31,19 +31,19 @@ def _adapter(kind: type) -> TypeAdapter[Any]:
 
 
 def prepare(*kinds: type) -> None:
-    """Build now what these kinds take to be written and read; else the first of each waits for it, up to 4 ms."""
+    """Build the converters of these types in advance; otherwise, the first use of each takes up to 4 ms longer."""
     for kind in kinds:
         _adapter(kind)
 
 
 def encode(value: object) -> bytes:
-    """One line of JSON, fields at their default left out. Infinite numbers and NaN become null, as JSON has none."""
+    """Return one line of JSON without the fields that have their default values; infinities and NaN become null."""
     adapter = _adapter(type(value))
     try:
         return adapter.dump_json(value, exclude_defaults=True, warnings="error")
     except Exception:
-        # Lone surrogates, objects that JSON does not know or that raise when looked at, fields of the wrong type: an
-        # adapter may put anything into a Step, and a round must not be lost for it.
+        # An adapter may put anything into a Step: lone surrogates, objects that JSON does not support or that raise
+        # exceptions, fields of the wrong type. The round must not be lost because of it.
         plain = _plain(value)
         try:
             adapter.validate_python(plain)
@@ -54,22 +54,22 @@ def encode(value: object) -> bytes:
 
 
 def to_plain(value: object, *, full: bool = False) -> Any:
-    """The same as `encode`, as dicts, lists and strings; `full` keeps fields that are at their default."""
+    """Return the same as `encode` as dicts, lists and strings; `full` keeps fields that have their default values."""
     plain = loads(encode(value))
     if not full:
         return plain
-    # What was encoded is sound by now, whatever the value was.
+    # Whatever the value was, its encoded form is valid.
     return _adapter(type(value)).dump_python(decode(type(value), plain), mode="json")
 
 
 def loads(line: bytes | str) -> Any:
-    """What a line of JSON says; a whole number of more digits than Python reads stays text.
+    """Parse a line of JSON; a whole number with more digits than Python accepts stays text.
 
     Raises:
-        ValueError: it is not JSON in UTF-8.
-        RecursionError: it is nested too deeply.
+        ValueError: the line is not JSON in UTF-8.
+        RecursionError: the line is nested too deeply.
     """
-    # Decoded here: json would guess UTF-16 or UTF-32 from NUL bytes.
+    # Decoded here, because json would guess UTF-16 or UTF-32 from NUL bytes.
     text = line if isinstance(line, str) else line.decode("utf-8")
     try:
         return json.loads(text)
@@ -80,11 +80,11 @@ def loads(line: bytes | str) -> Any:
 
 
 def has_doubled_key(text: str) -> bool:
-    """Whether an object in this JSON has a key twice: readers would silently take the last of the two values.
+    """Return whether an object in this JSON has a duplicate key, of which readers would silently use the last value.
 
     Raises:
-        ValueError: it is not JSON.
-        RecursionError: it is nested too deeply.
+        ValueError: the text is not JSON.
+        RecursionError: the text is nested too deeply.
     """
     doubled = False
 
@@ -97,7 +97,7 @@ def has_doubled_key(text: str) -> bool:
 
 
 def decode(kind: type[T], data: Any) -> T:
-    """Build a record from what `json.loads` gave: unknown fields are ignored, missing ones and stray nulls defaulted.
+    """Build a record from parsed JSON. Unknown fields are ignored; missing fields and invalid nulls get their defaults.
 
     Raises:
         ValueError: the data does not have the shape of `kind`.
@@ -115,7 +115,7 @@ def decode(kind: type[T], data: Any) -> T:
 
 
 def _mend(data: Any, fault: ErrorDetails) -> None:
-    """Change the value that pydantic refused into one of the right type, or leave it out for the default."""
+    """Convert the value that pydantic refused to the right type, or remove it so that the default applies."""
     *parents, last = fault["loc"] or ("",)
     try:
         for part in parents:
@@ -123,7 +123,7 @@ def _mend(data: Any, fault: ErrorDetails) -> None:
         if fault["type"] == "string_type" and data[last] is not None:
             data[last] = json.dumps(data[last])
         elif last == "cost":
-            data[last] = None  # unknown; left out it would be 0
+            data[last] = None  # unknown; if it were left out, it would be 0
         else:
             del data[last]
     except (KeyError, IndexError, TypeError):
@@ -131,9 +131,9 @@ def _mend(data: Any, fault: ErrorDetails) -> None:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """What is left of any object as JSON; never raises."""
+    """Convert any object to JSON values as far as possible; never raises an exception."""
     if isinstance(value, str):
-        # The text itself, also of an enum: what it shows as may be less.
+        # The text itself, also of an enum, whose displayed form may be shorter.
         return storable(str.__str__(value))
     if isinstance(value, Enum):
         value = value.value
@@ -142,7 +142,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, int):
-        # Python reads no decimal numbers of more than 4,300 digits.
+        # Python accepts no decimal numbers of more than 4,300 digits.
         return int(value) if abs(value) < 10**4000 else hex(value)
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")

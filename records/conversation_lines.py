@@ -1,4 +1,4 @@
-"""Splits a journal into the lines of its runs, one run at a time, with next to no parsing."""
+"""Splits a journal into the lines of its runs, one run at a time, with almost no parsing."""
 
 from __future__ import annotations
 
@@ -15,61 +15,61 @@ from records.transcript import is_ended
 
 CONVERSATION = frozenset({"setting", "round", "transcript"})
 MOST_OPEN = 1024 * 1024 * 1024
-"""Bytes of the lines of runs that are under way at the same place in the file: all of these are held at once."""
+"""Maximum size in bytes of the lines of runs in progress at one position in the file, all of which are in memory."""
 LINE_COST = 400
-"""Bytes that a line takes beside its own."""
+"""Memory that a line requires in addition to its content, in bytes."""
 JUDGED = frozenset({"insight", "run"})
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationLines:
-    """One run of a journal, in its newest attempt, as the lines that stand there: plain data, for another process."""
+    """The lines of one run's newest attempt in a journal. They are plain data that can be sent to another process."""
 
     folder: str
-    """The journal's folder. Pictures and long texts that the lines name lie in it."""
+    """The journal's folder, which contains the images and long texts that the lines name."""
     run: str
     attempt: int
     lines: tuple[str, ...]
     """Setting, rounds and transcript, each a line of JSON."""
     judged: tuple[str, ...]
-    """Insights and record, if it has any, likewise."""
+    """Insights and record, if there are any, each a line of JSON."""
     ended: bool
-    """Whether the conversation came to its end, as `Transcript.ended` says it."""
+    """Whether the conversation ended, as `Transcript.ended` defines it."""
     gap: str | None = None
-    """Which rounds are missing, in words; None where the conversation is whole. One with holes is judged by nobody."""
+    """Which rounds are missing, in words; None if the conversation is whole. With a gap, it is not judged."""
 
 
 class Line(NamedTuple):
     """One line of a journal."""
 
     number: int
-    """In the file, from 1; 0 where that is not known."""
+    """The line number in the file, from 1; 0 if it is not known."""
     kind: str
     raw: bytes
     data: dict[str, Any] | None
-    """What it says, if it has been parsed."""
+    """The content, if it has been parsed."""
 
 
 @dataclass(slots=True)
 class RunLines:
-    """The lines of one run's newest attempt, in the order of the file, while they are gathered."""
+    """Collects the lines of one run's newest attempt, in the order of the file."""
 
     attempt: int
     lines: list[Line] = field(default_factory=list)
     ended: bool = False
     rounds: RoundTally = field(default_factory=RoundTally)
     count: int | None = None
-    """How many rounds there were at the end, if it is known."""
+    """The number of rounds at the end, if it is known."""
 
 
 def read_conversation_lines(
     folder: Path, run: str | None = None, damage: Damage | None = None
 ) -> Iterator[ConversationLines]:
-    """The runs of a journal in the order of `read_runs`, undecoded; `decode_run` makes each a StoredRun.
+    """Yield the runs of a journal in the order of `read_runs`, undecoded; `decode_run` turns each into a StoredRun.
 
     Args:
         folder: The journal's folder.
-        run: Only this run.
+        run: The id of the only run to read; None for all.
         damage: Counts the lines that had to be skipped.
 
     Raises:
@@ -100,15 +100,15 @@ def _texts(lines: list[Line], kinds: frozenset[str], damage: Damage) -> tuple[st
 def gather_runs(
     folder: Path, run: str | None, damage: Damage, *, check_all: bool = False
 ) -> Iterator[tuple[str, RunLines]]:
-    """Id and lines of each run in the order in which they ended, unfinished ones last.
+    """Yield the id and the lines of each run in the order in which they ended, unfinished runs last.
 
-    Memory grows with the runs that were under way at once, and by a few bytes for each run.
+    Memory use grows with the number of runs that were in progress at the same time, and by a few bytes for each run.
 
     Args:
         folder: The journal's folder.
-        run: Only this run.
+        run: The id of the only run to read; None for all.
         damage: Counts the lines that had to be skipped.
-        check_all: Also parse the lines that are handed to nobody (of an older attempt), to count those that are torn.
+        check_all: Whether to parse unused lines (of older attempts) too, to count the torn ones.
 
     Raises:
         JournalError: there is no journal, or no such run in it.
@@ -119,17 +119,17 @@ def gather_runs(
     gatherer = _Gatherer(damage, check_all)
     for number, _, raw in raw_lines(folder):
         if number > end:
-            # Another process appends while this one reads: what came after the first look is for the next reader.
+            # Another process may append while this one reads: lines after the first pass are left to the next reader.
             break
         name = gatherer.take(number, raw, last)
         if name is not None and number == last[name] and name in gatherer.runs:
             yield name, gatherer.give(name)
-    # Empty, unless the file has become another since the first look.
+    # Empty, unless the file was replaced after the first pass.
     yield from gatherer.runs.items()
 
 
 class _Gatherer:
-    """Puts each line with the others of its run."""
+    """Collects the lines of each run."""
 
     def __init__(self, damage: Damage, check_all: bool) -> None:
         self.runs: dict[str, RunLines] = {}
@@ -138,13 +138,13 @@ class _Gatherer:
         self._check_all = check_all
 
     def give(self, name: str) -> RunLines:
-        """Hand out a run that is complete."""
+        """Return a complete run."""
         gathered = self.runs.pop(name)
         self._open_bytes -= sum(len(line.raw) + LINE_COST for line in gathered.lines)
         return gathered
 
     def take(self, number: int, raw: bytes, wanted: Container[str]) -> str | None:
-        """Take one line, if its run is wanted. Returns the run's id; None where the line does not tell it."""
+        """Add one line, if its run is wanted; return the run's id, or None if the line does not contain it."""
         data: dict[str, Any] | None = None
         round_: int | None = None
         if (head := HEAD.match(raw)) is not None:
@@ -165,7 +165,7 @@ class _Gatherer:
         elif data is None and (begins or kind in ("setting", "transcript") or kind not in KINDS):
             event = parse(raw, number, self._damage)
             if event is None:
-                # A torn line must not begin an attempt, and with it put the one before aside.
+                # A torn line must not start an attempt, which would discard the attempt before.
                 return name
             data = event.data
         line = Line(number, kind, raw, data)
@@ -180,7 +180,7 @@ class _Gatherer:
         self._open_bytes += len(raw) + LINE_COST
         if self._open_bytes > MOST_OPEN:
             raise JournalError(
-                f"this journal cannot be read: more than {MOST_OPEN >> 20:,} MiB of runs are under way at once in it "
+                f"this journal cannot be read: it has more than {MOST_OPEN >> 20:,} MiB of runs in progress at once "
                 f"(line {number:,})."
             )
         _note(gathered, line, round_)
@@ -194,7 +194,7 @@ class _Gatherer:
 
 
 def _note(gathered: RunLines, line: Line, round_: int | None) -> None:
-    """Note what a line tells of how far the conversation came."""
+    """Update how far the conversation progressed from one line."""
     if round_ is None and line.kind == "round" and line.data is not None:
         round_ = number_of(line.data.get("number"))
     if round_ is not None:
@@ -205,7 +205,7 @@ def _note(gathered: RunLines, line: Line, round_: int | None) -> None:
 
 
 def _last_lines(folder: Path, run: str | None) -> tuple[dict[str, int], int]:
-    """The number of each run's last line, torn ones included whose head is whole; and that of the file's last line."""
+    """Return the number of each run's last line, also of torn lines with a whole head, and of the file's last line."""
     last: dict[str, int] = {}
     end = 0
     for number, _, line in raw_lines(folder):

@@ -1,4 +1,4 @@
-"""What an evaluator is: anything with these methods will do, nothing need be inherited."""
+"""The Protocol of evaluators: any object with these methods is one, without inheritance."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from cases import Case
+from records.history import EvalHistorySource
 from records.transcript import Metrics, Transcript
 from records.verdict import Insight
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an evaluator may know besides the transcript."""
+    """The information that evaluators get in addition to the transcript."""
 
     subject: str
     """The id of the run (or trace) that is evaluated."""
@@ -22,11 +23,19 @@ class Context:
     """The agent's files, if it left any."""
     _: KW_ONLY
     folder: Path | None = None
-    """The journal's folder: the pictures that the transcript names lie in it."""
+    """The journal's folder, which contains the images that the transcript names."""
     metrics: Metrics | None = None
-    """What was counted while the session was observed."""
+    """The metrics of an observed session."""
+    task: str = ""
+    """The task's label, or the name of the case."""
+    agent: str = ""
+    """The agent that is evaluated."""
+    started: float | None = None
+    """The start of the run, in seconds since the epoch."""
+    history: EvalHistorySource | None = None
+    """Earlier runs, for an evaluator that compares; None if there is no history."""
     reference: Any = None
-    """What a right answer or trajectory looks like, where there is one; its evaluator says in which form."""
+    """A correct answer or trajectory, if there is one; its evaluator defines the form."""
 
 
 class Evaluator(Protocol):
@@ -35,5 +44,5 @@ class Evaluator(Protocol):
     name: str
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
-        """Judge. A fault in judging is an `error` verdict inside the Insight, never an exception."""
+        """Judge the transcript. A failure to judge is an `error` verdict in the Insight, never an exception."""
         ...

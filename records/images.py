@@ -1,4 +1,4 @@
-"""Keeps the pictures of a conversation in the journal, under names made from their content."""
+"""Stores the images of a conversation in the journal, under names made from their content."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from records.transcript import Round, Transcript
 
 MOST_BYTES = 20 * 1024 * 1024
 MOST_TEXT = MOST_BYTES * 7 // 5
-"""Of the same in base64, with line breaks."""
+"""The maximum size of an image in base64, with line breaks."""
 _KINDS = ((b"\x89PNG\r\n\x1a\n", "png"), (b"\xff\xd8\xff", "jpeg"), (b"GIF87a", "gif"), (b"GIF89a", "gif"))
 
 
 def keep_recorded_pictures(transcript: Transcript, journal: JournalWriter, workspace: Path | None) -> Transcript:
-    """The same as `keep_transcript_pictures`, for a recording: only what lies in its workspace is read.
+    """Do the same as `keep_transcript_pictures` for a recording, but read only images in its workspace.
 
-    A recording may come from a stranger; the picture that it names elsewhere may be one of the user's own.
+    A recording may come from a stranger, and an image that it names elsewhere may be one of the user's own.
 
     Raises:
-        JournalError: the disk did not take it.
+        JournalError: the journal cannot be written.
     """
     keeper = _Keeper(journal, workspace, confined=True)
     rounds = tuple(keeper.keep_round(round_) for round_ in transcript.rounds)
@@ -31,12 +31,12 @@ def keep_recorded_pictures(transcript: Transcript, journal: JournalWriter, works
 
 
 def keep_transcript_pictures(transcript: Transcript, journal: JournalWriter, workspace: Path | None) -> Transcript:
-    """Copy all pictures of a conversation into `images/` and name them there: final ones, and those of its rounds.
+    """Copy all images of a conversation into `images/`, and return the conversation with their new names.
 
-    See `keep_pictures`. What has been kept before is left as it is.
+    See `keep_pictures`. Images that were stored before are left unchanged.
 
     Raises:
-        JournalError: the disk did not take it.
+        JournalError: the journal cannot be written.
     """
     keeper = _Keeper(journal, workspace)
     rounds = tuple(keeper.keep_round(round_) for round_ in transcript.rounds)
@@ -44,26 +44,26 @@ def keep_transcript_pictures(transcript: Transcript, journal: JournalWriter, wor
 
 
 def keep_pictures(round_: Round, journal: JournalWriter, workspace: Path | None) -> Round:
-    """Copy a round's pictures, its steps' too, into `images/`, and name them there.
+    """Copy the images of a round and its steps into `images/`, and return the round with their new names.
 
-    A picture is a path (relative ones lie in the agent's workspace) or a `data:` address. What cannot be read, is too
-    large or is no picture keeps the name that the source gave it; nothing is lost for it.
+    An image is a path (relative to the agent's workspace) or a `data:` URI. If it cannot be read, is too large or is
+    not an image, it keeps the name from the source.
 
     Raises:
-        JournalError: the disk did not take it.
+        JournalError: the journal cannot be written.
     """
     return _Keeper(journal, workspace).keep_round(round_)
 
 
 def kind_of(content: bytes) -> str | None:
-    """What sort of raster image these bytes begin, or None."""
+    """Return the kind of raster image that begins with these bytes, or None."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "webp"
     return next((kind for magic, kind in _KINDS if content.startswith(magic)), None)
 
 
 class _Keeper:
-    """Reads the pictures of one conversation, and keeps them."""
+    """Reads the images of one conversation and stores them."""
 
     def __init__(self, journal: JournalWriter, workspace: Path | None, *, confined: bool = False) -> None:
         self._journal, self._workspace, self._confined = journal, workspace, confined
@@ -82,8 +82,8 @@ class _Keeper:
     def _keep(self, image: str) -> str:
         if is_kept_name(image) and self._journal.holds(image):
             return image
-        content = _embedded(image) if image.startswith("data:image/") else self._from_file(image)
-        # The path may have been the agent's idea: only what begins like a picture is taken.
+        content = embedded_picture(image) if image.startswith("data:image/") else self._from_file(image)
+        # The agent may have chosen the path, so only content that begins like an image is accepted.
         kind = kind_of(content)
         if kind is None:
             return image if len(image) <= 1000 else f"{image[:1000]}…"
@@ -92,7 +92,7 @@ class _Keeper:
         return name
 
     def _from_file(self, image: str) -> bytes:
-        """The picture's bytes, or none."""
+        """Return the bytes of the image; empty if it cannot be read."""
         try:
             path = Path(self._workspace or Path(), image)
             if self._confined and not self._is_inside(path):
@@ -107,11 +107,11 @@ class _Keeper:
         return self._workspace is not None and path.resolve().is_relative_to(self._workspace.resolve())
 
 
-def _embedded(image: str) -> bytes:
-    """The bytes of a `data:` address, or none."""
+def embedded_picture(image: str) -> bytes:
+    """Return the bytes of a `data:` URI; empty if it is invalid."""
     _, _, data = image.partition(";base64,")
     try:
-        # Some encoders break it into lines, which `validate` would refuse.
+        # Some encoders insert line breaks, which `validate` would refuse.
         return base64.b64decode("".join(data.split()), validate=True) if len(data) <= MOST_TEXT else b""
     except (binascii.Error, ValueError):
         return b""

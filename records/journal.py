@@ -1,4 +1,4 @@
-"""The journal: an append-only file of events, one JSON object a line, that survives whatever kills its writer."""
+"""The journal: an append-only file of events, one JSON object per line, that survives the death of its writer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from records.transcript import Round, Transcript
 from records.verdict import Insight
 
 LINE_LIMIT = 256 * 1024
-"""Bytes beyond which a line's texts and steps are looked at one by one."""
+"""Maximum size of a line in bytes; the texts and steps of a longer line are shortened one by one."""
 
 __all__ = [
     "FILE",
@@ -46,29 +46,29 @@ __all__ = [
 
 @lru_cache(maxsize=4096)
 def run_id(subject: str, agent: str, trial: int = 1) -> str:
-    """The id of one (subject, agent, trial) that Viva holds: readable, fit for a folder name, the same every time."""
+    """Return the reproducible id of a run that Viva conducts; it is readable and a valid folder name."""
     digest = hashlib.sha256(json.dumps([subject, agent, trial]).encode()).hexdigest()[:8]
     return f"{slug(subject, 48)}-{digest}"
 
 
 def observed_run_id(trace_or_session_id: str, subject: str = "") -> str:
-    """The id of a run that was observed, not held: the same for the same trace, whatever was examined in it.
+    """Return the reproducible id of an observed run, which depends only on its trace or session and its subject.
 
     Args:
-        trace_or_session_id: What the source calls the trace or session; else what tells this recording from others.
-        subject: Task label, to make the id readable; two subjects in one session are two runs.
+        trace_or_session_id: The id of the trace or session in the source, or else whatever identifies the recording.
+        subject: The task label, which makes the id readable; two subjects in one session are two runs.
     """
-    # Longer than above: a day's traces are more than a suite's runs, and must not meet by chance.
+    # Longer than above: the traces of a day are more numerous than the runs of a suite, and must not collide.
     digest = hashlib.sha256(json.dumps([trace_or_session_id, subject]).encode()).hexdigest()[:12]
     return f"{slug(subject or trace_or_session_id, 48)}-{digest}"
 
 
 class JournalWriter(Protocol):
-    """What a run writes to. `Journal` is one; a worker elsewhere may have another."""
+    """The destination of a run's events. `Journal` is one; a worker on another machine may have another."""
 
     @property
     def folder(self) -> Path:
-        """Where the runs' workspaces lie, absolute."""
+        """Return the absolute folder that contains the runs' workspaces."""
         ...
 
     def append(self, kind: str, run: str, attempt: int, value: object) -> None:
@@ -80,11 +80,11 @@ class JournalWriter(Protocol):
         ...
 
     def keep(self, name: str, content: bytes) -> None:
-        """Keep a file under a name made from its content, or raise JournalError; doing so twice is free."""
+        """Store a file under a name made from its content, or raise JournalError; storing it twice costs nothing."""
         ...
 
     def holds(self, name: str) -> bool:
-        """Whether there is a file of that name."""
+        """Return whether there is a file of that name."""
         ...
 
 
@@ -108,18 +108,18 @@ class Journal:
                 f"cannot write a journal in {folder}: {reason}. Choose another folder with --out."
             ) from error
         self._heads: dict[tuple[str, str, int], bytes] = {}
-        # Not between the rounds of many conversations, all of which would stand still meanwhile.
+        # Built now rather than between the rounds of many conversations, all of which would have to wait.
         prepare(Setting, Round, Transcript, Insight, RunRecord)
 
     def append(self, kind: str, run: str, attempt: int, value: object) -> None:
         """Append one event.
 
         Raises:
-            JournalError: the disk did not take it (full, read-only, gone).
+            JournalError: the event cannot be written (the disk is full, read-only or gone).
         """
         head = self._heads.get((kind, run, attempt))
         if head is None:
-            # Each line says everything needed to skip it without parsing what follows.
+            # The head of each line is sufficient to skip the line without parsing the rest.
             head = (
                 f'{{"v":{FORMAT},"event":{json.dumps(kind)},"run":{json.dumps(run)},"attempt":{attempt},"data":'
             ).encode()
@@ -133,13 +133,13 @@ class Journal:
                 self._heads.pop((event, run, attempt), None)
 
     def copy_lines(self, lines: bytes, source: Path) -> None:
-        """Append lines taken from the journal in the folder `source` as they are, with the files there that they name.
+        """Append lines from the journal in the folder `source` unchanged, and copy the files that they name.
 
-        Pictures and texts are looked for in that folder only. One that is missing, or is not what its name says, is
-        missing in the copy too.
+        Images and texts are read from that folder only. A file that is missing, or whose content does not match its
+        name, will be missing in the copy too.
 
         Raises:
-            JournalError: the disk did not take it.
+            JournalError: the journal cannot be written.
         """
         if not lines:
             return
@@ -149,27 +149,27 @@ class Journal:
         self._write(lines)
 
     def holds(self, name: str) -> bool:
-        """Whether a file of that name lies beside the journal."""
+        """Return whether there is a file of that name next to the journal."""
         return is_kept(self.folder, name)
 
     def keep(self, name: str, content: bytes) -> None:
-        """Keep a file beside the journal under a name made from its content; writing it twice is free.
+        """Store a file next to the journal under a name made from its content; storing it twice costs nothing.
 
         Raises:
-            JournalError: the disk did not take it, or a journal holds no such content under this name.
+            JournalError: the file cannot be written, or its name is invalid or does not match its content.
         """
         if not may_be_written(name, content):
-            raise JournalError(f"{name[:200]!r} is no name of a file in a journal, or was made from another content.")
+            raise JournalError(f"{name[:200]!r} is not a file name of a journal, or does not match the content.")
         try:
             write_once(self.folder, name, content)
         except OSError as error:
             raise JournalLost(f"cannot write {self.folder / name}: {error.strerror}") from error
 
     def sync(self) -> None:
-        """Wait until the disk has what was appended.
+        """Wait until everything that was appended is on the disk.
 
         Raises:
-            JournalLost: it did not take it, or the file was deleted or replaced.
+            JournalLost: the file cannot be synced, or was deleted or replaced.
         """
         try:
             self._file.sync()
@@ -179,11 +179,11 @@ class Journal:
         if not in_place:
             raise JournalLost(
                 f"the journal {self.folder / FILE} was deleted or replaced while it was written. "
-                f"What is there now can be gone on with: --resume {self.folder}"
+                f"To resume what it holds now: --resume {self.folder}"
             )
 
     def close(self) -> None:
-        """Release the file. May be called twice."""
+        """Close the file. It may be called twice."""
         self._file.close()
 
     def __enter__(self) -> Journal:

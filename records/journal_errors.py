@@ -1,4 +1,4 @@
-"""What can be wrong with a journal, and the words for it."""
+"""The errors of journals, and their messages."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ class JournalError(Exception):
 
 
 class JournalBusy(JournalError):
-    """Another process writes this journal."""
+    """Another process is writing to this journal."""
 
 
 class JournalLost(JournalError):
-    """A journal that was being written takes no more: the disk is full or gone. What it holds can be read."""
+    """A journal can no longer be written, because the disk is full or gone. What it holds can still be read."""
 
 
 def no_journal(folder: Path, file: str) -> JournalError:
-    """Say that there is no journal, and where journals are.
+    """Return the error for a missing journal, which says where journals are.
 
     Args:
-        folder: Where one was looked for.
+        folder: The folder that should be a journal.
         file: The name of a journal's file.
     """
     if folder.is_file() or (not folder.parent.is_dir() and any(parent.is_file() for parent in folder.parents)):
-        return JournalError(f"{folder} is a file; a journal is the folder around its {file}.")
+        return JournalError(f"{folder} is a file; a journal is the folder that contains its {file}.")
     if not folder.exists():
-        return JournalError(f"there is no folder {folder}. Journals lie under runs/ unless --out said otherwise.")
+        return JournalError(f"there is no folder {folder}. Journals are under runs/, unless --out named another one.")
     return JournalError(
-        f"{folder} is not a journal: it has no {file}. Journals lie under runs/ unless --out said otherwise."
+        f"{folder} is not a journal: it has no {file}. Journals are under runs/, unless --out named another one."
     )

@@ -1,4 +1,4 @@
-"""The lines of a journal: how one is told from a torn one, and how they are read one by one in constant memory."""
+"""Reads the lines of a journal one by one in constant memory, and recognizes torn lines."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from records.round_tally import number_of
 FORMAT = 1
 FILE = "journal.jsonl"
 HEAD = re.compile(rb'\{"v":1,"event":"([a-z]+)","run":"([ !#-\[\]-~]+)","attempt":(\d{1,9}),"data":\{')
-"""The head of a line as this version writes it: kind, run and attempt without parsing the rest. Other lines are
-parsed."""
+"""The head of a line as this version writes it, with kind, run and attempt, which saves parsing the rest. Other lines
+are parsed."""
 KINDS = frozenset({"setting", "round", "transcript", "insight", "run"})
 _NUMBER = re.compile(rb'"number": ?([1-9]\d{0,8})[,}]')
 SHOWN_LINES = 20
 MOST_LINE = 64 * 1024 * 1024
-"""Bytes of one line; a longer one counts as torn, and is passed over without being held in memory."""
+"""Maximum size of a line in bytes; a longer line counts as torn, and is skipped without being loaded into memory."""
 MOST_PASSED_OVER = 1024 * 1024 * 1024
-"""Bytes of such lines, before a file is taken for no journal: a sparse file could keep a reader busy for hours."""
+"""Maximum size of all such lines in bytes; a file with more is refused, because a sparse file could take hours."""
 MOST_RUNS = 500_000
-"""Runs of one journal that are read."""
+"""Maximum number of runs in one journal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +44,16 @@ class Event:
 
 @dataclass(slots=True)
 class Damage:
-    """What a reader had to skip. Filled while reading."""
+    """Counts the lines that a reader had to skip. It is filled while reading."""
 
     torn: int = 0
     unknown: int = 0
-    """Lines of a newer format."""
+    """Number of lines in a newer format."""
     lines: list[int] = field(default_factory=list)
-    """Line numbers, the first twenty in the order of the file."""
+    """The numbers of the first twenty skipped lines, in the order of the file."""
 
     def add(self, number: int, *, newer: bool = False) -> None:
-        """Count one skipped line; `number` is 0 where it is not known."""
+        """Count one skipped line; `number` is 0 if it is not known."""
         if newer:
             self.unknown += 1
         else:
@@ -63,10 +63,10 @@ class Damage:
             del self.lines[SHOWN_LINES:]
 
     def words(self, torn: str = "torn line") -> str:
-        """Say how many lines were skipped, as `1 torn line and 2 lines of a newer format`; nothing where none was.
+        """Return how many lines were skipped, as in `1 torn line and 2 lines of a newer format`; empty if none were.
 
         Args:
-            torn: What the reader calls a line that is damaged.
+            torn: The term for a damaged line.
         """
         parts = []
         if self.torn:
@@ -77,12 +77,12 @@ class Damage:
 
 
 def scan(folder: Path, damage: Damage | None = None, *, kinds: frozenset[str] | None = None) -> Iterator[Event]:
-    """Read the events of a journal one by one, in order, in constant memory.
+    """Yield the events of a journal one by one, in order, in constant memory.
 
     Args:
         folder: The journal's folder.
         damage: Counts the lines that had to be skipped.
-        kinds: Only these kinds of event; others are not even parsed, so tears behind their heads go uncounted.
+        kinds: The kinds of events to read. Other events are not parsed, so damage behind their heads is not counted.
 
     Raises:
         JournalError: there is no journal, or it cannot be read.
@@ -96,7 +96,7 @@ def scan(folder: Path, damage: Damage | None = None, *, kinds: frozenset[str] | 
 
 
 def raw_lines(folder: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Line number, byte offset and bytes of every line that is not empty.
+    """Yield the line number, the byte offset and the bytes of every line that is not empty.
 
     Raises:
         JournalError: there is no journal, or it cannot be read.
@@ -112,8 +112,8 @@ def raw_lines(folder: Path) -> Iterator[tuple[int, int, bytes]]:
                     length += _pass_over(file, min(left, MOST_PASSED_OVER))
                     left -= length
                     if left < 0:
-                        raise JournalError(f"{path} is no journal: its lines are too long (line {number:,}).")
-                    # Never sound: what is left of it tells at most whose line it was.
+                        raise JournalError(f"{path} is not a journal: its lines are too long (line {number:,}).")
+                    # Never valid: the beginning of the line shows at most to which run it belongs.
                     line = line[:200]
                 if line != b"\n":
                     yield number, offset, line
@@ -125,7 +125,7 @@ def raw_lines(folder: Path) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _pass_over(file: BinaryIO, most: int) -> int:
-    """Read to the end of a line without keeping it. Returns its length, or somewhat more than the most."""
+    """Skip to the end of a line; return its length, or somewhat more than `most` if it is longer."""
     length = 0
     while length <= most and (block := file.readline(MOST_LINE // 16)):
         length += len(block)
@@ -135,25 +135,25 @@ def _pass_over(file: BinaryIO, most: int) -> int:
 
 
 def see_runs(folder: Path, number: int) -> None:
-    """See that a journal holds no more runs than can be told apart in a bounded memory.
+    """Check that a journal does not hold more runs than fit into a bounded amount of memory.
 
     Raises:
-        JournalError: it holds more.
+        JournalError: the journal holds more runs.
     """
     if number > MOST_RUNS:
-        raise JournalError(f"{folder} holds more than {MOST_RUNS:,} runs, which is more than are read of one journal.")
+        raise JournalError(f"{folder} holds more than {MOST_RUNS:,} runs, the maximum for one journal.")
 
 
 def round_number(line: bytes, head: re.Match[bytes], number: int = 0, damage: Damage | None = None) -> int | None:
-    """The number of the round that a line holds, or None for a torn line, which is counted in `damage`.
+    """Return the number of the round that a line holds, or None for a torn line, which is counted in `damage`.
 
     Args:
-        line: Of the kind `round`.
-        head: Its head.
-        number: Of the line in the file.
-        damage: Counts it if it is torn.
+        line: A line of the kind `round`.
+        head: The match of its head.
+        number: The number of the line in the file.
+        damage: Counts the line if it is torn.
     """
-    # With a checksum the line need not be parsed to be known as sound.
+    # The checksum proves that the line is valid, so it need not be parsed.
     if (found := _NUMBER.match(line, head.end())) is not None and is_unchanged(line):
         return int(found[1])
     event = parse(line, number, damage)
@@ -166,13 +166,13 @@ def round_number(line: bytes, head: re.Match[bytes], number: int = 0, damage: Da
 
 
 def parse(line: bytes | str, number: int = 0, damage: Damage | None = None) -> Event | None:
-    """One event, or None for a torn line or one of a newer format, which is counted in `damage`.
+    """Return one event, or None for a torn line or a line in a newer format, which is counted in `damage`.
 
-    The checksum is that of bytes as they lie on a disk: a line that is text was read, and checked, before.
+    The checksum covers bytes on the disk; a line that is text was read and checked before.
     """
     try:
         if isinstance(line, bytes) and is_unchanged(line) is False:
-            raise ValueError("a byte of it changed")
+            raise ValueError("its checksum does not match")
         raw = loads(line)
         version = raw["v"]
         newer = type(version) is int and version > FORMAT

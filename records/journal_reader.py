@@ -1,9 +1,11 @@
-"""Reads runs back out of a journal, one at a time."""
+"""Reads runs from a journal, one at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,8 @@ from records.conversation_lines import CONVERSATION, ConversationLines, Line, ga
 from records.journal_lines import HEAD, Damage, parse, raw_lines, see_runs
 from records.long_texts import KeptTexts, restore_texts
 from records.round_tally import RoundTally, number_of
-from records.run_record import Outcome, RunRecord, Setting
-from records.transcript import Round, Transcript
+from records.run_record import Outcome, RunRecord, Setting, as_earned
+from records.transcript import NO_USAGE, Round, Transcript, Usage
 from records.verdict import Insight
 
 __all__ = [
@@ -29,7 +31,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """What a journal holds of one run: its newest attempt."""
+    """One run in a journal, in its newest attempt."""
 
     folder: Path
     """The journal's folder."""
@@ -37,26 +39,26 @@ class StoredRun:
     attempt: int
     setting: Setting
     transcript: Transcript
-    """Its `stop` is None where the conversation did not end."""
+    """Its `stop` is None if the conversation did not end."""
     ended: bool
-    """Whether the conversation came to its end; if not, the rounds are those that were saved before it broke off."""
+    """Whether the conversation ended; if not, the rounds are those that were saved before it broke off."""
     insights: tuple[Insight, ...]
-    """The last word of each evaluator on each subject."""
+    """The latest insight of each evaluator for each subject."""
     record: RunRecord | None
-    """None where the run did not end."""
+    """None if the run did not end."""
     gap: str | None = None
-    """Which rounds are missing, in words; None where the conversation is whole, or as whole as it was left."""
+    """Which rounds are missing, in words; None if no saved round is missing."""
     lines: bytes = b""
-    """The lines of setting, rounds and transcript as they stand, for copying."""
+    """The unchanged lines of setting, rounds and transcript, for copying."""
 
     @property
     def score(self) -> float | None:
-        """The record's, in [0, 1]; None where nothing was judged, or the run did not end."""
+        """Return the record's score in [0, 1]; None if nothing was judged or the run did not end."""
         return None if self.record is None else self.record.score
 
     @property
     def outcome(self) -> Outcome | None:
-        """The record's; None where the run did not end."""
+        """Return the record's outcome; None if the run did not end."""
         return None if self.record is None else self.record.outcome
 
 
@@ -70,7 +72,7 @@ class _Decoded:
 
 
 def split_reference(reference: str) -> tuple[Path, str | None]:
-    """`FOLDER` or `FOLDER#RUN-ID` as (folder, run id)."""
+    """Split `FOLDER` or `FOLDER#RUN-ID` into the folder and the run id, or None without one."""
     path, mark, run = reference.rpartition("#")
     if mark and not Path(reference).exists():
         return Path(path), run
@@ -80,15 +82,15 @@ def split_reference(reference: str) -> tuple[Path, str | None]:
 def read_runs(
     folder: Path, run: str | None = None, damage: Damage | None = None, *, keep_lines: bool = False
 ) -> Iterator[StoredRun]:
-    """The runs of a journal in the order in which they ended, unfinished ones last.
+    """Yield the runs of a journal in the order in which they ended, unfinished runs last.
 
-    Memory grows with the runs that were under way at once, and by a few bytes for each run.
+    Memory use grows with the number of runs that were in progress at the same time, and by a few bytes for each run.
 
     Args:
         folder: The journal's folder.
-        run: Only this run.
+        run: The id of the only run to read; None for all.
         damage: Counts the lines that had to be skipped.
-        keep_lines: Also hand out the raw lines, for copying them into another journal.
+        keep_lines: Whether to include the raw lines, for copying them into another journal.
 
     Raises:
         JournalError: there is no journal, or no such run in it.
@@ -99,10 +101,10 @@ def read_runs(
 
 
 def decode_run(lines: ConversationLines, damage: Damage | None = None) -> StoredRun:
-    """The run that its lines tell: the same as `read_runs` gives, with the lines for copying.
+    """Decode a run from its lines; the result is the same as from `read_runs`, with the lines for copying.
 
     Args:
-        lines: From `read_conversation_lines`, of this process or another. Long texts are read from its folder.
+        lines: Lines from `read_conversation_lines`, of this or another process. Long texts are read from its folder.
         damage: Counts the lines that cannot be decoded, without their numbers.
     """
     found = []
@@ -115,31 +117,59 @@ def decode_run(lines: ConversationLines, damage: Damage | None = None) -> Stored
 
 
 def read_records(folder: Path, damage: Damage | None = None) -> Iterator[RunRecord]:
-    """The newest record of each run that ended, in the order of their ends; transcripts are not read.
+    """Yield the newest record of each run that ended, in the order in which they ended; transcripts are not read.
+
+    Its usage is that of the whole run: what earlier attempts cost was paid for, too, and so were earlier judgings.
 
     Args:
         folder: The journal's folder.
-        damage: Counts records that had to be skipped, and lines of which not even the kind can be told.
+        damage: Counts records that had to be skipped, and lines of an unrecognizable kind.
 
     Raises:
         JournalError: there is no journal.
     """
     damage = damage if damage is not None else Damage()
     newest: dict[str, int] = {}
+    replaced: set[int] = set()
+    earlier: dict[str, dict[int, Mapping[str, Usage]]] = {}
     for number, _, line in raw_lines(folder):
         head = HEAD.match(line)
         if (head is None or head[1] == b"run") and (event := parse(line, number, damage)) and event.kind == "run":
+            if event.run in newest:
+                replaced.add(newest[event.run])
             newest[event.run] = number
             see_runs(folder, len(newest))
     wanted = set(newest.values())
     for number, _, line in raw_lines(folder):
+        if number in replaced and (event := parse(line)) is not None:
+            with suppress(ValueError):
+                usage = decode(_Paid, {"usage": event.data.get("usage") or {}}).usage
+                _add_paid(earlier.setdefault(event.run, {}), event.attempt, usage)
         if number in wanted and (event := parse(line)) is not None:
             try:
-                record = decode(RunRecord, restore_texts(folder, event.data))
+                record = as_earned(decode(RunRecord, restore_texts(folder, event.data)))
             except ValueError:
                 damage.add(number)
                 continue
+            if (paid := earlier.pop(record.id, None)) is not None:
+                _add_paid(paid, event.attempt, record.usage)
+                record = replace(record, usage=reduce(_added, paid.values()))
             yield record
+
+
+@dataclass(frozen=True, slots=True)
+class _Paid:
+    usage: Mapping[str, Usage] = field(default_factory=dict)
+
+
+def _add_paid(paid: dict[int, Mapping[str, Usage]], attempt: int, usage: Mapping[str, Usage]) -> None:
+    """Add one record. A further one of the same attempt is a further judging of the same conversation."""
+    judged = paid.get(attempt, {}).get("judge")
+    paid[attempt] = usage if judged is None else {**usage, "judge": judged + usage.get("judge", NO_USAGE)}
+
+
+def _added(one: Mapping[str, Usage], two: Mapping[str, Usage]) -> Mapping[str, Usage]:
+    return {role: one.get(role, NO_USAGE) + two.get(role, NO_USAGE) for role in dict.fromkeys((*one, *two))}
 
 
 def _decode(folder: Path, run: str, attempt: int, lines: Iterable[Line], damage: Damage, keep_lines: bool) -> StoredRun:
@@ -160,18 +190,21 @@ def _decode(folder: Path, run: str, attempt: int, lines: Iterable[Line], damage:
         if keep_lines and line.kind in CONVERSATION:
             kept.append(line.raw.removesuffix(b"\n") + b"\n")
     ending = decoded.transcript
-    # The event holds everything but the rounds, which were saved one by one before it.
+    # The event holds everything except the rounds, which were saved one by one before it.
     rounds = tuple(decoded.rounds[number] for number in sorted(decoded.rounds))
+    transcript, gap = replace(ending or Transcript(), rounds=rounds, round_count=None), _gap(rounds, ending)
+    # What the record alone tells, where a reply may be among what is missing.
+    answered = False if gap is None and not transcript.answered else None
     return StoredRun(
         folder,
         run,
         attempt,
         decoded.setting,
-        replace(ending or Transcript(), rounds=rounds, round_count=None),
+        transcript,
         ending is not None and ending.ended,
         tuple(decoded.insights.values()),
-        decoded.record,
-        _gap(rounds, ending),
+        None if decoded.record is None else as_earned(decoded.record, answered),
+        gap,
         b"".join(kept),
     )
 

@@ -1,4 +1,4 @@
-"""Sees to it that the disk has what a journal was given, without making anybody wait for the disk."""
+"""Syncs a journal to the disk without making its writers wait for the disk."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import asyncio
 from records.journal import Journal, JournalError
 
 PAUSE_SECONDS = 1.0
-"""Between two syncs. While a file is synced, appending to it waits: without a pause a suite took twice as long."""
+"""Seconds between two syncs. Appending waits while a file is synced: without a pause, a suite took twice as long."""
 
 
 class Syncer:
-    """Syncs a journal on a thread, about once a second while it grows. A power cut costs the last second at most.
+    """Syncs a journal on a thread, about once a second while it grows. A power cut loses at most the last second.
 
-    Use as an async context manager; at its end everything is synced. Where the journal is lost, what goes on inside is
-    cancelled, and the context ends with JournalLost.
+    Use it as an async context manager. When the context ends, everything has been synced. If the journal is lost, the
+    work in the context is cancelled, and the context ends with JournalLost.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -38,7 +38,7 @@ class Syncer:
         self._journal.sync()
 
     def want(self) -> None:
-        """Something was appended that should survive a power cut."""
+        """Request a sync, because something was appended that should survive a power cut."""
         self._wanted.set()
 
     async def _work(self) -> None:

@@ -1,5 +1,6 @@
-"""Files beside a journal: pictures, long texts, cases and their files, what was asked for. Each sort has names of one
-form; files are written once and read by these names only, and no link is followed: a journal may come from a stranger.
+"""Files next to a journal: images, long texts, cases and their files, and the stored request. Each kind has names of a
+fixed form. Files are written once and read only by such names, and no link is followed, because a journal may come from
+a stranger.
 """
 
 from __future__ import annotations
@@ -19,27 +20,27 @@ _BY_CONTENT = re.compile(_FORM.replace(rb"\\?", b"").decode() + r"|files/[0-9a-f
 _CASE = re.compile(r"cases/[0-9a-f]{64}\.json")
 _BESIDE = frozenset({"suite.json", "sources.json"})
 MOST_BYTES = 256 * 1024 * 1024
-"""Of one file: what is longer is not read."""
+"""Maximum size of one file; a longer file is not read."""
 MOST_JSON = 16 * 1024 * 1024
-"""Of a case, or of what was asked for: parsed, it takes many times as much memory."""
+"""Maximum size of a case or a request, which requires many times as much memory when it is parsed."""
 _IN_LINE = re.compile(rb'"(' + _FORM + rb')"')
 
 
 def name_for(folder: str, content: bytes, ending: str) -> str:
-    """The name under which a content is kept: `images`, `texts` or `files`, its SHA-256, and what it is."""
+    """Return the name of a stored file: its folder (`images`, `texts` or `files`), its SHA-256, and its extension."""
     return f"{folder}/{hashlib.sha256(content).hexdigest()}.{ending}"
 
 
 def is_kept_name(name: str) -> bool:
-    """Whether it is a name that `name_for` gives."""
+    """Return whether a name has the form of those from `name_for`."""
     return _BY_CONTENT.fullmatch(name) is not None
 
 
 def case_name(digest: str) -> str:
-    """The name under which the case of this hash is kept.
+    """Return the name of the stored case with this hash.
 
     Raises:
-        ValueError: it is no SHA-256.
+        ValueError: the hash is not a SHA-256.
     """
     if _CASE.fullmatch(name := f"cases/{digest}.json") is None:
         raise ValueError(f"{digest[:80]!r} is not the hash of a case")
@@ -47,23 +48,23 @@ def case_name(digest: str) -> str:
 
 
 def may_be_written(name: str, content: bytes) -> bool:
-    """Whether a journal may hold this content under this name; a name made from another content is refused, too."""
+    """Return whether a journal may hold this content under this name, which must match the content."""
     if is_kept_name(name):
         return _is_made_from(name, content)
     return name in _BESIDE or _CASE.fullmatch(name) is not None
 
 
 def names_in(line: bytes) -> Iterator[str]:
-    """The names that stand in a line of JSON as texts of their own."""
-    # Looked for as bytes: parsing every line that is copied takes longer than copying it.
+    """Yield the names of stored files that are values in a line of JSON."""
+    # Found by searching the bytes: parsing every line that is copied takes longer than copying it.
     for match in _IN_LINE.finditer(line):
         yield match[1].replace(b"\\", b"").decode()
 
 
 def read_kept(folder: Path, name: str) -> bytes | None:
-    """The content of a file of this name in a journal's folder; None where there is none, or it is too long.
+    """Return the content of a file in a journal's folder; None if there is no such file, or if it is too long.
 
-    Nothing else is read: no other name, no link, nothing that is no plain file.
+    Names of other forms, links, and files that are not regular are not read.
     """
     if not (is_kept_name(name) or name in _BESIDE or _CASE.fullmatch(name)):
         return None
@@ -78,38 +79,38 @@ def read_kept(folder: Path, name: str) -> bytes | None:
 
 
 def open_plain(path: str | Path, inside: int | None = None) -> BinaryIO:
-    """Open a plain file for reading: no link is followed, and no pipe or device is waited for.
+    """Open a regular file for reading. Links are not followed, and pipes and devices are not waited for.
 
     Args:
-        path: Of the file; its folder may be reached by links.
-        inside: Descriptor of the folder that a relative path begins in.
+        path: The path of the file; its folder may be reached through links.
+        inside: File descriptor of the folder to which a relative path refers.
 
     Raises:
-        OSError: there is no plain file.
+        OSError: there is no regular file.
     """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=inside)
     except OSError as error:
         if error.errno != errno.ELOOP:
             raise
-        raise OSError(errno.ELOOP, "it is a link, not a plain file", str(path)) from None
+        raise OSError(errno.ELOOP, "it is a link, not a regular file", str(path)) from None
     mode = os.fstat(fd).st_mode
     if not stat.S_ISREG(mode):
         os.close(fd)
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        raise OSError(errno.EINVAL, "it is not a plain file", str(path))
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     return open(fd, "rb")
 
 
 def read_sound(folder: Path, name: str) -> bytes | None:
-    """The same, and None where the content is not the one that the name was made from."""
+    """Return the same as `read_kept`, but None if the content does not match the name."""
     content = read_kept(folder, name) if is_kept_name(name) else None
     return content if content is not None and _is_made_from(name, content) else None
 
 
 def is_kept(folder: Path, name: str) -> bool:
-    """Whether a journal's folder itself, and no link in it, holds a plain file of this name."""
+    """Return whether a journal's folder contains a regular file of this name, without following links."""
     *parents, file = name.split("/")
     try:
         with open_folder(folder, parents) as inside:
@@ -123,10 +124,10 @@ def _is_made_from(name: str, content: bytes) -> bool:
 
 
 def write_once(folder: Path, name: str, content: bytes) -> None:
-    """Write a file below a folder unless it is there; any number of threads and processes may do so at once.
+    """Write a file below a folder unless it exists; several threads and processes may do so at the same time.
 
     Raises:
-        OSError: the disk did not take it, or a link stands where a folder should be.
+        OSError: the file cannot be written, or a link is where a folder should be.
     """
     *parents, last = name.split("/")
     part = f".{last}.{os.urandom(8).hex()}.part"
@@ -138,7 +139,7 @@ def write_once(folder: Path, name: str, content: bytes) -> None:
             with open(os.open(part, flags, 0o644, dir_fd=inside), "wb") as file:
                 file.write(content)
                 file.flush()
-                # Renamed before its content reached the disk, it could survive a power cut as an empty file.
+                # If it were renamed before its content is on the disk, a power cut could leave an empty file.
                 os.fsync(file.fileno())
             os.replace(part, last, src_dir_fd=inside, dst_dir_fd=inside)
         except BaseException:
@@ -152,21 +153,21 @@ def _is_there(file: str, inside: int, name: str, size: int) -> bool:
         found = os.stat(file, dir_fd=inside, follow_symlinks=False)
     except OSError:
         return False
-    # A name that is made from the content promises its size: what differs was left by a power cut or a stranger.
+    # A name made from the content implies its size; a different size was left by a power cut or a stranger.
     return stat.S_ISREG(found.st_mode) and (found.st_size == size or not is_kept_name(name))
 
 
 @contextlib.contextmanager
 def open_folder(folder: Path, parents: Sequence[str], *, make: bool = False) -> Iterator[int]:
-    """Open a folder below another, without following a link on the way; gives its descriptor.
+    """Open a folder below another one without following links, and yield its file descriptor.
 
     Args:
-        folder: The upper one, which may itself be reached by links.
-        parents: Names of the folders on the way down.
-        make: Make those that are not there.
+        folder: The upper folder, which may itself be reached through links.
+        parents: The names of the folders on the way down.
+        make: Whether to create missing folders.
 
     Raises:
-        OSError: there is none, or a link in its place.
+        OSError: a folder does not exist or is a link.
     """
     if make:
         os.makedirs(folder, exist_ok=True)

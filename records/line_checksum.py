@@ -1,4 +1,4 @@
-"""The checksum at the end of each line of a journal: it tells a line with a changed byte from a sound one."""
+"""The checksum at the end of each line of a journal, by which changed bytes are detected."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _LENGTH = len(_BEGIN) + 8 + len(_END)
 
 
 def seal(line: bytes) -> bytes:
-    """Close a line that lacks its last brace: with the CRC-32 of everything before it, and the line's end."""
-    # Last, so that it is found without parsing, and covers all that stands before it.
+    """Complete a line that lacks its closing brace with the CRC-32 of everything before it, and a line end."""
+    # The last field, so that it is found without parsing and covers everything before it.
     return b'%b,"crc":"%08x"}\n' % (line, crc32(line))
 
 
 def is_unchanged(line: bytes) -> bool | None:
-    """Whether a line is what its checksum says; None where it has none, as lines of older versions."""
+    """Return whether a line matches its checksum; None if it has none, as in lines of older versions."""
     if not line.endswith(b"\n"):
         line += b"\n"
     end = len(line) - _LENGTH

@@ -1,4 +1,4 @@
-"""What is too long for a journal's line: cut where it stands, kept whole in files beside it, put back in reading."""
+"""Shortens what is too long for a journal's line, stores the whole of it in files, and restores it when reading."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from records.kept_files import name_for, read_sound
 from records.text import storable
 
 TEXT_LIMIT = 64 * 1024
-"""Characters of one text that a line holds; a longer one is kept whole in `texts/` and cut in the line."""
+"""Maximum number of characters of a text in a line; a longer text is stored in `texts/` and shortened in the line."""
 
 MOST_RESTORED = 512 * 1024 * 1024
-"""Bytes that are put back into one conversation: many lines may name the same file."""
+"""Maximum number of bytes that are restored into one conversation, because many lines can name the same file."""
 
 Keep = Callable[[str, bytes], None]
-"""Takes the name and the content of a file."""
+"""Stores a file, given its name and its content."""
 
 
 def shorten(data: Any, keep: Keep, limit: int) -> bytes:
-    """A line's data as JSON of about `limit` bytes: long texts are cut first, then the later steps of a round.
+    """Return a line's data as JSON of about `limit` bytes.
 
-    What has neither, many short texts outside of steps, stays longer.
+    Long texts are shortened first, then later steps are moved to a file. Data with neither (many short texts outside of
+    steps) stays longer.
     """
     data = cut_texts(data, keep)
     line = json.dumps(data).encode()
@@ -34,11 +35,11 @@ def shorten(data: Any, keep: Keep, limit: int) -> bytes:
 
 
 def cut_texts(data: Any, keep: Keep) -> Any:
-    """The same data with its long texts cut; a mapping gets `_texts`, JSON pointer (RFC 6901) to file name.
+    """Return the same data with shortened texts; a mapping gets `_texts`, file names by JSON pointer (RFC 6901).
 
     Args:
-        data: Plain data, as `json.loads` gives.
-        keep: Takes the name and the content of each file.
+        data: Plain data, as from `json.loads`.
+        keep: Stores each file, given its name and its content.
     """
     spilled: dict[str, str] = {}
 
@@ -62,7 +63,7 @@ def cut_texts(data: Any, keep: Keep) -> Any:
 
 
 def _move_steps(data: dict[str, Any], keep: Keep, limit: int) -> dict[str, Any]:
-    """The same round with as many steps as there is room for; the rest, a list in JSON, lies in the file `_steps`."""
+    """Return the same round with as many steps as fit; the others are a JSON list in the file that `_steps` names."""
     steps = data["steps"]
     room = limit - len(json.dumps({**data, "steps": []}))
     shown = 0
@@ -79,13 +80,13 @@ def _move_steps(data: dict[str, Any], keep: Keep, limit: int) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class KeptTexts:
-    """Reads the files of one conversation's lines, up to a limit."""
+    """Reads the files that one conversation's lines name, up to a limit."""
 
     folder: Path
     left: int = MOST_RESTORED
 
     def read(self, name: str) -> bytes:
-        """The content of a file, or nothing where it cannot be had, or is more than may be put back."""
+        """Return the content of a file; empty if it cannot be read, or if the limit is reached."""
         content = read_sound(self.folder, name) if self.left > 0 else None
         if content is None or len(content) > self.left:
             return b""
@@ -94,10 +95,10 @@ class KeptTexts:
 
 
 def restore_texts(folder: Path | KeptTexts, data: dict[str, Any]) -> dict[str, Any]:
-    """Put back what was too long for a line. A lost file leaves standing what the line shows."""
+    """Restore what was too long for a line. If a file is missing, the shortened version in the line stays."""
     texts = folder if isinstance(folder, KeptTexts) else KeptTexts(folder)
     if (name := data.pop("_steps", None)) is not None:
-        # First: the texts below may stand in these steps.
+        # First, because the texts below may be in these steps.
         _restore_steps(texts, data, name)
     for path, name in _spilled(data):
         place: Any = data
@@ -125,7 +126,7 @@ def _restore_steps(texts: KeptTexts, data: dict[str, Any], name: object) -> None
     if isinstance(steps, list) and isinstance(shown, list):
         data["steps"] = [*shown, *steps]
     elif isinstance(attributes := data.setdefault("attributes", {}), dict):
-        attributes["steps_lost"] = f"the later steps of this round lay in {name}, which cannot be read"
+        attributes["steps_lost"] = f"the later steps of this round were in {name}, which cannot be read"
 
 
 def _spilled(data: dict[str, Any]) -> list[tuple[str, str]]:

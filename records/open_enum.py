@@ -1,4 +1,4 @@
-"""Enums whose unknown values are kept: a file of a newer version, or of another tool, may know more of them."""
+"""Enums that keep unknown values, because a file of a newer version or of another tool may contain more values."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ _UNFIT = re.compile(r"^\W|[^\w .:/+-]")
 
 
 class OpenEnum(StrEnum):
-    """A `StrEnum` that takes any text. What is not one of its members is equal to its own text, and to no member.
+    """A `StrEnum` that accepts any text. A value that is not a member is equal to its own text, and to no member.
 
-    An unknown value is written again as it was read. Its `value`, which is what reports show, has only letters, digits
-    and a few marks: a journal may come from a stranger, and a value is not expected to be hostile.
+    An unknown value is written as it was read. Its `value`, which reports show, has only letters, digits and a few
+    other characters, because a journal may come from a stranger and reports do not expect a hostile value.
     """
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:
         if not isinstance(value, str):
             return None
-        # Not kept in a table: whoever writes a journal could fill it.
+        # Not cached in a table, which the author of a journal could fill.
         unknown = str.__new__(cls, value)
         unknown._name_ = unknown._value_ = _UNFIT.sub("?", value[:60]) or "?"
         return unknown
 
     @property
     def known(self) -> bool:
-        """Whether it is one of the members."""
+        """Return whether the value is a member."""
         return self in type(self).__members__.values()
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
@@ -36,7 +36,7 @@ class OpenEnum(StrEnum):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Callable[[Any], Any]) -> Any:
-        """In a file, the text itself."""
+        """Read and write the text itself."""
         schema = handler(source)
         schema["serialization"] = {"type": "function-plain", "function": _text, "return_schema": {"type": "str"}}
         return schema
@@ -44,5 +44,5 @@ class OpenEnum(StrEnum):
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{type(value).__name__} is no value of an enum")
+        raise TypeError(f"{type(value).__name__} is not a value of an enum")
     return str.__str__(value)

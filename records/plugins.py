@@ -1,30 +1,23 @@
 """Finds parts that can be added to Viva by name, import string or entry point, and imports them when they are used.
 
-Connectors, readers, evaluators, sinks and report formats are all found in this way; what a part must be able to do is
-said where it is used.
+Connectors, readers, evaluators, sinks and report formats are all found in this way; the modules that use a part define
+what it must provide.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from records.import_strings import PluginError, import_string, in_words, is_path, nearest
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 BUILT_IN = "built-in"
 _IMPORT_STRING = re.compile(r"(?P<part>[^:]+:[^\W\d]\w*(?:\.[^\W\d]\w*)*)(?::(?P<rest>.*))?", re.DOTALL)
-
-
-class PluginError(ValueError):
-    """A part is not there or cannot be imported. Says what was asked for and what there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,32 +27,32 @@ class Kind:
     noun: str
     """Singular, for messages: `connector`."""
     group: str
-    """The entry point group in which a distribution announces its own: `viva.connectors`."""
+    """The entry point group in which distributions declare their parts: `viva.connectors`."""
     builtin: Mapping[str, str]
-    """Name to import string."""
+    """Import strings of the built-in parts, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A part that can be asked for by name. It has not been imported."""
+    """A part that is available by name. It has not been imported."""
 
     name: str
     where: str
-    """`built-in`, or the distribution that brought it, with its version."""
+    """`built-in`, or the name and version of the distribution that provides it."""
     target: str
-    """What would be imported."""
+    """The import string."""
 
 
 def load(kind: Kind, part: str) -> Any:
     """Import a part.
 
     Args:
-        kind: Which kind it is of.
+        kind: The kind of the part.
         part: A built-in name, an import string (`package.module:Thing`, `path/to/file.py:Thing`), or the name of an
             entry point. The folder of such a file and the current folder are appended to `sys.path`.
 
     Raises:
-        PluginError: there is no such part, two distributions announce it, or it cannot be imported.
+        PluginError: there is no such part, two distributions declare it, or it cannot be imported.
     """
     if part in kind.builtin:
         return import_string(kind.builtin[part])
@@ -69,12 +62,12 @@ def load(kind: Kind, part: str) -> Any:
 
 
 def split(kind: Kind, spec: str) -> tuple[str, str]:
-    """Take `PART` or `PART:REST` apart, where `PART` is a name or an import string.
+    """Split `PART` or `PART:REST`, where `PART` is a name or an import string.
 
-    Entry points are looked at only where `a:b` could be either: a name and the rest, or a module and what it holds.
+    Entry points are searched only if `a:b` is ambiguous: a name and the rest, or a module and an attribute.
 
     Returns:
-        What `load` takes, and the rest; the rest is empty where there is none.
+        The argument of `load`, and the rest, which may be empty.
     """
     name, _, rest = spec.partition(":")
     match = _IMPORT_STRING.fullmatch(spec)
@@ -85,18 +78,13 @@ def split(kind: Kind, spec: str) -> tuple[str, str]:
     return match["part"], match["rest"] or ""
 
 
-def is_path(name: str) -> bool:
-    """Whether what stands before a colon can only be a file or a module inside a package, and no part's name."""
-    return "." in name or "/" in name
-
-
 def is_announced(kind: Kind, name: str) -> bool:
-    """Whether an installed distribution announces a part of this name."""
+    """Return whether an installed distribution declares a part of this name."""
     return any(point.name == name for point in _entry_points(kind))
 
 
 def names(kind: Kind) -> list[Found]:
-    """List the parts that can be asked for by name, without importing them."""
+    """Return the parts that are available by name, without importing them."""
     found = [Found(name, BUILT_IN, target) for name, target in kind.builtin.items()]
     for point in sorted(_entry_points(kind), key=lambda point: point.name):
         where = _distribution(point)
@@ -104,73 +92,6 @@ def names(kind: Kind) -> list[Found]:
             where += ", hidden by the built-in one"
         found.append(Found(point.name, where, point.value))
     return found
-
-
-def import_string(spec: str) -> Any:
-    """Import `package.module:Thing` or `path/to/file.py:Thing`.
-
-    Raises:
-        PluginError: there is no such module, file or thing, or importing it raised.
-    """
-    source, _, path = spec.rpartition(":")
-    thing: Any = _imported(spec, source)
-    for name in path.split("."):
-        if not hasattr(thing, name):
-            raise PluginError(f"{source} has no {name!r}.{_nearest(name, _public(thing), f'{source}:')}")
-        thing = getattr(thing, name)
-    return thing
-
-
-def import_source(source: str) -> ModuleType:
-    """Import a module by its name, or a file by its path, which ends in `.py`.
-
-    Its folder and the current folder are appended to `sys.path`, never put in front: a user's folder named `records`
-    must not replace one of Viva's. A file is imported once, however often it is asked for.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        BaseException: whatever importing it raised.
-    """
-    here = str(Path.cwd())
-    if not source.endswith(".py"):
-        _append(here)
-        return importlib.import_module(source)
-    path = Path(source).resolve()
-    if not path.is_file():
-        raise FileNotFoundError(source)
-    _append(str(path.parent))
-    _append(here)
-    name = f"viva_file_{abs(hash(str(path)))}"
-    if name in sys.modules:
-        return sys.modules[name]
-    description = importlib.util.spec_from_file_location(name, source)
-    assert description is not None
-    assert description.loader is not None
-    module = importlib.util.module_from_spec(description)
-    sys.modules[name] = module
-    try:
-        description.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
-
-
-def raised_at(error: BaseException, *callers: str) -> tuple[str, int] | None:
-    """File and line of the first frame of what was imported; None where importing did not get that far.
-
-    Args:
-        error: What importing raised.
-        callers: Files whose frames come before.
-    """
-    ours = (__file__, importlib.__file__, *callers)
-    trace = error.__traceback__
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if file not in ours and not file.startswith("<frozen"):
-            return file, trace.tb_lineno
-        trace = trace.tb_next
-    return None
 
 
 def _load_string(kind: Kind, part: str) -> Any:
@@ -192,7 +113,7 @@ def _load_entry_point(kind: Kind, name: str) -> Any:
         raise PluginError(f"there is no {kind.noun} {name!r}.{_hint(kind, name)}")
     if len({point.value for point in points}) > 1:
         owners = " and ".join(f"{_distribution(point)} ({point.value})" for point in points)
-        raise PluginError(f"the {kind.noun} {name!r} is announced by {owners}; name one by its import string.")
+        raise PluginError(f"the {kind.noun} {name!r} is declared by {owners}; name one by its import string.")
     try:
         return points[0].load()
     except KeyboardInterrupt:
@@ -201,57 +122,19 @@ def _load_entry_point(kind: Kind, name: str) -> Any:
         from importlib import metadata
 
         whose = f"the {kind.noun} {name!r} of {_distribution(points[0])}"
-        words = _in_words(error, metadata.__file__)
+        words = in_words(error, __file__, metadata.__file__)
         raise PluginError(f"{whose} cannot be imported from {points[0].value}: {words}") from error
-
-
-def _imported(spec: str, source: str) -> ModuleType:
-    try:
-        return import_source(source)
-    except KeyboardInterrupt:
-        raise
-    except FileNotFoundError as error:
-        if error.args == (source,):
-            raise PluginError(f"there is no file {source}.") from error
-        raise PluginError(f"{spec} cannot be imported: {_in_words(error)}") from error
-    except ModuleNotFoundError as error:
-        if error.name and (source == error.name or source.startswith(f"{error.name}.")):
-            raise PluginError(f"there is no module {source!r} here or in Viva's environment ({sys.prefix}).") from error
-        raise PluginError(f"{spec} cannot be imported: {_in_words(error)}") from error
-    except BaseException as error:
-        raise PluginError(f"{spec} cannot be imported: {_in_words(error)}") from error
-
-
-def _in_words(error: BaseException, *callers: str) -> str:
-    at = raised_at(error, *callers)
-    where = "" if at is None else f"{at[0]}:{at[1]}: "
-    try:
-        text = str(error)
-    except Exception:
-        text = "(its text cannot be shown)"
-    return f"{where}{type(error).__name__}{': ' if text else ''}{text}"
 
 
 def _hint(kind: Kind, name: str) -> str:
     known = list(dict.fromkeys(found.name for found in names(kind)))
     there = f" There are {', '.join(known)}." if len(known) > 1 else f" There is {known[0]}." if known else ""
-    own = " One of your own is named by import string: package.module:Thing or path/to/file.py:Thing."
-    return f"{_nearest(name, known)}{there}{own}"
-
-
-def _nearest(name: str, known: list[str], prefix: str = "") -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, known, 1, 0.5)
-    return f" Did you mean {prefix}{near[0]}?" if near else ""
-
-
-def _public(thing: Any) -> list[str]:
-    return [name for name in vars(thing) if not name.startswith("_")] if hasattr(thing, "__dict__") else []
+    own = " To use your own, give its import string: package.module:Thing or path/to/file.py:Thing."
+    return f"{nearest(name, known)}{there}{own}"
 
 
 def _entry_points(kind: Kind) -> Iterator[EntryPoint]:
-    # Looking through all installed distributions takes milliseconds: only where a name is not found without it.
+    # Searching all installed distributions takes milliseconds, so it is done only if a name is not found otherwise.
     from importlib import metadata
 
     yield from metadata.entry_points(group=kind.group)
@@ -263,8 +146,3 @@ def _distribution(point: EntryPoint) -> str:
         return f"{point.dist.name} {point.dist.version}"
     except Exception:  # a distribution whose metadata is damaged must not hide the others
         return "an unknown distribution"
-
-
-def _append(folder: str) -> None:
-    if folder not in sys.path:
-        sys.path.append(folder)

@@ -1,4 +1,4 @@
-"""Counts the rounds of a conversation by their numbers, to tell a whole one from one with holes."""
+"""Counts the rounds of a conversation by their numbers, to detect missing rounds."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 
 def number_of(value: object, least: int = 1) -> int | None:
-    """A number of rounds, or of one, as it stands in a file; None where it is none."""
+    """Return a value from a file as a round number or a number of rounds; None if it is invalid."""
     return value if type(value) is int and value >= least else None
 
 
 @dataclass(slots=True)
 class RoundTally:
-    """Which rounds of a conversation were found; small, because a journal may hold many conversations."""
+    """The rounds of a conversation that were found; small, because a journal may hold many conversations."""
 
     upto: int = 0
     """All rounds from 1 to this one were found."""
     beyond: set[int] | None = None
-    """Those after a hole."""
+    """The rounds after a gap."""
 
     def see(self, number: int) -> None:
         """Note that a round was found. A round that is found twice counts once."""
@@ -32,14 +32,14 @@ class RoundTally:
             self.beyond.add(number)
 
     def gap(self, count: int | None = None) -> str | None:
-        """What is missing, in words; None where the conversation is whole.
+        """Return which rounds are missing, in words; None if the conversation is whole.
 
         Args:
-            count: How many rounds it had when it ended; None where that is not known.
+            count: The number of rounds at the end; None if it is not known.
         """
         last = max(self.beyond) if self.beyond else self.upto
         if count is not None and last > count:
-            return f"it ended with {count:,} rounds, and holds a round {last:,}"
+            return f"it ended with {count:,} rounds, but has a round {last:,}"
         total = last if count is None else count
         missing = total - self.upto - len(self.beyond or ())
         if not missing:

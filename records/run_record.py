@@ -1,9 +1,9 @@
-"""The record of one run: who was examined how, what came of it, and whose fault it was if nothing did."""
+"""The record of one run: its setting, its outcome and score, and what went wrong."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 from records.open_enum import OpenEnum
 from records.transcript import Metrics, StopReason, Usage
@@ -11,7 +11,7 @@ from records.verdict import Insight
 
 
 class Outcome(OpenEnum):
-    """How a run ended. The first two count against the agent, the other three, and what is unknown, do not."""
+    """How a run ended. The first two outcomes count in averages; the others, and unknown outcomes, do not."""
 
     SCORED = "scored"
     TARGET_ERROR = "target_error"
@@ -21,13 +21,13 @@ class Outcome(OpenEnum):
 
     @property
     def counts(self) -> bool:
-        """Whether the run belongs in averages."""
+        """Return whether the run counts in averages."""
         return self in (Outcome.SCORED, Outcome.TARGET_ERROR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """Everything needed to understand a run later, or to repeat it."""
+    """Everything that is necessary to understand or repeat a run later."""
 
     viva: str = ""
     """Version of Viva."""
@@ -35,7 +35,7 @@ class Setting:
     """Name of the case."""
     case_file: str = ""
     case_hash: str = ""
-    """SHA-256 of the case file and its data files; the case as it was lies in the journal under this name."""
+    """SHA-256 of the case file and its data files. The journal stores the case as it was under this name."""
     agent: str = ""
     """The agent's SPEC, as given."""
     app_dir: str | None = None
@@ -47,36 +47,36 @@ class Setting:
     sandbox: str | None = None
     sandbox_isolates: bool | None = None
     check_seconds: float | None = None
-    """Time limit of each check that was asked for; None where the case's own holds, or the default."""
+    """The requested time limit of each check; None if the case's limit or the default applies."""
     check_memory_mb: int | None = None
-    """Memory of each check that was asked for, in MiB; None likewise."""
+    """The requested memory limit of each check in MiB; None if the case's limit or the default applies."""
     max_rounds: int = 0
     reply_seconds: float = 0.0
     run_seconds: float | None = None
     workspace: str | None = None
-    """Where the agent's files lie, relative to the journal's folder. Older journals may name a folder elsewhere."""
+    """The folder of the agent's files, relative to the journal's. Older journals may name a folder elsewhere."""
     prompts: Mapping[str, str] = field(default_factory=dict)
-    """Prompt name to the first 12 hex digits of its SHA-256."""
+    """The first 12 hex digits of the SHA-256 of each prompt, by name."""
     versions: Mapping[str, str] = field(default_factory=dict)
-    """Package to version."""
+    """The versions of packages, by name."""
     evaluators: tuple[str, ...] = ()
-    """Who judged, by name; the first is the primary, which alone decides score, points and outcome."""
+    """Names of the evaluators; the first is the primary, which alone decides score, points and outcome."""
     trial: int | None = None
-    """Which trial of the case; None in older journals."""
+    """The number of the trial; None in older journals."""
     agent_version: str | None = None
     workspace_left_out: str = ""
-    """Why the agent's files are not in the journal though it left some, in words; empty where nothing is missing."""
+    """Why files that the agent left are not in the journal, in words; empty if nothing is missing."""
     in_process: bool = False
-    """Whether the agent's code ran in Viva's own process, which it could have changed."""
+    """Whether the agent's code ran in Viva's own process, which it could have modified."""
     source: str = ""
-    """What was recorded, as given (`chat:FILE`); empty for an exam that Viva held."""
+    """The SPEC of the recording (`chat:FILE`); empty for an exam that Viva ran."""
     place: str = ""
-    """Where in the source it was found: file and line, say."""
+    """The position in the source, for example file and line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Wall-clock figures of one run."""
+    """Wall-clock times of one run."""
 
     started: float = 0.0
     """Seconds since the epoch."""
@@ -88,7 +88,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """One subject, one agent, one trial."""
+    """The result of one run: one subject, one agent, one trial."""
 
     id: str
     subject: str
@@ -96,7 +96,8 @@ class RunRecord:
     agent: str
     outcome: Outcome
     score: float | None
-    """Sum of the weights hit over the sum of all weights, in [0, 1]; None where nothing was judged."""
+    """The primary evaluator's score in [0, 1] (for scoring points: the sum of the weights hit divided by the sum of all
+    weights); None if nothing was judged."""
     _: KW_ONLY
     low: float | None = None
     high: float | None = None
@@ -105,7 +106,7 @@ class RunRecord:
     max_points: float | None = None
     """Sum of all weights."""
     error: str | None = None
-    """What went wrong, for the outcomes that are faults."""
+    """What went wrong, for the outcomes that are errors."""
     agent_version: str | None = None
     trial: int = 1
     attempt: int = 1
@@ -118,8 +119,37 @@ class RunRecord:
     timing: Timing = field(default_factory=Timing)
     trace_id: str | None = None
     success: bool | None = None
-    """Whether the source, or a check of the user's own, calls it a success; None where nobody says. No part of the
+    """Whether the source, or a check of the user, considers the run a success; None if unknown. Not part of the
     score."""
     metrics: Metrics | None = None
-    """None where nothing was counted."""
+    """The metrics of an observed session; None if there are none."""
     setting: Setting = field(default_factory=Setting)
+
+
+def as_earned(record: RunRecord, answered: bool | None = None) -> RunRecord:
+    """Hold a stored record to the rule that a run in which the agent failed never passes, and earns nothing alone.
+
+    Journals from before this rule have scores above 0 for agents that never replied: a check that asserts an absence
+    passed for them.
+
+    Args:
+        record: As its journal has it.
+        answered: Whether the agent ever replied; None where the transcript was not read.
+    """
+    if record.outcome is not Outcome.TARGET_ERROR or record.score is None:
+        return record
+    if answered is None:
+        answered = not _never_answered(record)
+    if not answered:
+        points = None if record.points is None else 0.0
+        return replace(record, score=0.0, low=0.0, high=0.0, points=points)
+    return record if record.low == 0 else replace(record, low=0.0)
+
+
+def _never_answered(record: RunRecord) -> bool:
+    """Whether a record alone shows that the agent never replied: the round that an agent fails in is its last."""
+    if record.setting.source or record.rounds > 1:
+        return False
+    # A whole conversation that takes too long ends between two rounds: the first of them may have a reply.
+    own = record.stop is StopReason.TARGET_ERROR or (record.error or "").startswith("no reply within")
+    return record.rounds == 0 or own

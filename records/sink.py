@@ -1,4 +1,4 @@
-"""What a sink is: anything with these methods will do, nothing need be inherited."""
+"""The Protocol of sinks: any object with these methods is one, without inheritance."""
 
 from __future__ import annotations
 
@@ -9,16 +9,23 @@ from records.transcript import Transcript
 
 
 class Sink(Protocol):
-    """Receives every completed run."""
+    """Receives every completed run.
+
+    A sink may also have these plain methods, which must return at once:
+
+    - `begin(folder)` is called with the folder of the journal, before the first run;
+    - `start_run(run)` and `end_run(run_id)` are called in the task of a run that is being conducted, so that what they
+      make current there (the span of a trace) is current for the agent. `run` is a `RunHeader`.
+    """
 
     async def write(self, record: RunRecord, transcript: Transcript) -> None:
-        """Take one run; called once per run, from one task at a time.
+        """Receive one run. It is called once for each run, from one task at a time.
 
         Raises:
-            Exception: whatever is raised is reported to the user, and stops neither the run nor other sinks.
+            Exception: any exception is reported to the user, and stops neither the run nor other sinks.
         """
         ...
 
     async def close(self) -> None:
-        """Flush and release; called once, after the last run."""
+        """Flush the output and release resources. It is called once, after the last run."""
         ...

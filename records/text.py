@@ -1,11 +1,11 @@
-"""Makes hostile text harmless: everything an agent, a model or a case says passes here before it is stored or shown."""
+"""Escapes hostile text: all text of agents, models and cases passes through here before it is stored or shown."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-# C0 controls but tab and newline, DEL, C1 controls; they drive terminals and corrupt XML.
+# C0 controls except tab and newline, DEL, and C1 controls; they control terminals and corrupt XML.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # Characters that reorder or hide text around them (Unicode TR36 2.2, "Trojan Source"), or are themselves invisible.
 _BIDI = re.compile(
@@ -15,7 +15,7 @@ _BIDI = re.compile(
 
 
 def storable(text: str) -> str:
-    """Text that every encoder accepts: a lone surrogate becomes its own escape (`\\ud800`)."""
+    """Return text that every encoder accepts: lone surrogates become escapes (`\\ud800`)."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -24,11 +24,11 @@ def storable(text: str) -> str:
 
 
 def printable(text: str, limit: int | None = None) -> str:
-    """Text that is safe on a terminal: controls and reordering marks are shown as escapes, not obeyed.
+    """Return text that is safe on a terminal: control characters and reordering characters become escapes.
 
     Args:
-        text: Anything.
-        limit: Characters at most; what is beyond is replaced by a count.
+        text: Any text.
+        limit: Maximum number of characters; the rest is replaced by its length.
     """
     cut = text if limit is None or len(text) <= limit else text[:limit]
     shown = _BIDI.sub(_escape, _CONTROL.sub(_escape, storable(cut.replace("\r\n", "\n"))))
@@ -36,12 +36,12 @@ def printable(text: str, limit: int | None = None) -> str:
 
 
 def without_invisible(text: str) -> str:
-    """Text without the characters that hide or reorder others."""
+    """Return text without the characters that hide or reorder others."""
     return _BIDI.sub("", text)
 
 
 def one_line(text: str, limit: int | None = None) -> str:
-    """Like `printable`, with all white space folded to single blanks."""
+    """Return the same as `printable`, with all white space folded to single blanks."""
     ahead = text if limit is None else text[: limit * 4 + 1000]
     folded = " ".join(printable(ahead).split())
     if limit is None or (len(folded) <= limit and len(ahead) == len(text)):
@@ -50,7 +50,7 @@ def one_line(text: str, limit: int | None = None) -> str:
 
 
 def slug(text: str, limit: int = 60) -> str:
-    """A file name made from any text: lower-case letters, digits, `_`, `.` and `-`; never empty, never dots alone."""
+    """Return a file name made from any text: lower-case letters, digits, `_`, `.` and `-`; never empty or only dots."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     name = re.sub(r"[^a-z0-9_.]+", "-", plain).strip("-.")[:limit].strip("-.")
     return name or "x"

@@ -1,4 +1,4 @@
-"""What was said and done: usage, steps, replies, rounds and the transcript they make up."""
+"""The data of a conversation: usage, steps, replies, rounds and transcripts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from records.open_enum import OpenEnum
 
 LEFT_OUT = "left out"
-"""Metadata of a field whose value in a file that leaves it out is not the type's own default."""
+"""Metadata key of a field whose value, if a file leaves it out, differs from the type's own default."""
 LIVE = "viva"
-"""The source of a conversation that Viva held itself; any other is a recording."""
+"""The source of a conversation that Viva conducted itself; any other source is a recording."""
 
 
 class StopReason(OpenEnum):
@@ -28,7 +28,7 @@ class StopReason(OpenEnum):
 
 
 class StepKind(OpenEnum):
-    """What sort of thing a step was."""
+    """The kind of a step."""
 
     THINK = "think"
     MODEL = "model"
@@ -38,7 +38,7 @@ class StepKind(OpenEnum):
 
 
 MOST_TOKENS = 10**15
-"""From here on a count that is no whole number is nobody's count."""
+"""From here on, a count that is not a whole number is not credible."""
 _COUNTS = (
     "input_tokens",
     "output_tokens",
@@ -61,22 +61,21 @@ class Usage:
     reasoning_tokens: int = 0
     """Output tokens spent on hidden reasoning; part of `output_tokens`."""
     calls: int = 0
-    """Model calls that were answered."""
+    """Number of model calls that were answered."""
     retries: int = 0
-    """Attempts beyond the first, over all calls."""
+    """Number of attempts beyond the first, over all calls."""
     cost: float | None = field(default=None, metadata={LEFT_OUT: 0.0})
-    """US dollars; None where it is not known, which is not the same as 0, and makes a sum unknown."""
+    """US dollars; None if unknown, which is not the same as 0 and makes a sum unknown."""
     _: KW_ONLY
     cache_write_tokens: int = 0
     """Input tokens that the provider wrote to its cache; part of `input_tokens`."""
     reported: bool = True
-    """False where some of the tokens were not reported by anybody: the counts are then the least that was used, and
-    say nothing where they are 0."""
+    """False if some of the tokens were not reported. The counts are then lower bounds, and counts of 0 are unknown."""
 
     def __post_init__(self) -> None:
-        """Keep what no budget can be held against out of every sum: what is no number, NaN, or below 0.
+        """Keep invalid values (not a number, NaN, or below 0) out of all sums, because they would defeat budgets.
 
-        Such a count is 0 and the whole is not reported; such a cost is unknown.
+        An invalid count becomes 0 and makes the usage not reported; an invalid cost becomes unknown.
         """
         for name in _COUNTS:
             value = getattr(self, name)
@@ -104,7 +103,7 @@ class Usage:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Callable[[Any], Any]) -> Any:
-        """In a file a cost that is left out is 0, as it was before the default was None; an unknown one is null."""
+        """Read a cost that a file leaves out as 0, which used to be the default; an unknown cost is null."""
         schema = handler(source)
         (cost,) = (part["schema"] for part in schema["schema"]["fields"] if part["name"] == "cost")
         cost["default"] = 0.0
@@ -112,52 +111,99 @@ class Usage:
 
 
 NO_USAGE = Usage(cost=0.0)
-"""Of who called no model, or said nothing of it."""
+"""The usage of a role that called no model, or did not report any calls."""
 UNREPORTED = Usage(reported=False)
-"""Of who called a model, as far as one can tell, where neither tokens nor cost were reported."""
+"""The usage of a role that apparently called a model, but reported neither tokens nor cost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubAgentShare:
+    """The part of a session's counts that belongs to one sub-agent."""
+
+    started: int = 0
+    failed: int = 0
+    """Its starts that ended in failure."""
+    usage: Usage = NO_USAGE
+    tool_calls: int = 0
+    tool_failures: int = 0
+    model_failures: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
-    """What was counted while a session was observed, where its source tells."""
+    """Counts of an observed session, as far as its source contains them.
+
+    They are those of the whole session; `subagents` holds the part of each sub-agent.
+    """
 
     usage_by_model: Mapping[str, Usage] = field(default_factory=dict)
+    """Model to its usage; `unknown` where the source does not name the model."""
     tool_calls: Mapping[str, int] = field(default_factory=dict)
-    """Tool to its calls, the failed ones included."""
+    """Number of calls by tool, including failed calls."""
     tool_failures: Mapping[str, int] = field(default_factory=dict)
-    """Tool to its calls that failed."""
+    """Number of failed calls by tool."""
     never_completed: int = 0
-    """Starts without a completion: something was cut off."""
+    """Number of starts without a completion: something was cut off."""
     never_started: int = 0
-    """Completions without a start: observing began too late, or something was lost."""
+    """Number of completions without a start: observation began too late, or an event was lost."""
     aborts: Mapping[str, int] = field(default_factory=dict)
-    """Reason to how often something was stopped for it."""
+    """Number of aborts by reason."""
     model_failures: Mapping[str, int] = field(default_factory=dict)
-    """Kind of failure to the model calls that failed so."""
+    """Number of failed model calls by kind of failure."""
     billing_units: Mapping[str, float] = field(default_factory=dict)
-    """What a provider bills by that is neither tokens nor money (premium requests…), by name."""
+    """Billing units of a provider other than tokens and money (such as premium requests), by name."""
+    billing_by_model: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """The same, by model and then by name."""
+    subagents: Mapping[str, SubAgentShare] = field(default_factory=dict)
+    """Name of a sub-agent to its part of the figures above."""
+    unknown: Mapping[str, int] = field(default_factory=dict)
+    """Number of items in the source that its reader does not know, by item: `event TYPE`, `field TYPE.NAME` or
+    `value TYPE.NAME`."""
+
+    @property
+    def usage(self) -> Usage:
+        """The usage of all models together; `UNREPORTED` if none was reported."""
+        parts = list(self.usage_by_model.values())
+        return sum(parts[1:], parts[0]) if parts else UNREPORTED
+
+    @property
+    def dominant_model(self) -> str | None:
+        """The model with the most tokens, input and output together; then the most calls, then the first by name."""
+        ranked = sorted(
+            self.usage_by_model.items(),
+            key=lambda item: (-(item[1].input_tokens + item[1].output_tokens), -item[1].calls, item[0]),
+        )
+        return ranked[0][0] if ranked else None
+
+    @property
+    def tool_success_rate(self) -> float | None:
+        """Share of the tool calls that completed without failure, in [0, 1]; None where there were no calls."""
+        calls = sum(self.tool_calls.values())
+        if not calls:
+            return None
+        return max(0.0, (calls - sum(self.tool_failures.values()) - self.never_completed) / calls)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing the agent did between a message and its reply."""
+    """One action of the agent between a message and its reply."""
 
     id: str
     kind: StepKind = StepKind.TOOL
     parent_id: str | None = None
     agent: str | None = None
     observation: str | None = None
-    """What it saw before."""
+    """What the agent saw before."""
     thought: str | None = None
     plan: str | None = None
     tool: str | None = None
     tool_input: Any = None
-    """Arguments as the source gave them: an object, or text that did not parse."""
+    """The arguments from the source: an object, or text that could not be parsed."""
     result: str | None = None
-    """What came back."""
+    """What the tool returned."""
     error: str | None = None
     images: tuple[str, ...] = ()
-    """Paths inside the journal, or as the source named them."""
+    """Paths in the journal, or the names from the source."""
     model: str | None = None
     usage: Usage = NO_USAGE
     started: float | None = None
@@ -169,7 +215,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What an adapter may return instead of plain text."""
+    """The reply of an agent with its steps and usage, which an adapter can return instead of plain text."""
 
     text: str
     steps: tuple[Step, ...] = ()
@@ -189,84 +235,83 @@ class Round:
     _: KW_ONLY
     images: tuple[str, ...] = ()
     error: str | None = None
-    """Set when the agent failed in this round; `agent` then holds the words that the judge sees instead."""
+    """Set if the agent failed in this round; `agent` then holds the text that the judge sees instead of a reply."""
     usage: Usage = NO_USAGE
-    """The agent's own, where it tells."""
+    """The agent's own usage, if it reports it."""
     examiner_usage: Usage = NO_USAGE
     started: float | None = None
     """Seconds since the epoch when the message was sent."""
     examiner_seconds: float = 0.0
-    """How long the examiner took to find the message."""
+    """The time that the examiner took for the message."""
     agent_seconds: float = 0.0
-    """How long the agent took to reply."""
+    """The time that the agent took for the reply."""
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    """Whatever else the source said of this round."""
+    """Anything else that the source reported about this round."""
 
     @property
     def id(self) -> str:
-        """How verdicts refer to this round."""
+        """Return the id by which verdicts refer to this round."""
         return f"r{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A whole conversation, or what a recording holds of one."""
+    """A whole conversation, or the part of one that a recording contains."""
 
     rounds: tuple[Round, ...] = ()
     source: str = LIVE
-    """`viva`, or what it was recorded from (`chat`…)."""
+    """`viva`, or the kind of recording (`chat`…)."""
     trace_id: str | None = None
     system: str | None = None
-    """The examined side's system text, where the source tells."""
+    """The agent's system text, if the source contains it."""
     kick_off: str | None = None
-    """The line that opened the conversation on the examiner's side; TaskWeaver's second message."""
+    """The line that opened the conversation to the examiner, which is TaskWeaver's second message."""
     tools: tuple[Mapping[str, Any], ...] = ()
     images: tuple[str, ...] = ()
-    """Final screenshots and the like."""
+    """Final images, such as screenshots."""
     participants: Mapping[str, str] = field(default_factory=dict)
-    """Role (`examiner`, `target`…) to name."""
+    """Names by role (`examiner`, `target`…)."""
     stop: StopReason | None = None
     stop_detail: str | None = None
-    """In words, for the stop reasons that are faults."""
+    """The cause in words, for stop reasons that are errors."""
     notes: tuple[str, ...] = ()
-    """What else a reader should know: an agent that could not be closed, a recording that was cut."""
+    """What else a reader should know, for example that an agent could not be closed or a recording was cut."""
     fault: str | None = None
-    """Whose fault the stop was, a `Fault`: `target`, `examiner` or `infra`; None where it was nobody's."""
+    """The `Fault` that caused the stop: `target`, `examiner` or `infra`; None for a normal end."""
     usage: Mapping[str, Usage] = field(default_factory=dict)
     """By role."""
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    """Whatever else the source said, of the whole or of single messages; its reader says under which keys."""
+    """Anything else that the source reported about the session or its messages; its reader defines the keys."""
     metrics: Metrics | None = None
-    """What was counted while the session was observed; None where nothing was."""
+    """The metrics of an observed session; None if there are none."""
     success: bool | None = None
-    """Whether the source calls the session a success; None where it does not say. Not part of any score."""
+    """Whether the source considers the session a success; None if it does not say. Not part of any score."""
     round_count: int | None = None
-    """In a journal, where the rounds are events of their own: how many there are. None elsewhere."""
+    """In a journal, where rounds are separate events, the number of rounds; None elsewhere."""
 
     def without_rounds(self) -> Transcript:
-        """Leave out the rounds and note their number, as a journal holds it."""
+        """Return the transcript without its rounds but with their number, as a journal holds it."""
         return replace(self, rounds=(), round_count=len(self.rounds))
 
     @property
     def failed(self) -> bool:
-        """Whether the examined side broke the conversation off: it raised, took too long, or spent too much."""
+        """Return whether the agent ended the conversation by a failure: an exception, a time-out, or its budget."""
         return self.fault == "target" or self.stop in (StopReason.TARGET_ERROR, StopReason.BUDGET)
 
     @property
     def answered(self) -> bool:
-        """Whether the examined side ever said or did anything of its own; an error is nobody's reply."""
+        """Return whether the agent ever said or did anything of its own; an error is not a reply."""
         return any(round_.error is None and (round_.agent is not None or round_.steps) for round_ in self.rounds)
 
     @property
     def ended(self) -> bool:
-        """Whether there is no more to come: only a conversation that Viva held can have been interrupted."""
+        """Return whether the conversation has ended; only a conversation of Viva itself can have been interrupted."""
         return is_ended(self.source, self.stop)
 
 
 def is_ended(source: object, stop: object) -> bool:
-    """`Transcript.ended` by its two fields alone, as they stand in a record or in a file (None where left out).
+    """Return `Transcript.ended` from its two fields, as in a record or in a file (None if left out).
 
-    A recording has ended whatever its stop reason; a conversation that Viva held has not where it has no stop reason
-    or was cancelled.
+    A recording has always ended. A conversation of Viva has not ended if it has no stop reason or was cancelled.
     """
     return source not in (None, LIVE) or stop not in (None, StopReason.CANCELLED)

@@ -1,4 +1,4 @@
-"""Sums up what a transcript's steps and rounds say of tokens and cost, counting nothing twice."""
+"""Sums up the tokens and cost of a transcript's steps and rounds without counting anything twice."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from records.transcript import NO_USAGE, UNREPORTED, Round, Step, StepKind, Tran
 
 
 def with_usage(transcript: Transcript) -> Transcript:
-    """The same transcript with the usage of `target`, and of `examiner` where its rounds tell, by role.
+    """Return a recording's transcript with the usage of `target`, and of `examiner` if its rounds report it, by role.
 
-    For recordings. A role whose usage the source itself sums up is left as it is. What nobody reported is unknown:
-    `UNREPORTED` where nothing was, else a sum that is marked as not fully reported.
+    If the source itself has the total of a role, it is kept. Usage that was not reported is unknown: `UNREPORTED` if
+    nothing was reported, else a sum that is marked as not fully reported.
     """
     usage = dict(transcript.usage)
     if "target" not in usage:
@@ -24,10 +24,10 @@ def with_usage(transcript: Transcript) -> Transcript:
 
 
 def round_usage(round_: Round) -> Usage:
-    """What the agent used in one round: its own figure with that of its steps, each counted once.
+    """Return the agent's usage in one round, from the round and its steps, each counted once.
 
-    Sources differ in whether the figure of a round, or of a step with steps below it (`parent_id`), includes what
-    lies below. It does where it is at least as large; else it is added.
+    Sources differ in whether the usage of a round, or of a step with steps below it (`parent_id`), includes the usage
+    below. It is taken to include it if it is at least as large; otherwise, both are added.
     """
     below = _steps_usage(round_.steps)
     if not _tells(round_.usage) and not _tells(below):
@@ -46,13 +46,13 @@ def _steps_usage(steps: Sequence[Step]) -> Usage:
         else:
             below[parent].append(place)
     tops = len(order)
-    # Deepest first, without recursion: a source may nest as deeply as it likes.
+    # Deepest first, without recursion, because a source may nest steps arbitrarily deeply.
     for place in order:
         order.extend(below[place])
     sums: dict[int, Usage] = {}
     for place in reversed(order):
         sums[place] = _merge(_own(steps[place]), _sum([sums[child] for child in below[place]]))
-    # Steps in a circle are below nobody; each is counted as if it stood alone.
+    # Steps in a cycle have no root; each is counted on its own.
     circled = [_own(step) for place, step in enumerate(steps) if place not in sums]
     return _sum([*(sums[place] for place in order[:tops]), *circled])
 
@@ -64,7 +64,7 @@ def _own(step: Step) -> Usage:
 
 
 def _merge(whole: Usage, parts: Usage) -> Usage:
-    """One figure from that of a whole and that of its parts."""
+    """Combine the usage of a whole with that of its parts."""
     if not _tells(whole):
         return parts
     if not _tells(parts):
@@ -82,7 +82,7 @@ def _sum(parts: Sequence[Usage]) -> Usage:
 
 
 def _tells(usage: Usage) -> bool:
-    """Whether it says anything: the figure of who called no model says as little as an unreported one."""
+    """Return whether a usage contains any information; the usage of a role without calls does not."""
     return bool(_tokens(usage) or usage.calls or usage.cost)
 
 

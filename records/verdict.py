@@ -1,4 +1,4 @@
-"""Judgements: one verdict, the evidence under it, and what one evaluator says of one subject."""
+"""The data of judgements: verdicts, their evidence, and insights."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from records.transcript import NO_USAGE, Usage
 
 
 class Label(StrEnum):
-    """Labels of a scoring point. Other evaluators name their own, and always have `UNSURE` and `ERROR`."""
+    """Labels of a scoring point. Other evaluators have their own labels, but always also `UNSURE` and `ERROR`."""
 
     HIT = "hit"
     MISS = "miss"
@@ -20,7 +20,10 @@ class Label(StrEnum):
 
 
 class Fault(StrEnum):
-    """Whose fault something was: of a conversation's stop any but `JUDGE`, of an `error` verdict `JUDGE` or `INFRA`."""
+    """The party that caused a failure.
+
+    A stop has any but `JUDGE`. A verdict has `JUDGE` or `INFRA`, or `EXAMINER` if the exam was unfair.
+    """
 
     TARGET = "target"
     EXAMINER = "examiner"
@@ -30,16 +33,16 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A place in the transcript, and the exact words that stand there."""
+    """A position in the transcript, and the exact quote from there."""
 
     where: str
-    """A round's id (`r12`) or a step's."""
+    """The id of a round (`r12`) or a step."""
     quote: str
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """What one of several judges said, under the verdict that came of it."""
+    """The vote of one of several judges, from which the verdict was made."""
 
     judge: str
     """`code`, or a model's name."""
@@ -49,16 +52,16 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One judgement by one judge."""
+    """One judgement about one subject by one criterion."""
 
     subject: str
     """The id of a run, a round or a step."""
     criterion: str
     """A scoring point's id, or an evaluator's name."""
     label: str
-    """A `Label`, or what the evaluator calls it."""
+    """A `Label`, or a label of the evaluator."""
     score: float | None
-    """In [0, 1]; None where there is nothing to average (`unsure`, `error`)."""
+    """The score in [0, 1]; None if there is nothing to average (`unsure`, `error`)."""
     _: KW_ONLY
     reason: str = ""
     evidence: tuple[Evidence, ...] = ()
@@ -68,16 +71,16 @@ class Verdict:
     """The scoring point in words."""
     weight: float = 1.0
     votes: tuple[Vote, ...] = ()
-    """Where more than one judged, or one judged several times: each in turn."""
+    """The votes in order, if there were several judges, or if one judged several times."""
     flags: tuple[str, ...] = ()
     """What a reader should know before trusting it: `imports-workspace`, `limit-repeated`, `judges-disagree`…"""
     fault: str | None = None
-    """For `error`: whose it is, a `Fault`."""
+    """The `Fault` of an `error`; `examiner` means that the exam was unfair."""
     seconds: float = 0.0
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Callable[[Any], Any]) -> Any:
-        """In older files votes are a mapping, judge to label."""
+        """Also read votes of older files, which are a mapping of judges to labels."""
         schema = handler(source)
         (votes,) = (part["schema"] for part in schema["schema"]["fields"] if part["name"] == "votes")
         votes["schema"] = {
@@ -90,13 +93,13 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Insight:
-    """What one evaluator says of one subject."""
+    """The result of one evaluator for one subject."""
 
     evaluator: str
     subject: str
     label: str
     score: float | None
-    """In [0, 1], or None where nothing was judged."""
+    """The score in [0, 1], or None if nothing was judged."""
     _: KW_ONLY
     low: float | None = None
     """The score if every open verdict turned out badly."""
@@ -111,6 +114,8 @@ class Insight:
     isolation: tuple[Mapping[str, str], ...] = ()
     """What separated the checks from the `host` and from other `runs`, and in a `note` why it was not what was asked
     for; several where sessions differed, none where no check ran."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What else the evaluator noted, as plain data; it says under which keys."""
 
 
 def _list_votes(votes: Any) -> Any:

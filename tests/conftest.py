@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -72,6 +72,21 @@ async def model_at(monkeypatch: pytest.MonkeyPatch, one_certificate: Path) -> As
     yield make
     for model in made:
         await model.close()
+
+
+@pytest.fixture(scope="session")
+def phoenix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Phoenix server, shared by all tests: each takes a project of its own.
+
+    It is started when a test first asks for it.
+    """
+    from tests.phoenix_server import shared_phoenix
+
+    base = tmp_path_factory.getbasetemp()
+    # Each process of pytest-xdist has a folder of its own in the one that they share.
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    with shared_phoenix(shared / "phoenix") as address:
+        yield address
 
 
 def _heed_signals() -> None:

@@ -29,7 +29,7 @@ from typing import Any, Literal, Self, TypeAlias
 Request: TypeAlias = dict[str, Any]
 """The JSON body of one chat-completions request, as the client sent it."""
 
-ROUND_LINE = re.compile(r"^\[round (\d+)\] agent: (.*)$", re.MULTILINE)
+ROUND_LINE = re.compile(r"^\[round (\d+)\] agent:\n    (.*)$", re.MULTILINE)
 """How a judge's prompt marks what the agent said: round number, then the text. Lines that do not match are not read."""
 
 STOP_KEYWORD = re.compile(r"\b([A-Z]+_FINISHED)\b")

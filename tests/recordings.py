@@ -10,14 +10,32 @@ import pytest
 from adapters.readers.chat import read_conversations
 from adapters.readers.recording import Recording
 
-TAU = Path(__file__).parents[2] / "shared/data/tau_bench_airline_gpt4o/conversations.jsonl"
+DATA = Path(__file__).parents[2] / "shared/data"
+TAU = DATA / "tau_bench_airline_gpt4o/conversations.jsonl"
+LLAMA_INDEX = ("chat_model", "completion_model")
+"""The two files of spans of one and the same LlamaIndex agent."""
 
 
-def tau_conversations() -> list[Recording]:
-    """All of them; the test is skipped where they are not there, unless they are required."""
-    if not TAU.is_file():
-        reason = f"{TAU} is not there: the shared recordings lie beside the repository"
+def shared_file(path: Path) -> Path:
+    """A file of the shared data; the test is skipped where it is not there, unless the data is required."""
+    if not path.is_file():
+        reason = f"{path} is not there: the shared recordings lie beside the repository"
         if "data" in os.environ.get("VIVA_REQUIRE", "").split(","):
             pytest.fail(reason)
         pytest.skip(reason)
-    return list(read_conversations(TAU))
+    return path
+
+
+def tau_conversations() -> list[Recording]:
+    """Read all of them."""
+    return list(read_conversations(shared_file(TAU)))
+
+
+def llama_index_spans(name: str) -> Path:
+    """Find a file of LlamaIndex spans by one of the names `LLAMA_INDEX`."""
+    return shared_file(DATA / "llama_index_react_spans" / f"{name}.json")
+
+
+def recorded_family(name: str) -> Path:
+    """Find the recorded traces of a family of agents (`adapters/readers/families`)."""
+    return Path(__file__).parent / "adapters/readers/families/recorded" / f"{name}.jsonl"

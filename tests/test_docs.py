@@ -20,6 +20,8 @@ import yaml
 
 import viva as viva_package
 from adapters.connectors.table import load_agent
+from adapters.readers.given_tools import load_tools
+from adapters.readers.session_names import load_names
 from cases import CaseError, load_case
 from cases.field_readers import CASE_KEYS, POINT_KEYS
 from cases.script import SCRIPT_KEYS
@@ -37,7 +39,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 WORKFLOW = ROOT / "examples" / "ci" / "github-actions.yml"
 PACKAGES = ("adapters", "cases", "examiner", "harness", "judge", "records", "sandbox", "viva")
 PYTHON = "python.md"
-"""The page whose Python is programs that are run, not adapters that are loaded."""
+PROGRAMS = {PYTHON: "my_agent.py", "observe.md": "my_session.py"}
+"""Pages whose Python is programs that are run, not adapters that are loaded; and the module that they import."""
 EVENTS = {"setting": Setting, "round": Round, "transcript": Transcript, "insight": Insight, "run": RunRecord}
 
 
@@ -169,6 +172,16 @@ def test_a_command_with_an_option_that_is_not_there_is_found() -> None:
 @pytest.mark.parametrize("block", named(blocks("yaml")))
 def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
     name = block.file
+    if name == "tools.yaml":
+        (tmp_path / name).write_text(block.text)
+        defined = [tool["function"]["name"] for tool in load_tools(str(tmp_path / name))]
+        assert defined == list(yaml.safe_load(block.text))
+        return
+    if block.page.name == "desktop-sessions.md":
+        file = tmp_path / name
+        file.write_text(block.text)
+        assert load_names(file).agent == yaml.safe_load(block.text)["agent"]
+        return
     if not name.endswith("/case.yaml"):
         from adapters.models.factory import make_model
 
@@ -184,8 +197,8 @@ def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
     assert load_case(file.parent).name == Path(name).parent.name
 
 
-OWN_TESTS = ("extend.md", "python.md", "sandbox.md")
-"""Pages whose Python is no adapter: two have tests of their own, the third shows part of a check."""
+OWN_TESTS = ("desktop-sessions.md", "extend.md", "sandbox.md", *PROGRAMS)
+"""Pages whose Python is no adapter: they have tests of their own, or show part of a check."""
 
 
 @pytest.mark.parametrize("block", named([each for each in blocks("python") if each.page.name not in OWN_TESTS]))
@@ -203,9 +216,10 @@ def test_adapters_can_be_loaded(block: Block, tmp_path: Path, monkeypatch: pytes
         monkeypatch.delitem(sys.modules, module)
 
 
-def test_the_programs_of_the_page_print_what_it_shows(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "imported"), PROGRAMS.items())
+def test_the_programs_of_the_page_print_what_it_shows(name: str, imported: str, tmp_path: Path) -> None:
     written: set[str] = set()
-    page = [block for block in blocks("python", "console") if block.page.name == PYTHON]
+    page = [block for block in blocks("python", "console") if block.page.name == name]
     for block in page:
         if block.language == "python":
             (tmp_path / block.file).write_text(block.text)
@@ -219,10 +233,10 @@ def test_the_programs_of_the_page_print_what_it_shows(tmp_path: Path) -> None:
             done = subprocess.run(
                 [sys.executable, command], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
             )
-            assert done.returncode == 0, f"{block.place}: {done.stderr}"
-            assert done.stdout == output, block.place
+            assert done.returncode == 0, f"{block.location}: {done.stderr}"
+            assert done.stdout == output, block.location
             written.discard(command)
-    assert written == {"my_agent.py"}, "a program whose output the page does not show"
+    assert written == {imported}, "a program whose output the page does not show"
 
 
 def test_every_public_name_is_on_the_page() -> None:
@@ -241,6 +255,19 @@ def slugs(page: Path) -> set[str]:
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_every_place_in_the_table_of_the_proposal_is_there() -> None:
+    table = (ROOT / "docs" / "observe.md").read_text().split("## Every name of the proposal")[1]
+    rows = [
+        [cell.strip() for cell in row.strip("|").split(" | ")] for row in table.splitlines() if row.startswith("|")
+    ][2:]
+    assert len(rows) > 20
+    for row in rows:
+        for place in re.findall(r"`([\w/]+(?:/|\.py))`", row[-1]):
+            assert (ROOT / place).exists(), place
+        for name in re.findall(r"`viva\.(\w+)`", row[1]):
+            assert name in {*viva_package.__all__, "evals"}, name
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in PAGES])

@@ -36,6 +36,15 @@ def test_the_evaluator_judges_beside_the_scoring_points_and_the_sink_gets_the_ru
     assert f"done {record.id} 1.0 1" in done.stderr
 
 
+def test_the_database_is_a_sink_and_a_history(desk: Desk) -> None:
+    desk.case()
+    for _ in range(2):
+        desk.viva("run", "exam", "--sandbox", "process", "--sink", "my_history.py:Database", expect=0, process=True)
+    done = desk.viva("history", "my_history.py:Database", expect=0, process=True)
+    assert "2 runs" in done.stdout
+    assert "1.00→1.00" in done.stdout
+
+
 def test_the_reader_imports_a_talk(desk: Desk) -> None:
     (desk.folder / "talk.txt").write_text("Hello?\nThank you.\nBye?\nNo.\n")
     arguments = ("--evaluators", "my_evaluators.py:Politeness", "--out", "journal")

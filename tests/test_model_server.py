@@ -329,8 +329,8 @@ def test_the_agent_adds_what_the_user_said_and_echoes_the_rest(turns: list[str],
 def test_the_judge_hits_only_on_the_whole_number_and_quotes_the_transcript(
     said: str, verdict: str, statement_first: bool
 ) -> None:
-    line = f"[round 10] agent: {said}"
-    prompt = ["Statement: in 10 rounds, the sum should be 55.", f"[round 10] examiner: Is it 55?\n{line}"]
+    line = f"[round 10] agent:\n    {said}"
+    prompt = ["Statement: in 10 rounds, the sum should be 55.", f"[round 10] examiner:\n    Is it 55?\n{line}"]
     ruling = Ruling.model_validate_json(
         judge(conversation(JUDGE, "\n".join(prompt if statement_first else prompt[::-1])))
     )
@@ -340,7 +340,7 @@ def test_the_judge_hits_only_on_the_whole_number_and_quotes_the_transcript(
 
 
 @pytest.mark.parametrize(
-    "prompt", ["[round 1] agent: 55", "the sum should be 55", "[round 1] agent: the sum should be 55"]
+    "prompt", ["[round 1] agent:\n    55", "the sum should be 55", "[round 1] agent:\n    the sum should be 55"]
 )
 def test_the_judge_is_unsure_without_a_statement_or_a_transcript(prompt: str) -> None:
     assert Ruling.model_validate_json(judge(conversation(JUDGE, prompt))).verdict == "unsure"
@@ -367,7 +367,7 @@ async def test_the_built_in_parts_take_a_whole_exam_over_http() -> None:
             while (message := await say(EXAMINER, heard)) != "EXAM_FINISHED":
                 talk += [message, await say("You help.", [*talk, message])]
                 heard += talk[-2:]
-            transcript = "\n".join(f"[round {n}] agent: {reply}" for n, reply in enumerate(talk[1::2], 1))
+            transcript = "\n".join(f"[round {n}] agent:\n    {reply}" for n, reply in enumerate(talk[1::2], 1))
             rulings = {
                 total: json.loads(await say(JUDGE, [f"The sum should be {total}.\n{transcript}"]))
                 for total in (55, 1275, 1276)

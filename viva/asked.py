@@ -1,4 +1,4 @@
-"""Options given by keyword: the fields of `Options`, with the same limits as on the command line."""
+"""Reads options from keyword arguments: the fields of `Options`, with the same limits as on the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adapters.errors import SetupError
 from harness.exam.options import OPTION, Options, Part, Value
 
 PARAMETERS = frozenset({"agent", "evaluators"})
-"""Fields of `Options` that are parameters of their own here, because they may be objects."""
+"""Fields of `Options` that are separate parameters here, because they may be objects."""
 JUDGING = (
     frozenset(
         {
@@ -22,23 +22,23 @@ JUDGING = (
     )
     - PARAMETERS
 )
-"""What judging alone has a use for."""
+"""The fields of `Options` that concern judging."""
 ALL = Options.names() - PARAMETERS
 
 
 def options_from(
     function: Callable[..., Any], said: Mapping[str, Any], known: Iterable[str] = ALL, **defaults: Any
 ) -> Options:
-    """The options of a call.
+    """Return the options of a call.
 
     Args:
-        function: Which was called; its own parameters are offered, too, where a keyword is not known.
-        said: Its further keywords.
-        known: Fields that make a difference to it.
-        defaults: Where they are not those of `Options`.
+        function: The function that was called; if a keyword is unknown, its own parameters are suggested too.
+        said: The keyword arguments that are options.
+        known: The fields of `Options` that the function uses.
+        defaults: Defaults that differ from those of `Options`.
 
     Raises:
-        SetupError: a keyword is not known, or its value is none that it can have.
+        SetupError: a keyword is unknown, or its value is invalid.
     """
     known = set(known)
     for name in said:
@@ -52,20 +52,20 @@ def options_from(
 
 
 def check_count(name: str, value: object, least: int = 1) -> None:
-    """See that a value is a whole number from `least` on.
+    """Check that a value is a whole number of at least `least`.
 
     Raises:
-        SetupError: it is not.
+        SetupError: the value is invalid.
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise SetupError(f"{name} must be a whole number, at least {least}, not {value!r:.80}.")
 
 
 def check_seconds(name: str, value: object) -> None:
-    """See that a value is a number above 0.
+    """Check that a value is a number above 0.
 
     Raises:
-        SetupError: it is not.
+        SetupError: the value is invalid.
     """
     if not isinstance(value, int | float) or isinstance(value, bool) or not value > 0:
         raise SetupError(f"{name} must be a number above 0, not {value!r:.80}.")
@@ -81,11 +81,13 @@ def _checked(name: str, value: Any, default: Any, option: Any) -> Any:
     elif option.value is Value.FLAG:
         if not isinstance(value, bool):
             raise SetupError(f"{name} must be True or False, not {value!r:.80}.")
+    elif option.value is Value.TEXTS:
+        value = (str(value),) if isinstance(value, str) else tuple(map(str, value))
     elif option.choices:
         if value not in option.choices:
             raise SetupError(f"{name} must be one of {', '.join(option.choices)}, not {value!r:.80}.")
     else:
-        # A path is as good as its text.
+        # A path object is accepted as text.
         value = str(value)
     return value
 

@@ -1,4 +1,4 @@
-"""Makes the plain form of an async function, for callers without an event loop; there is one implementation of both."""
+"""Makes the plain form of an async function for callers without an event loop, so that there is one implementation."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ T = TypeVar("T")
 
 
 def blocking(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """The form of `NAME_async` that is called `NAME`, and returns when all is done.
+    """Return the plain form `NAME` of `NAME_async`, which returns when the work is done.
 
-    Ctrl-C cancels the work, which puts things away and can be resumed.
+    Ctrl-C cancels the work, which releases its resources and can be resumed.
     """
     name = function.__name__.removesuffix("_async")
 

@@ -32,25 +32,25 @@ async def examine_async(
     out: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> StoredRun:
-    """Examine an agent with a case, and judge it.
+    """Run an exam: test an agent with a case, and judge it.
 
     Args:
-        case: A Case, the path of one, or the name of a bundled one.
-        agent: A SPEC, a VirtualUser class, or a function that makes an object with its methods.
-        evaluators: The primary first, which alone decides the score; none is `scoring_points`.
-        sinks: Where the completed run is sent, too; Viva closes them.
-        subscribers: Who is told when the run starts, after each round, and when it has ended.
-        out: The journal's folder; None is a new one under `runs/`.
+        case: A Case, the path of a case, or the name of a bundled case.
+        agent: A SPEC, a VirtualUser class, or a function that returns an object with its methods.
+        evaluators: The primary evaluator, which alone decides the score, comes first. Default: `scoring_points`.
+        sinks: They also receive the completed run; Viva closes them.
+        subscribers: They are notified of the start, of each round, and of the end.
+        out: The journal's folder. Default: a new one under `runs/`.
         options: Fields of `Options`: `model`, `judge`, `sandbox`, `max_rounds`, `reply_seconds`…
 
     Returns:
-        The run as its journal has it: `score`, `outcome`, `record`, `transcript`, `insights`. What agent, examiner,
-        judge or infrastructure failed at is an outcome, with `record.error`; it is not raised.
+        The run as stored in its journal: `score`, `outcome`, `record`, `transcript`, `insights`. Failures of the agent,
+        the examiner, the judge or the infrastructure are not raised: they are the outcome, with `record.error`.
 
     Raises:
-        SetupError: something must be changed first: an agent, an option, a key.
-        CaseError: the case is not sound.
-        SandboxError: the sandbox that was asked for cannot be had.
+        SetupError: you must change something first: an agent, an option, a key.
+        CaseError: the case is invalid.
+        SandboxError: the requested sandbox is not available.
         JournalError: the journal cannot be written.
     """
     asked = options_from(examine_async, options)

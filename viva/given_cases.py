@@ -1,4 +1,4 @@
-"""Cases as a Python program gives them: by name, by path, or as a Case, changed or not."""
+"""Reads cases that a Python program passes: by name, by path, or as Case objects."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ def load_case(case: str | os.PathLike[str]) -> Case:
         case: The path of its folder or of the YAML file in it, or the name of a bundled case.
 
     Raises:
-        CaseError: there is no such case, or it is not sound; `mistakes` holds everything that is wrong with it.
+        CaseError: there is no such case, or it is invalid; `mistakes` holds everything that is wrong with it.
     """
     return load_case_at(find_case(os.fspath(case)))
 
 
 def listed(cases: CaseLike | Iterable[CaseLike]) -> tuple[CaseLike, ...]:
-    """One case or folder of cases, or several, as several."""
+    """Return one or several cases or folders of cases as a tuple."""
     return (cases,) if isinstance(cases, Case | str | os.PathLike) else tuple(cases)
 
 
 def as_paths(cases: Iterable[CaseLike]) -> tuple[tuple[str, ...], dict[str, Case]]:
-    """What a plan calls each case, and those that are at hand by what it calls them.
+    """Return the names of the cases in a plan, and the Case objects by these names.
 
-    A Case that is as its file says is called by its path, so that the command line can resume what was begun. Of any
-    other, which exists in this program alone, the hash is made anew: journals tell cases apart by it.
+    A Case that equals its file is named by its path, so that the command line can resume the suite. Any other Case
+    exists only in this program and gets a new hash, by which journals distinguish cases.
 
     Raises:
-        CaseError: a case that was made or changed here is not sound.
-        SetupError: two that differ have the same name.
+        CaseError: a case that was made or changed in this program is invalid.
+        SetupError: two different cases have the same name.
     """
     paths: list[str] = []
     given: dict[str, Case] = {}
@@ -61,10 +61,10 @@ def as_paths(cases: Iterable[CaseLike]) -> tuple[tuple[str, ...], dict[str, Case
 
 
 def as_one(case: CaseLike) -> tuple[Case, tuple[str, ...], dict[str, Case]]:
-    """One case, and what `as_paths` says of it.
+    """Return one case, and the result of `as_paths` for it.
 
     Raises:
-        CaseError: there is no such case, or it is not sound.
+        CaseError: there is no such case, or it is invalid.
     """
     loaded = load_case(case) if isinstance(case, str | os.PathLike) else case
     paths, given = as_paths([loaded])
@@ -72,12 +72,12 @@ def as_one(case: CaseLike) -> tuple[Case, tuple[str, ...], dict[str, Case]]:
 
 
 def with_own_hash(case: Case) -> Case:
-    """The case with the hash of what it says now, once it is seen to be sound.
+    """Return the case with the hash of its present content, after checking it.
 
     Raises:
-        CaseError: it is not.
+        CaseError: the case is invalid.
     """
-    # Loads pydantic, which `load_case` does without.
+    # Imported here, because it loads pydantic, which `load_case` does not require.
     from records.codec import encode
 
     reader = CaseReader(_as_in_a_file(case), Lines(), case.file)
@@ -103,7 +103,7 @@ def _is_as_its_file_says(case: Case) -> bool:
 
 
 def _as_in_a_file(case: Case) -> dict[str, object]:
-    """The fields as the case file would have them, for the reader that finds what is wrong with those of a file."""
+    """Return the fields in the form of a case file, for the reader that checks those of files."""
     data = {field.name: getattr(case, field.name) for field in fields(Case) if READER in field.metadata}
     plain = {key: list(value) if isinstance(value, tuple) else value for key, value in data.items()}
     points = [

@@ -1,7 +1,8 @@
-"""Agents, evaluators, sinks and subscribers as a Python program gives them: by name, or as objects."""
+"""Reads agents, evaluators, sinks and subscribers that a Python program passes by name or as objects."""
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
@@ -12,29 +13,29 @@ from adapters.connectors.loaded_agent import LoadedAgent
 from adapters.connectors.python import loaded_from, spec_of
 from adapters.errors import SetupError
 from harness.exam.subscribers import Subscriber
-from harness.sinks import make_sink
+from harness.sinks import make_sink, sink_name
 from records.evaluator import Evaluator
 from records.sink import Sink
 
 AgentLike = str | Callable[..., Any]
-"""A SPEC, or a VirtualUser class, or anything else that makes an object with its methods."""
+"""A SPEC, a VirtualUser class, or any other callable that returns an object with its methods."""
 EvaluatorLike = str | Evaluator | Callable[..., Any]
-"""A name or import string, or an evaluator, or its class, or a function that makes one."""
+"""A name or import string, an evaluator, its class, or a function that returns an evaluator."""
 EVENTS = ("on_start", "on_round", "on_end", "on_closed")
-"""What a subscriber may have."""
+"""The methods that a subscriber can have."""
 
 
 def find_agents(
     agents: AgentLike | Iterable[AgentLike] | Mapping[str, AgentLike], *, isolate: bool
 ) -> tuple[tuple[str, ...], dict[str, LoadedAgent]]:
-    """The SPECs of agents, and those that are at hand by their SPEC.
+    """Return the SPECs of agents, and the agents that were passed as objects by their SPEC.
 
     Args:
-        agents: One or several, or several by the names that records have for them.
-        isolate: The user wants agents in processes of their own.
+        agents: One or several agents, or a mapping with their names in records.
+        isolate: Whether agents must run in processes of their own.
 
     Raises:
-        SetupError: one makes no agent, has another's name, or cannot be isolated.
+        SetupError: an object cannot make an agent, two agents have the same name, or an agent cannot be isolated.
     """
     specs: list[str] = []
     given: dict[str, LoadedAgent] = {}
@@ -50,7 +51,7 @@ def find_agents(
         if isinstance(agent, str):
             continue
         if isolate:
-            raise SetupError(f"isolate takes an agent by its SPEC (file.py:Class), not as an object like {name!r}.")
+            raise SetupError(f"isolate requires the SPEC of an agent (file.py:Class), not an object like {name!r}.")
         given[name] = loaded_from(agent, name)
     if not specs:
         raise SetupError("there is no agent to examine: name one, such as 'example:careful'.")
@@ -61,7 +62,7 @@ def _named_agents(agents: AgentLike | Iterable[AgentLike] | Mapping[str, AgentLi
     if isinstance(agents, Mapping):
         return list(agents.items())
     several: Iterable[AgentLike]
-    # What is iterable may be a class, too: an Enum, for one.
+    # A class can be iterable too, for example an Enum.
     several = [agents] if isinstance(agents, str) or callable(agents) or not isinstance(agents, Iterable) else agents
     return [(agent if isinstance(agent, str) else spec_of(agent), agent) for agent in several]
 
@@ -69,17 +70,17 @@ def _named_agents(agents: AgentLike | Iterable[AgentLike] | Mapping[str, AgentLi
 def find_evaluators(
     evaluators: EvaluatorLike | Iterable[EvaluatorLike],
 ) -> tuple[tuple[str, ...], dict[str, object]]:
-    """The names of evaluators, the primary first, and those that are at hand by their name.
+    """Return the names of evaluators, the primary first, and the evaluators that were passed as objects by name.
 
     Raises:
-        SetupError: one has another's name.
+        SetupError: two evaluators have the same name.
     """
     one = isinstance(evaluators, str) or callable(evaluators) or not isinstance(evaluators, Iterable)
     several: Iterable[Any] = [evaluators] if one else evaluators  # type: ignore[assignment]
     names: list[str] = []
     given: dict[str, object] = {}
     for each in several:
-        # An object was made here, so no import string leads to it.
+        # An object was made in this program, so it has no import string.
         importable = inspect.isclass(each) or inspect.isroutine(each)
         own = getattr(each, "name", None)
         name = each if isinstance(each, str) else own if isinstance(own, str) and not importable else spec_of(each)
@@ -92,37 +93,37 @@ def find_evaluators(
 
 
 def find_sinks(sinks: str | Sink | Iterable[str | Sink]) -> list[tuple[str, Sink]]:
-    """Sinks, and what messages call them.
+    """Return sinks with their names in messages.
 
     Raises:
-        SetupError: one is not there, cannot be made, or cannot write.
+        SetupError: a sink does not exist, cannot be created, or has no `write` method.
     """
     several = [sinks] if isinstance(sinks, str) or not isinstance(sinks, Iterable) else sinks
     found: list[tuple[str, Sink]] = []
     for sink in several:
-        name = sink if isinstance(sink, str) else type(sink).__name__
+        name = sink_name(sink) if isinstance(sink, str) else type(sink).__name__
         if not isinstance(sink, str) and (isinstance(sink, type) or not callable(getattr(sink, "write", None))):
-            raise SetupError(f"{sink!r:.80} is no sink: a sink is an object with write(record, transcript).")
+            raise SetupError(f"{sink!r:.80} is not a sink: a sink is an object with write(record, transcript).")
         found.append((name, make_sink(sink) if isinstance(sink, str) else sink))
     return found
 
 
 def find_subscribers(subscribers: object, note: Callable[[str], None]) -> list[object]:
-    """Subscribers that stop nothing: what one raises is noted, once.
+    """Return subscribers whose exceptions stop nothing: the first exception of each is reported.
 
     Args:
-        subscribers: One or several. A method may be plain, and any but one may be missing.
-        note: Tells the user.
+        subscribers: One or several. The methods can be plain or async, and all but one can be missing.
+        note: Shows a message to the user.
 
     Raises:
-        SetupError: one has no method that is called.
+        SetupError: an object has none of the methods of a subscriber.
     """
     several: Sequence[object] = (
         list(subscribers) if isinstance(subscribers, Iterable) and not _is_subscriber(subscribers) else [subscribers]
     )
     for each in several:
         if isinstance(each, type) or not _is_subscriber(each):
-            raise SetupError(f"{each!r:.80} is no subscriber: a subscriber is an object with {', '.join(EVENTS)}.")
+            raise SetupError(f"{each!r:.80} is not a subscriber: a subscriber is an object with {', '.join(EVENTS)}.")
     return [_guarded(each, note) for each in several]
 
 
@@ -140,9 +141,15 @@ def _guarded(subscriber: object, note: Callable[[str], None]) -> object:
                 called = method(*arguments)
                 if inspect.isawaitable(called):
                     await called
-            except Exception as error:
+            except BaseException as error:
+                # Its own sys.exit() stops nothing, and neither does a cancellation that this task did not receive.
+                task = asyncio.current_task()
+                if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
+                    raise
+                if isinstance(error, GeneratorExit):  # the loop has ended
+                    raise
                 if not noted:
-                    note(f"the subscriber {type(subscriber).__name__} failed: {describe(error)}. The runs go on.")
+                    note(f"the subscriber {type(subscriber).__name__} failed: {describe(error)}. The runs continue.")
                 noted = True
 
         return call

@@ -1,4 +1,4 @@
-"""Journals as a Python program reads them, and what came of a suite that was written into one."""
+"""Reads journals in Python programs; the result of a suite."""
 
 from __future__ import annotations
 
@@ -18,76 +18,76 @@ from records.journal_reader import StoredRun, read_runs, split_reference
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteResult:
-    """What came of a suite, or of judging stored conversations; the runs themselves lie in its journal."""
+    """The result of a suite, or of judging stored conversations; the runs themselves are in its journal."""
 
     folder: Path
-    """The journal's, absolute."""
+    """The absolute folder of the journal."""
     figures: Figures
-    """Statistics of all runs of the journal: `figures.suite.mean`, and `figures.agents` one by one."""
+    """Statistics of all runs in the journal: `figures.suite.mean`, and `figures.agents` for each agent."""
     ended: int = 0
-    """Runs that were held or judged now."""
+    """Number of runs that were completed or judged by this call."""
     left_out: int = 0
-    """Runs that were not begun, or cut off, or whose conversation had not ended, so that it is not judged."""
+    """Number of runs that were not started, were cut off, or were not judged because their conversation did not end."""
     reason: str | None = None
-    """Why some were left out."""
+    """Why some runs were left out."""
 
     def runs(self) -> Iterator[StoredRun]:
-        """Read the runs, one at a time."""
+        """Yield the runs, one at a time."""
         return read_journal(self.folder)
 
 
 JournalLike = str | os.PathLike[str] | StoredRun | SuiteResult
-"""A journal's folder, `FOLDER#RUN-ID`, one of its runs, or what came of a suite."""
+"""A journal's folder, `FOLDER#RUN-ID`, one of its runs, or the result of a suite."""
 
 
 def read_journal(journal: JournalLike) -> Iterator[StoredRun]:
-    """Read the runs of a journal one at a time, in the order in which they ended; unfinished ones come last.
+    """Read the runs of a journal one at a time, in the order in which they ended; unfinished runs come last.
 
     Args:
-        journal: Its folder; `FOLDER#RUN-ID` is one run of it.
+        journal: The journal's folder; `FOLDER#RUN-ID` selects one run.
 
     Returns:
-        Runs with `transcript`, `insights`, `record` (None where the run did not end), `setting`, and the record's
-        `score` and `outcome`.
+        An iterator of runs with `transcript`, `insights`, `record` (None if the run did not end), `setting`, and the
+        record's `score` and `outcome`.
 
     Raises:
         JournalError: there is no journal, or no such run in it.
     """
-    runs = read_runs(*place_of(journal))
-    # A mistake in the name is told now, and not when the first run is asked for.
+    runs = read_runs(*reference_of(journal))
+    # A mistake in the name is reported now, and not when the first run is read.
     return itertools.chain([first], runs) if (first := next(runs, None)) is not None else iter(())
 
 
 def refuse_used(folder: Path) -> None:
-    """See that nothing was begun in a folder that is to hold something new.
+    """Check that the folder of a new journal is not in use.
 
     Raises:
-        SetupError: something was.
+        SetupError: the folder already holds a journal.
     """
     file = folder / FILE
     if any((folder / plan).exists() for plan in (PLAN_FILE, SOURCES_FILE)) or (file.is_file() and file.stat().st_size):
         raise SetupError(
-            f"{folder} holds a journal already; go on with it (resume=True, where the same call began it), or name "
-            "another folder as out."
+            f"{folder} already holds a journal; resume it (resume=True, if the same call started it), or pass another "
+            "folder as out."
         )
 
 
-def places_of(journals: JournalLike | Iterable[JournalLike]) -> list[tuple[Path, str | None]]:
-    """The places of one journal, or of several.
+def references_of(journals: JournalLike | Iterable[JournalLike]) -> list[tuple[Path, str | None]]:
+    """Return the folder of each journal and the id of one run, or None for all runs.
 
     Raises:
-        SetupError: there is none.
+        SetupError: there is no journal.
     """
     if isinstance(journals, str | os.PathLike | StoredRun | SuiteResult):
-        return [place_of(journals)]
-    places = [place_of(each) for each in journals]
-    if not places:
+        return [reference_of(journals)]
+    references = [reference_of(each) for each in journals]
+    if not references:
         raise SetupError("there is nothing to judge: name a journal.")
-    return places
+    return references
 
 
-def place_of(journal: JournalLike) -> tuple[Path, str | None]:
-    """The folder of a journal, and the run that is meant, or None for all."""
+def reference_of(journal: JournalLike) -> tuple[Path, str | None]:
+    """Return the folder of a journal, and the id of one run, or None for all runs."""
     if isinstance(journal, StoredRun):
         return journal.folder, journal.id
     if isinstance(journal, SuiteResult):

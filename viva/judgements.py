@@ -1,4 +1,4 @@
-"""`judge`: stored conversations are scored again, by the same judge or another; no agent is needed."""
+"""`judge`: scores stored conversations again, with the same judge or another; it requires no agent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from viva.asked import JUDGING, options_from
 from viva.blocking import blocking
 from viva.given_cases import CaseLike, as_one
 from viva.given_parts import EvaluatorLike, SubscriberLike, find_evaluators
-from viva.journals import JournalLike, SuiteResult, places_of, refuse_used
+from viva.journals import JournalLike, SuiteResult, references_of, refuse_used
 from viva.surroundings import surroundings
 
 
@@ -39,40 +39,40 @@ async def judge_async(
     threshold: float = 1.0,
     **options: Any,
 ) -> SuiteResult:
-    """Judge stored conversations again, into a journal of their own.
+    """Judge stored conversations again, and write the results to a new journal.
 
     Args:
-        journals: Folders of journals, `FOLDER#RUN-ID`, runs that `examine` or `read_journal` gave, or what `run_suite`
-            gave; one or several.
-        evaluators: The primary first, which alone decides the score; none stands for those that judged before.
+        journals: One or several folders of journals, `FOLDER#RUN-ID`, runs from `examine` or `read_journal`, or results
+            of `run_suite`.
+        evaluators: The primary evaluator, which alone decides the score, comes first. Default: as stored.
         case: Replaces the stored case of the same name.
-        sinks: Where the judged runs are sent, too; Viva closes them.
-        subscribers: Who is told of starts and ends.
-        out: The new journal's folder; None is a new one under `runs/`.
-        resume: Go on with what the folder holds, if it holds some: the same call goes on where it was stopped.
-        retry_errors: When resuming, also judge again what could not be judged then.
-        threshold: The score from which a run passes.
-        options: Fields of `Options` that are about judging: `judge`, `model`, `judge_model`, `sandbox`,
-            `check_seconds`, `check_memory_mb`, `concurrency` (4 unless it is given)…
+        sinks: They also receive the judged runs; Viva closes them.
+        subscribers: They are notified of starts and ends.
+        out: The new journal's folder. Default: a new one under `runs/`.
+        resume: Continue the work in the folder, if there is some: a repeated call continues where it was stopped.
+        retry_errors: When resuming, also judge again what could not be judged before.
+        threshold: A run passes if the low bound of its score is at least this.
+        options: Fields of `Options` that concern judging: `judge`, `model`, `judge_model`, `sandbox`, `check_seconds`,
+            `check_memory_mb`, `concurrency` (default: 4)…
 
     Returns:
-        The new journal's folder, the figures, and how many conversations were left out because they had not ended.
+        The new journal's folder, the statistics, and how many conversations were left out because they had not ended.
 
     Raises:
-        SetupError: there is nothing to judge, or something must be changed first.
-        CaseError: the case is not sound.
-        SandboxError: the sandbox that was asked for cannot be had.
+        SetupError: there is nothing to judge, or you must change something first.
+        CaseError: the case is invalid.
+        SandboxError: the requested sandbox is not available.
         JournalError: a journal cannot be read or written.
     """
     asked = options_from(judge_async, options, JUDGING, concurrency=4)
-    places = places_of(journals)
-    mended = None if case is None else as_one(case)[0]
+    references = references_of(journals)
+    replacement = None if case is None else as_one(case)[0]
     names, made = find_evaluators(evaluators)
-    folder = new_journal_folder(None if out is None else Path(out), derived_name(places[0][0], "judged")).absolute()
-    sources = sources_of("judge", places, replace(asked, evaluators=names), mended)
+    folder = new_journal_folder(None if out is None else Path(out), derived_name(references[0][0], "judged")).absolute()
+    sources = sources_of("judge", references, replace(asked, evaluators=names), replacement)
     resumed = resume and (folder / SOURCES_FILE).exists()
     if resumed:
-        _see_same(folder, sources)
+        _check_same(folder, sources)
     else:
         refuse_used(folder)
     around = surroundings(sinks, subscribers, Given(evaluators=made))
@@ -91,19 +91,20 @@ async def judge_async(
 judge = blocking(judge_async)
 
 
-def _see_same(folder: Path, asked: Sources) -> None:
-    """See that what was begun in a folder is what is asked for now.
+def _check_same(folder: Path, asked: Sources) -> None:
+    """Check that the stored request in a folder equals the present one.
 
     Raises:
-        SetupError: it is not.
+        SetupError: the requests differ.
     """
-    stored = load_sources(folder, "judge")
+    # Whoever began it: all that it would run is compared with what this call asks for.
+    stored = load_sources(folder, "judge", trusted=True)
     parts = {
-        "journals": (stored.places, asked.places),
-        "case": (stored.mended and stored.mended.hash, asked.mended and asked.mended.hash),
+        "journals": (stored.references, asked.references),
+        "case": (stored.replacement and stored.replacement.hash, asked.replacement and asked.replacement.hash),
         "options": (replace(stored.options, concurrency=4), replace(asked.options, concurrency=4)),
     }
     differ = [name for name, (before, now) in parts.items() if before != now]
     if differ:
         words = ", ".join(differ)
-        raise SetupError(f"another judging was begun in {folder}: it differs in {words}. Name another out.")
+        raise SetupError(f"{folder} holds results of a different call: it differs in {words}. Pass another out.")

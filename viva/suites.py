@@ -1,4 +1,4 @@
-"""`run_suite`: many cases, several agents, several trials, at once; resumed where it was stopped."""
+"""`run_suite`: runs many cases with several agents and trials concurrently, and can be resumed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from viva.journals import SuiteResult, refuse_used
 from viva.surroundings import surroundings
 
 MAY_CHANGE = ("concurrency", "sandboxes", "model_calls", "attempts", "judgings")
-"""Options that change no exam, so that a suite can be resumed with others."""
+"""Options that do not change the exams, so that a suite can be resumed with other values."""
 
 
 async def run_suite_async(
@@ -49,35 +49,35 @@ async def run_suite_async(
     threshold: float = 1.0,
     **options: Any,
 ) -> SuiteResult:
-    """Examine agents with cases, every agent with every case.
+    """Test every agent with every case.
 
     Args:
-        cases: Cases, paths of case folders or of folders that hold some, names of bundled cases; one or several.
-        agents: SPECs, VirtualUser classes, or functions that make an object with their methods; one or several, or a
-            mapping with the name that records have for each.
-        trials: Exams for each case and agent.
-        evaluators: The primary first, which alone decides the score; none is `scoring_points`.
-        sinks: Where completed runs are sent, too; Viva closes them.
-        subscribers: Who is told of starts, rounds, ends, and of the suite's end.
-        out: The journal's folder; None is a new one under `runs/`.
-        resume: Go on with what the folder holds, if it holds some: the same call goes on where it was stopped.
-        retry_errors: When resuming, repeat runs that ended as an error of examiner, judge or infrastructure.
-        names: Only cases whose name matches one of these shell patterns.
-        tags: Only cases with one of these tags.
-        max_cost: Begin no run beyond these US dollars.
-        max_tokens: Begin no run beyond these.
+        cases: Cases, paths of cases or of folders of cases, or names of bundled cases; one or several.
+        agents: SPECs, VirtualUser classes, or functions that return an object with their methods; one or several, or a
+            mapping with their names in records.
+        trials: Number of runs for each case and agent.
+        evaluators: The primary evaluator, which alone decides the score, comes first. Default: `scoring_points`.
+        sinks: They also receive completed runs; Viva closes them.
+        subscribers: They are notified of starts, rounds and ends, and of the end of the suite.
+        out: The journal's folder. Default: a new one under `runs/`.
+        resume: Continue the suite in the folder, if there is one: a repeated call continues where it was stopped.
+        retry_errors: When resuming, repeat runs that ended with an error of the examiner, judge or infrastructure.
+        names: Select cases whose names match one of these shell patterns.
+        tags: Select cases with one of these tags.
+        max_cost: Start no further run after this cost, in US dollars.
+        max_tokens: Start no further run after this number of tokens.
         max_seconds: Stop after this time.
-        threshold: The score from which a run passes.
-        options: Fields of `Options`; `concurrency` is 4 unless it is given.
+        threshold: A run passes if the low bound of its score is at least this.
+        options: Fields of `Options`; the default of `concurrency` is 4.
 
     Returns:
-        The journal's folder, the figures, and how many runs were left out because of a limit.
+        The journal's folder, the statistics, and how many runs were left out because of a limit.
 
     Raises:
-        SetupError: something must be changed first; nothing was run.
-        CaseError: a case is not sound.
-        SandboxError: the sandbox that was asked for cannot be had.
-        JournalError: the journal cannot be written; what it holds can be resumed.
+        SetupError: you must change something first; nothing was run.
+        CaseError: a case is invalid.
+        SandboxError: the requested sandbox is not available.
+        JournalError: the journal cannot be written; the suite can be resumed.
     """
     asked = options_from(run_suite_async, options, concurrency=4, sandboxes=max(2, os.cpu_count() or 2))
     _check_limits(trials, max_cost, max_tokens, max_seconds)
@@ -89,12 +89,7 @@ async def run_suite_async(
     # Absolute: an agent may change the working directory.
     folder = new_journal_folder(None if out is None else Path(out), "suite").absolute()
     asked = replace(asked, evaluators=evaluator_names)
-    plan = Plan(paths, specs, trials, tuple(names), tuple(tags), asked)
-    resumed = resume and (folder / PLAN_FILE).exists()
-    if resumed:
-        plan = _resumed(folder, plan)
-    else:
-        refuse_used(folder)
+    plan, resumed = _plan_for(folder, Plan(paths, specs, trials, tuple(names), tuple(tags), asked), resume=resume)
     request = Request(
         folder,
         plan,
@@ -123,11 +118,23 @@ def _check_limits(trials: object, max_cost: object, max_tokens: object, max_seco
             check_seconds(name, value)
 
 
-def _resumed(folder: Path, asked: Plan) -> Plan:
-    """The plan of the folder, with those options as asked that change no exam.
+def _plan_for(folder: Path, asked: Plan, *, resume: bool) -> tuple[Plan, bool]:
+    """Return the plan of a suite, and whether it resumes a suite in the folder.
 
     Raises:
-        SetupError: another suite was begun there.
+        SetupError: the folder holds a different suite, or any suite if the call does not resume one.
+    """
+    if resume and (folder / PLAN_FILE).exists():
+        return _resumed(folder, asked), True
+    refuse_used(folder)
+    return asked, False
+
+
+def _resumed(folder: Path, asked: Plan) -> Plan:
+    """Return the stored plan with the present values of options that do not change the exams.
+
+    Raises:
+        SetupError: the folder holds a different suite.
     """
     stored = load_plan(folder)
     parts = {
@@ -140,7 +147,7 @@ def _resumed(folder: Path, asked: Plan) -> Plan:
     }
     differ = [name for name, (before, now) in parts.items() if before != now]
     if differ:
-        raise SetupError(f"another suite was begun in {folder}: it differs in {', '.join(differ)}. Name another out.")
+        raise SetupError(f"{folder} holds a different suite: it differs in {', '.join(differ)}. Pass another out.")
     return replace(asked, cases=stored.cases, folder=stored.folder)
 
 
@@ -150,6 +157,6 @@ def _fixed(options: Options) -> Options:
 
 
 def _absolute(paths: tuple[str, ...], folder: str) -> tuple[str, ...]:
-    """Paths that hold from anywhere; names of cases as they are."""
+    """Return absolute paths; names of cases stay unchanged."""
     joined = (Path(folder, path) for path in paths)
     return tuple(str(full) if full.exists() else path for path, full in zip(paths, joined, strict=True))

@@ -1,4 +1,4 @@
-"""What a suite runs with when a Python program runs it: notes go to the log, objects to the local engine."""
+"""Runs suites of Python programs: notes go to the log, and objects to the engine of this process."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ LOG = logging.getLogger("viva")
 
 
 class Logged(Silence):
-    """A display that logs: notes as warnings, which Python shows where nobody has set up logging."""
+    """A display that logs notes as warnings, which Python shows if logging is not configured."""
 
     def note(self, words: str) -> None:
         """Log something that the user should know."""
         LOG.warning("%s", one_line(words, 1000))
 
     def warn(self, words: str) -> None:
-        """Log something that went wrong beside the runs."""
+        """Log something that went wrong outside of the runs."""
         LOG.warning("%s", one_line(words, 1000))
 
     def announce(self, words: str) -> None:
@@ -32,10 +32,10 @@ class Logged(Silence):
 
 
 def surroundings(sinks: str | Sink | Iterable[str | Sink], subscribers: object, given: Given) -> Surroundings:
-    """Put them together.
+    """Return the engine, display, sinks and subscribers of a suite.
 
     Raises:
-        SetupError: something is no sink, or no subscriber.
+        SetupError: an object is not a sink, or not a subscriber.
     """
     display = Logged()
     told = find_subscribers(subscribers, display.note)

@@ -1,1 +1,1 @@
-"""Connectors to live agents: an agent SPEC becomes something that makes agents."""
+"""Connectors to live agents: each turns an agent SPEC into a factory of agents."""

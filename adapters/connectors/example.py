@@ -12,7 +12,7 @@ from adapters.errors import SetupError
 
 _ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (_ROOT / "harness" / "example_agents", _ROOT / "examples" / "agents")
-"""Of an installed Viva, and of a checkout; site-packages may well hold an `examples` of somebody else's."""
+"""The folders of an installation and of a checkout; site-packages may contain another project's `examples`."""
 
 
 class ExampleConnector:
@@ -32,5 +32,5 @@ class ExampleConnector:
         connector: Connector = ChildConnector() if isolate else PythonConnector()
         file = f"{folder / name}.py:{name.title().replace('_', '')}Agent"
         agent = connector.load(file, isolate=isolate, memory_mb=memory_mb)
-        # The SPEC in records must not tell where Viva is installed.
+        # The SPEC in records must not reveal where Viva is installed.
         return replace(agent, spec=spec, kind="example")

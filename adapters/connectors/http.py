@@ -17,27 +17,28 @@ from adapters.connectors.loaded_agent import LoadedAgent
 from adapters.errors import AgentError, ModelAnswerError, ModelError, ProtocolError, SetupError
 from adapters.models.prices import price
 from adapters.models.retry import RetryPolicy, explain, is_unreachable, status_of, with_retries
+from adapters.trace_context import current_traceparent
 from adapters.virtual_user import VirtualUser
 from records.text import one_line, storable
 from records.transcript import NO_USAGE, Reply, Step, StepKind, Usage
 
 LONGEST_RESPONSE = 64 * 1024 * 1024
-"""Bytes of one response, unpacked: the SDK would read whatever comes, and the agent decides how much that is."""
+"""Maximum size of one decompressed response in bytes. The SDK has no limit, and the agent decides the size."""
 
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 LOOK_SECONDS = 5.0
-"""How long a connection may take that only shows whether somebody listens."""
+"""Maximum duration of a connection that only tests whether a server is listening."""
 
 
 class HttpConnector:
-    """Connects to a chat endpoint. Nothing is sent before the first exam; only that somebody listens is seen."""
+    """Connects to a chat endpoint. Before the first exam, it only tests whether a server is listening."""
 
     def load(self, spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
-        """Take address and model from a SPEC.
+        """Read the address and the model from a SPEC.
 
         Raises:
-            SetupError: it names no host or no model, or holds a password.
+            SetupError: the SPEC names no host or no model, or contains a password.
         """
         url, _, model = spec.partition("#")
         if not model:
@@ -51,13 +52,13 @@ class HttpConnector:
             raise SetupError(f"{spec!r} names no host; write http://HOST/v1#MODEL.")
         if "@" in parts.netloc:
             # The SPEC is printed and recorded.
-            raise SetupError("an agent's address must not hold a password or key; set VIVA_AGENT_API_KEY instead.")
+            raise SetupError("an agent's address must not contain a password or key; use VIVA_AGENT_API_KEY.")
         factory = type("ChatAgent", (ChatAgent,), {"url": url, "model": model})
         return LoadedAgent(spec, model, factory, kind="http", model=model, look=partial(look, url))
 
 
 async def look(url: str) -> None:
-    """See that somebody listens at an address. What says nothing for certain passes: the first run will tell.
+    """Test whether a server is listening at an address. An unclear result passes, because the first run will show it.
 
     Raises:
         SetupError: there is no such host, or nothing listens there.
@@ -65,8 +66,8 @@ async def look(url: str) -> None:
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     if urllib.request.getproxies().get(parts.scheme) and not urllib.request.proxy_bypass(host):
-        return  # the proxy finds the host, not this machine
-    for wait in (0.0, 0.5):  # a server that was started a moment ago
+        return  # the proxy resolves the host, not this machine
+    for wait in (0.0, 0.5):  # the server may have been started a moment ago
         await asyncio.sleep(wait)
         try:
             async with asyncio.timeout(LOOK_SECONDS):
@@ -81,13 +82,15 @@ async def look(url: str) -> None:
             wrong = f"nothing listens at {host}:{port}"
         except (OSError, UnicodeError, TimeoutError):
             return
-    raise SetupError(f"the agent's endpoint {url} cannot be reached: {wrong}. Start it, or mend --agent's address.")
+    raise SetupError(
+        f"the agent's endpoint {url} cannot be reached: {wrong}. Start it, or correct the address in --agent."
+    )
 
 
 class ChatAgent(VirtualUser):
-    """Holds the history of one conversation and sends it whole with each message, as the protocol wants.
+    """Keeps the history of one conversation and sends all of it with each message, as the protocol requires.
 
-    The key is `VIVA_AGENT_API_KEY`; OpenAI's own key goes to OpenAI's own address only.
+    The key is `VIVA_AGENT_API_KEY`; OpenAI's own key is sent only to OpenAI's own address.
     """
 
     url: ClassVar[str] = ""
@@ -102,7 +105,7 @@ class ChatAgent(VirtualUser):
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
         super().__init__(task_description, app_dir, config_var)
-        # No SDK time-out: the session's limit for one reply holds, and says `timeout` instead of a broken connection.
+        # No time-out of the SDK: the session's limit applies, which ends as `timeout` instead of a broken connection.
         http = DefaultAsyncHttpxClient(timeout=None, event_hooks={"response": [_stay_on_host, _read_bounded]})
         self._client = AsyncOpenAI(
             base_url=self.url, api_key=_key_for(self.url), max_retries=0, timeout=None, http_client=http
@@ -112,10 +115,10 @@ class ChatAgent(VirtualUser):
         self._calls = 0
 
     async def get_reply_from_agent(self, message: str) -> Reply:
-        """Send the message, return the assistant's words; tool calls it reports become steps.
+        """Send the message and return the assistant's text; tool calls that it reports become steps.
 
         Raises:
-            AgentError: the endpoint failed after retries, or answered with nothing.
+            AgentError: the endpoint failed after retries, or its answer is empty.
         """
         retries = 0
         self._viva_fault = None
@@ -131,37 +134,39 @@ class ChatAgent(VirtualUser):
         except (ModelError, ModelAnswerError) as error:
             raise self._error(str(error), error.__cause__) from error
         if refusal := answer.get("refusal"):
-            # Also beside content: a provider that refuses may have said the beginning of something else before.
+            # Also next to content: a provider that refuses may have begun another answer before.
             raise AgentError(f"the agent's model refused: {storable(str(refusal))}")
         text = storable(read_content(answer.get("content"))[0] or "")
         steps = self._steps(answer)
         if not text and not steps:
-            raise AgentError("the agent's endpoint answered with nothing")
-        # Kept as plain words: tool calls without their results would make the next request invalid.
+            raise AgentError("the answer of the agent's endpoint is empty")
+        # Kept as plain text: tool calls without their results would make the next request invalid.
         self._messages = [*messages, {"role": "assistant", "content": text or "(tool calls only)"}]
         return Reply(text, steps, self._usage(tokens, retries))
 
     def _error(self, words: str, fault: BaseException | None) -> AgentError:
-        """What its failure comes to, with the variable to set where one is wrong."""
+        """Return the error for a failure, with the variable to set if one is wrong."""
         status = None if fault is None else status_of(fault)
         hint = ""
         if status in (401, 403):
-            hint = ". VIVA_AGENT_API_KEY must hold the key that it takes"
+            hint = ". Set VIVA_AGENT_API_KEY to a key that it accepts"
         elif status == 404:
-            hint = f". See that --agent names its address and, behind #, one of its models (now {self.model!r})"
+            hint = f". Check that --agent names its address and, after #, one of its models (now {self.model!r})"
         unavailable = fault is not None and is_unreachable(fault)
         return AgentError(f"the agent's endpoint {self.url} failed: {words}{hint}", unavailable=unavailable)
 
     async def _ask(self, messages: list[dict[str, Any]]) -> tuple[dict[str, Any], Any]:
-        """One request. Returns the assistant's message as plain data, and the usage."""
+        """Send one request; return the assistant's message as plain data, and the usage."""
+        parent = current_traceparent()
         try:
-            # Raw: the SDK would build objects of every value that comes, on the loop, and check none of them.
+            # Raw, because the SDK would build objects from every value on the event loop, without checking any.
             response = await self._client.chat.completions.with_raw_response.create(
                 model=self.model,
                 messages=messages,  # type: ignore[arg-type]
+                extra_headers=None if parent is None else {"traceparent": parent},
             )
         except Exception as error:
-            # What the hooks raise, the SDK takes for the network's.
+            # The SDK treats exceptions of the hooks as network errors.
             if isinstance(error.__cause__, ModelAnswerError):
                 raise error.__cause__ from None
             raise
@@ -211,7 +216,7 @@ async def _read_bounded(response: Any) -> None:
     """Read a response before the SDK does.
 
     Raises:
-        ModelAnswerError: it is too long.
+        ModelAnswerError: the response is too long.
     """
     parts, size = [], 0
     async for part in response.aiter_bytes():
@@ -219,16 +224,16 @@ async def _read_bounded(response: Any) -> None:
         size += len(part)
         if size > LONGEST_RESPONSE:
             raise ModelAnswerError(f"the response is longer than {LONGEST_RESPONSE:,} bytes")
-    response._content = b"".join(parts)  # where httpx keeps what it has read
+    response._content = b"".join(parts)  # where httpx stores what it has read
 
 
 async def _stay_on_host(response: Any) -> None:
-    """Follow no redirect to another host or port: who answers there, and with whose rights, the user did not choose.
+    """Refuse redirects to another host or port, because the user did not choose the server there.
 
-    From http to https on the same host is followed.
+    A redirect from http to https on the same host is followed.
 
     Raises:
-        ModelAnswerError: it redirects elsewhere.
+        ModelAnswerError: the response redirects to another host or port.
     """
     if not response.has_redirect_location:
         return
@@ -237,7 +242,7 @@ async def _stay_on_host(response: Any) -> None:
         led = urlsplit(urljoin(asked.geturl(), response.headers["location"]))
         places = [(each.scheme, each.hostname, each.port or DEFAULT_PORTS.get(each.scheme)) for each in (asked, led)]
     except ValueError:
-        raise ModelAnswerError("it redirects to what is no address") from None
+        raise ModelAnswerError("it redirects to an invalid address") from None
     (scheme, host, port), there = places
     upgraded = ("https", host, 443) if (scheme, port) == ("http", 80) else None
     if there not in ((scheme, host, port), upgraded):
@@ -258,10 +263,10 @@ def _no_protocol(text: str, fault: str) -> str:
 
 
 def _message_of(completion: Any) -> tuple[dict[str, Any], Any]:
-    """The assistant's message in a response, and the usage.
+    """Return the assistant's message in a response, and the usage.
 
     Raises:
-        ProtocolError: there is none.
+        ProtocolError: the response contains no message.
     """
     whole = completion if isinstance(completion, dict) else {}
     choices = whole.get("choices")
@@ -269,7 +274,7 @@ def _message_of(completion: Any) -> tuple[dict[str, Any], Any]:
     message = first.get("message") if isinstance(first, dict) else None
     if not isinstance(message, dict):
         error = whole.get("error")
-        raise ProtocolError("it holds no message" + (f", but the error {one_line(str(error), 200)}" if error else ""))
+        raise ProtocolError("it has no message" + (f", but the error {one_line(str(error), 200)}" if error else ""))
     content = message.get("content")
     if content is not None and not isinstance(content, str | list):
         raise ProtocolError(f"its content is {type(content).__name__} instead of text")
@@ -277,7 +282,7 @@ def _message_of(completion: Any) -> tuple[dict[str, Any], Any]:
 
 
 def _count(holder: Any, name: str) -> int:
-    """Read a number of tokens; what is none, or below 0, counts as 0."""
+    """Read a number of tokens; an invalid or negative value counts as 0."""
     value = holder.get(name) if isinstance(holder, dict) else None
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 

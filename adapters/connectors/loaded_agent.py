@@ -1,4 +1,4 @@
-"""`LoadedAgent`: what a connector makes of an agent SPEC, and the Protocol of connectors."""
+"""`LoadedAgent`, which a connector makes from an agent SPEC, and the Protocol of connectors."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ from adapters.inside.raised import Home
 
 @dataclass(frozen=True, slots=True)
 class LoadedAgent:
-    """An agent that can be examined."""
+    """An agent that can be tested."""
 
     spec: str
-    """As the user gave it."""
+    """The SPEC, as given by the user."""
     name: str
-    """Its name in records, where it took part in a conversation."""
+    """The agent's name among the participants of a conversation."""
     factory: AgentFactory
     version: str | None = None
     search_path: tuple[str, ...] | None = None
-    """Where its own environment has its packages; None for an agent in Viva's environment, or behind an address."""
+    """The package folders of the agent's own environment; None for an agent in Viva's environment or at an address."""
     home: Home | None = None
-    """Where the code lies of an agent in Viva's own process."""
+    """The location of the code of an agent in Viva's own process."""
     _: KW_ONLY
     kind: str = "python"
-    """What connects to it: `python` (in Viva's process), `child`, `http`, `replay`, `example`, or a plugin's name."""
+    """The connector: `python` (in Viva's process), `child`, `http`, `replay`, `example`, or a plugin's name."""
     model: str | None = None
-    """The model's name, where the agent is a model behind an address."""
+    """The model's name, if the agent is a model at an address."""
     notices: tuple[str, ...] = ()
     """What the user should know before the exam begins."""
     look: Callable[[], Awaitable[None]] | None = None
-    """Sees, without an exam, whether it can be reached; raises a SetupError where it cannot."""
+    """Tests without an exam whether the agent can be reached, and raises a SetupError if it cannot."""
 
     @property
     def label(self) -> str:
-        """Short, for columns of reports."""
+        """Return a short name for columns of reports."""
         return agent_label(self.spec)
 
 
 class Connector(Protocol):
-    """Connects to agents of one kind. Anything with this method will do, nothing need be inherited."""
+    """Connects to agents of one kind. Any object with this method is a connector, without inheritance."""
 
     def load(self, spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
         """Turn a SPEC into an agent, and find every mistake in it before the first exam.
 
         Args:
             spec: The whole SPEC, `NAME:REST`.
-            isolate: The user wants the agent's code in a process of its own, where it would run in Viva's.
-            memory_mb: Address space of each of the agent's processes at most, in MiB; None is unlimited.
+            isolate: Whether agent code that would run in Viva's process must run in a process of its own.
+            memory_mb: Maximum address space of each of the agent's processes in MiB; None means unlimited.
 
         Raises:
-            SetupError: the user must change something. Says what and how.
+            SetupError: the user must change something. The message says what and how.
         """
         ...

@@ -1,6 +1,6 @@
-"""Sees whether a user's folder holds Python modules called like Viva's own packages.
+"""Detects Python modules in a user's folder that have the names of Viva's own packages.
 
-In Viva's own process such a name is Viva's, so an agent that means the user's would import the wrong one.
+In Viva's own process, such a name refers to Viva's package, so an agent would import the wrong one.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from adapters.inside.stand_ins import is_vivas
 
 
 def find_clash(spec: str) -> Path | None:
-    """The first module or package, in the folder of an agent's file or in the current one, that has a name of Viva's.
+    """Return the first module or package with a name of Viva's, in the folder of an agent's file or the current folder.
 
-    A folder without Python in it (one of case files, say) is none, and neither are Viva's own packages.
+    A folder without Python code (for example of case files) does not count, and neither do Viva's own packages.
 
     Raises:
         SetupError: `spec` does not name a class.
@@ -35,15 +35,15 @@ def find_clash(spec: str) -> Path | None:
 
 
 def _find(folder: Path, name: str) -> Path | None:
-    """The file that `import name` would run if it looked into this folder first, or the folder it would take."""
-    # A finder of our own: those of the import system remember what a folder held a moment ago.
+    """Return the file or folder that `import name` would import if it searched this folder first."""
+    # A separate finder, because those of the import system cache the contents of folders.
     finder = FileFinder(str(folder), (ExtensionFileLoader, EXTENSION_SUFFIXES), (SourceFileLoader, SOURCE_SUFFIXES))
     spec = finder.find_spec(name)
     if spec is None:
         return None
     if spec.origin is not None and spec.loader is not None:
         return Path(spec.origin)
-    # A folder without `__init__.py` is a package for Python as well, but only one with modules can be meant.
+    # Python also accepts a folder without `__init__.py` as a package, but only one with modules can be intended.
     try:
         with os.scandir(folder / name) as entries:
             return folder / name if any(entry.name.endswith(".py") for entry in entries) else None

@@ -18,11 +18,11 @@ from adapters.errors import SetupError
 from adapters.inside import rules
 from adapters.inside.raised import home_of
 from adapters.virtual_user import VirtualUser
-from records.plugins import import_source, raised_at
+from records.import_strings import import_source, raised_at
 
 
 class PythonConnector:
-    """Imports the class, or whatever else makes the agent."""
+    """Imports the class or function that makes the agent."""
 
     def load(self, spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
         """Load `module:Class` or `file.py:Class`.
@@ -40,9 +40,9 @@ class PythonConnector:
 
 
 def spec_of(factory: Any) -> str:
-    """The SPEC of a class or function that is at hand: `package.module:Class`, or the script's `file.py:Class`.
+    """Return the SPEC of a class or function object: `package.module:Class`, or `file.py:Class` for a script.
 
-    The command line finds it again by this SPEC where it stands at the top of its module.
+    The command line can load it by this SPEC if it is at the top level of its module.
     """
     name = getattr(factory, "__qualname__", None) or type(factory).__qualname__
     module = getattr(factory, "__module__", None) or type(factory).__module__
@@ -53,15 +53,15 @@ def spec_of(factory: Any) -> str:
 
 
 def loaded_from(factory: Any, spec: str) -> LoadedAgent:
-    """The agent that a class at hand, or a function that makes one, stands for.
+    """Return the agent for a class or function object.
 
     Raises:
-        SetupError: it makes no agent.
+        SetupError: the object cannot make an agent.
     """
     if not callable(factory):
         raise SetupError(
-            f"{factory!r:.80} makes no agent, and a new one is made for each exam: give its class, or a function that "
-            "makes one."
+            f"{factory!r:.80} cannot make an agent, and each exam requires a new one: pass a class, or a function that "
+            "returns an agent."
         )
     check_factory(factory)
     module = sys.modules.get(getattr(factory, "__module__", None) or "")
@@ -70,10 +70,10 @@ def loaded_from(factory: Any, spec: str) -> LoadedAgent:
 
 
 def check_file(path: Path) -> None:
-    """See that an agent's file is there.
+    """Check that an agent's file exists.
 
     Raises:
-        SetupError: it is not; names the nearest one.
+        SetupError: the file does not exist; the message names the most similar one.
     """
     if not path.is_file():
         near = _nearest_file(path)
@@ -95,7 +95,7 @@ def _import_module(name: str) -> ModuleType:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise SetupError(
                 f"there is no module {name!r} here or in Viva's environment ({sys.prefix}). "
-                f"Agents that live elsewhere are reached by file (path/to/file.py:Class) or over HTTP."
+                f"Agents outside of it are reached by file (path/to/file.py:Class) or over HTTP."
             ) from error
         raise _broken(name, error) from error
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""The connector to stored conversations: `replay:JOURNAL` says again what an agent said in one run of a journal."""
+"""The connector to stored conversations: `replay:JOURNAL` repeats an agent's replies in one run of a journal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from records.text import one_line
 from records.transcript import Reply, Round
 
 MOST_SHOWN = 5
-"""Ids of runs that a message names."""
+"""Maximum number of run ids in a message."""
 
 
 class ReplayConnector:
@@ -30,18 +30,18 @@ class ReplayConnector:
         """Read the run.
 
         Raises:
-            SetupError: there is no such journal or run, the journal holds several, or the run holds no reply.
+            SetupError: there is no such journal or run, the journal holds several runs, or the run has no reply.
         """
         reference = spec.partition(":")[2]
         try:
             stored = stored_run(reference)
         except JournalError as error:
-            hint = " A module of your own called replay is reached by file: replay.py:Class."
+            hint = " To use your own module called replay, name its file: replay.py:Class."
             looks_like_class = re.fullmatch(r"[^\W\d]\w*(@.*)?", reference, re.DOTALL)
             raise SetupError(f"{error}{hint if looks_like_class else ''}") from error
         rounds = tuple(round_ for round_ in stored.transcript.rounds if round_.agent is not None or round_.steps)
         if not rounds:
-            raise SetupError(f"the run {stored.id} in {stored.folder} holds no reply that could be given again.")
+            raise SetupError(f"the run {stored.id} in {stored.folder} has no reply that could be repeated.")
         name = stored.transcript.participants.get("target") or agent_label(stored.setting.agent or stored.id)
         version = stored.record.agent_version if stored.record is not None else None
         members = {"folder": stored.folder.resolve(), "rounds": rounds}
@@ -49,10 +49,10 @@ class ReplayConnector:
 
 
 class ReplayAgent(VirtualUser):
-    """Gives stored replies in their order, with steps and usage, whatever it is asked."""
+    """Returns stored replies in their order, with steps and usage, whatever it is asked."""
 
     folder: ClassVar[Path]
-    """The journal's."""
+    """The journal's folder."""
     rounds: ClassVar[tuple[Round, ...]]
 
     def __init__(
@@ -68,7 +68,7 @@ class ReplayAgent(VirtualUser):
             AgentError: the agent failed in this round when it was recorded, or there is no further reply.
         """
         if self._given == len(self.rounds):
-            raise AgentError(f"the stored conversation has no reply beyond its last, number {self._given}")
+            raise AgentError(f"the stored conversation has no reply after number {self._given}, its last")
         round_ = self.rounds[self._given]
         self._given += 1
         if round_.error is not None:
@@ -77,17 +77,17 @@ class ReplayAgent(VirtualUser):
         return Reply(round_.agent or "", steps, round_.usage, self._images(round_.images))
 
     def _images(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Name the pictures that the journal holds; any other is left out, because its path could lead anywhere."""
+        """Return the paths of images in the journal; others are left out, because their paths could lead anywhere."""
         pictures = (name for name in names if name.startswith("images/") and is_kept_name(name))
         return tuple(str(self.folder / name) for name in pictures if is_kept(self.folder, name))
 
 
 def stored_run(reference: str) -> StoredRun:
-    """Read one run out of a journal: `FOLDER#RUN-ID`, or `FOLDER` if it holds one.
+    """Read one run from a journal: `FOLDER#RUN-ID`, or `FOLDER` if the journal holds a single run.
 
     Raises:
         JournalError: there is no such journal or run.
-        SetupError: the journal holds several runs, or none, or rounds of the one are missing.
+        SetupError: the journal holds several runs or none, or rounds of the run are missing.
     """
     folder, run = split_reference(reference)
     runs = read_runs(folder, run)

@@ -1,4 +1,4 @@
-"""Takes an agent SPEC apart, without importing anything and without looking whether it exists."""
+"""Parses agent SPECs without importing anything, and without checking whether the parts exist."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from adapters.errors import SetupError
 from records.text import one_line
 
 FORMS = (
-    "package.module:Class, path/to/file.py:Class, either with @/path/to/venv behind it, http(s)://host/v1#model, "
+    "package.module:Class, path/to/file.py:Class, either one followed by @/path/to/venv, http(s)://host/v1#model, "
     "replay:JOURNAL, or example:NAME"
 )
-"""What an agent SPEC may be, beside what plugins add."""
+"""The forms of an agent SPEC, besides those that plugins add."""
 LONGEST_LABEL = 24
 CHILD = re.compile(r"(?P<module>.+):(?P<name>[^\W\d]\w*)@(?P<python>.+)", re.DOTALL)
 """A class, and the environment in which it runs."""
 OWN_CONNECTOR = re.compile(r"(?P<part>[^:]+:[^\W\d]\w*):.*", re.DOTALL)
-"""A connector named by import string, and what it is to connect to."""
+"""A connector named by import string, and the rest of the SPEC."""
 
 
 def class_of(spec: str) -> tuple[str, str]:
-    """Module or file, and the class in it, which is empty where a file stands alone.
+    """Return the module or file and the class of a SPEC; the class is empty if the SPEC is only a file.
 
     Raises:
-        SetupError: it is not a SPEC.
+        SetupError: the text is not a SPEC.
     """
     module, colon, name = spec.rpartition(":")
     if not colon and spec.endswith(".py"):
         module, name = spec, ""
     if not module:
-        raise SetupError(f"{spec!r} is not an agent SPEC; it takes {FORMS}.")
+        raise SetupError(f"{spec!r} is not an agent SPEC. Use {FORMS}.")
     return module, name
 
 
 def agent_label(spec: str) -> str:
-    """Shorten a SPEC for a column of a report: the class, the model, the example, or the journal of a replay."""
+    """Return a short form of a SPEC for reports: the class, the model, the example, or the journal of a replay."""
     scheme, _, rest = spec.partition(":")
     if scheme in ("http", "https"):
         address, _, model = rest.partition("#")

@@ -1,4 +1,4 @@
-"""The table of connectors, and `load_agent`: the one place in which an agent SPEC finds its connector."""
+"""The table of connectors, and `load_agent`, which selects the connector of an agent SPEC."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from adapters.connectors.loaded_agent import Connector, LoadedAgent
 from adapters.connectors.name_clash import find_clash
 from adapters.connectors.spec import CHILD, FORMS, OWN_CONNECTOR
 from adapters.errors import SetupError
-from records.plugins import BUILT_IN, Found, Kind, PluginError, import_string, is_announced, is_path, load, names
+from records.import_strings import PluginError, import_string, is_path
+from records.plugins import BUILT_IN, Found, Kind, is_announced, load, names
 
 CONNECTORS = Kind(
     "connector",
@@ -23,14 +24,14 @@ CONNECTORS = Kind(
         "example": "adapters.connectors.example:ExampleConnector",
     },
 )
-"""By what stands before the first colon of a SPEC."""
+"""The connectors that the text before the first colon of a SPEC selects."""
 BY_FORM = {
     "python": "adapters.connectors.python:PythonConnector",
     "child": "adapters.connectors.child.connector:ChildConnector",
 }
-"""For SPECs that name a class: no word before a colon selects these, because it could be a module's name."""
+"""The connectors for SPECs that name a class. No name before a colon selects them, as it could be a module's name."""
 RESERVED = {"cmd": "a command"}
-"""Connectors that the design names and that are not there yet; not modules, although Python has one called `cmd`."""
+"""Names of planned connectors; they do not refer to modules, although Python has one called `cmd`."""
 
 
 def load_agent(spec: str, *, isolate: bool = False, memory_mb: int | None = None) -> LoadedAgent:
@@ -39,8 +40,8 @@ def load_agent(spec: str, *, isolate: bool = False, memory_mb: int | None = None
     Args:
         spec: See `FORMS`; or `NAME:REST` for the connector `NAME` of an installed distribution, or
             `path/to/file.py:Connector:REST` for one by import string.
-        isolate: A class that would run in Viva's own process runs in a process of its own, with Viva's interpreter.
-        memory_mb: Address space of each of the agent's processes at most, in MiB; only for one in its own process.
+        isolate: Whether a class that would run in Viva's process runs in its own process, with Viva's interpreter.
+        memory_mb: Maximum address space of each process of an agent that runs in its own process, in MiB.
 
     Raises:
         SetupError: there is no such module, file, class, connector or interpreter, or it has no
@@ -56,19 +57,19 @@ def load_agent(spec: str, *, isolate: bool = False, memory_mb: int | None = None
 
 
 def connectors() -> list[Found]:
-    """List all connectors, without importing them."""
+    """Return all connectors, without importing them."""
     return [*(Found(name, BUILT_IN, target) for name, target in BY_FORM.items()), *names(CONNECTORS)]
 
 
 def _named_connector(spec: str) -> str | None:
-    """The connector that a SPEC names, as `plugins.load` takes it; None where it names a class."""
+    """Return the connector that a SPEC names, for `plugins.load`; None if the SPEC names a class."""
     name, colon, _ = spec.partition(":")
     if name in CONNECTORS.builtin and colon:
         return name
     if name in RESERVED and colon:
         raise SetupError(
-            f"{spec!r}: agents behind {RESERVED[name]} are not there yet; it takes {FORMS}. "
-            f"A module of your own called {name} is reached by file: {name}.py:Class."
+            f"{spec!r}: agents behind {RESERVED[name]} are not supported yet. Use {FORMS}. "
+            f"To use your own module called {name}, name its file: {name}.py:Class."
         )
     if not colon:
         return None
@@ -88,7 +89,7 @@ def _load_class(spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAge
     if clash is None:
         return agent
     notice = (
-        f"{agent.name} runs in a process of its own, because {clash} has the name of one of Viva's packages "
+        f"{agent.name} runs in its own process, because {clash} has the name of one of Viva's packages "
         "(see docs/agents-in-a-process-of-their-own.md)"
     )
     return replace(agent, notices=(*agent.notices, notice))
@@ -100,7 +101,7 @@ def _load_with_plugin(name: str, spec: str, *, isolate: bool, memory_mb: int | N
     except PluginError as error:
         raise SetupError(str(error)) from error
     if not callable(getattr(part, "load", None)):
-        raise SetupError(f"{name} is no connector: it has no load(spec, isolate, memory_mb) method.")
+        raise SetupError(f"{name} is not a connector: it has no load(spec, isolate, memory_mb) method.")
     try:
         connector = part() if isinstance(part, type) else part
         agent = connector.load(spec, isolate=isolate, memory_mb=memory_mb)
@@ -110,5 +111,5 @@ def _load_with_plugin(name: str, spec: str, *, isolate: bool, memory_mb: int | N
         raise SetupError(f"the connector {name} failed to load {spec!r}: {describe(error)}.") from error
     if not isinstance(agent, LoadedAgent):
         raise SetupError(f"the connector {name} returned {type(agent).__name__}, not a LoadedAgent.")
-    # Records find a run again by the SPEC that was asked for.
+    # Records identify the run by the SPEC that the user gave.
     return replace(agent, spec=spec, kind=name)

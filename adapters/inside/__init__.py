@@ -1,6 +1,6 @@
-"""Runs in the agent's own interpreter, with nothing of Viva's installed: pure standard library, Python 3.8 or newer.
+"""Runs in the agent's own interpreter, without Viva: it uses only the standard library of Python 3.8 or newer.
 
-Loaded by `adapters/connectors/child/process.py` as the package `viva_inside`, whatever else its folder is called.
+`adapters/connectors/child/process.py` loads it as the package `viva_inside`, whatever its folder is called.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import sys
 
 
 def main(options: str) -> None:
-    """Become the supervisor of one agent; in the process that it forks, become the agent.
+    """Become the supervisor of one agent, and in the forked process, the agent.
 
     Args:
-        options: JSON: `control` and `data`, the numbers of two inherited sockets; `memory`, bytes of address space
-            at most, or null; `files`, the soft limit of open files to go back to, or null.
+        options: JSON with `control` and `data`, the descriptors of two inherited sockets; `memory`, the maximum address
+            space in bytes, or null; `files`, the soft limit of open files to restore, or null.
     """
     from .supervisor import fork_worker
 

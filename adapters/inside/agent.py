@@ -1,4 +1,4 @@
-"""The agent's module, imported as its own interpreter would, and what it is constructed with."""
+"""Imports the agent's module as its own interpreter would, and reads the arguments of its construction."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .stand_ins import VirtualUser, is_vivas
 
 
 def load(path: str, name: str) -> Any:
-    """Import the module at `path`, which ends in .py or is a module's name; return it and what it holds as `name`.
+    """Import the module at `path`, a file ending in .py or a module's name; return it and its attribute `name`.
 
     Raises:
-        Setup: as of `rules.factory_of`; or `broken` (with what importing raised), or `no_module`.
+        Setup: as in `rules.factory_of`; or `broken` (with the exception of the import), or `no_module`.
     """
     try:
         module = _from_file(path) if path.endswith(".py") else _from_module(path)
@@ -31,12 +31,12 @@ def load(path: str, name: str) -> Any:
 
 
 def offered(request: dict[str, Any]) -> dict[str, Any]:
-    """Unpack what the agent may be constructed with, as it came over the wire."""
+    """Return the arguments that the agent can be constructed with, from the request."""
     given = {name: request.get(name) for name in OFFERED}
     if given["config_var"] is not None:
         import pickle
 
-        # From Viva, whom this process trusts; JSON would turn YAML's dates into text.
+        # From Viva, which this process trusts; JSON would turn YAML's dates into text.
         given["config_var"] = pickle.loads(base64.b64decode(given["config_var"]))  # noqa: S301
     if given["workspace"] is not None:
         import pathlib
@@ -51,7 +51,7 @@ def _from_file(path: str) -> Any:
         sys.path.remove(folder)
     sys.path.insert(0, folder)  # as `python file.py` does
     _add_current_folder()
-    # A package made of the folder, so that `from .neighbour import …` works; its __init__.py is not run.
+    # The folder becomes a package, so that `from .neighbour import …` works; its __init__.py is not run.
     package = types.ModuleType("viva_agent")
     package.__path__ = [folder]
     sys.modules["viva_agent"] = package
@@ -65,7 +65,7 @@ def _from_file(path: str) -> Any:
 
 
 def _add_current_folder() -> None:
-    """Put the current folder behind the standard library, but before installed packages: Viva's may be among those."""
+    """Insert the current folder after the standard library but before installed packages, which may include Viva's."""
     here = os.getcwd()
     if here in sys.path or is_vivas(os.path.join(here, "adapters")):  # its checkout, whose packages need its libraries
         return

@@ -1,6 +1,5 @@
-"""What an agent's exception says, and where in the agent's own code it was raised: the same in either process.
-
-Pure standard library, Python 3.8 or newer.
+"""Describes an agent's exception, and finds where in the agent's own code it was raised, in the same way in both
+processes. It uses only the standard library of Python 3.8 or newer.
 """
 
 from __future__ import annotations
@@ -9,29 +8,29 @@ import os
 from typing import Any
 
 TEXT = 100_000
-"""Characters of an exception's text that travel between processes."""
+"""Maximum number of characters of an exception's text that are sent between processes."""
 LONGEST_PATH = 200
 LONGEST_CHAIN = 10
-"""Exceptions that are looked through, from one to its cause."""
+"""Maximum number of exceptions in a chain of causes that are examined."""
 LIBRARIES = {"site-packages", "dist-packages"}
 _VIVA = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 PACKAGES = ("adapters", "cases", "examiner", "harness", "judge", "records", "sandbox", "viva")
-"""Viva's own, by name."""
-# Nobody's agent, even where the agent's folder is one of those above them.
+"""Names of Viva's own packages."""
+# Never an agent's code, even if these folders are below the agent's.
 _OTHERS = [os.path.dirname(os.path.realpath(os.__file__)), *(os.path.join(_VIVA, name) for name in PACKAGES)]
 
 
 class Home:
-    """Where an agent's own code lies: a folder, without the libraries that may lie below it."""
+    """The location of an agent's own code: a folder, without the libraries that may be below it."""
 
     def __init__(self, folder: str, only: str | None = None) -> None:
         self._prefix = os.path.join(folder, "")
         self._only = only
-        """The one entry of the folder that is the agent's, where the folder holds others' code as well."""
+        """The only entry of the folder that belongs to the agent, if the folder also contains other code."""
         self._others = [os.path.join(other, "") for other in _OTHERS if other.startswith(self._prefix)]
 
     def path_of(self, file: str) -> str | None:
-        """The path from the folder to a file of the agent's own; None for any other."""
+        """Return the path of one of the agent's own files relative to the folder; None for any other file."""
         if not os.path.isabs(file):  # `<string>`
             return None
         path = os.path.realpath(file)
@@ -45,7 +44,7 @@ class Home:
 
 
 def is_library(file: str) -> bool:
-    """Tell whether a file is Python's, an installed package's or Viva's own."""
+    """Return whether a file belongs to Python, to an installed package or to Viva."""
     path = os.path.realpath(file)
     return bool(LIBRARIES.intersection(path.split(os.sep))) or any(
         path.startswith(os.path.join(other, "")) for other in _OTHERS
@@ -53,10 +52,10 @@ def is_library(file: str) -> bool:
 
 
 def home_of(source: str, module: Any) -> Home | None:
-    """The home of an agent whose module was loaded from a path that ends in .py, or by its name.
+    """Return the home of an agent whose module was loaded from a path that ends in .py, or by its name.
 
-    Of a file it is the folder around it; of a module the folder in which its package lies, or the package alone where
-    that is a folder of installed packages. None for a module without a file.
+    The home of a file is its folder. The home of a module is the folder that contains its package, or only the package
+    if that is a folder of installed packages. It is None for a module without a file.
     """
     if source.endswith(".py"):
         return Home(os.path.dirname(os.path.realpath(source)))
@@ -74,13 +73,13 @@ def home_of(source: str, module: Any) -> Home | None:
 
 
 def raised_at(error: BaseException, home: Home) -> str | None:
-    """`path/to/file.py:12`: the innermost line of the agent's own on the way to where the exception was raised.
+    """Return `path/to/file.py:12`, the innermost line of the agent's own code in the traceback of an exception.
 
-    An exception that has no such line, raised by a library on a thread of its own, has the one of its cause.
+    If an exception has no such line, because a library raised it on its own thread, the line of its cause is used.
     """
     try:
         return _raised_at(error, home)
-    except Exception:  # an exception's attributes may be properties of the agent's making
+    except Exception:  # an exception's attributes may be properties that the agent defined
         return None
 
 
@@ -105,7 +104,7 @@ def _raised_at(error: BaseException | None, home: Home) -> str | None:
 
 
 def text_of(error: BaseException) -> str | None:
-    """An exception's text; None when its own __str__ fails."""
+    """Return an exception's text; None if its own __str__ fails."""
     try:
         return str(error)[:TEXT]
     except Exception:
@@ -113,7 +112,7 @@ def text_of(error: BaseException) -> str | None:
 
 
 def in_short(error: BaseException) -> str:
-    """An exception that must not be raised any further, for the text of one that may."""
+    """Return a short description of an exception that must not be raised further, for the text of another one."""
     text = text_of(error)
     words = "(its text cannot be shown)" if text is None else text
     return ": ".join(part for part in (type(error).__name__, words) if part)

@@ -1,4 +1,4 @@
-"""What an agent returned, as JSON bytes: any object that looks like a Reply is one, and nothing in it is refused."""
+"""Encodes an agent's reply as JSON. Any object with the fields of a Reply is one, and all its content is accepted."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 
 from .stand_ins import Step, Usage
 
-_dumps = json.dumps  # what the agent's code may replace is taken before it runs
+_dumps = json.dumps  # bound before the agent's code runs, which might replace it
 
 
 def encode(value: dict[str, Any]) -> bytes:
     try:
         return _dumps(value, ensure_ascii=False).encode()
-    except (TypeError, ValueError):  # objects that JSON does not know, lone surrogates
+    except (TypeError, ValueError):  # objects that JSON does not support, lone surrogates
         return _dumps(clean(value), ensure_ascii=False).encode()
 
 
 def encode_reply(number: int, answer: Any) -> bytes:
-    """The frame for one reply, or for the words why it is none; the same words as `adapters/contract.py` finds."""
+    """Return the frame for one reply, or for why it is not a reply, in the words of `adapters/contract.py`."""
     if isinstance(answer, str):
         return encode({"n": number, "text": str(answer)})
     if not all(hasattr(answer, name) for name in ("text", "steps", "usage", "images")):
@@ -44,7 +44,7 @@ def encode_reply(number: int, answer: Any) -> bytes:
 
 
 def clean(value: Any) -> Any:
-    """Turn any value into plain JSON, as `records/codec.py` would store it."""
+    """Convert any value to plain JSON, as `records/codec.py` would store it."""
     if isinstance(value, enum.Enum):
         return clean(value.value)
     if value is None or isinstance(value, (bool, int, float)):

@@ -1,6 +1,6 @@
-"""The rules for an agent's class and its object, and what both are given: the same in Viva's process and in its own.
+"""The rules for an agent's class, its object and its arguments, which are the same in Viva's process and in its own.
 
-Pure standard library, Python 3.8 or newer. Viva's side puts what is wrong into words (`adapters/contract_messages.py`).
+It uses only the standard library of Python 3.8 or newer. `adapters/contract_messages.py` has the messages.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from functools import lru_cache
 from typing import Any
 
 OFFERED = ("task_description", "app_dir", "config_var", "workspace")
-"""What an adapter may have when it is constructed, by name."""
+"""The keyword arguments that an adapter can have."""
 
 
 class Setup(Exception):
-    """The user must change something; `facts` say what: JSON, so that they travel between processes."""
+    """The user must change something; `facts` say what. They are JSON, so that they can be sent between processes."""
 
     def __init__(self, **facts: Any) -> None:
         super().__init__()
@@ -26,10 +26,10 @@ class Setup(Exception):
 
 
 def factory_of(module: Any, name: str, base: Any) -> Any:
-    """Find what the module holds as `name`: a class of agents, or anything else that makes one.
+    """Return the module's attribute `name`: a class of agents, or another callable that makes one.
 
     Raises:
-        Setup: `missing` (with the classes that are there), `no_class` or `no_method`.
+        Setup: `missing` (with the existing classes), `no_class` or `no_method`.
     """
     factory = getattr(module, name, None) if name else None
     if factory is None:
@@ -41,7 +41,7 @@ def factory_of(module: Any, name: str, base: Any) -> Any:
 
 
 def check_factory(factory: Any, base: Any) -> None:
-    """See that a class has the one method that it needs, of its own. What a function makes is seen once it is made.
+    """Check that a class defines the required method; the result of a function is checked when it is called.
 
     Raises:
         Setup: `no_method`.
@@ -51,7 +51,7 @@ def check_factory(factory: Any, base: Any) -> None:
 
 
 def check_agent(agent: Any, base: Any) -> None:
-    """See that an object has the method; that of `base`, the `VirtualUser` of this process, does not count.
+    """Check that an object has the method; that of `base`, the `VirtualUser` of this process, does not count.
 
     Raises:
         Setup: `no_method`.
@@ -62,16 +62,16 @@ def check_agent(agent: Any, base: Any) -> None:
 
 
 def version(module: Any, factory: Any) -> str | None:
-    """Find the agent's own word for its version."""
+    """Return the version that the agent declares, if any."""
     found = getattr(factory, "version", None) or getattr(module, "__version__", None)
     return found if isinstance(found, str) else None
 
 
 def arguments(factory: Any, offered: dict[str, Any]) -> dict[str, Any]:
-    """Choose what a factory is called with: of all that is offered, what it names. `workspace` it has to name itself.
+    """Return those of the offered arguments that a factory accepts; `workspace` must be an explicit parameter.
 
     Raises:
-        Setup: `wants`, with `of` and `offered`: it wants something else as well.
+        Setup: `wants`, with `of` and `offered`: the factory requires other arguments.
     """
     try:
         parameters = _parameters(factory)
@@ -89,7 +89,7 @@ def arguments(factory: Any, offered: dict[str, Any]) -> dict[str, Any]:
 
 
 def takes_verbose(method: Callable[..., Any]) -> bool:
-    """Tell whether `get_reply_from_agent` has a `verbose` parameter, as TaskWeaver's has."""
+    """Return whether `get_reply_from_agent` has a `verbose` parameter, as in TaskWeaver."""
     try:
         return any(item.name == "verbose" for item in _parameters(getattr(method, "__func__", method)))
     except (TypeError, ValueError):
@@ -97,11 +97,11 @@ def takes_verbose(method: Callable[..., Any]) -> bool:
 
 
 def workspace(agent: Any, ours: Any, tell: Callable[[Any, Any], Any]) -> str | None:
-    """The agent's own folder, or else ours, which `tell` then tells it."""
+    """Return the agent's own folder, or else Viva's, which `tell` then sets."""
     folder = getattr(agent, "workspace", None)
     if folder is None and ours is not None:
         folder = ours
-        with contextlib.suppress(AttributeError):  # an object with fixed attributes has no use for it
+        with contextlib.suppress(AttributeError):  # an object with fixed attributes cannot use it
             tell(agent, ours)
     return None if folder is None else os.fsdecode(folder)
 
@@ -122,5 +122,5 @@ def _parameters(function: Any) -> tuple[inspect.Parameter, ...]:
 
 @lru_cache(maxsize=256)
 def _kept_parameters(function: Any) -> tuple[inspect.Parameter, ...]:
-    """Cache them: looking at a signature takes as long as two rounds, and every run asks for the same two."""
+    """Return cached parameters: reading a signature takes as long as two rounds, and every run needs the same two."""
     return tuple(inspect.signature(function).parameters.values())

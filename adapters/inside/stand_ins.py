@@ -1,6 +1,6 @@
-"""What an agent in a process of its own gets for `from viva import VirtualUser`, or the same from `adapters`.
+"""Provides `from viva import VirtualUser` (and the same from `adapters`) to an agent in its own process.
 
-Same names and same fields as Viva's own, whether Viva is installed there or not.
+The names and fields are the same as Viva's own, whether or not Viva is installed there.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Reply:
 
 _RECORDS = {"Reply": Reply, "Step": Step, "StepKind": StepKind, "Usage": Usage}
 _FACE = {**_RECORDS, "VirtualUser": VirtualUser}
-# Of `viva` and `adapters` these names are there whatever else is called so; `records` is too common a name for that.
+# `viva` and `adapters` always have these names, even if the user has such modules; `records` is too common a name.
 _FIRST: dict[str, dict[str, Any]] = {
     "viva": _FACE,
     "adapters": _FACE,
@@ -112,7 +112,7 @@ _LAST: dict[str, dict[str, Any]] = {"records": {}, "records.transcript": _RECORD
 
 
 def is_vivas(file: str) -> bool:
-    """Tell whether a module's file, or a folder without `__init__.py`, is part of an installation of Viva."""
+    """Return whether a module's file, or a folder without `__init__.py`, is part of an installation of Viva."""
     path = os.path.realpath(file)
     folder = path if os.path.isdir(path) else os.path.dirname(path)
     if folder != path and not os.path.basename(path).startswith("__init__."):
@@ -123,13 +123,13 @@ def is_vivas(file: str) -> bool:
 class _First:
     """An importer (PEP 451) that comes before all others.
 
-    Where the user has a module of such a name, that one is imported, and the names of Viva's that it does not define
-    itself are there as well. Else there are only Viva's names; modules below are found in all folders of that name.
+    If the user has a module of such a name, it is imported, and the names of Viva that it does not define are added.
+    Otherwise there are only Viva's names; modules below are found in all folders of that name.
     """
 
     def __init__(self, agent: str) -> None:
         self.agent = os.path.realpath(agent)
-        """The agent's own file, which is not imported a second time because it is called like a package of Viva's."""
+        """The agent's own file, which must not be imported twice if it has the name of one of Viva's packages."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name not in _FIRST:
@@ -154,7 +154,7 @@ class _First:
 
 
 class _Around:
-    """The loader of a user's module, which finds names of Viva's already there and may replace them."""
+    """The loader of a user's module, in which Viva's names are already defined and can be replaced."""
 
     def __init__(self, inner: Any, names: dict[str, Any]) -> None:
         self.inner = inner
@@ -173,7 +173,7 @@ class _Around:
 
 
 class _Last:
-    """An importer of what nobody else has."""
+    """An importer for modules that no other importer finds."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name not in _LAST or path:  # `path`: below a package that is not ours

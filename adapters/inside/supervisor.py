@@ -1,8 +1,8 @@
-"""The process between Viva and the agent: sees to it that nothing of the agent's outlives the session, or Viva.
+"""The process between Viva and the agent, which ensures that no process of the agent outlives the session or Viva.
 
 On Linux it is a subreaper (prctl(2), PR_SET_CHILD_SUBREAPER): a daemon that the agent leaves behind becomes its child,
-however often it forked and whatever session it is in. So once it has no children, nothing of the agent's is left.
-On other systems the agent's process group is killed; a daemon in a session of its own escapes.
+however often it forked and whatever session it is in. When it has no children, no process of the agent is left.
+On other systems the agent's process group is killed; a daemon in its own session escapes.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from typing import Any, NoReturn
 from .wire import send
 
 TAIL = 4096
-"""Bytes of stdout and of stderr that are kept: the last ones."""
+"""Number of bytes at the end of stdout and of stderr that are kept."""
 KILL_SECONDS = 3.0
-"""How long killing may take; what is alive then may not be killed by this user."""
+"""Maximum duration of killing; processes that are alive then cannot be killed by this user."""
 _SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
 _LINUX = sys.platform.startswith("linux")
 
 
 def fork_worker(control: int, data: int, memory: int | None, files: int | None) -> int:
-    """Returns in the worker, with the number of its socket to Viva. The supervisor never returns."""
+    """Fork the worker, where this returns the descriptor of its socket to Viva; it never returns in the supervisor."""
     if _LINUX:
         _prctl(_SET_CHILD_SUBREAPER, 1)
         # Viva's death closes `control`; should anybody else hold its other end, this wakes us as well. It also wakes
@@ -52,7 +52,7 @@ def fork_worker(control: int, data: int, memory: int | None, files: int | None) 
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        os.setsid()  # what the agent sends to its own process group does not reach the supervisor
+        os.setsid()  # signals of the agent to its own process group do not reach the supervisor
         if _LINUX:
             _prctl(_SET_PDEATHSIG, signal.SIGKILL)
             if os.getppid() != supervisor:
@@ -88,7 +88,7 @@ class _Supervisor:
         while going and self.status is None:
             for descriptor, _ in poller.poll():
                 if descriptor == self.control:
-                    going = False  # Viva says nothing here: it has closed its end, or died
+                    going = False  # Viva sends nothing here, so it has closed its end, or died
                 elif descriptor == self.woken:
                     os.read(self.woken, 4096)
                     going = going and os.getppid() == self.viva
@@ -97,7 +97,7 @@ class _Supervisor:
                     poller.unregister(descriptor)
         if self.status is not None:
             for descriptor in self.outputs:
-                for _ in range(16):  # 1 MiB: enough for its last words, and an end for what a daemon still pours in
+                for _ in range(16):  # 1 MiB: enough for the last output, and a limit for what a daemon still writes
                     if not self.drain(descriptor):
                         break
         self.tell(worker=self.status, output=[_text(self.tails[each]) for each in self.outputs])
@@ -105,7 +105,7 @@ class _Supervisor:
         os._exit(0)
 
     def drain(self, descriptor: int) -> bool:
-        """Read what is there, keep the end of it. False when there is nothing."""
+        """Read the available output, keep its end, and return False if there was none."""
         try:
             part = os.read(descriptor, 65536)
         except BlockingIOError:
@@ -116,7 +116,7 @@ class _Supervisor:
         return bool(part)
 
     def reap(self) -> bool:
-        """Take note of every child that has died. False when none is left."""
+        """Reap every child that has died, and return False if none is left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -128,10 +128,10 @@ class _Supervisor:
                 self.status = status
 
     def kill(self) -> list[int]:
-        """Kill the agent and all its descendants. Returns those that would not die.
+        """Kill the agent and all its descendants; return the ids of those that could not be killed.
 
-        Only own children are killed: their ids cannot have been given to anybody else before they are reaped, and the
-        children of the dead become ours.
+        Only own children are killed: their ids cannot be reused before they are reaped, and the children of dead
+        processes become own children.
         """
         pause, until = 0.0005, time.monotonic() + KILL_SECONDS
         if not _LINUX:
@@ -179,7 +179,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _wire_up(out: int, err: int) -> None:
-    """No input, and outputs that only the supervisor reads: what the agent prints cannot meet its replies."""
+    """Set up an empty input, and outputs that only the supervisor reads, separate from the agent's replies."""
     null = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((null, 0), (out, 1), (err, 2)):
         os.dup2(source, target)
@@ -193,7 +193,7 @@ def _wire_up(out: int, err: int) -> None:
 
 
 def _stream(descriptor: int, below: Any) -> Any:
-    """Its last words must be out before it dies: stdout by lines, stderr at once."""
+    """Return a stream that writes the last output before the agent dies: stdout by line, stderr at once."""
     return io.TextIOWrapper(
         below, encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=descriptor == 2
     )
@@ -213,7 +213,7 @@ def _limit(memory: int | None, files: int | None) -> None:
 
 
 def _out_of_the_way(descriptor: int) -> int:
-    """A high number, where an agent that closes all its files as a daemon does will hardly meet it."""
+    """Move a descriptor to a high number, which an agent that closes all its files like a daemon hardly reaches."""
     try:
         high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 700)
     except OSError:

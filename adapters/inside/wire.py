@@ -6,22 +6,26 @@ import json
 import os
 from typing import Any
 
-# Taken before the agent's code can replace them.
+# Bound before the agent's code can replace them.
 _read, _write, _loads = os.read, os.write, json.loads
 
 LIMIT = 32 * 1024 * 1024
-"""Bytes of one frame; a longer reply is an error of the agent's. Viva refuses to read more than this."""
+"""Maximum size of one frame in bytes; a longer reply is an error of the agent, and Viva does not read more."""
 
 
 def receive(descriptor: int) -> dict[str, Any] | None:
-    """The next frame, or None when the other side is gone."""
+    """Return the next frame, or None if the other side is gone."""
     head = _exactly(descriptor, 4)
     body = None if head is None else _exactly(descriptor, int.from_bytes(head, "big"))
     return None if body is None else _loads(body)
 
 
 def send(descriptor: int, body: bytes) -> None:
-    """Raises OSError when the other side is gone."""
+    """Send one frame.
+
+    Raises:
+        OSError: the other side is gone.
+    """
     view = memoryview(len(body).to_bytes(4, "big") + body)
     while view:
         view = view[_write(descriptor, view) :]

@@ -1,6 +1,6 @@
-"""The agent's process: one request after the other, each answered once, on the thread and loop the agent expects.
+"""Runs in the agent's process: answers requests one after another, on the thread and event loop that the agent expects.
 
-The main thread runs a plain agent, or the one event loop of an asynchronous one. A second thread listens to Viva, so
+The main thread runs a plain agent, or the only event loop of an asynchronous one. A second thread listens to Viva, so
 that a hung agent can still be closed.
 """
 
@@ -63,14 +63,14 @@ class Worker:
         while True:
             request = receive(self.descriptor)
             if request is None:
-                return  # Viva is gone: the supervisor knows, too
+                return  # Viva is gone, which the supervisor knows too
             if request["do"] == "close" and self.busy and self.loop is None:
-                self.answer(request)  # the main thread will not come back: close it from here, which may well free it
+                self.answer(request)  # the main thread hangs: closing the agent from here may free it
             else:
                 self.post(request)
 
     def serve(self) -> None:
-        """A plain agent: always on the main thread."""
+        """Serve a plain agent, always on the main thread."""
         while True:
             request = self.requests.get()
             self.busy = True
@@ -88,7 +88,7 @@ class Worker:
         self.put(frame)
 
     def awaited(self, work: Any) -> Any:
-        """Wait for something of a plain agent's on a loop in a thread of its own, which goes on between the calls."""
+        """Wait for an awaitable of a plain agent on an event loop in its own thread, which runs between the calls."""
         import asyncio
 
         if self.task is None:
@@ -100,14 +100,14 @@ class Worker:
         return result
 
     async def settled(self, work: Any) -> Any:
-        """Return its result and what it raised: asyncio would hand on a TimeoutError without its file and line."""
+        """Return the result and the exception, because asyncio would pass on a TimeoutError without file and line."""
         try:
             return await self.guarded(work), None
         except Exception as error:
             return None, error
 
     def serve_loop(self, loaded: dict[str, Any], answer: dict[str, Any]) -> None:
-        """An asynchronous agent: always on this loop, which goes on between the calls."""
+        """Serve an asynchronous agent, always on this loop, which runs on between the calls."""
         import asyncio
 
         self.loop = loop = asyncio.new_event_loop()
@@ -119,7 +119,7 @@ class Worker:
 
     def begin(self, request: dict[str, Any]) -> None:
         if self.task is not None and not self.task.done():
-            self.task.cancel()  # Viva does not wait for it any more
+            self.task.cancel()  # Viva no longer waits for it
         self.task = self.loop.create_task(self.answer_on_loop(request))
 
     async def answer_on_loop(self, request: dict[str, Any]) -> None:
@@ -169,7 +169,7 @@ class Worker:
             body = encode({**(result if request["do"] == "make" else {}), "n": request["n"]})
         if len(body) > LIMIT:
             size = f"{len(body):,}"
-            body = encode({"n": request["n"], "words": f"its reply of {size} bytes is beyond the limit of {LIMIT:,}"})
+            body = encode({"n": request["n"], "words": f"its reply of {size} bytes exceeds the limit of {LIMIT:,}"})
         return body
 
     def failure(self, request: dict[str, Any], error: BaseException) -> bytes:
@@ -186,7 +186,7 @@ class Worker:
 
     def put(self, frame: bytes) -> None:
         if _getpid() != self.me:
-            _exit(0)  # a fork of the agent's came back here: only the agent itself answers
+            _exit(0)  # a fork of the agent returned here, and only the agent itself answers
         try:
             with self.sending:
                 send(self.descriptor, frame)

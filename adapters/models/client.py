@@ -1,4 +1,4 @@
-"""A language model's client as Viva uses it: each call retried by one policy, counted, priced, its answer checked."""
+"""The client of a language model: it retries calls by one policy, counts and prices them, and checks the answers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from autogen_core.models import ChatCompletionClient, CreateResult, LLMMessage, 
 from autogen_core.tools import Tool, ToolSchema
 from pydantic import BaseModel
 
-from adapters.errors import ModelAnswerError, ModelError, SharedSetupError
-from adapters.models.prices import price
+from adapters.errors import ModelAnswerError, ModelError, SharedSetupError, WithheldError
+from adapters.models.prices import LISTED, Prices
 from adapters.models.retry import RetryPolicy, is_refused, status_of, with_retries
 from adapters.models.silenced import silence
 from records.codec import has_doubled_key
@@ -22,36 +22,38 @@ from records.text import storable
 from records.transcript import NO_USAGE, Usage
 
 MODEL_CALLS = 64
-"""Calls to one provider that are under way at once, if nothing else is said."""
+"""Default of the maximum number of concurrent calls to one provider."""
 LONGEST_ANSWER = 200_000
-"""Characters of one answer; an examiner's message and a judge's verdict are a few hundred."""
+"""Maximum number of characters of one answer; an examiner's message or a judge's verdict has a few hundred."""
 
-# What reasoning models put around their reasoning, where the server does not take it out.
+# The tags around the reasoning of models, if the server does not remove it.
 THOUGHTS = (("<think>", "</think>"), ("<thinking>", "</thinking>"))
 
-# AutoGen logs every call with its whole prompt at INFO; it must not surface through an application's root logger.
+# AutoGen logs every call with its whole prompt at INFO, which must not appear in an application's root logger.
 logging.getLogger("autogen_core").setLevel(logging.WARNING)
 silence()
 
 
 @dataclass(slots=True)
 class Traits:
-    """What was learnt about a provider while using it, shared by all runs."""
+    """What was learnt about a provider during use; all runs share it."""
 
     structured: bool
-    """Whether it takes a schema for its answers; False once it has refused one."""
+    """Whether it accepts a schema for its answers; False after it has refused one."""
     slots: asyncio.Semaphore
-    """Calls that may be under way at once."""
+    """Limits the number of concurrent calls."""
     answered: bool = False
-    """Whether it ever answered anything."""
+    """Whether it has ever answered."""
     hint: str = ""
-    """Where key and address are set, in words."""
+    """Where the key and the address are set, in words."""
+    prices: Prices = LISTED
+    """The prices that the user gave."""
 
 
 class Model(ChatCompletionClient):
-    """A model client with the one retry policy, that counts what it is used for.
+    """A model client that retries calls and counts its usage.
 
-    `for_run` gives each run a counter of its own on the same connections.
+    `for_run` returns a client with its own counter for each run, on the same connections.
     """
 
     component_type = "model"
@@ -73,11 +75,15 @@ class Model(ChatCompletionClient):
 
     @property
     def hint(self) -> str:
-        """Where key and address are set, in words."""
+        """Return where the key and the address are set, in words."""
         return self.traits.hint
 
+    def cost(self, input_tokens: int, output_tokens: int) -> float | None:
+        """US dollars for so many tokens; None where the price is not known."""
+        return self.traits.prices.cost(self.name, input_tokens, output_tokens)
+
     def for_run(self) -> Model:
-        """Make the same client with a fresh counter."""
+        """Return the same client with a new counter."""
         return Model(self.client, self.name, self.policy, self.traits)
 
     async def create(
@@ -90,11 +96,11 @@ class Model(ChatCompletionClient):
         extra_create_args: Mapping[str, Any] = {},
         cancellation_token: CancellationToken | None = None,
     ) -> CreateResult:
-        """One answer.
+        """Return one answer.
 
         Raises:
             ModelError: the provider failed after retries, or refused.
-            ModelAnswerError: it answered with something unusable.
+            ModelAnswerError: the answer is not usable.
         """
         retries = 0
 
@@ -116,7 +122,7 @@ class Model(ChatCompletionClient):
         try:
             result = await with_retries(call, self.policy, retried)
         except ModelAnswerError:
-            # It was answered, and will be charged; what it cost the SDK does not tell with its error.
+            # The call was answered and will be charged, but the SDK's error does not contain its cost.
             self.traits.answered = True
             self.usage += Usage(calls=1, retries=retries, cost=None)
             raise
@@ -128,30 +134,30 @@ class Model(ChatCompletionClient):
         self.traits.answered = True
         self.usage += self._usage_of(result, retries)
         if not tools and not isinstance(result.content, str):
-            raise ModelAnswerError("the model called a tool, and it was given none")
+            raise ModelAnswerError("the model called a tool, although it has none")
         if result.finish_reason == "length":
             raise ModelAnswerError("the answer was cut off at the model's token limit")
         if result.finish_reason == "content_filter":
-            raise ModelAnswerError("the provider's content filter withheld the answer")
+            raise WithheldError("the provider's content filter withheld the answer")
         if isinstance(result.content, str):
             result.content = _checked(result.content, json_output=bool(json_output))
         return result
 
     def _check_setup(self, error: ModelError, *, schema: bool) -> None:
-        """See that a provider that never answered anything does not refuse the key, the model or the address.
+        """Check that a provider that has never answered does not refuse the key, the model or the address.
 
         Raises:
-            SharedSetupError: it does.
+            SharedSetupError: the provider refuses one of them.
         """
         cause = error.__cause__
         if cause is None or not is_refused(cause) or (schema and status_of(cause) == 404):
-            return  # some answer a schema with 404; whoever asked goes on without one
+            return  # some providers answer a schema with 404; the caller then tries without one
         raise SharedSetupError(f"the model {self.name} cannot be used: {error} {self.hint}".rstrip()) from error
 
     def _usage_of(self, result: CreateResult, retries: int) -> Usage:
         tokens = result.usage
         known = tokens.prompt_tokens > 0 or tokens.completion_tokens > 0
-        cost = price(self.name, tokens.prompt_tokens, tokens.completion_tokens) if known else None
+        cost = self.cost(tokens.prompt_tokens, tokens.completion_tokens) if known else None
         return Usage(tokens.prompt_tokens, tokens.completion_tokens, calls=1, retries=retries, cost=cost)
 
     def create_stream(
@@ -164,7 +170,7 @@ class Model(ChatCompletionClient):
         extra_create_args: Mapping[str, Any] = {},
         cancellation_token: CancellationToken | None = None,
     ) -> AsyncGenerator[str | CreateResult, None]:
-        """Not offered: a stream that breaks off cannot be retried without showing its beginning twice."""
+        """Raise NotImplementedError: an interrupted stream cannot be retried without repeating its beginning."""
         raise NotImplementedError("Viva's model clients do not stream")
 
     async def close(self) -> None:
@@ -189,12 +195,12 @@ class Model(ChatCompletionClient):
 
     @property
     def capabilities(self) -> Any:
-        """Deprecated in AutoGen; `model_info` is what it asks for."""
+        """Return the model's capabilities; deprecated in AutoGen in favour of `model_info`."""
         return self.model_info
 
     @property
     def model_info(self) -> ModelInfo:
-        """Say what the model can do."""
+        """Return the model's capabilities."""
         return self.client.model_info
 
 
@@ -204,14 +210,14 @@ def _checked(content: str, *, json_output: bool) -> str:
     # A lone surrogate could not be sent back to the model as part of the conversation.
     content = _without_thought(storable(content))
     if json_output and _doubled(content):
-        raise ModelAnswerError("the answer's JSON has the same key twice")
+        raise ModelAnswerError("the answer's JSON has a duplicate key")
     return content
 
 
 def _without_thought(content: str) -> str:
-    """An answer without the reasoning before it, which is neither a message nor a verdict.
+    """Return an answer without the reasoning before it, which is neither a message nor a verdict.
 
-    Some templates put the opening tag into the prompt, so that only the closing one is seen; it then ends its line.
+    Some templates put the opening tag into the prompt, so that only the closing tag is seen, at the end of its line.
     """
     answer = content.lstrip()
     for opening, closing in THOUGHTS:
@@ -220,12 +226,12 @@ def _without_thought(content: str) -> str:
         if closed and (opened or not rest.split("\n", 1)[0].strip()):
             return rest.lstrip()
         if opened:
-            raise ModelAnswerError("the answer is a line of thought without an end")
+            raise ModelAnswerError("the answer contains only unfinished reasoning")
     return content
 
 
 def _doubled(content: str) -> bool:
     try:
         return has_doubled_key(content)
-    except (ValueError, RecursionError):  # no JSON: AutoGen says so
+    except (ValueError, RecursionError):  # not JSON, which AutoGen reports
         return False

@@ -1,4 +1,4 @@
-"""Makes language models from a SPEC: a shorthand, or AutoGen's component configuration. No key gets into an error."""
+"""Makes language models from a SPEC: a shorthand, or AutoGen's component configuration. Errors never contain keys."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from pydantic import ValidationError
 
 from adapters.errors import SetupError
 from adapters.models.client import MODEL_CALLS, Model
+from adapters.models.prices import LISTED, Prices
 from adapters.models.retry import RetryPolicy
 from adapters.redact import SECRET_NAMES, keep_secret, redact
 
 __all__ = ["Model", "make_model"]
 
-# For models that AutoGen has no entry for: assume what current models can do; what a provider refuses is not used.
+# For models unknown to AutoGen, the capabilities of current models are assumed; what a provider refuses is not used.
 UNKNOWN_MODEL = ModelInfo(
     vision=True,
     function_calling=True,
@@ -30,20 +31,23 @@ UNKNOWN_MODEL = ModelInfo(
     multiple_system_messages=True,
 )
 CALL_SECONDS = 300.0
-"""Longest wait for one answer of a model."""
+"""Default of the maximum wait for one answer of a model."""
 
 
-def make_model(spec: str, *, policy: RetryPolicy | None = None, calls: int = MODEL_CALLS) -> Model:
+def make_model(
+    spec: str, *, policy: RetryPolicy | None = None, calls: int = MODEL_CALLS, prices: Prices = LISTED
+) -> Model:
     """Make a model client.
 
     Args:
         spec: `openai:NAME` (key from `OPENAI_API_KEY`, address from `OPENAI_BASE_URL` if set), or the path of a JSON or
-            YAML file with an AutoGen component configuration (`provider`, `config`), for any provider it reaches.
-        policy: Replaces the retry policy.
-        calls: Calls under way at once, at most.
+            YAML file with an AutoGen component configuration (`provider`, `config`), for any provider of AutoGen.
+        policy: Replaces the default retry policy.
+        calls: Maximum number of concurrent calls.
+        prices: The prices that the user gave.
 
     Raises:
-        SetupError: the SPEC, the key or the file is not right.
+        SetupError: the SPEC, the key or the file is invalid.
     """
     kind, colon, name = spec.partition(":")
     if kind == "openai" and colon and name:
@@ -51,11 +55,12 @@ def make_model(spec: str, *, policy: RetryPolicy | None = None, calls: int = MOD
         model.traits.hint = "The key is OPENAI_API_KEY, the address OPENAI_BASE_URL."
     elif spec.endswith((".json", ".yaml", ".yml")):
         model = _from_file(Path(spec), policy)
-        model.traits.hint = f"Key and address are those of {spec}."
+        model.traits.hint = f"The key and the address are in {spec}."
     else:
         model = None
     if model is not None:
         model.traits.slots = asyncio.Semaphore(calls)
+        model.traits.prices = prices
         return model
     raise SetupError(
         f"{spec!r} is not a model; write openai:NAME, or the path of a JSON or YAML file with an AutoGen component."
@@ -68,10 +73,10 @@ def _openai(name: str) -> ChatCompletionClient:
     if not os.environ.get("OPENAI_API_KEY"):
         if not os.environ.get("OPENAI_BASE_URL"):
             raise SetupError(
-                f"openai:{name} needs a key: set OPENAI_API_KEY in the environment "
+                f"openai:{name} requires a key: set OPENAI_API_KEY in the environment "
                 "(and OPENAI_BASE_URL for a server of your own)."
             )
-        key = "none"  # a server of one's own often wants none; one that does answers 401
+        key = "none"  # the user's own server often requires none; otherwise it answers 401
     else:
         key = os.environ["OPENAI_API_KEY"]
     arguments: dict[str, Any] = {"model": name, "api_key": key, "max_retries": 0, "timeout": _call_seconds()}
@@ -90,13 +95,13 @@ def _from_file(path: Path, policy: RetryPolicy | None) -> Model:
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise SetupError(f"the model file {path} cannot be read: {_without_content(error)}") from error
     if not isinstance(data, dict) or not isinstance(data.get("provider"), str):
-        raise SetupError(f"{path} is not an AutoGen component: it needs the keys 'provider' and 'config'.")
+        raise SetupError(f"{path} is not an AutoGen component: it requires the keys 'provider' and 'config'.")
     config = data["config"] = data.get("config") or {}
     if not isinstance(config, dict):
         raise SetupError(f"{path} is not an AutoGen component: its 'config' is not a mapping.")
     _keep_secrets(config)
     if ".openai." in str(data["provider"]) or "OpenAI" in str(data["provider"]):
-        # Retries are one policy's job; the SDK's own would multiply them and hide them from the record.
+        # One policy does all retries; those of the SDK would multiply them and hide them from the record.
         config["max_retries"] = 0
         config.setdefault("timeout", _call_seconds())
     try:
@@ -115,7 +120,7 @@ def _keep_secrets(config: Mapping[str, Any]) -> None:
 
 
 def _without_content(error: Exception) -> str:
-    """Say what is wrong with a model file without quoting it, because it may hold keys."""
+    """Return what is wrong with a model file without quoting it, because it may contain keys."""
     if isinstance(error, yaml.MarkedYAMLError):
         line = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
         return f"{error.problem or 'not YAML'}{line}"

@@ -1,4 +1,4 @@
-"""Prompts for models: files beside the code that uses them, rendered strictly, known in a record by their digest."""
+"""Renders the prompts for models, which are files next to the code that uses them; records contain their hashes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from jinja2 import Environment, StrictUndefined, Template
 
 
 def render(file: Path, **values: object) -> str:
-    """Fill a prompt in.
+    """Render a prompt with values.
 
     Raises:
-        jinja2.UndefinedError: the prompt wants a value that was not given.
+        jinja2.UndefinedError: the prompt uses a value that was not given.
     """
     return _template(file).render(**values)
 
 
 @cache
 def digest(file: Path) -> str:
-    """The first 12 hex digits of the prompt's SHA-256."""
+    """Return the first 12 hex digits of the prompt's SHA-256."""
     return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
 
 

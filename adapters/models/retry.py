@@ -1,4 +1,4 @@
-"""The one retry policy for models: what is tried again, how long to wait, and what the error says in the end."""
+"""The retry policy for all model calls: what is retried, how long to wait, and the text of the final error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import tenacity
 
-from adapters.errors import ModelAnswerError, ModelError, ProtocolError, SchemaError, SetupError
+from adapters.errors import ModelAnswerError, ModelError, ProtocolError, SchemaError, SetupError, WithheldError
 from adapters.redact import redact
 
 T = TypeVar("T")
@@ -20,20 +20,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how patiently a model is asked again."""
+    """The number of attempts and the waits between them."""
 
     attempts: int = 6
-    """Attempts at most, the first included."""
+    """Maximum number of attempts, including the first."""
     initial_seconds: float = 0.5
-    """Wait before the second attempt; doubles with each, with jitter."""
+    """The wait before the second attempt; it doubles with each further attempt, with jitter."""
     longest_seconds: float = 30.0
-    """No wait is longer, unless the provider's Retry-After says so."""
+    """The maximum wait, unless the provider's Retry-After requests a longer one."""
     longest_retry_after: float = 120.0
-    """A provider that asks for more patience than this is taken as failed."""
+    """The maximum Retry-After; a provider that requests a longer wait counts as failed."""
 
     @classmethod
     def from_environment(cls) -> RetryPolicy:
-        """`VIVA_MODEL_ATTEMPTS` and `VIVA_MODEL_WAIT` (seconds before the second attempt) replace the defaults."""
+        """Return the policy with `VIVA_MODEL_ATTEMPTS` and `VIVA_MODEL_WAIT` (seconds before the second attempt)."""
         usual = cls()
         try:
             return cls(
@@ -47,15 +47,15 @@ class RetryPolicy:
 async def with_retries(
     call: Callable[[], Awaitable[T]], policy: RetryPolicy, retried: Callable[[BaseException], None] | None = None
 ) -> T:
-    """Call until it is answered.
+    """Call a provider until it answers, and return the answer.
 
     Args:
-        call: One attempt.
-        policy: How often and how patiently.
-        retried: Told of each failure after which it is called again.
+        call: Makes one attempt.
+        policy: The number of attempts and the waits.
+        retried: Called with each failure that is followed by another attempt.
 
     Raises:
-        ModelAnswerError: the provider answered, with something unusable; asking the same again is the caller's choice.
+        ModelAnswerError: the provider's answer is not usable; the caller decides whether to ask again.
         ModelError: the provider refused, or still failed at the last attempt.
     """
 
@@ -69,7 +69,7 @@ async def with_retries(
         first: Exception | None = error
 
     async def again() -> T:
-        # tenacity costs 45 us a call, a quarter of a round, so the first attempt is made without it and told to it.
+        # tenacity takes 45 us per call, a quarter of a round, so the first attempt is made without it.
         nonlocal first
         if first is not None:
             failed, first = first, None
@@ -108,14 +108,16 @@ def _translated(error: Exception) -> Exception:
     unusable = unusable_answer(error)
     if unusable is None:
         return ModelError(explain(error))
-    return SchemaError(unusable) if type(error).__name__ == "ValidationError" else ModelAnswerError(unusable)
+    kinds = {"ValidationError": SchemaError, "ContentFilterFinishReasonError": WithheldError}
+    return kinds.get(type(error).__name__, ModelAnswerError)(unusable)
 
 
 def is_transient(error: BaseException, policy: RetryPolicy) -> bool:
-    """Tell whether the same call may well succeed a little later.
+    """Return whether the same call may succeed a little later.
 
-    By status (408, 409, 429, 5xx), by a dropped or refused connection, and by a body that is not the protocol: a
-    proxy's error page with status 200, or JSON that was cut off. The SDKs raise ordinary TypeErrors for the last.
+    It may after certain statuses (408, 409, 429, 5xx), after a dropped or refused connection, and after a body that
+    does not follow the protocol: a proxy's error page with status 200, or incomplete JSON, for which SDKs raise plain
+    TypeErrors.
     """
     status = status_of(error)
     if status is not None:
@@ -132,7 +134,7 @@ def is_transient(error: BaseException, policy: RetryPolicy) -> bool:
 
 
 def status_of(error: BaseException) -> int | None:
-    """The HTTP status of a provider's error, whichever SDK raised it."""
+    """Return the HTTP status of a provider's error, for any SDK; None if it has none."""
     for value in (getattr(error, "status_code", None), getattr(getattr(error, "response", None), "status_code", None)):
         if isinstance(value, int):
             return value
@@ -140,12 +142,12 @@ def status_of(error: BaseException) -> int | None:
 
 
 def is_refused(error: BaseException) -> bool:
-    """Tell whether a provider refuses the key, or knows no such model or address: the next call would end as this."""
+    """Return whether a provider refuses the key, the model or the address, so that the next call would fail as well."""
     return status_of(error) in (401, 403, 404)
 
 
 def is_unreachable(error: BaseException) -> bool:
-    """Tell whether a call never got as far as a model: refused, or no connection to the address at all."""
+    """Return whether a call never reached a model, because it was refused or there was no connection."""
     if is_refused(error):
         return True
     causes = (error, error.__cause__, error.__context__)
@@ -153,7 +155,7 @@ def is_unreachable(error: BaseException) -> bool:
 
 
 def retry_after(error: BaseException) -> float | None:
-    """Seconds that the provider asks to wait (RFC 9110 10.2.3: a number, or a date), or None."""
+    """Return the seconds that the provider requests to wait (RFC 9110 10.2.3: a number, or a date), or None."""
     headers: Any = getattr(getattr(error, "response", None), "headers", None)
     value = headers.get("retry-after") if headers is not None else None
     if not value:
@@ -169,7 +171,7 @@ def retry_after(error: BaseException) -> float | None:
 
 
 def unusable_answer(error: BaseException) -> str | None:
-    """In words, if the provider did answer and the answer is the trouble; else None."""
+    """Return why an answer is not usable, in words; None if the error is not about an answer."""
     name = type(error).__name__
     if name == "LengthFinishReasonError":
         return "the answer was cut off at the model's token limit"
@@ -184,7 +186,7 @@ def unusable_answer(error: BaseException) -> str | None:
 
 
 def explain(error: BaseException) -> str:
-    """A provider's error in one line, with what to do where that is known, and without secrets."""
+    """Return a provider's error in one line without secrets, with what to do if that is known."""
     status = status_of(error)
     name = type(error).__name__
     text = redact(" ".join(str(error).split()))[:300]
@@ -200,7 +202,7 @@ def explain(error: BaseException) -> str:
         cause = error.__cause__
         return f"the provider cannot be reached ({redact(str(cause or error) or type(cause or error).__name__)[:200]})"
     if status is None and isinstance(error, ProtocolError):
-        return f"the response is not the protocol's: {text}"
+        return f"the response does not follow the protocol: {text}"
     if status is None and isinstance(error, ValueError | AttributeError | TypeError | LookupError | RecursionError):
-        return f"the provider's response is not the protocol's ({name}: {text}); most addresses end in /v1"
+        return f"the provider's response does not follow the protocol ({name}: {text}); most addresses end in /v1"
     return f"{name}: {text}"

@@ -1,24 +1,24 @@
-"""Warnings of the packages below that a user of Viva can do nothing about, told apart by their text."""
+"""Silences warnings of dependencies about which users of Viva can do nothing, by their text."""
 
 from __future__ import annotations
 
 import warnings
 
 SILENCED = (
-    # AutoGen: a provider that resolves `gpt-x` to a dated name is no news to the user.
+    # AutoGen warns if a provider resolves `gpt-x` to a dated name, which is not relevant to the user.
     "Resolved model mismatch",
     # AutoGen dumps each answer for its log, and pydantic warns of the openai package's generic type and of odd bodies.
     "Pydantic serializer warnings",
 )
-"""Patterns of texts of UserWarnings; without colons, which part the fields of pytest's filters."""
+"""Patterns of the texts of UserWarnings, without colons, which separate the fields of pytest's filters."""
 
 
 def silence() -> None:
-    """For this process. pytest forgets it after each test, and has to be told by `filters_for_pytest`."""
+    """Silence the warnings in this process. pytest resets this after each test, and requires `filters_for_pytest`."""
     for text in SILENCED:
         warnings.filterwarnings("ignore", message=text, category=UserWarning)
 
 
 def filters_for_pytest() -> list[str]:
-    """Write it as pytest's `filterwarnings` takes it."""
+    """Return the filters in the form of pytest's `filterwarnings`."""
     return [f"ignore:{text}:UserWarning" for text in SILENCED]

@@ -1,1 +1,1 @@
-"""Readers of recordings: a source becomes transcripts."""
+"""Readers of recordings: each turns a source into transcripts."""

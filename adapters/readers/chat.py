@@ -1,8 +1,8 @@
 """Reads recorded chat-format conversations with tool calls from JSON Lines or JSON files.
 
-What a message list means is in `adapters.readers.chat_rounds`; this module reads what lies around it. tau-bench's
-wrapper is read as its `run.py` writes it (github.com/sierra-research/tau-bench): `traj`, `task_id`, `trial`, `reward`,
-`info`.
+`adapters.readers.chat_rounds` interprets the message lists; this module reads the files and objects around them,
+including those that tau-bench's `run.py` writes (github.com/sierra-research/tau-bench): `traj`, `task_id`, `trial`,
+`reward`, `info`.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ class ChatReader:
     """Reads `chat:FILE`."""
 
     def read(self, source: str) -> Iterator[Recording]:
-        """Read the conversations of a file; see `read_conversations`."""
+        """Yield the conversations of a file; see `read_conversations`."""
         return read_conversations(Path(source))
 
 
 def read_conversations(path: Path) -> Iterator[Recording]:
-    """Read the conversations of a file, in its order.
+    """Yield the conversations of a file, in order.
 
-    JSON Lines: each line a conversation, or each a message of one conversation. JSON: one conversation, or a list of
-    them. A conversation is a list of messages or an object that holds one as `traj` or `messages`. JSON Lines of
-    conversations are read one at a time; other files are held in memory. Fields of the object around the messages that
-    a `Recording` has no name for are in the transcript's attribute `recording`.
+    In JSON Lines, each line is a conversation, or each line is a message of one conversation. A JSON file has one
+    conversation, or a list of them. A conversation is a list of messages, or an object with such a list as `traj` or
+    `messages`. JSON Lines of conversations are read one at a time; other files are loaded into memory. Fields of the
+    object for which a `Recording` has no field are in the transcript's attribute `recording`.
 
     Raises:
-        RecordingError: while iterating, at the first place that cannot be read; what came before it has been given.
+        RecordingError: while iterating, at the first position that cannot be read, after all conversations before it.
     """
     for each in _read(path):
         counted = ("task", each.subject), ("trial", each.trial)
         marks = "".join(f", {name} {value}" for name, value in counted if value is not None)
-        # Without the folders above it: a file that was moved holds the same runs.
+        # Without the folders above it, because a file that was moved holds the same runs.
         yield replace(each, run_key=f"{path.name}{each.place.removeprefix(str(path))}{marks}")
 
 
@@ -58,13 +58,13 @@ def _read(path: Path) -> Iterator[Recording]:
         else:
             single.append(document)
         if single and whole:
-            raise RecordingError(f"{place}: single messages and whole conversations in one file; need one or the other")
+            raise RecordingError(f"{place}: the file mixes single messages and whole conversations; use only one")
     if single:
         yield _conversation(str(path), single, {})
 
 
 def _documents(path: Path) -> Iterator[tuple[str, Any]]:
-    """Read each JSON document of the file, with its place: its lines, or the whole of it."""
+    """Yield each JSON document of the file with its position: the lines, or the whole file."""
     try:
         with path.open("rb") as file:
             lines = enumerate(file, 1)
@@ -103,7 +103,7 @@ def _load(data: bytes, path: Path, number: int | None) -> Any:
         return json.loads(_text(data) if number is not None else data.removeprefix(b"\xef\xbb\xbf"))
     except json.JSONDecodeError as error:
         line = error.lineno if number is None else number
-        raise RecordingError(f"{path}, line {line}, column {error.colno}: no valid JSON: {error.msg}") from error
+        raise RecordingError(f"{path}, line {line}, column {error.colno}: not valid JSON: {error.msg}") from error
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1 if number is None else number
         raise RecordingError(f"{path}, line {line}: not UTF-8: {error.reason}") from error
@@ -138,7 +138,7 @@ def _wrapped(place: str, document: Any) -> Recording:
     key = next((key for key in _LISTS if isinstance(document, dict) and isinstance(document.get(key), list)), None)
     if key is None:
         raise RecordingError(
-            f"{place}: no conversation: need a list of messages, or an object with `traj` or `messages`"
+            f"{place}: not a conversation: it must be a list of messages, or an object with `traj` or `messages`"
         )
     return _conversation(place, document[key], {name: value for name, value in document.items() if name != key})
 
@@ -172,7 +172,7 @@ def _conversation(place: str, messages: list[Any], around: dict[str, Any]) -> Re
 
 
 def _number(value: Any) -> float | None:
-    """Take a finite number, None for anything else (JSON in Python reads it has NaN, and integers beyond a float)."""
+    """Return a finite number, or None for anything else (Python's JSON accepts NaN, and integers beyond a float)."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:

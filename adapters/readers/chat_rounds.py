@@ -1,6 +1,6 @@
-"""Turns a list of chat-format messages into rounds and steps. Nothing that the messages hold is thrown away.
+"""Converts a list of chat-format messages to rounds and steps without discarding anything.
 
-The format is the message list of OpenAI's chat completions as tools record it: `role` (`system`, `developer`, `user`,
+The format is the message list of OpenAI's chat completions, as tools record it: `role` (`system`, `developer`, `user`,
 `assistant`, `tool`, the older `function`), `content` (text or parts), `tool_calls`, `tool_call_id`, `name`.
 """
 
@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adapters.chat_messages import StepDraft, read_call, read_content
+from adapters.readers.react import observation_in, read_react
 from records.transcript import Round, Step, StepKind, Transcript
 
 _KNOWN = {"role", "content", "tool_calls", "tool_call_id", "function_call"}
 
 
 class MessageError(ValueError):
-    """A message that is none: says which and why."""
+    """An element is not a message; the error says which and why."""
 
 
 @dataclass(slots=True)
@@ -29,47 +30,59 @@ class _RoundDraft:
 
 
 def read_messages(messages: Sequence[Any]) -> Transcript:
-    """Rounds and steps of one conversation.
+    """Return the transcript of one conversation.
 
-    A round is one user message, the tool calls that follow it, and the assistant's words. What does not fit that shape
-    becomes a round with a side missing: a leading assistant turn, the second of two assistant or user messages in a
-    row, tool calls at the end. Words beside tool calls are the first call's `thought`. A tool's message goes to the
-    call that it names (by name alone in the older format), however late it comes; one that fits no call becomes a step
-    of its own, with the attribute `without_call`. Other roles, and system text in the middle, become steps of the kind
-    `agent`, named by their role.
+    A round is one user message, the tool calls that follow it, and the assistant's text. Messages that do not fit this
+    shape become a round with one side missing: a leading assistant turn, the second of two consecutive assistant or
+    user messages, tool calls at the end. Text next to tool calls becomes the first call's `thought`. A tool's message
+    belongs to the call that it names (by name only in the older format), however late it comes. A tool's message
+    without a call becomes a separate step with the attribute `without_call`. An agent that acts in words
+    (ReAct) acts where the next message is an `Observation:`, which is the step's result; the step's attribute `text`
+    has the words. Other roles, and system text in the middle, become steps of the kind `agent`, named by their role.
 
     Returns:
-        The transcript, without participants and stop reason: recordings do not tell. Its attribute `messages` holds
-        what the messages said besides: position in the list (from 0, as text) to the fields left over.
+        The transcript without participants and stop reason, which recordings do not contain. Its attribute `messages`
+        maps positions in the list (from 0, as text) to the remaining fields of the messages.
 
     Raises:
-        MessageError: an element is no message.
+        MessageError: an element is not a message.
     """
     reader = _Reader()
     for index, message in enumerate(messages):
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             found = f"its role is {message.get('role')!r}" if isinstance(message, dict) else f"it is {_kind(message)}"
-            raise MessageError(f"message {index + 1} is no chat message: {found}; need an object with a text `role`")
-        reader.take(index, message)
+            raise MessageError(f"message {index + 1} is not a chat message: {found}; it needs a `role` that is text")
+        reader.take(index, message, messages[index + 1] if index + 1 < len(messages) else None)
     return reader.transcript()
 
 
 class _Reader:
-    """Takes the messages of one conversation in order."""
+    """Reads the messages of one conversation in order."""
 
     def __init__(self) -> None:
         self._rest: dict[str, Mapping[str, Any]] = {}
         self._rounds: list[_RoundDraft] = []
         self._system: list[str] = []
-        # Calls that wait for their result, in the order in which they were made.
+        # Calls without a result so far, in the order in which they were made.
         self._waiting: list[StepDraft] = []
         self._strays = 0
+        # An action in words, whose observation is the next message.
+        self._acted: StepDraft | None = None
 
-    def take(self, index: int, message: dict[str, Any]) -> None:
+    def take(self, index: int, message: dict[str, Any], following: Any) -> None:
         role = message["role"]
         text, images, plain = read_content(message.get("content"))
         left = {} if plain else {"content": message["content"]}
-        if role in ("tool", "function"):
+        acted, self._acted = self._acted, None
+        if acted is not None:
+            acted.result, acted.images = observation_in(text or ""), [*acted.images, *images]
+            left |= {key: value for key, value in message.items() if key not in ("role", "content")}
+        elif role == "assistant" and (acting := _acting(message, text, following)) is not None:
+            acting.images = images
+            self._acted = acting
+            self._open().steps.append(acting)
+            left |= {key: value for key, value in message.items() if key not in ("role", "content")}
+        elif role in ("tool", "function"):
             left |= self._result(message, text, images)
         else:
             left |= {key: value for key, value in message.items() if key not in _KNOWN}
@@ -143,10 +156,25 @@ class _Reader:
         return {key: message[key] for key in ("tool_calls", "function_call") if key in message}
 
     def _open(self) -> _RoundDraft:
-        """The round that steps and words now go to: a new one where the agent has already spoken in the last."""
+        """Return the round for further steps and text: a new one if the agent has already replied in the last."""
         if not self._rounds or self._rounds[-1].agent is not None:
             self._rounds.append(_RoundDraft())
         return self._rounds[-1]
+
+
+def _acting(message: Mapping[str, Any], text: str | None, following: Any) -> StepDraft | None:
+    """Read the action of an agent that acts in words; None for other messages."""
+    calls = message.get("tool_calls") or message.get("function_call")
+    if calls or not isinstance(following, dict) or following.get("role") not in ("user", "system"):
+        return None
+    if observation_in(read_content(following.get("content"))[0] or "") is None:
+        return None
+    read = read_react(text or "")
+    if read.tool is None:
+        return None
+    draft = StepDraft(StepKind.TOOL, thought=read.thought, tool=read.tool, tool_input=read.tool_input)
+    draft.attributes["text"] = text
+    return draft
 
 
 def _answers(identity: Any, name: Any, step: StepDraft) -> bool:
@@ -158,7 +186,7 @@ def _answers(identity: Any, name: Any, step: StepDraft) -> bool:
 def _round(number: int, draft: _RoundDraft) -> Round:
     steps = tuple(
         Step(
-            # Their own ids need not be unique, and are long to quote; they are kept as attributes.
+            # Their own ids may not be unique and are long to quote, so they are kept as attributes.
             f"r{number}.{position}",
             step.kind,
             agent=step.agent,

@@ -1,4 +1,4 @@
-"""`Recording`: one run that somebody else recorded, and the Protocol of the readers that find them in a source."""
+"""`Recording`, a run that was recorded outside of Viva, and the Protocol of readers."""
 
 from __future__ import annotations
 
@@ -12,46 +12,49 @@ from records.transcript import Transcript
 
 
 class RecordingError(SetupError):
-    """A recording cannot be read. Names the file and the line (or the element of its list)."""
+    """A recording cannot be read. The message names the file and the line (or the element of its list)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One recorded run and what its source says about it."""
+    """One recorded run, with the information from its source."""
 
     transcript: Transcript
-    """Whatever else the source said is in the `attributes` of transcript, rounds and steps; nothing is thrown away."""
+    """The conversation. All other data of the source is in the `attributes` of transcript, rounds and steps."""
     _: KW_ONLY
     place: str
-    """Where it was found, for messages to people: file and line, say."""
+    """The position in the source for messages to users, for example file and line."""
     run_key: str
-    """What tells it from every other run of the same source: a trace's or session's id, where there is one."""
+    """A key that is unique in the source: the id of a trace or session, if there is one."""
     subject: str | None = None
     """The task's label."""
     trial: int | None = None
-    """As the source counts; tau-bench begins with 0."""
+    """The number of the trial in the source; tau-bench counts from 0."""
     agent: str | None = None
-    """Who was recorded."""
+    """The name of the recorded agent."""
     agent_version: str | None = None
     workspace: Path | None = None
     """The folder with the agent's files, if the source has them."""
+    pictures: Path | None = None
+    """The folder in which the pictures lie that the transcript names; None where that is the workspace. Nothing else in
+    it is kept."""
     reward: float | None = None
-    """The score that was recorded. None where the source holds none, or no finite number."""
+    """The recorded score; None if the source has none, or if it is not a finite number."""
     notes: tuple[str, ...] = ()
-    """What a user should know of how it was read."""
+    """What a user should know about how it was read."""
 
 
 class Reader(Protocol):
-    """Reads the recordings of one kind of source. Anything with this method will do, nothing need be inherited."""
+    """Reads the recordings of one kind of source. Any object with this method is a reader, without inheritance."""
 
     def read(self, source: str, **options: Any) -> Iterator[Recording]:
-        """Read a source, one recording after the other.
+        """Yield the recordings of a source, one after another.
 
         Args:
-            source: What follows the reader's name in a SPEC: a file, a folder, an address.
-            options: The reader's own. One that it does not know is a mistake of the user's.
+            source: The text after the reader's name in a SPEC: a file, a folder, an address.
+            options: Options of this reader; an unknown option is a usage error.
 
         Raises:
-            RecordingError: while iterating, at the first place that cannot be read.
+            RecordingError: while iterating, at the first position that cannot be read.
         """
         ...

@@ -1,45 +1,76 @@
-"""The table of readers, and `read_recordings`: the one place in which the SPEC of a source finds its reader."""
+"""The table of readers, and `read_recordings`, which selects the reader of a source's SPEC."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from adapters.calls import describe
 from adapters.errors import SetupError
 from adapters.readers.recording import Reader, Recording, RecordingError
-from records.plugins import Kind, PluginError, load, split
+from records.import_strings import PluginError
+from records.plugins import Kind, load, split
 
-READERS = Kind("reader", "viva.readers", {"chat": "adapters.readers.chat:ChatReader"})
+READERS = Kind(
+    "reader",
+    "viva.readers",
+    {
+        "chat": "adapters.readers.chat:ChatReader",
+        "copilot": "adapters.readers.copilot:CopilotReader",
+        "spans": "adapters.readers.spans.files:SpansReader",
+        "otlp": "adapters.readers.spans.files:OtlpReader",
+        "phoenix": "adapters.readers.spans.phoenix:PhoenixReader",
+        "atif": "adapters.readers.atif:AtifReader",
+        "ufo": "adapters.readers.ufo:UfoReader",
+    },
+)
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedReader:
-    """A source and what reads it."""
+    """A source and its reader."""
 
     name: str
-    """The reader's, or its import string."""
+    """The reader's name or import string."""
     source: str
     reader: Reader
 
+    @property
+    def spec(self) -> str:
+        """As the user wrote it."""
+        return f"{self.name}:{self.source}"
+
+    @property
+    def evaluators(self) -> tuple[str, ...]:
+        """The evaluators that its reader names for recordings of this kind; none where it says nothing."""
+        return tuple(getattr(self.reader, "evaluators", ()))
+
+    def takes(self, option: str) -> bool:
+        """Tell whether its reader has an option of this name."""
+        parameters = inspect.signature(self.reader.read).parameters
+        return option in parameters or any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
+
     def read(self, **options: Any) -> Iterator[Recording]:
-        """Read the source, one recording after the other; each has a run key of its own.
+        """Yield the recordings of the source, one after another; each has a unique run key.
 
         Raises:
-            RecordingError: while iterating: a place that cannot be read, or the reader itself failed.
+            RecordingError: while iterating, if a position cannot be read or the reader itself failed.
         """
         keys = set()
+        self._check(options)
         try:
             for recording in self.reader.read(self.source, **options):
                 if not isinstance(recording, Recording):
-                    raise RecordingError(f"the reader {self.name} gave {type(recording).__name__}, not a Recording.")
+                    found = type(recording).__name__
+                    raise RecordingError(f"the reader {self.name} returned {found}, not a Recording.")
                 if recording.run_key in keys:
                     raise RecordingError(f"{recording.place}: a second run has the key {recording.run_key!r}.")
                 keys.add(recording.run_key)
                 numbers = [round_.number for round_ in recording.transcript.rounds]
                 if numbers != list(range(1, len(numbers) + 1)):
-                    # A journal holds one round of each number, and verdicts name rounds by it.
+                    # A journal holds one round of each number, and verdicts refer to rounds by their numbers.
                     raise RecordingError(
                         f"{recording.place}: the reader {self.name} numbers the rounds {numbers[:20]}, not from 1 on."
                     )
@@ -49,13 +80,25 @@ class LoadedReader:
         except (Exception, SystemExit) as error:
             raise RecordingError(f"the reader {self.name} failed on {self.source}: {describe(error)}.") from error
 
+    def _check(self, options: Mapping[str, Any]) -> None:
+        """Refuse `--since` in the words of the command line where the reader does not take it."""
+        try:
+            parameters = inspect.signature(self.reader.read).parameters
+        except (TypeError, ValueError):
+            return
+        takes = "since" in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        if "since" in options and not takes:
+            raise RecordingError(
+                f"the reader {self.name} cannot choose by --since: import all, or name another source."
+            )
+
 
 def load_reader(spec: str) -> LoadedReader:
     """Load the reader that a SPEC names.
 
     Args:
-        spec: `NAME:SOURCE` (`chat:FILE`) for a reader of Viva's or of an installed distribution, or
-            `package.module:Reader:SOURCE` and `path/to/file.py:Reader:SOURCE` for one by import string.
+        spec: `NAME:SOURCE` (`chat:FILE`) for a reader of Viva or of an installed distribution, or
+            `package.module:Reader:SOURCE` or `path/to/file.py:Reader:SOURCE` for a reader by import string.
 
     Raises:
         SetupError: there is no such reader, it cannot be imported, or no source is named.
@@ -68,19 +111,19 @@ def load_reader(spec: str) -> LoadedReader:
     if not source:
         raise SetupError(f"{spec!r} names no source; write {name}:SOURCE.")
     if not callable(getattr(part, "read", None)):
-        raise SetupError(f"{name} is no reader: it has no read(source) method.")
+        raise SetupError(f"{name} is not a reader: it has no read(source) method.")
     try:
         reader: Reader = part() if isinstance(part, type) else part
     except (Exception, SystemExit) as error:
-        raise SetupError(f"the reader {name} cannot be made: {describe(error)}.") from error
+        raise SetupError(f"the reader {name} cannot be created: {describe(error)}.") from error
     return LoadedReader(name, source, reader)
 
 
 def read_recordings(spec: str, **options: Any) -> Iterator[Recording]:
-    """Read all recordings of a source, `NAME:SOURCE`.
+    """Yield all recordings of a source, `NAME:SOURCE`.
 
     Raises:
-        SetupError: see `load_reader`; before the first recording.
-        RecordingError: see `LoadedReader.read`; while iterating.
+        SetupError: before the first recording; see `load_reader`.
+        RecordingError: while iterating; see `LoadedReader.read`.
     """
     return load_reader(spec).read(**options)

@@ -13,7 +13,6 @@ from rich.text import Text
 from cases import find_case, load_case
 from harness.commands.options import (
     concurrency_option,
-    make_sinks,
     options_from,
     output_options,
     resume_options,
@@ -27,6 +26,7 @@ from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.run_console import run_report
 from harness.reports.suite_console import suite_report
+from harness.sinks import make_sinks
 from harness.statistics.summary import summarize
 from harness.suites.conduct import Surroundings
 from harness.suites.gates import gate, parse_gates
@@ -68,7 +68,7 @@ def command(
     fail_under: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Score the conversations in each JOURNAL again (default: the newest under runs/) into a journal of its own."""
+    """Score the conversations in each JOURNAL again (default: the newest under runs/), and write a new journal."""
     if retry_errors and resume is None:
         fail("viva judge: --retry-errors requires --resume.")
     gates = parse_gates(fail_under)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import Field, replace
@@ -12,9 +13,7 @@ import click
 
 from harness.commands.process import fail
 from harness.exam.options import Option, Options, Part, Value
-from harness.sinks import make_sink
 from harness.suites.sources import Command, Sources, load_sources
-from records.sink import Sink
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,7 +34,8 @@ sinks_option = click.option(
     "sinks",
     multiple=True,
     metavar="NAME[:…]",
-    help="Also send completed runs to jsonl:FILE, package.module:Thing or file.py:Thing. Can be repeated.",
+    help="Also send completed runs to jsonl:FILE, csv:FILE, otel, webhook:URL, package.module:Thing or file.py:Thing. "
+    "Can be repeated.",
 )
 
 
@@ -53,6 +53,12 @@ def _stack(*options: Callable[[Callable[P, T]], Callable[P, T]]) -> Callable[[Ca
 def shared_options(*parts: Part) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator with the options of these parts of an exam; `options_from` reads them."""
     return _stack(*(_declared(field, option) for field, option in Options.declared(*parts)))
+
+
+def single_option(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator with the option of one field of `Options`, for a command that needs no other."""
+    (found,) = (pair for pair in Options.declared(*Part) if pair[0].name == name)
+    return _declared(*found)
 
 
 def _declared(field: Field[Any], option: Option) -> Callable[[Callable[P, T]], Callable[P, T]]:
@@ -84,25 +90,16 @@ def options_from(given: Mapping[str, Any], agent: str | None = None) -> Options:
     known = {name: value for name, value in given.items() if name in Options.names()}
     for field, option in Options.declared(*Part):
         if option.value is Value.TEXTS and field.name in known:
-            known[field.name] = split_names(known[field.name])
+            known[field.name] = split_names(known[field.name], option.flag)
     return Options(**{**known, "agent": agent})
 
 
-def split_names(values: tuple[str, ...]) -> tuple[str, ...]:
+def split_names(values: tuple[str, ...], flag: str = "--evaluators") -> tuple[str, ...]:
     """Split names that are given in one option, separated by commas, or in several options."""
     names = tuple(name for value in values for part in value.split(",") if (name := part.strip()))
     if values and not names:
-        fail("viva: --evaluators requires at least one name.")
+        fail(f"viva: {flag} requires at least one name.")
     return names
-
-
-def make_sinks(specs: tuple[str, ...]) -> list[tuple[str, Sink]]:
-    """Create the requested sinks, before the first run.
-
-    Raises:
-        SetupError: one cannot be created.
-    """
-    return [(spec, make_sink(spec)) for spec in specs]
 
 
 out_option = click.option(
@@ -135,7 +132,7 @@ def output_options(function: Callable[P, T]) -> Callable[P, T]:
 
 def resume_options(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator with the options to resume something that was stopped, and to repeat runs that failed."""
-    return _stack(
+    options = _stack(
         click.option(
             "--resume", type=click.Path(path_type=Path), metavar="JOURNAL", help=f"Resume {what} that was stopped."
         ),
@@ -150,9 +147,20 @@ def resume_options(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
             is_flag=True,
             expose_value=False,
             callback=_note_trust,
-            help="With --resume: go on also with what somebody else began, as its folder says.",
+            help="With --resume: also resume a plan that does not have your signature.",
         ),
     )
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @functools.wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+            if trusts_plan() and kwargs.get("resume") is None:
+                fail(f"viva {click.get_current_context().info_name}: --trust-plan requires --resume.")
+            return function(*args, **kwargs)
+
+        return options(checked)
+
+    return decorate
 
 
 def _note_trust(context: click.Context, _: click.Parameter, value: bool) -> None:
@@ -160,7 +168,7 @@ def _note_trust(context: click.Context, _: click.Parameter, value: bool) -> None
 
 
 def trusts_plan() -> bool:
-    """Whether the user said that the stored plan of somebody else may be gone on with."""
+    """Return whether the user permits resuming a plan without the user's signature."""
     return bool(click.get_current_context().meta.get(TRUST))
 
 
@@ -183,7 +191,7 @@ def refuse_beside_resume(allowed: frozenset[str], what: str) -> set[str]:
 
 
 def given_options() -> dict[str, str]:
-    """Return the parameters given on the command line: name to the way it is written there."""
+    """Return the parameters that were given on the command line, with their spelling there, by name."""
     context = click.get_current_context()
     source = click.core.ParameterSource.COMMANDLINE
     return {

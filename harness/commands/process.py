@@ -68,7 +68,7 @@ def report_user_errors(function: Callable[P, T]) -> Callable[P, T]:
 
 
 @contextlib.contextmanager
-def stdout_kept_apart() -> Iterator[None]:
+def separate_stdout() -> Iterator[None]:
     """Redirect the output of agents and their child processes to stderr; stdout is for the report or JSON object."""
     ours = sys.stdout
     ours.flush()

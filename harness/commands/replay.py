@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -17,7 +18,6 @@ from adapters.errors import SetupError
 from harness.commands.options import (
     concurrency_option,
     given_options,
-    make_sinks,
     options_from,
     out_option,
     resume_options,
@@ -25,19 +25,24 @@ from harness.commands.options import (
     shared_options,
     sinks_option,
 )
-from harness.commands.process import STOPPED, fail, report_user_errors, run_async, stdout_kept_apart
+from harness.commands.process import STOPPED, fail, report_user_errors, run_async, separate_stdout
 from harness.exam.journal_paths import derived_name, new_journal_folder, newest_journal, refuse_journal
 from harness.exam.options import Part
 from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from harness.reports.facts import verdicts_by_subject
 from harness.reports.run_console import print_end, print_round, run_report
+from harness.sinks import make_sinks
 from harness.suites.gates import gate
 from harness.suites.sources import Sources, sources_of
 from harness.wording import score_line
 from records.codec import to_plain
 from records.journal import Damage
 from records.journal_reader import StoredRun, read_records, read_runs, split_reference
+from records.run_record import RunRecord
 from records.text import one_line, printable
+
+if TYPE_CHECKING:
+    from harness.statistics.summary import Figures
 
 WORDS_PER_SECOND = 4.0
 """Silent reading speed is 240 words a minute (Brysbaert 2019, Journal of Memory and Language 109)."""
@@ -60,7 +65,7 @@ PRINTING = frozenset({"journal", "pace", "speed", "as_json"})
     multiple=True,
     type=click.Path(exists=True, resolve_path=True),
     metavar="FOLDER",
-    help="With --against: where cases lie whose data files the journal does not hold. May be repeated.",
+    help="With --against: folder of cases whose data files are not in the journal. Can be repeated.",
 )
 @resume_options("a replay --against")
 @concurrency_option
@@ -103,8 +108,8 @@ def command(
     for stored in read_runs(folder, run, damage):
         if as_json:
             gap = {"gap": stored.gap} if stored.gap else {}
-            told = {"run": stored.id, "attempt": stored.attempt, **gap, "transcript": to_plain(stored.transcript)}
-            click.echo(json.dumps(told))
+            shown = {"run": stored.id, "attempt": stored.attempt, **gap, "transcript": to_plain(stored.transcript)}
+            click.echo(json.dumps(shown))
         else:
             print_run(console, stored, speed if pace else None)
     if stored is None and not damage.words():
@@ -150,9 +155,7 @@ def _ask_again(
     retry_errors: bool = False,
 ) -> None:
     # Imported here, because printing a conversation must not wait for what judging and running require.
-    from harness.exam.stored_runs import read_run_states
     from harness.reports.progress import ConsoleDisplay
-    from harness.reports.suite_console import figures_plain, suite_report
     from harness.statistics.summary import summarize
     from harness.suites.conduct import Surroundings
     from harness.suites.replaying import ask_again
@@ -160,25 +163,39 @@ def _ask_again(
     absolute = folder.absolute()  # an agent may change the working directory
     around = Surroundings(ConsoleDisplay(Console(stderr=True), show=not as_json), make_sinks(sinks))
     try:
-        with stdout_kept_apart():
+        with separate_stdout():
             end = run_async(ask_again(sources, folder, around, resumed=resumed, retry_errors=retry_errors))
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: viva replay --resume {folder}", STOPPED)
     records = list(read_records(absolute))
     figures = summarize(records)
+    _report_answers(records, figures, folder, as_json=as_json)
+    if not as_json:
+        _suggest_comparison(sources, records, folder)
+    for run_name, gap in end.gaps.items():
+        click.echo(f"{one_line(run_name)}: {gap}, so its questions are not asked", err=as_json)
+    code = gate(figures)[0]
+    raise SystemExit(EXIT_NOT_SCORED if end.gaps and code == EXIT_DONE else code)
+
+
+def _report_answers(records: Sequence[RunRecord], figures: Figures, folder: Path, *, as_json: bool) -> None:
+    from harness.reports.suite_console import figures_plain, suite_report
+
     if as_json:
         click.echo(json.dumps({"journal": str(folder), "figures": figures_plain(figures)}))
     elif len(records) == 1:
         Console().print(run_report(records[0], folder))
     else:
         Console().print(suite_report(figures, folder))
+
+
+def _suggest_comparison(sources: Sources, records: Sequence[RunRecord], folder: Path) -> None:
+    """Print the command that compares the new runs with the old ones, if both have a single agent."""
+    from harness.exam.stored_runs import read_run_states
+
     asked, only = sources.journals[0]
     agents = {state.agent for state in read_run_states(asked, only).values()}
-    if not as_json and len(agents) == 1 and len({record.agent for record in records}) == 1:
+    if len(agents) == 1 and len({record.agent for record in records}) == 1:
         here = Path.cwd()
         shown = asked.relative_to(here) if asked.is_relative_to(here) else asked
         click.echo(printable(f"to compare: viva compare {shlex.quote(str(shown))} {shlex.quote(str(folder))}"))
-    for run_name, gap in end.gaps.items():
-        click.echo(f"{one_line(run_name)}: {gap}, so its questions are not asked", err=as_json)
-    code = gate(figures)[0]
-    raise SystemExit(EXIT_NOT_SCORED if end.gaps and code == EXIT_DONE else code)

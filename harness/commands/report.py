@@ -85,16 +85,16 @@ def _stdout() -> Iterator[TextIO]:
 
 @contextlib.contextmanager
 def _file(out: Path) -> Iterator[TextIO]:
-    """Open a file that appears once it is complete.
+    """Open a file that appears under its name when it is complete.
 
     Raises:
-        JournalError: it cannot be written.
+        JournalError: the file cannot be written.
     """
     part = out.with_name(f".{out.name}.{os.getpid()}.{secrets.token_hex(8)}.part")
     made = False
     try:
         _sweep(out)
-        # Nobody can have planted a link under this name, and none would be followed.
+        # The name is random, so nobody can have planted a link under it, and links are not followed.
         fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         made = True
         with open(fd, "w", encoding="utf-8", newline="") as file:
@@ -108,12 +108,12 @@ def _file(out: Path) -> Iterator[TextIO]:
 
 
 def _sweep(out: Path) -> None:
-    """Remove what reports left here that were killed: their names say by which process each was written."""
+    """Remove the files of reports that were killed; the name of each file contains the id of its process."""
     form = re.compile(rf"\.{re.escape(out.name)}\.(\d{{1,9}})(?:\.[0-9a-f]{{16}})?\.part")
     for entry in os.scandir(out.parent):
         if (match := form.fullmatch(entry.name)) and not _lives(int(match[1])):
             with contextlib.suppress(OSError):
-                # A link is removed, too, and not what it leads to.
+                # A link is removed itself, not its target.
                 os.unlink(entry.path)
 
 

@@ -11,13 +11,14 @@ from rich.console import Console
 
 from adapters.connectors.spec import FORMS
 from cases import Case, find_case, load_case
-from harness.commands.options import make_sinks, options_from, output_options, shared_options
-from harness.commands.process import STOPPED, fail, report_user_errors, run_async, stdout_kept_apart
+from harness.commands.options import options_from, output_options, shared_options
+from harness.commands.process import STOPPED, fail, report_user_errors, run_async, separate_stdout
 from harness.exam.journal_paths import new_journal_folder
 from harness.exam.options import Part
 from harness.exam.resources import DEFAULT_AGENT
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.run_console import run_report
+from harness.sinks import make_sinks
 from harness.statistics.summary import summarize
 from harness.suites.conduct import Surroundings
 from harness.suites.gates import gate, parse_gates
@@ -59,7 +60,7 @@ def command(
     absolute = folder.absolute()
     around = Surroundings(display, make_sinks(sinks))
     try:
-        with stdout_kept_apart():
+        with separate_stdout():
             run_async(run_suite(request, around))
     except KeyboardInterrupt:
         fail(f"viva: stopped. The rounds so far are kept; to print them: viva replay {folder}", STOPPED)

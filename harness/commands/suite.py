@@ -17,7 +17,6 @@ from adapters.connectors.spec import FORMS
 from adapters.errors import SharedSetupError
 from harness.commands.options import (
     concurrency_option,
-    make_sinks,
     options_from,
     output_options,
     refuse_beside_resume,
@@ -26,12 +25,13 @@ from harness.commands.options import (
     threshold_option,
     trusts_plan,
 )
-from harness.commands.process import STOPPED, fail, report_user_errors, run_async, stdout_kept_apart
+from harness.commands.process import STOPPED, fail, report_user_errors, run_async, separate_stdout
 from harness.exam.journal_paths import new_journal_folder, refuse_journal
 from harness.exam.options import Options, Part
 from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.suite_console import figures_plain, suite_report
+from harness.sinks import make_sinks
 from harness.statistics.summary import Figures, summarize
 from harness.suites.conduct import Surroundings
 from harness.suites.engine import SuiteEnd
@@ -139,7 +139,7 @@ def command(**values: Any) -> None:
     absolute = request.folder.absolute()  # an agent may change the working directory
     display = ConsoleDisplay(console, show=not (line.as_json or line.quiet))
     try:
-        with stdout_kept_apart():
+        with separate_stdout():
             end = run_async(run_suite(request, Surroundings(display, make_sinks(line.sinks))))
     except SharedSetupError as error:
         fail(f"viva: {error}\nTo resume: viva suite --resume {request.folder}")

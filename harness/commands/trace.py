@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
+from rich.console import Console, Group
 
+from adapters.readers.table import READERS
+from harness.commands.import_options import chosen_imports, import_options
 from harness.commands.options import (
     concurrency_option,
-    make_sinks,
     options_from,
     output_options,
     resume_options,
@@ -21,23 +23,35 @@ from harness.commands.options import (
     threshold_option,
 )
 from harness.commands.process import STOPPED, fail, report_user_errors, run_async
+from harness.commands.trace_compare import Other, compare, find_other
+from harness.commands.trace_follow import OPTIONS, Alarm, follow_options, make_alarm, watch_from
+from harness.commands.trace_outputs import Target, annotate_new, targets_of, write_outputs
 from harness.exam.journal_paths import new_journal_folder, refuse_journal
 from harness.exam.options import Part
+from harness.exam.outcome import EXIT_BELOW, EXIT_NOT_SCORED
+from harness.reports.cross_agent_console import cross_agent_table
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.run_console import run_report
 from harness.reports.suite_console import figures_plain, suite_report
-from harness.statistics.summary import summarize
+from harness.sinks import make_sinks
+from harness.statistics.summary import Figures, summarize
 from harness.suites.conduct import Surroundings
-from harness.suites.gates import gate, parse_gates, read_baseline
+from harness.suites.gates import Gates, gate, parse_gates, read_baseline
+from harness.suites.labels import parse_labels
 from harness.suites.sources import Sources
 from harness.suites.tracing import trace_sources
+from harness.suites.watching import Look, Watch
+from harness.suites.watching import follow as follow_sources
 from harness.wording import counted
+from records.codec import to_plain
 from records.journal_reader import read_records
+from records.plugins import split
+from records.sink import Sink
 
 # fmt: off
 ALLOWED_WITH_RESUME = frozenset({
     "resume", "retry_errors", "concurrency", "sinks", "threshold", "as_json", "quiet", "fail_under", "baseline",
-    "max_drop",
+    "max_drop", "to", "compared", *OPTIONS,
 })
 # fmt: on
 
@@ -45,6 +59,13 @@ ALLOWED_WITH_RESUME = frozenset({
 @click.command("trace")
 @click.argument("recordings", nargs=-1, metavar="[SOURCE]...")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Import at most N recordings.")
+@click.option(
+    "--mapping",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="How the recordings name things, for logs of other agents in the shape of UFO's.",
+)
+@import_options
 @concurrency_option
 @shared_options(Part.JUDGE)
 @threshold_option
@@ -57,10 +78,35 @@ ALLOWED_WITH_RESUME = frozenset({
     metavar="[EVALUATOR=]SCORE",
     help="With --baseline: exit with 1 if the mean score dropped by more. Can be repeated.",
 )
+@click.option(
+    "--compare",
+    "compared",
+    metavar="OTHER",
+    help="Compare with the same queries answered by another agent: a journal, or a SOURCE that is imported too.",
+)
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Name what recordings do not tell: agent, version, framework or technique. Can be repeated.",
+)
+@click.option(
+    "--compare-label", "other_labels", multiple=True, metavar="NAME=VALUE", help="The same for the SOURCE of --compare."
+)
+@click.option(
+    "--to",
+    multiple=True,
+    metavar="phoenix[:…]",
+    help="Also write the verdicts as annotations to the Phoenix server that was read, or phoenix:ADDRESS#PROJECT.",
+)
+@follow_options
 @report_user_errors
 def command(
     recordings: tuple[str, ...],
     limit: int | None,
+    mapping: str | None,
+    follow: bool,
     threshold: float,
     resume: Path | None,
     retry_errors: bool,
@@ -71,37 +117,107 @@ def command(
     fail_under: tuple[str, ...],
     baseline: str | None,
     max_drop: tuple[str, ...],
+    compared: str | None,
+    labels: tuple[str, ...],
+    other_labels: tuple[str, ...],
+    to: tuple[str, ...],
     **given: Any,
 ) -> None:
     """Import the recordings of each SOURCE into a journal, and judge them.
 
-    A SOURCE is READER:LOCATION: chat:FILE reads conversations in the chat format (`viva doctor` lists the readers).
-    Without --evaluators, the score of a run is the reward in its recording.
+    A SOURCE is READER:LOCATION: chat:FILE reads conversations in the chat format, ufo:FOLDER the log folder of a
+    desktop session or a tree of them (`viva doctor` lists the readers). Without --evaluators, the score of a run is the
+    reward in its recording, and desktop sessions are judged by the evaluator session, which requires a model.
     """
+    _check(recordings, resume, retry_errors, baseline, max_drop)
+    other = None if compared is None else find_other(compared)
+    if other_labels and (other is None or other.source is None):
+        fail("viva trace: --compare-label requires --compare with a SOURCE.")
+    gates, drops = parse_gates(fail_under), parse_gates(max_drop, "--max-drop")
+    before = None if baseline is None else read_baseline(baseline, threshold)
+    if resume is not None:
+        folder, sources = resumed_sources(resume, "trace", ALLOWED_WITH_RESUME, given)
+    else:
+        told = parse_labels(labels, "--label"), parse_labels(other_labels, "--compare-label")
+        folder, sources = _new(recordings, limit, mapping, out, given, other, told)
+    targets = targets_of(to, sources.recordings)
+    display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
+    alarm = None
+    try:
+        if follow:
+            if limit is not None or retry_errors:
+                fail("viva trace: --follow takes neither --limit nor --retry-errors.")
+            alarm = make_alarm(folder, given["alerts"], display.warn)
+            _follow(
+                sources, folder, watch_from(given), gates, alarm, display, sinks, targets, resumed=resume is not None
+            )
+        else:
+            around = Surroundings(display, [*make_sinks(sinks), *_evaluation_log(sources, sinks)])
+            run_async(trace_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors))
+    except KeyboardInterrupt:
+        fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}", STOPPED)
+    figures = summarize(read_records(folder), threshold)
+    if other is None and sources.compared is not None:
+        other = Other(source=sources.compared)
+    comparison = None if other is None else compare(folder, other)
+    _report(figures, folder, comparison, as_json=as_json, quiet=quiet)
+    whole = write_outputs(folder, targets, show=not (as_json or quiet))
+    code, words = gate(figures, gates, before, drops if max_drop else None)
+    if not whole:
+        code = code or EXIT_NOT_SCORED
+    if alarm is not None and alarm.exits and alarm.rang:
+        code = EXIT_BELOW
+    if words and not as_json:
+        click.echo(words, err=True)
+    raise SystemExit(code)
+
+
+def _check(
+    recordings: tuple[str, ...],
+    resume: Path | None,
+    retry_errors: bool,
+    baseline: str | None,
+    max_drop: tuple[str, ...],
+) -> None:
+    """Check that the options are compatible."""
     if bool(recordings) == (resume is not None):
         fail("viva trace: name what to import (viva trace chat:FILE), or a journal to resume (--resume JOURNAL).")
     if retry_errors and resume is None:
         fail("viva trace: --retry-errors requires --resume.")
     if bool(max_drop) != (baseline is not None):
         fail("viva trace: --baseline and --max-drop require each other.")
-    gates, drops = parse_gates(fail_under), parse_gates(max_drop, "--max-drop")
-    before = None if baseline is None else read_baseline(baseline, threshold)
-    if resume is not None:
-        folder, sources = resumed_sources(resume, "trace", ALLOWED_WITH_RESUME, given)
-    else:
-        folder = new_journal_folder(out, "trace")
-        refuse_journal(folder)
-        sources = Sources("trace", recordings=recordings, limit=limit, options=options_from(given), folder=os.getcwd())
-    display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
-    around = Surroundings(display, make_sinks(sinks))
-    try:
-        run_async(trace_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors))
-    except KeyboardInterrupt:
-        fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}", STOPPED)
-    records = read_records(folder)
-    figures = summarize(records, threshold)
+
+
+def _new(
+    recordings: tuple[str, ...],
+    limit: int | None,
+    mapping: str | None,
+    out: Path | None,
+    given: dict[str, Any],
+    other: Other | None,
+    labels: tuple[Mapping[str, str], Mapping[str, str]],
+) -> tuple[Path, Sources]:
+    compared = None if other is None else other.source
+    folder = new_journal_folder(out, "trace")
+    refuse_journal(folder)
+    return folder, Sources(
+        "trace",
+        recordings=recordings if compared is None else (*recordings, compared),
+        limit=limit,
+        mapping=mapping,
+        options=options_from(given),
+        folder=os.getcwd(),
+        labels=labels[0],
+        compared=compared,
+        compared_labels=labels[1],
+        **chosen_imports(given),
+    )
+
+
+def _report(figures: Figures, folder: Path, comparison: Any, *, as_json: bool, quiet: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"journal": str(folder), "figures": figures_plain(figures)}))
+        beside = {} if comparison is None else {"comparison": to_plain(comparison, full=True)}
+        click.echo(json.dumps({"journal": str(folder), "figures": figures_plain(figures), **beside}))
     elif quiet:
         mean = "none" if figures.suite.mean is None else f"{figures.suite.mean:.4f}"
         click.echo(f"{counted(figures.suite.runs, 'run')}, mean score {mean}")
@@ -109,7 +225,43 @@ def command(
         Console().print(run_report(next(iter(read_records(folder))), folder))
     else:
         Console().print(suite_report(figures, folder))
-    code, words = gate(figures, gates, before, drops if max_drop else None)
-    if words and not as_json:
-        click.echo(words, err=True)
-    raise SystemExit(code)
+    if comparison is not None and not (as_json or quiet):
+        Console().print(Group(*cross_agent_table(comparison)))
+
+
+def _follow(
+    sources: Sources,
+    folder: Path,
+    watch: Watch,
+    gates: Gates,
+    alarm: Alarm,
+    display: ConsoleDisplay,
+    sinks: tuple[str, ...],
+    targets: Sequence[Target],
+    *,
+    resumed: bool,
+) -> None:
+    # A look closes its sinks when it ends.
+    def make_around() -> Surroundings:
+        return Surroundings(display, [*make_sinks(sinks), *_evaluation_log(sources, sinks)])
+
+    def told(look: Look) -> bool:
+        if targets and (failed := annotate_new(folder, targets, frozenset(look.new))):
+            display.warn(failed)
+        return alarm.look(look)
+
+    try:
+        run_async(follow_sources(sources, folder, watch, gates, make_around, told, resumed=resumed))
+    finally:
+        alarm.close()
+
+
+def _evaluation_log(sources: Sources, sinks: tuple[str, ...]) -> list[tuple[str, Sink]]:
+    """Return the sink that writes into the folders of UFO's sessions, as UFO does; none where the user named a file."""
+    split_specs = [split(READERS, spec) for spec in sources.recordings]
+    folders = [Path(source) for reader, source in split_specs if reader == "ufo"]
+    if not folders or any(spec.partition(":")[0] == "evaluation_log" for spec in sinks):
+        return []
+    from harness.sinks.evaluation_log import EvaluationLogSink
+
+    return [("evaluation_log", EvaluationLogSink(sources=folders))]

@@ -1,4 +1,4 @@
-"""Tells a set-up mistake from an agent's failure: whether an agent could ever be made and reached since Viva began."""
+"""Tells a set-up error from an agent's failure, by whether the agent was ever constructed and reached."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from records.text import one_line
 from records.transcript import Reply
 
 FAILURES_IN_A_ROW = 3
-"""Runs of one agent in a row that could not reach it; then no further run of it is begun."""
+"""Maximum number of consecutive runs of one agent that could not reach it; then no further run of it is started."""
 OTHER_CASES = 2
-"""Other cases with which an agent is constructed to see whether it is the first case that it cannot stand."""
+"""Number of other cases with which the construction of an agent is tried, because only the first case may break it."""
 
 LOOK_SECONDS = 60.0
-"""How long a construction may take that only shows whether one can succeed."""
+"""Maximum duration of a construction that only tests whether the agent can be constructed."""
 
 
 @dataclass(slots=True)
 class AgentHealth:
-    """What is known of one agent. All its runs in this process share it."""
+    """Records whether one agent could be constructed and reached. All its runs in this process share it."""
 
     spec: str
     made: bool = False
@@ -34,26 +34,26 @@ class AgentHealth:
     replied: bool = False
     """Whether it ever replied."""
     failures: int = 0
-    """Runs in a row that could not reach it."""
+    """Number of consecutive runs that could not reach it."""
     last: str = ""
-    """Why the last of them could not."""
+    """Why the last of these runs could not reach it."""
 
     @property
     def stopped(self) -> str | None:
-        """Why no further run of it should begin, in words; None where one may."""
+        """Return why no further run of the agent should start, in words; None if one may."""
         if self.failures < FAILURES_IN_A_ROW:
             return None
         return f"{one_line(self.spec, 80)} could not be reached in {self.failures} runs in a row ({self.last})"
 
     def note_reply(self) -> None:
-        """It replied."""
+        """Note that the agent replied."""
         self.replied, self.failures = True, 0
 
     def note_failure(self, error: AgentError) -> None:
-        """It failed, in the middle of a conversation.
+        """Note that the agent failed in the middle of a conversation.
 
         Raises:
-            SharedSetupError: it cannot be reached, and never was.
+            SharedSetupError: the agent cannot be reached, and never was.
         """
         if not error.unavailable:
             self.failures = 0
@@ -63,23 +63,23 @@ class AgentHealth:
         self._count(error)
 
     async def note_unmade(self, error: AgentError, agent: LoadedAgent, case: Case, others: Sequence[Case]) -> None:
-        """It could not be constructed.
+        """Note that the agent could not be constructed.
 
         Raises:
-            SharedSetupError: it never could, and cannot be with any of several cases.
+            SharedSetupError: the agent was never constructed, and cannot be with any of several cases.
         """
         if isinstance(error, AgentTimeout):
             return
         if not self.made:
             different = [each for each in others if each.hash != case.hash][:OTHER_CASES]
             for each in (case, *different):
-                # In turn: many agents at once would cost more than they tell.
+                # One after another: constructing many agents at the same time would cost too much.
                 if self.made or await _can_be_made(agent, each):
                     self.made = True
                     return
             raise SharedSetupError(
                 f"the agent {one_line(self.spec, 200)} cannot be examined: {error}. Every construction fails like "
-                "this: set the environment variables and install what it needs, or mend its __init__."
+                "this: set the environment variables and install the packages that it requires, or fix its __init__."
             ) from error
         self._count(error)
 
@@ -89,17 +89,17 @@ class AgentHealth:
 
 
 class WatchedSession:
-    """A session that tells its agent's health of each reply and failure."""
+    """A session that records each reply and failure in its agent's health."""
 
     def __init__(self, session: AgentSession, health: AgentHealth) -> None:
         self._session, self._health = session, health
         health.made = True
 
     async def reply(self, message: str, seconds: float) -> Reply:
-        """One message to the agent, one reply back, as `AgentSession.reply`.
+        """Send one message to the agent and return its reply, as `AgentSession.reply` does.
 
         Raises:
-            SharedSetupError: it cannot be reached, and never was.
+            SharedSetupError: the agent cannot be reached, and never was.
         """
         try:
             reply = await self._session.reply(message, seconds)
@@ -111,12 +111,16 @@ class WatchedSession:
 
 
 async def _can_be_made(agent: LoadedAgent, case: Case) -> bool:
-    with tempfile.TemporaryDirectory(prefix="viva-look-", ignore_cleanup_errors=True) as folder:
+    try:
+        place = tempfile.TemporaryDirectory(prefix="viva-look-", ignore_cleanup_errors=True)
+    except OSError:  # it took every descriptor that there is
+        return False
+    with place as folder:
         arguments = AgentArguments(case.task_description, case.app_dir, case.config_var, Path(folder), case.verbose)
         try:
             session = await open_session(agent.factory, arguments, LOOK_SECONDS, agent.home)
         except AgentTimeout:
-            return True  # slow, which is another thing than broken
+            return True  # slow, but not broken
         except (AgentError, SetupError):
             return False
         await session.close()

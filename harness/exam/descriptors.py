@@ -1,4 +1,4 @@
-"""Sees before a suite that as many conversations as were asked for can be open at once."""
+"""Checks before a suite that the limit of open files suffices for the requested number of concurrent conversations."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ from adapters.errors import SetupError
 from harness.exam.options import Options
 
 OWN = 40
-"""Descriptors that Viva needs whatever it does: libraries, journal, loop, sinks."""
+"""File descriptors that Viva always needs: for libraries, the journal, the event loop, and sinks."""
 OF_A_RUN = {"python": 1, "example": 1, "replay": 1, "http": 4, "child": 8}
-"""Descriptors of one conversation, by who connects to the agent; of a plugin's as many as the most."""
+"""File descriptors of one conversation, by the kind of connector; a plugin's connector counts as the largest."""
 OF_A_SANDBOX = 6
 
 
-def make_room(options: Options, agents: Iterable[LoadedAgent], *, sandbox: bool) -> None:
-    """Raise the limit of open files as far as it takes and goes.
+def raise_file_limit(options: Options, agents: Iterable[LoadedAgent], *, sandbox: bool) -> None:
+    """Raise this process's limit of open files to what the requested concurrency requires.
+
+    Args:
+        options: They hold the maximum numbers of concurrent conversations and sandboxes.
+        agents: The agents under test.
+        sandbox: Whether checks run in a sandbox.
 
     Raises:
-        SetupError: it does not go far enough for so many conversations at once; says how many fit.
+        SetupError: the hard limit is too low; the message says how many conversations fit.
     """
     if sys.platform == "win32":
         return
@@ -38,6 +43,6 @@ def make_room(options: Options, agents: Iterable[LoadedAgent], *, sandbox: bool)
     fits = max(0, (hard - fixed) // each)
     advice = f"--concurrency {fits} fits" if fits else "that is too few for one conversation"
     raise SetupError(
-        f"--concurrency {options.concurrency} takes about {needed:,} open files, and ulimit -n allows {hard:,}: "
+        f"--concurrency {options.concurrency} requires about {needed:,} open files, and ulimit -n allows {hard:,}: "
         f"{advice}. Or raise the limit (ulimit -n {needed})."
     )

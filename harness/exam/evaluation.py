@@ -1,4 +1,4 @@
-"""Judges one conversation with all its evaluators; what breaks in one stays in its own insight."""
+"""Judges one conversation with all its evaluators; a failure of one evaluator stays in its own insight."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from adapters.calls import describe
+from adapters.calls import TimeoutLeft, abandon, describe, guarded, within
 from adapters.errors import SharedSetupError
+from harness.exam.options import EVALUATOR_SECONDS
 from harness.exam.retry import retried
 from harness.statistics.scores import LAST_BIT
 from judge.registry import Need
@@ -18,29 +19,43 @@ from records.evaluator import Context, Evaluator
 from records.transcript import NO_USAGE, Transcript, Usage
 from records.verdict import Insight, Label, Verdict
 
+OWN = "judge."
+"""What the modules of Viva's own evaluators begin with."""
 LONGEST_PAUSE = 10.0
-"""Seconds between two judgings of one conversation at most."""
+"""Maximum number of seconds between two attempts to judge one conversation."""
 
 
 async def evaluate_all(
-    evaluators: Sequence[Evaluator], transcript: Transcript, context: Context, judgings: int
+    evaluators: Sequence[Evaluator],
+    transcript: Transcript,
+    context: Context,
+    judgings: int,
+    seconds: float = EVALUATOR_SECONDS,
 ) -> tuple[Insight, ...]:
-    """The insights of all evaluators, in their order; one that fails in a way that may pass is asked again.
+    """Return the insights of all evaluators, in order. An evaluator whose failure may be temporary is asked again.
 
     Args:
         evaluators: The primary first.
         transcript: The conversation.
         context: What else they may know.
-        judgings: How often each is asked at most.
+        judgings: Maximum number of times that each is asked.
+        seconds: Maximum time that an evaluator of the user's may take each time. Viva's own evaluators limit each of
+            their waits.
     """
     if len(evaluators) == 1:
-        return await _patiently(evaluators[0], transcript, context, judgings)
-    found = await asyncio.gather(*(_patiently(each, transcript, context, judgings) for each in evaluators))
+        return await _patiently(evaluators[0], transcript, context, judgings, seconds)
+    tasks = [asyncio.ensure_future(_patiently(each, transcript, context, judgings, seconds)) for each in evaluators]
+    try:
+        found = await asyncio.gather(*tasks)
+    finally:  # where one shows that the user must change something, the others stop, too
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
     return tuple(insight for insights in found for insight in insights)
 
 
 def nothing_earned(evaluator: str, context: Context, transcript: Transcript) -> Insight:
-    """What an evaluator says, without being asked, of a run in which the agent failed and gave no reply of its own."""
+    """Return the insight for a run in which the agent failed and gave no reply, without asking the evaluator."""
     reason = f"the agent gave no reply of its own: {transcript.stop_detail or 'it failed'}"
     points = (
         context.case.scoring_points if context.case is not None and evaluator == ScoringPointsEvaluator.name else ()
@@ -64,19 +79,19 @@ def nothing_earned(evaluator: str, context: Context, transcript: Transcript) -> 
 
 
 def is_retryable(insights: Sequence[Insight]) -> bool:
-    """Whether judging again may end better: not where a check is broken in itself, which it will be every time."""
+    """Return whether judging again may help. It does not if a check itself is broken: that fails every time."""
     errors = [verdict for insight in insights for verdict in insight.verdicts if verdict.label == Label.ERROR]
     return any(verdict.fault == "infra" or verdict.by not in ("code", "recording") for verdict in errors)
 
 
 async def _patiently(
-    evaluator: Evaluator, transcript: Transcript, context: Context, judgings: int
+    evaluator: Evaluator, transcript: Transcript, context: Context, judgings: int, seconds: float
 ) -> tuple[Insight, ...]:
-    """What one evaluator says in the end. What its failed judgings cost is booked with it."""
+    """Return the final insights of one evaluator; their usage includes that of its failed attempts."""
     spent: list[Usage] = []
 
     async def judge() -> tuple[Insight, ...]:
-        insights = await _evaluate(evaluator, transcript, context)
+        insights = await _in_time(evaluator, transcript, context, seconds)
         spent.extend(insight.usage for insight in insights if insight.usage is not NO_USAGE)
         return insights
 
@@ -88,10 +103,28 @@ async def _patiently(
     return (replace(first, usage=total), *(replace(other, usage=NO_USAGE) for other in others))
 
 
+async def _in_time(
+    evaluator: Evaluator, transcript: Transcript, context: Context, seconds: float
+) -> tuple[Insight, ...]:
+    """What an evaluator says, or that it took too long."""
+    if type(evaluator).__module__.startswith(OWN):
+        return await _evaluate(evaluator, transcript, context)
+    began = time.monotonic()
+    judging = asyncio.ensure_future(guarded(_evaluate(evaluator, transcript, context)))
+    try:
+        found: tuple[Insight, ...] = await within(seconds, judging)
+        return found
+    except TimeoutLeft as error:
+        why = f": {error}" if str(error) else ". If it needs longer: --evaluator-timeout"
+        await abandon([judging])
+        words = f"the evaluator {evaluator.name} did not end within {seconds:g} s{why}"
+    return (_broken(evaluator.name, context.subject, words, time.monotonic() - began),)
+
+
 async def _evaluate(evaluator: Evaluator, transcript: Transcript, context: Context) -> tuple[Insight, ...]:
     began = time.monotonic()
     if Need.TEXT in getattr(evaluator, "needs", ()) and not _has_text(transcript):
-        words = f"the evaluator {evaluator.name} requires what was said, and the recording does not hold it"
+        words = f"the evaluator {evaluator.name} requires what was said, and the recording does not contain it"
         return (_broken(evaluator.name, context.subject, words, 0.0),)
     try:
         found = await evaluator.evaluate(transcript, context)
@@ -106,28 +139,30 @@ async def _evaluate(evaluator: Evaluator, transcript: Transcript, context: Conte
         if task is None or task.cancelling():  # the run is being stopped
             raise
         words = f"the evaluator {evaluator.name} broke: {describe(error)}"
-    except (Exception, SystemExit) as error:  # an evaluator that breaks costs its own insight and nobody else's
+    # An evaluator that breaks loses its own insight only.
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
         words = f"the evaluator {evaluator.name} broke: {describe(error)}"
     return (_broken(evaluator.name, context.subject, words, time.monotonic() - began),)
 
 
 def _fault_of(name: str, insights: Sequence[Insight]) -> str | None:
-    """Say why what an evaluator gave cannot be used, in words: a journal would lose it, or its figures are no scores.
+    """Return why the insights of an evaluator cannot be used, in words; None if they can.
 
-    A journal keeps one insight of an evaluator about a subject, so one in another's name would replace that one's.
+    A journal holds one insight for each evaluator and subject, so an insight with another evaluator's name would
+    replace that evaluator's.
     """
     if not insights or not all(isinstance(each, Insight) for each in insights):
-        return "it gave no insight"
+        return "it returned no insight"
     subjects = set()
     for each in insights:
         if each.evaluator != name:
-            return f"it gave an insight in the name of {each.evaluator!r:.80}"
+            return f"it returned an insight with the name of the evaluator {each.evaluator!r:.80}"
         if each.subject in subjects:
-            return f"it gave two insights about {each.subject!r:.80}"
+            return f"it returned two insights about {each.subject!r:.80}"
         subjects.add(each.subject)
         for score in _scores_of(each):
             if score is not None and not _is_score(score):
-                return f"it gave a score of {score!r:.80}, and a score must be between 0 and 1"
+                return f"it returned a score of {score!r:.80}, and a score must be between 0 and 1"
     return None
 
 
@@ -142,7 +177,7 @@ def _is_score(value: object) -> bool:
 
 
 def _has_text(transcript: Transcript) -> bool:
-    """Whether anything that was said, given or seen was captured; a source may tell no more than names and counts."""
+    """Return whether any text was captured; some sources contain only names and counts."""
     return any(
         round_.examiner or round_.agent or any(step.thought or step.tool_input or step.result for step in round_.steps)
         for round_ in transcript.rounds

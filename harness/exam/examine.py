@@ -1,4 +1,4 @@
-"""The path of one exam: conversation, judgement, record; each step in the journal before the next begins."""
+"""Runs one exam: conversation, judgement, record. Each step is in the journal before the next begins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from pathlib import Path
 
 from adapters.connectors.loaded_agent import LoadedAgent
 from adapters.errors import AgentError, AgentTimeout, MachineError, SetupError, SharedSetupError, WorkspaceError
+from adapters.events.conversation import conversation_metrics
 from adapters.session import AgentArguments, open_session
+from adapters.trace_context import current_trace_id
 from adapters.workspace import clear_path, copy_data_files
 from cases import Case
 from examiner import Examiner, converse
@@ -27,6 +29,7 @@ from harness.exam.resources import Resources
 from harness.exam.subscribers import RunHeader
 from harness.exam.versions import versions, viva_version
 from records.evaluator import Context, Evaluator
+from records.history import EvalHistorySource
 from records.images import keep_pictures, keep_transcript_pictures
 from records.journal import JournalWriter
 from records.run_record import RunRecord, Setting, Timing
@@ -36,23 +39,25 @@ from records.verdict import Insight
 
 RoundListener = Callable[[Round], Awaitable[None]]
 RoundKeeper = Callable[[Round, Path], Awaitable[None]]
-"""Takes a round, and the folder with the agent's files, in which relative pictures lie."""
+"""Stores a round. Its second argument is the folder with the agent's files, to which relative image paths refer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExamRun:
-    """One attempt at a run: which it is, what it needs, and where it is kept."""
+    """One attempt at a run: its identity, what it requires, and where it is stored."""
 
     header: RunHeader
     resources: Resources
     journal: JournalWriter
     folder: Path
-    """Where workspaces, pictures and texts of the journal lie; absolute, because an agent may change the working
+    """The folder with the journal's workspaces, images and texts; absolute, because an agent may change the working
     directory."""
     case: Case | None = None
     """None for a recording that is judged without one."""
     evaluators: tuple[Evaluator, ...] = ()
     """The primary first."""
+    history: EvalHistorySource | None = None
+    """Earlier runs, for evaluators that compare."""
 
     def append(self, kind: str, value: object) -> None:
         """Append one event of this run to the journal."""
@@ -62,17 +67,17 @@ class ExamRun:
 async def examine(
     run: ExamRun, agent: LoadedAgent, examiner: Examiner, on_round: RoundListener
 ) -> tuple[RunRecord, Transcript]:
-    """Hold one exam and judge it.
+    """Run one exam and judge it.
 
     Args:
-        run: Which; it has a case.
-        agent: Who is examined.
-        examiner: Who asks.
-        on_round: Called with each round once it is in the journal.
+        run: The run; it must have a case.
+        agent: The agent under test.
+        examiner: The examiner of this conversation.
+        on_round: Called with each round when it is in the journal.
 
     Raises:
         SetupError: the user must change something.
-        SandboxError: the sandbox cannot be made ready; nothing was said to the agent yet.
+        SandboxError: the sandbox cannot be prepared; nothing has been said to the agent.
         JournalError: the journal cannot be written.
         asyncio.CancelledError: the run was stopped; the rounds so far are in the journal.
     """
@@ -85,7 +90,7 @@ async def examine(
     keep_case(case, run.journal)
     run.append("setting", setting)
     if resources.judge.sandbox is not None and any(point.eval_code for point in case.scoring_points):
-        # The sandbox gets ready while the agent talks.
+        # The sandbox starts while the agent talks.
         await resources.judge.sandbox.prepare(case.dependencies, run_id=run.header.id)
 
     kept: list[Round] = []
@@ -101,14 +106,14 @@ async def examine(
         if kept_setting != setting:
             setting = kept_setting
             run.append("setting", setting)
-    # Judged with the names under which its pictures are kept, as a stored conversation is.
-    transcript = replace(transcript, rounds=tuple(kept))
+    # Judged with the names under which its images are stored, as a stored conversation is.
+    transcript = replace(transcript, rounds=tuple(kept), trace_id=transcript.trace_id or current_trace_id())
     transcript = keep_transcript_pictures(transcript, run.journal, agent_folder or workspace)
     run.append("transcript", transcript.without_rounds())
     timing = Timing(started, time.monotonic() - began)
     record = await judge_and_record(run, setting, transcript, agent_folder, timing)
     if workspace.is_dir():
-        # On a thread: removing a folder can take the disk two milliseconds, as long as fifty rounds.
+        # On a thread: removing a folder can take two milliseconds, as long as fifty rounds.
         removal = asyncio.get_running_loop().run_in_executor(None, _remove_if_empty, workspace)
         if not record.outcome.counts:
             await removal  # the next attempt needs the path at once
@@ -116,34 +121,41 @@ async def examine(
 
 
 async def _with_kept_files(run: ExamRun, setting: Setting, agent_folder: Path, workspace: Path) -> tuple[Setting, Path]:
-    """Copy the files of an adapter that works elsewhere into the journal. Returns where they are judged."""
-    if agent_folder.resolve().is_relative_to(workspace.resolve()):
-        return replace(setting, workspace=str(agent_folder.resolve().relative_to(run.folder.resolve()))), agent_folder
+    """Copy the files of an adapter that works in another folder into the journal; return the folder to judge."""
+    # The agent's folder was resolved when it was made. A link that has replaced it since is not followed.
+    journal = run.folder.resolve()
+    if agent_folder.is_relative_to(journal / workspace.relative_to(run.folder)):
+        return replace(setting, workspace=str(agent_folder.relative_to(journal))), agent_folder
+    if agent_folder.is_symlink():
+        return setting, agent_folder
     if not agent_folder.is_dir():
         return setting, workspace
     name = workspace_name(run.header.id)
     left_out = await asyncio.to_thread(keep_workspace, agent_folder, run.folder, name)
     if left_out is None:
         return replace(setting, workspace=name), run.folder / name
-    # Judged now where they are; a later judging is told why it cannot be.
+    # Judged now in their own folder; the setting tells a later judge why the files are missing.
     return replace(setting, workspace=None, workspace_left_out=storable(left_out)), agent_folder
 
 
 async def judge_and_record(
     run: ExamRun, setting: Setting, transcript: Transcript, workspace: Path | None, timing: Timing
 ) -> RunRecord:
-    """Judge a conversation that has ended, and write its record. A judging that fails is repeated, within bounds.
+    """Judge a conversation that has ended, and write its record. A failed judgement is repeated a few times.
 
     Args:
-        run: Whose.
-        setting: As it stands in the journal.
+        run: The run.
+        setting: Its setting, as in the journal.
         transcript: The conversation.
-        workspace: The agent's files.
-        timing: Of the conversation alone; the judge's time is added.
+        workspace: The folder with the agent's files.
+        timing: The timing of the conversation alone; the judge's time is added.
+
+    Raises:
+        JournalError: the journal cannot be written.
     """
     began = time.monotonic()
-    insights = await _judge(run, transcript, workspace)
-    # By the clock, not as evaluators tell: they run side by side, and who judges again takes this time off the whole.
+    insights = await _judge(run, transcript, workspace, timing.started)
+    # Measured here rather than summed over evaluators, which run concurrently; a later judgement subtracts this time.
     judge_seconds = time.monotonic() - began
     for insight in insights:
         run.append("insight", insight)
@@ -160,29 +172,37 @@ async def judge_and_record(
     return record
 
 
-async def _judge(run: ExamRun, transcript: Transcript, workspace: Path | None) -> tuple[Insight, ...]:
-    """Judge a conversation. One whose examiner broke is not judged: there was no exam.
+async def _judge(run: ExamRun, transcript: Transcript, workspace: Path | None, started: float) -> tuple[Insight, ...]:
+    """Judge a conversation, unless its examiner failed: then there was no exam.
 
-    Nor is one in which the agent failed and never replied: a check that asserts an absence would pass for it.
+    A conversation in which the agent failed without a reply is not judged either: a check that asserts the absence of
+    something would pass.
     """
     if transcript.stop is StopReason.EXAMINER_ERROR:
         return ()
+    references = run.resources.judge.references
     context = Context(
         run.header.id,
         run.case,
         workspace if workspace is not None and os.path.lexists(workspace) else None,
         folder=run.folder,
         metrics=transcript.metrics,
+        reference=None if references is None else references.find(run.header.subject, transcript),
+        task=run.header.subject,
+        agent=run.header.agent,
+        started=started or None,
+        history=run.history,
     )
     if transcript.failed and not transcript.answered:
         return tuple(nothing_earned(each.name, context, transcript) for each in run.evaluators)
-    return await evaluate_all(run.evaluators, transcript, context, run.resources.options.judgings)
+    options = run.resources.options
+    return await evaluate_all(run.evaluators, transcript, context, options.judgings, options.evaluator_seconds)
 
 
 async def run_conversation(
     run: ExamRun, agent: LoadedAgent, examiner: Examiner, workspace: Path, keep: RoundKeeper
 ) -> tuple[Transcript, Path | None]:
-    """Hold the conversation. Returns the transcript, and the folder with the agent's files."""
+    """Conduct the conversation; return the transcript, and the folder with the agent's files."""
     case, options = run.case, run.resources.options
     assert case is not None
     limits = run.resources.limits(case)
@@ -199,7 +219,7 @@ async def run_conversation(
         session = await open_session(agent.factory, arguments, limits.reply_seconds, agent.home)
     except (WorkspaceError, MachineError):
         raise
-    except SetupError as error:  # it wants arguments that there are not, say: no other run could make it, either
+    except SetupError as error:  # for example, unknown constructor arguments: no other run could construct it either
         if not health.made:
             raise SharedSetupError(str(error)) from error
         raise
@@ -208,13 +228,15 @@ async def run_conversation(
         stop = StopReason.TIMEOUT if isinstance(error, AgentTimeout) else StopReason.TARGET_ERROR
         return Transcript(kick_off=KICK_OFF, stop=stop, stop_detail=str(error), fault="target"), workspace
     trouble = None
-    # An adapter's own folder may be a link, now; one that becomes a link later is not followed.
+    # An adapter's own folder may be a link now; if it becomes a link later, the link is not followed.
     folder = workspace if session.workspace in (None, workspace) else session.workspace.resolve()
     try:
         copy_data_files(case, folder)
         transcript = await converse(
             examiner, WatchedSession(session, health), limits, lambda round_: keep(round_, folder)
         )
+    except AgentError as error:  # it left nothing that the data files could be put into
+        transcript = Transcript(kick_off=KICK_OFF, stop=StopReason.TARGET_ERROR, stop_detail=str(error), fault="target")
     except asyncio.CancelledError:
         cancelled = Transcript(kick_off=KICK_OFF, stop=StopReason.CANCELLED, stop_detail="the run was stopped")
         run.append("transcript", cancelled)
@@ -223,11 +245,13 @@ async def run_conversation(
         trouble = await session.close()
     notes = (f"the agent's {trouble}",) if trouble else ()
     participants = {**transcript.participants, "target": agent.name}
-    return replace(transcript, participants=participants, notes=(*transcript.notes, *notes)), folder
+    transcript = replace(transcript, participants=participants, notes=(*transcript.notes, *notes))
+    # What an agent observed of itself says more than its replies.
+    return replace(transcript, metrics=session.metrics or conversation_metrics(transcript)), folder
 
 
 def setting_for(run: ExamRun, workspace: str) -> Setting:
-    """What a run is made with, before its first message."""
+    """Return the setting of a run, before its first message."""
     case, resources = run.case, run.resources
     assert case is not None
     agent = resources.agents.get(run.header.agent)
@@ -260,5 +284,5 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
 
 
 def _remove_if_empty(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # the agent left something: it stays
+    with contextlib.suppress(OSError):  # the agent left something, so the folder stays
         folder.rmdir()

@@ -1,7 +1,7 @@
-"""Objects that stand for names of a work order: agents and evaluators that a Python program hands over as they are.
+"""Objects that replace names in a work order: agents and evaluators that a Python program passes directly.
 
-Jobs and work orders hold names alone, so that they can cross the border of a process. An object cannot, so it is given
-to the engine of this process, beside the work order that names it.
+Jobs and work orders hold only names, so that they can be sent to another process. Objects cannot be sent, so they are
+passed to the engine of this process, next to the work order that names them.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from adapters.connectors.loaded_agent import LoadedAgent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """What need not be looked up by its name; anything else is found as ever."""
+    """Objects that need not be looked up by name; all other names are looked up as usual."""
 
     agents: Mapping[str, LoadedAgent] = field(default_factory=dict)
-    """By the SPEC that the work order has."""
+    """By their SPEC in the work order."""
     evaluators: Mapping[str, object] = field(default_factory=dict)
-    """By the name that the work order's options have: a class, a function that makes one, or an object."""
+    """By their name in the work order's options: a class, a function that makes an evaluator, or an evaluator."""
 
 
 NOTHING = Given()

@@ -1,4 +1,4 @@
-"""Cases in a journal: each as it was when its exam was held, kept under its hash together with its data files."""
+"""Stores cases in a journal, each as it was when its exam was run, under its hash and with its data files."""
 
 from __future__ import annotations
 
@@ -18,58 +18,57 @@ from records.journal import JournalWriter
 from records.kept_files import case_name, is_kept_name, name_for, read_kept, read_sound, write_once
 
 NOWHERE = Path("/dev/null/data-files-of-a-stored-case")
-"""The data folder of a stored case until `unpack_data_files` gives it one. There can be none of this name."""
+"""The data folder of a stored case until `unpack_data_files` sets one. No folder of this name can exist."""
 FILES = "kept_files"
-"""In a kept case: each data file, its `path` in the case's folder, the `name` that it is kept under, and whether it can
-be executed."""
+"""Key of a stored case: for each data file, its `path` in the case's folder, the `name` of the stored file, and whether
+it is executable."""
 FOLDERS = "kept_folders"
-"""The data files that are folders."""
+"""Key of a stored case: the data files that are folders."""
 MOST_BYTES = 64 * 1024 * 1024
-"""Of the data files of a case that a journal takes."""
+"""Maximum total size of a case's data files in a journal."""
 MOST_FILES = 2_000
+"""Maximum number of a case's data files in a journal."""
 
 
 def stored_case(folder: Path, name: str, digest: str) -> Case:
-    """The case of a stored run as it was then, under the run's own name: cases of the same content share one file.
-
-    Its scoring points may have changed on disk since.
+    """Return the case of a stored run as it was when the run was made; it may have changed on disk since.
 
     Args:
         folder: The run's journal.
-        name: The case's.
-        digest: Its hash, as the run's setting has it.
+        name: The name of the case. Cases with the same content share one file, so the file does not decide it.
+        digest: Its hash, from the run's setting.
 
     Raises:
-        SetupError: the journal does not hold it.
+        SetupError: the journal does not hold the case.
     """
     try:
         file = case_name(digest)
     except ValueError:
-        raise SetupError(f"a run in {folder} names no case: {digest[:80]!r}") from None
+        raise SetupError(f"a run in {folder} has an invalid case hash: {digest[:80]!r}") from None
     case = decode_case(_kept_case(folder, file, name), folder / file, name)
     if case.hash != digest:
-        raise SetupError(f"{folder / file} holds another case than the one that its name says.")
+        raise SetupError(f"{folder / file} contains a different case than its name says.")
     return replace(case, name=name or case.name, data_folder=NOWHERE)
 
 
 def _kept_case(folder: Path, file: str, name: str) -> dict[str, Any]:
     content = read_kept(folder, file)
     if content is None:
-        raise SetupError(f"the case {name!r} cannot be read: there is no plain file {folder / file}")
+        raise SetupError(f"the case {name!r} cannot be read: there is no regular file {folder / file}")
     try:
         data = loads(content)
     except (ValueError, RecursionError) as error:
         raise SetupError(f"the case {name!r} cannot be read from {folder / file}: {error}") from error
     if not isinstance(data, dict):
-        raise SetupError(f"the case {name!r} cannot be read from {folder / file}: it is not an object")
+        raise SetupError(f"the case {name!r} cannot be read from {folder / file}: it is not a JSON object")
     return data
 
 
 def decode_case(data: dict[str, Any], file: Path, name: str) -> Case:
-    """Build a case from what a journal's file says.
+    """Build a case from the content of a journal's file.
 
     Raises:
-        SetupError: it is none.
+        SetupError: the content is not a case.
     """
     try:
         return decode(Case, data)
@@ -78,15 +77,15 @@ def decode_case(data: dict[str, Any], file: Path, name: str) -> Case:
 
 
 def keep_case(case: Case, journal: JournalWriter, stored_in: Path | None = None) -> None:
-    """Keep a case in a journal, under its hash, with its data files as far as they are not too large.
+    """Store a case in a journal under its hash, with its data files unless they are too large.
 
     Args:
-        case: As it was loaded, or read from a journal.
-        journal: The other one.
-        stored_in: The journal that a stored case comes from, which alone may hold its data files.
+        case: A case that was loaded from a file or read from another journal.
+        journal: The journal that is written.
+        stored_in: The journal from which a stored case was read; its data files can only come from there.
 
     Raises:
-        JournalError: the disk did not take it.
+        JournalError: the journal cannot be written.
     """
     if journal.holds(name := case_name(case.hash)):
         return
@@ -103,7 +102,7 @@ def keep_case(case: Case, journal: JournalWriter, stored_in: Path | None = None)
 
 
 def _keep_data_files(case: Case, journal: JournalWriter) -> dict[str, Any]:
-    """Keep the data files of a case on this machine; nothing where they are too many or too large."""
+    """Store the data files of a case on this machine, or none of them if they are too many or too large."""
     found = [file for name in case.data_files for file in islice(data_tree(case.folder / name), MOST_FILES + 1)]
     if not case.data_files or len(found) > MOST_FILES or sum(map(os.path.getsize, found)) > MOST_BYTES:
         return {}
@@ -120,18 +119,18 @@ def _folders(case: Case) -> list[str]:
     return [os.path.normpath(name) for name in case.data_files if (case.folder / name).is_dir()]
 
 
-def unpack_data_files(case: Case, stored_in: Path, place: Path) -> Case:
-    """Write the data files of a stored case into a folder, from which an exam can be held.
+def unpack_data_files(case: Case, stored_in: Path, parent: Path) -> Case:
+    """Write the data files of a stored case into a folder, and return the case with that folder for a new exam.
 
     Args:
-        case: From `stored_case`.
+        case: A case from `stored_case`.
         stored_in: The journal that it was read from.
-        place: An empty folder, in which one is made for this case.
+        parent: An empty folder, in which a folder is made for this case.
 
     Raises:
-        SetupError: the journal does not hold all of them, or the disk did not take them.
+        SetupError: the journal does not hold all data files, or they cannot be written.
     """
-    folder = place / case.hash
+    folder = parent / case.hash
     kept = _kept_case(stored_in, case_name(case.hash), case.name)
     try:
         _unpack(kept, stored_in, folder)
@@ -143,7 +142,7 @@ def unpack_data_files(case: Case, stored_in: Path, place: Path) -> Case:
     if missing:
         raise SetupError(
             f"the data files of the case {case.name!r} are not in {stored_in} ({', '.join(dict.fromkeys(missing))}): "
-            "name the folder that the case lies in: --cases FOLDER"
+            "name the folder that contains the case: --cases FOLDER"
         )
     return replace(case, data_folder=folder)
 
@@ -162,7 +161,7 @@ def _unpack(kept: dict[str, Any], stored_in: Path, folder: Path) -> None:
 
 
 def _listed(kept: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
-    """Path, kept name, and whether it can be executed, of each data file whose path and name are sound."""
+    """Yield the path and the stored name of each data file, and whether it is executable; skip invalid entries."""
     files = kept.get(FILES)
     for each in files if isinstance(files, list) else ():
         path, name = (each.get("path"), each.get("name")) if isinstance(each, dict) else (None, None)

@@ -1,4 +1,4 @@
-"""The agents' files of stored runs: copied into the journal where they lie elsewhere, and found again in it alone."""
+"""Copies agents' files into the journal if they are in another folder, and finds the files of stored runs."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from records.text import slug
 
 MIB = 1024 * 1024
 MOST_BYTES = 256 * MIB
-"""Of one run's files that a journal takes from elsewhere, as much as a sandbox takes."""
+"""Maximum total size of one run's files that are copied into a journal; a sandbox accepts as much."""
 MOST_ENTRIES = 20_000
 MOST_DEPTH = 64
 _RUN = re.compile(r"[a-z0-9_][a-z0-9_.-]{0,199}")
-"""The ids that Viva gives; those in a stranger's journal may be anything."""
+"""The run ids that Viva makes; those in a stranger's journal can be anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundWorkspace:
-    """What is known of the files of a stored run."""
+    """Where the files of a stored run are, or why they are missing."""
 
     folder: Path | None = None
-    """None where the agent left none, or where they are not to be read."""
+    """None if the agent left no files, or if they must not be read."""
     missing: str | None = None
-    """Why there are none though the agent left some, and what to do, in words."""
+    """Why files that the agent left are missing, and what to do, in words."""
 
 
 def workspace_name(run: str) -> str:
-    """Where a run's files lie, relative to the journal."""
+    """Return the folder of a run's files, relative to the journal."""
     return f"workspaces/{run if _RUN.fullmatch(run) else slug(run, 100)}"
 
 
@@ -45,20 +45,20 @@ def find_workspace(stored: StoredRun, named: Sequence[str] = ()) -> FoundWorkspa
 
     Args:
         stored: The run.
-        named: Folders outside of the journal, absolute. Any other path that leads out of it is not followed.
+        named: Absolute folders outside of the journal. No other path out of the journal is followed.
     """
     path = stored.setting.workspace
     if path is None:
         return FoundWorkspace(missing=stored.setting.workspace_left_out or None)
     parts = path.split("/")
     if parts[0] == "workspaces" and len(parts) > 1 and not {"", ".", ".."} & set(parts):
-        # A link in their place is taken for none: the agent may have left it there.
+        # A link counts as no folder: the agent may have left it there.
         return FoundWorkspace(stored.folder / path if _is_folder(stored.folder, parts) else None)
     folder = (stored.folder / path).resolve()
     if any(folder.is_relative_to(Path(each).resolve()) for each in named):
         return FoundWorkspace(folder if folder.is_dir() else None)
     return FoundWorkspace(
-        missing=f"the agent's files lie outside of the journal, in {folder}; if you trust it, add --workspaces {folder}"
+        missing=f"the agent's files are outside of the journal, in {folder}; if you trust it, add --workspaces {folder}"
     )
 
 
@@ -66,21 +66,24 @@ def keep_workspace(source: Path, journal: Path, name: str, *, link: bool = False
     """Copy an agent's files into a journal. Links are copied as links; pipes, sockets and devices are left out.
 
     Args:
-        source: Where they lie.
+        source: The folder with the files. If it is a link, nothing is copied: an agent may have put it there.
         journal: The journal's folder.
-        name: Where they go, relative to it (`workspace_name`); what lies there is moved aside.
+        name: The target folder, relative to the journal (`workspace_name`). An existing folder is moved aside.
         link: Share the files with the source (hard links) where the file system allows it.
 
     Returns:
-        Why nothing was copied, in words; None where all was.
+        Why nothing was copied, in words; None if everything was copied.
 
     Raises:
-        SetupError: what lies there cannot be moved.
+        SetupError: an existing folder cannot be moved.
     """
     target = clear_path(journal / name)
     try:
         copier = _Copier(journal, link=link)
-        with open_folder(journal, name.split("/"), make=True) as into, open_folder(source, []) as out_of:
+        with (
+            open_folder(journal, name.split("/"), make=True) as into,
+            open_folder(source.parent, [source.name]) as out_of,
+        ):
             copier.folder(out_of, into, 0)
     except (OSError, _TooMuch) as error:
         shutil.rmtree(target, ignore_errors=True)
@@ -90,20 +93,26 @@ def keep_workspace(source: Path, journal: Path, name: str, *, link: bool = False
 
 
 class _TooMuch(Exception):
-    """There is more than a journal takes."""
+    """The files exceed what a journal accepts."""
 
 
 class _Copier:
     def __init__(self, journal: Path, *, link: bool) -> None:
         self._left, self._entries, self._link = MOST_BYTES, MOST_ENTRIES, link
         found = os.stat(journal)
-        # An agent may work in the folder that the journal lies in: that would be copied into itself.
+        # An agent may work in the folder that contains the journal, which would then be copied into itself.
         self._journal = found.st_dev, found.st_ino
 
     def folder(self, source: int, target: int, depth: int) -> None:
-        """Copy what is in one folder into another; both are open."""
+        """Copy the contents of one open folder into another.
+
+        Args:
+            source: File descriptor of the folder to copy.
+            target: File descriptor of the folder to copy to.
+            depth: Number of folders around it.
+        """
         if depth > MOST_DEPTH:
-            raise _TooMuch(f"there are more than {MOST_DEPTH} folders inside each other")
+            raise _TooMuch(f"folders are nested more than {MOST_DEPTH} levels deep")
         with os.scandir(source) as entries:
             for entry in entries:
                 self._entries -= 1
@@ -129,7 +138,7 @@ class _Copier:
         if found.st_size > self._left:
             raise _TooMuch(f"there are more than {MOST_BYTES // MIB} MiB")
         if self._link:
-            with contextlib.suppress(OSError):  # another disk, or one without hard links
+            with contextlib.suppress(OSError):  # another file system, or one without hard links
                 os.link(name, name, src_dir_fd=source, dst_dir_fd=target, follow_symlinks=False)
                 self._left -= found.st_size
                 return

@@ -13,6 +13,8 @@ from typing import Any, Literal
 SandboxKind = Literal["auto", "docker", "bwrap", "process"]
 SandboxFresh = Literal["world", "container"]
 JudgeKind = Literal["code", "model", "both"]
+EVALUATOR_SECONDS = 600.0
+"""Long enough for a model that is asked about every round; one that hangs must not hold up a night's suite."""
 OPTION = "option"
 """Metadata key of a field that is an option of the command line."""
 
@@ -96,6 +98,44 @@ class Options:
     )
     """For both roles, unless one has its own."""
     judge_model: str | None = option(None, "--judge-model", Part.JUDGE, "Model for the judge alone.", metavar="NAME")
+    backup_model: str | None = option(
+        None,
+        "--backup-model",
+        Part.JUDGE,
+        "Model that judges a session if the first does not answer.",
+        metavar="NAME",
+    )
+    prices: tuple[str, ...] = option(
+        (),
+        "--price",
+        Part.JUDGE,
+        "Dollars per million tokens in and out, of all models that Viva asks or of one. Can be repeated.",
+        value=Value.TEXTS,
+        metavar="[MODEL=]IN/OUT",
+        default_words="a price list",
+    )
+    level: str | None = option(
+        None,
+        "--level",
+        Part.JUDGE,
+        "What the evaluator session judges.",
+        choices=("session", "round", "both"),
+        default_words="EVA_SESSION and EVA_ROUND, else session",
+    )
+    screenshots: str | None = option(
+        None,
+        "--screenshots",
+        Part.JUDGE,
+        "Which screenshots the evaluator session shows its model.",
+        choices=("all", "ends", "none"),
+        default_words="EVA_ALL_SCREENSHOTS, else all",
+    )
+    apis: str | None = option(
+        None, "--apis", Part.JUDGE, "Descriptions of the APIs that the agent of a session could use.", metavar="FILE"
+    )
+    session_config: str | None = option(
+        None, "--session-config", Part.JUDGE, "YAML file with EVA_SESSION, EVA_ROUND and the like.", metavar="FILE"
+    )
     sandbox: SandboxKind = option(
         "auto",
         "--sandbox",
@@ -130,6 +170,29 @@ class Options:
         metavar="MIB",
         least=32,
         default_words="the case's, else 512",
+    )
+    reference: str | None = option(
+        None,
+        "--reference",
+        Part.JUDGE,
+        "Reference trajectories: a JSON, JSON Lines or YAML file, or recording:FIELD.",
+        metavar="FILE",
+    )
+    match_arguments: str = option(
+        "exact",
+        "--match-arguments",
+        Part.JUDGE,
+        "How arguments are compared with a reference: exact, partial, ignored, or file.py:function.",
+        metavar="HOW",
+        default_words="exact",
+    )
+    evaluator_seconds: float = option(
+        EVALUATOR_SECONDS,
+        "--evaluator-timeout",
+        Part.JUDGE,
+        "Maximum time that an evaluator which is not Viva's own may take over one run.",
+        value=Value.SECONDS,
+        metavar="SECONDS",
     )
     allow_source_dependencies: bool = option(
         False,

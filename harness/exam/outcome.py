@@ -1,4 +1,4 @@
-"""Decides how a run ended and whose fault it was. Pure functions on what was said and judged."""
+"""Decides the outcome of a run and the exit code. Pure functions on transcripts and insights."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ EXAMINER = "examiner"
 def outcome_of(
     transcript: Transcript, insights: Sequence[Insight], primary: str | None = None, run: str = ""
 ) -> tuple[Outcome, str | None]:
-    """Find the outcome of one run, and what went wrong in words.
+    """Return the outcome of one run, and what went wrong in words.
 
-    Only the primary evaluator's insight decides; what other evaluators could not judge stays in their own insight,
-    except that any of them may find the exam unfair (`unfair_verdict`). An open `error` verdict comes before a failure
-    of the agent: a run that cannot be judged in full is not averaged. Where the agent never replied there is nothing
-    to judge, so its failure comes first.
+    Only the primary evaluator's insight decides. What other evaluators could not judge stays in their own insights,
+    except that any evaluator can find the exam unfair (`unfair_verdict`). An open `error` verdict takes precedence over
+    a failure of the agent, because a run that cannot be judged in full must not be averaged. If the agent never
+    replied, there is nothing to judge, so its failure takes precedence.
 
     Args:
-        transcript: How the conversation went.
-        insights: All evaluators', in any order.
-        primary: The name of the evaluator that decides; None for that of the first insight.
-        run: The run's id, to tell an insight about the run from one about a part of it.
+        transcript: The conversation.
+        insights: The insights of all evaluators, in any order.
+        primary: The name of the evaluator that decides; None means that of the first insight.
+        run: The run's id, which distinguishes an insight about the run from one about a part of it.
     """
     if transcript.stop is StopReason.EXAMINER_ERROR:
         kind = Outcome.INFRA_ERROR if transcript.fault == "infra" else Outcome.EXAMINER_ERROR
@@ -52,17 +52,17 @@ def outcome_of(
 
 
 def unfair_verdict(insights: Sequence[Insight]) -> Verdict | None:
-    """Find the first verdict that blames the examiner (`fault="examiner"`): it makes a run `examiner_error`.
+    """Return the first verdict that blames the examiner (`fault="examiner"`), which makes a run `examiner_error`.
 
-    This is how a fairness evaluator, primary or not, keeps an exam out of the averages that was not the agent's to
-    pass or fail. Any evaluator may say so; what it scored does not matter.
+    In this way a fairness evaluator, primary or not, excludes an unfair exam from the averages. Any evaluator can give
+    such a verdict; its score does not matter.
     """
     verdicts = (verdict for insight in insights for verdict in insight.verdicts)
     return next((verdict for verdict in verdicts if verdict.fault == EXAMINER), None)
 
 
 def _failure(main: Insight | None) -> tuple[Outcome, str | None] | None:
-    """How judging failed, if it did: in an open `error`, or by saying nothing at all."""
+    """Return the outcome and the reason if judging failed: with an open `error`, or without any result."""
     if main is None or (main.score is None and not main.verdicts):
         failed = main is not None and main.label == Label.ERROR and main.summary
         return Outcome.JUDGE_ERROR, f"nothing was judged{f': {failed}' if failed else ''}"
@@ -77,7 +77,7 @@ def _failure(main: Insight | None) -> tuple[Outcome, str | None] | None:
 
 
 def exit_code(records: Sequence[RunRecord], fail_under: float | None) -> int:
-    """Give 0 when done, 1 if an agent's mean score (by its low bound) is below the gate, 3 if not all were scored."""
+    """Return 0 if done, 1 if an agent's mean score (by its low bound) is below the gate, 3 if not all were scored."""
     if not records or not all(record.outcome.counts for record in records):
         return EXIT_NOT_SCORED
     lows: dict[str, list[float]] = {}

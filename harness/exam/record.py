@@ -1,4 +1,4 @@
-"""Puts the record of a run together from what was said and judged."""
+"""Makes the record of a run from its transcript and its insights."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from harness.exam.outcome import outcome_of
 from harness.statistics.scores import insight_of, primary_evaluator
 from harness.wording import SCORING_POINTS
+from judge.success import SUCCEEDED, SUCCESS
 from records.run_record import Outcome, RunRecord, Setting, Timing
 from records.transcript import NO_USAGE, Transcript
 from records.verdict import Insight, Label
@@ -18,10 +19,10 @@ POINT_LABELS = frozenset({Label.HIT, Label.MISS, Label.UNSURE, Label.ERROR})
 def make_record(
     run: str, setting: Setting, transcript: Transcript, insights: tuple[Insight, ...], timing: Timing
 ) -> RunRecord:
-    """Make the record of a run that has been judged, or could not be.
+    """Make the record of a run that has been judged, or could not be judged.
 
-    The primary evaluator is the first that the setting names, else that of the first insight. It alone decides score,
-    bounds, points and outcome; the order of the other insights changes nothing.
+    The primary evaluator is the first that the setting names, or else that of the first insight. It alone decides
+    score, bounds, points and outcome; the order of the other insights does not matter.
     """
     primary = primary_evaluator(setting, insights)
     main = insight_of(insights, primary, run)
@@ -29,7 +30,7 @@ def make_record(
     points, max_points = points_of(main)
     low = _bound(main, main.low) if main else None
     if outcome is Outcome.TARGET_ERROR and low is not None:
-        low = 0.0  # what was judged so far stays visible, and passes nowhere
+        low = 0.0  # the verdicts so far stay visible, but the run never passes
     return RunRecord(
         run,
         setting.case,
@@ -51,16 +52,22 @@ def make_record(
             agent_seconds=sum(round_.agent_seconds for round_ in transcript.rounds),
         ),
         trace_id=transcript.trace_id,
-        success=transcript.success,
+        success=transcript.success if transcript.success is not None else _success(insights, run),
         metrics=transcript.metrics,
         setting=setting,
     )
 
 
-def points_of(insight: Insight | None) -> tuple[float | None, float | None]:
-    """Add up the weights hit, and all weights; None where the verdicts are not of scoring points.
+def _success(insights: tuple[Insight, ...], run: str) -> bool | None:
+    """Whether a check of the user's own calls the run a success; None where there is none, or it could not tell."""
+    said = insight_of(insights, SUCCESS, run)
+    return None if said is None or said.score is None else said.label == SUCCEEDED
 
-    A verdict of an evaluator that names labels of its own has a weight too, but it is worth no points.
+
+def points_of(insight: Insight | None) -> tuple[float | None, float | None]:
+    """Return the sum of the weights hit and the sum of all weights; None if the verdicts are not about scoring points.
+
+    Verdicts of evaluators with their own labels have weights too, but these are not points.
     """
     verdicts = insight.verdicts if insight is not None else ()
     labels = {verdict.label for verdict in verdicts}
@@ -72,5 +79,5 @@ def points_of(insight: Insight | None) -> tuple[float | None, float | None]:
 
 
 def _bound(main: Insight, bound: float | None) -> float | None:
-    """An evaluator that gives no bounds is sure of its score."""
+    """Return a bound; an evaluator that gives no bounds is sure of its score."""
     return main.score if bound is None else bound

@@ -1,4 +1,4 @@
-"""Builds what exams need from what the user asked for, and finds every mistake before the first message."""
+"""Builds what exams require from the user's options, and reports every mistake before the first message."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from adapters.connectors.loaded_agent import LoadedAgent
 from adapters.connectors.replay import stored_run
 from adapters.connectors.table import load_agent
 from adapters.errors import SetupError
+from adapters.models.prices import parse_prices
 from cases import Case, CheckLimits
 from examiner import ConversationLimits, Examiner, ExaminerError, ReplayedExaminer, ScriptedExaminer
 from examiner.conversation import DEFAULT_MAX_ROUNDS
 from harness.exam.agent_health import AgentHealth
 from harness.exam.dependencies import missing_for_agent, provide_dependencies
-from harness.exam.descriptors import make_room
+from harness.exam.descriptors import raise_file_limit
 from harness.exam.given import NOTHING, Given
 from harness.exam.options import JudgeKind, Options
+from harness.exam.references import References, load_references
 from judge.registry import DEFAULT, Need, find_evaluators
 from judge.scoring_points.scoring import case_needs_model
 from records.evaluator import Evaluator
@@ -34,39 +36,43 @@ DEFAULT_AGENT = "example:careful"
 
 @dataclass(slots=True)
 class JudgeResources:
-    """Everything that judging needs. Close it when the last judgement is over."""
+    """Everything that judging requires. Close it after the last judgement."""
 
     kind: JudgeKind
     evaluators: Mapping[str, Evaluator]
-    """By what each was asked for as, the primary first."""
+    """By their names in the options, the primary first."""
     sandbox: Sandbox | None = None
     model: Model | None = None
+    backup_model: Model | None = None
     prompts: Mapping[str, str] = field(default_factory=dict)
-    """Name of a prompt to its hash."""
+    """The hash of each prompt, by name."""
+    references: References | None = None
+    """Reference trajectories; None where none were given."""
     notices: Sequence[str] = ()
     """What the user should know before the exam begins."""
 
     async def close(self) -> None:
-        """Release sandbox and connections."""
+        """Release the sandbox and connections."""
         if self.sandbox is not None:
             await self.sandbox.close()
-        if self.model is not None:
-            await self.model.close()
+        for model in (self.model, self.backup_model):
+            if model is not None:
+                await model.close()
 
 
 @dataclass(slots=True, kw_only=True)
 class Resources:
-    """Everything that the runs of one worker share. Close it when the last is over."""
+    """Everything that the runs of one worker share. Close it after the last run."""
 
     options: Options
     judge: JudgeResources
     agents: Mapping[str, LoadedAgent] = field(default_factory=dict)
-    """By SPEC; none where conversations are only judged."""
+    """By SPEC; empty if conversations are only judged."""
     cases: Sequence[Case] = ()
-    """All that are examined or judged."""
+    """All cases of the runs."""
     healths: dict[str, AgentHealth] = field(default_factory=dict)
     make_examiner: ExaminerFactory | None = None
-    """None where the questions come with each run."""
+    """None if each run brings its own questions."""
     examiner_name: str = "replay"
     examiner_model: Model | None = None
     notices: Sequence[str] = ()
@@ -74,11 +80,11 @@ class Resources:
     prompts: Mapping[str, str] = field(default_factory=dict)
 
     def health(self, spec: str) -> AgentHealth:
-        """What is known of an agent since these resources were built."""
+        """Return the record of how the construction and the runs of an agent went so far."""
         return self.healths.setdefault(spec, AgentHealth(spec))
 
     def limits(self, case: Case) -> ConversationLimits:
-        """The limits of one case's conversation: the command line, else the case, else 15 rounds."""
+        """Return the limits of a case's conversation, from the command line, or else the case, or else the defaults."""
         options = self.options
         return ConversationLimits(
             options.max_rounds or case.max_rounds or DEFAULT_MAX_ROUNDS,
@@ -87,27 +93,27 @@ class Resources:
         )
 
     def examiner(self, case: Case) -> Examiner:
-        """A new examiner for one conversation.
+        """Return a new examiner for one conversation.
 
         Raises:
-            ExaminerError: the questions were to come with the run, and did not.
+            ExaminerError: the run should have brought its own questions, and did not.
         """
         if self.make_examiner is None:
             raise ExaminerError(f"no examiner was given for {case.name!r}")
         return self.make_examiner(case)
 
     async def look_at_agents(self) -> None:
-        """See whether the agents behind an address can be reached at all.
+        """Check that the agents with an address can be reached.
 
         Raises:
-            SetupError: one cannot.
+            SetupError: one of them cannot be reached.
         """
         for agent in self.agents.values():
             if agent.look is not None:
                 await agent.look()
 
     async def close(self) -> None:
-        """Release sandbox and connections."""
+        """Release the sandbox and connections."""
         await self.judge.close()
         if self.examiner_model is not None and self.examiner_model is not self.judge.model:
             await self.examiner_model.close()
@@ -121,19 +127,19 @@ async def build_resources(
     asks: bool = True,
     given: Given = NOTHING,
 ) -> Resources:
-    """Build what runs of these cases need.
+    """Build what runs of these cases require.
 
     Args:
-        options: What the user asked for.
-        cases: Those that are examined or judged; None stands for runs without a case.
-        agents: SPECs of the agents that are examined; none where conversations are only judged.
-        asks: Whether an examiner finds the questions; else they come with each run.
-        given: Agents and evaluators that are at hand.
+        options: The user's options.
+        cases: The cases that are examined or judged; None stands for runs without a case.
+        agents: SPECs of the agents under test; empty if conversations are only judged.
+        asks: Whether an examiner provides the questions; otherwise each run brings its own.
+        given: Agents and evaluators that need not be looked up by name.
 
     Raises:
-        SetupError: something the user must change.
-        SandboxUnavailable: the sandbox that was asked for is not there.
-        SandboxError: it failed.
+        SetupError: the user must change something.
+        SandboxUnavailable: the requested sandbox is not available.
+        SandboxError: the sandbox failed.
     """
     papers = [case for case in cases if case is not None]
     loaded = {
@@ -151,7 +157,7 @@ async def build_resources(
         notices += [notice for case in papers for notice in missing_for_agent(case, agent)]
     judge = await build_judge(options, cases, examiner_model, given)
     try:
-        make_room(options, loaded.values(), sandbox=judge.sandbox is not None)
+        raise_file_limit(options, loaded.values(), sandbox=judge.sandbox is not None)
     except SetupError:
         await judge.close()
         raise
@@ -175,10 +181,10 @@ def _examiner(options: Options, cases: list[Case]) -> tuple[ExaminerFactory, str
         stored = stored_run(kind.removeprefix("replay:"))
         of = stored.setting.case
         for case in cases:
-            # A recording may name no case.
+            # The stored run may be a recording, which names no case.
             if of and case.name != of:
                 raise SetupError(
-                    f"the questions of {kind} are of the case {of!r}, and were never meant for {case.name!r}."
+                    f"the questions of {kind} belong to the case {of!r} and cannot be used for {case.name!r}."
                 )
         return (lambda case: ReplayedExaminer(stored.transcript)), "replay", None, {}
     if kind == "script":
@@ -193,12 +199,12 @@ def _examiner(options: Options, cases: list[Case]) -> tuple[ExaminerFactory, str
         raise SetupError(f"--examiner takes script, model or replay:JOURNAL, not {kind!r}.")
     if not spec:
         raise SetupError("--examiner model requires a model: add --model openai:NAME or --examiner-model openai:NAME.")
-    # AutoGen is loaded only where a model is used.
+    # Imported here, because only a model requires AutoGen.
     from adapters.models.factory import make_model
     from adapters.models.prompts import digest
     from examiner.model import PROMPT, ModelExaminer
 
-    model = make_model(spec, calls=options.model_calls)
+    model = make_model(spec, calls=options.model_calls, prices=parse_prices(options.prices))
     prompts = {"examiner": digest(PROMPT)}
     return (lambda case: ModelExaminer(model, case.task_description)), model.name, model, prompts
 
@@ -209,53 +215,65 @@ async def build_judge(
     examiner_model: Model | None = None,
     given: Given = NOTHING,
 ) -> JudgeResources:
-    """Build what judging runs of these cases needs.
+    """Build what judging runs of these cases requires.
 
     Args:
-        options: What the user asked for.
-        cases: None stands for runs without a case.
-        examiner_model: The judge's too, where both have the same name.
-        given: Evaluators that are at hand.
+        options: The user's options.
+        cases: The cases of the runs; None stands for runs without a case.
+        examiner_model: The examiner's model; the judge uses the same client if both models have the same name.
+        given: Evaluators that need not be looked up by name.
 
     Raises:
-        SetupError: an evaluator requires something that was not given, or what a case depends on cannot be had.
-        SandboxUnavailable: the sandbox that was asked for is not there.
-        SandboxError: it failed.
+        SetupError: an evaluator requires something that was not given, or a case's dependencies cannot be installed.
+        SandboxUnavailable: the requested sandbox is not available.
+        SandboxError: the sandbox failed.
     """
     kind: JudgeKind = options.judge or "code"
     named = find_evaluators(options.evaluators or (DEFAULT,), given.evaluators)
     needs = {each.spec: each.needs(cases, kind) for each in named}
     papers = [case for case in cases if case is not None]
     spec = options.judge_model or options.model
-    _check_needs(needs, cases, spec, kind)
-    model = None
+    references = None if options.reference is None else load_references(options.reference)
+    _check_needs(needs, cases, spec, kind, reference=references is not None)
+    prices = parse_prices(options.prices)
+    model = backup = None
     if spec and any(Need.MODEL in each for each in needs.values()):
         from adapters.models.factory import make_model
 
         same = examiner_model is not None and spec == (options.examiner_model or options.model)
-        model = examiner_model if same else make_model(spec, calls=options.model_calls)
+        model = examiner_model if same else make_model(spec, calls=options.model_calls, prices=prices)
+        if options.backup_model:
+            backup = make_model(options.backup_model, calls=options.model_calls, prices=prices)
     sandbox: Sandbox | None = None
     notices: list[str] = []
     if any(Need.SANDBOX in each for each in needs.values()):
         sandbox, notices = await _sandbox(options, papers)
     try:
-        evaluators = {each.spec: each.make(_offered(options, kind, sandbox, model)) for each in named}
+        evaluators = {each.spec: each.make(_offered(options, kind, sandbox, model, backup)) for each in named}
         _check_names(evaluators)
     except BaseException:
         if sandbox is not None:
             await sandbox.close()
         raise
     prompts = {name: digest for each in evaluators.values() for name, digest in getattr(each, "prompts", {}).items()}
-    return JudgeResources(kind, evaluators, sandbox, model, prompts, notices)
+    return JudgeResources(kind, evaluators, sandbox, model, backup, prompts, references, notices)
 
 
-def _offered(options: Options, kind: JudgeKind, sandbox: Sandbox | None, model: Model | None) -> dict[str, object]:
+def _offered(
+    options: Options, kind: JudgeKind, sandbox: Sandbox | None, model: Model | None, backup: Model | None
+) -> dict[str, object]:
     return {
         "kind": kind,
         "sandbox": sandbox,
         "model": model,
+        "backup_model": backup,
+        "level": options.level,
+        "screenshots": options.screenshots,
+        "apis": options.apis,
+        "session_config": options.session_config,
         "sandboxes": options.sandboxes,
         "asked_limits": _asked_limits(options),
+        "match_arguments": options.match_arguments,
     }
 
 
@@ -265,7 +283,7 @@ def _asked_limits(options: Options) -> CheckLimits:
 
 async def _sandbox(options: Options, cases: Sequence[Case]) -> tuple[Sandbox, list[str]]:
     at_once = min(options.concurrency, options.sandboxes)
-    # What surrounds the checks must hold the largest of them.
+    # The sandbox must fit the largest limits of all checks.
     checked = [case for case in cases if any(point.eval_code for point in case.scoring_points)]
     limits = largest(limits_for(case.check_limits, _asked_limits(options)) for case in checked)
     allow = options.allow_source_dependencies
@@ -280,16 +298,27 @@ async def _sandbox(options: Options, cases: Sequence[Case]) -> tuple[Sandbox, li
 
 
 def _check_needs(
-    needs: Mapping[str, frozenset[Need]], cases: Sequence[Case | None], model: str | None, kind: JudgeKind
+    needs: Mapping[str, frozenset[Need]],
+    cases: Sequence[Case | None],
+    model: str | None,
+    kind: JudgeKind,
+    *,
+    reference: bool,
 ) -> None:
     for evaluator, each in needs.items():
         if Need.CASE in each and any(case is None for case in cases):
             raise SetupError(
                 f"the evaluator {evaluator!r} requires a case, and recorded runs have none: "
+                "name other evaluators with --evaluators."
+            )
+        if Need.RECORDING in each and cases and all(case is not None for case in cases):
+            raise SetupError(
+                f"the evaluator {evaluator!r} requires recorded runs, and these are exams: "
                 "name others with --evaluators."
             )
-        if Need.REFERENCE in each:
-            raise SetupError(f"the evaluator {evaluator!r} requires a reference trajectory, and none was given.")
+        if Need.REFERENCE in each and not reference:
+            words = f"the evaluator {evaluator!r} requires a reference trajectory, and none was given"
+            raise SetupError(f"{words}: add --reference FILE.")
         if Need.MODEL in each and not model:
             raise SetupError(_no_judge(evaluator, [case for case in cases if case is not None], kind))
 
@@ -298,7 +327,9 @@ def _check_names(evaluators: Mapping[str, Evaluator]) -> None:
     taken: dict[str, str] = {}
     for spec, evaluator in evaluators.items():
         if evaluator.name in taken:
-            raise SetupError(f"{taken[evaluator.name]!r} and {spec!r} are both called {evaluator.name!r}.")
+            raise SetupError(
+                f"the evaluators {taken[evaluator.name]!r} and {spec!r} are both called {evaluator.name!r}."
+            )
         taken[evaluator.name] = spec
 
 
@@ -314,10 +345,10 @@ def _no_judge(evaluator: str, cases: Iterable[Case], kind: JudgeKind) -> str:
 
 
 def _check_pre_commands(cases: Sequence[Case], options: Options) -> None:
-    """See that no case runs anything on this machine without leave."""
+    """Check that no case runs commands on this machine without permission."""
     for case in cases:
         if case.pre_command and not options.allow_pre_command:
             raise SetupError(
-                f"the case {case.name!r} wants to run on this machine: {'; '.join(case.pre_command)}. "
+                f"the case {case.name!r} wants to run commands on this machine: {'; '.join(case.pre_command)}. "
                 "If you trust it, add --allow-pre-command."
             )

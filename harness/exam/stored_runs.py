@@ -1,4 +1,4 @@
-"""Runs that lie in a journal: how far each has come, and what judging one again takes: its files and setting."""
+"""Reads how far each run in a journal has progressed, and prepares stored runs to be judged again."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from records.transcript import LIVE, Transcript, is_ended
 from records.verdict import Fault
 
 MOST_TRIALS = 1000
-"""Trials that are tried to find out which one an id stands for."""
+"""Maximum trial number that is tried to find the trial of a run id."""
 
 
 @dataclass(slots=True)
 class RunState:
-    """How far a run has come, in its newest attempt; small, because a journal may hold many."""
+    """How far the newest attempt of a run has progressed; small, because a journal may hold many runs."""
 
     attempt: int
     case: str = ""
@@ -33,36 +33,41 @@ class RunState:
     """Empty for a recording without a case."""
     agent: str = ""
     evaluators: tuple[str, ...] = ()
-    """Names of those that judged it, the primary first; none in journals that are older than their names."""
+    """Names of the evaluators that judged it, the primary first; empty in older journals, which have no names."""
     ended: bool = False
-    """Whether the conversation came to its end."""
+    """Whether the conversation ended."""
     broken: bool = False
-    """Whether the examiner or a provider broke the conversation off, so that it was no exam."""
+    """Whether the conversation broke off because the examiner or a provider failed, so that it was not a fair exam."""
     outcome: Outcome | None = None
     """None until there is a record."""
     rounds: RoundTally = field(default_factory=RoundTally)
-    """Which rounds were found."""
+    """The rounds that were found."""
     count: int | None = None
-    """How many there were at the end, if it is known."""
+    """The number of rounds at the end, if it is known."""
 
     @property
     def gap(self) -> str | None:
-        """Which rounds are missing, in words; None where the conversation is whole."""
+        """Return which rounds are missing, in words; None if the conversation is whole."""
         return self.rounds.gap(self.count)
 
     @property
     def whole(self) -> bool:
-        """Whether the conversation came to its end, and all of its rounds are there: only then it can be judged."""
+        """Return whether the conversation ended and has all of its rounds: only then can it be judged."""
         return self.ended and self.gap is None
 
     @property
     def finished(self) -> bool:
-        """Whether there is a record."""
+        """Return whether the run has a record."""
         return self.outcome is not None
 
 
 def read_run_states(folder: Path, run: str | None = None, damage: Damage | None = None) -> dict[str, RunState]:
-    """The state of every run in a journal, or of one, by run id; what was said is not read.
+    """Return the state of every run in a journal, or of one run, by run id. What was said is not decoded.
+
+    Args:
+        folder: The journal's folder.
+        run: The id of the only run to read.
+        damage: Counts the lines that could not be read.
 
     Raises:
         JournalError: there is no journal, or no such run in it.
@@ -94,7 +99,7 @@ def read_run_states(folder: Path, run: str | None = None, damage: Damage | None 
 
 
 def _note(state: RunState, event: Event | None, round_: int | None, names: dict[object, object]) -> None:
-    """Note what one line tells of how far its run has come; `names` holds each text once."""
+    """Update the state of a run from one line; `names` holds each text once, to save memory."""
     if event is None or event.kind == "round":
         number = round_ if event is None else number_of(event.data.get("number"))
         if number is not None:
@@ -117,18 +122,18 @@ def _note(state: RunState, event: Event | None, round_: int | None, names: dict[
 
 
 def read_states_to_resume(folder: Path, damage: Damage | None = None) -> dict[str, RunState]:
-    """The same of a journal that is about to be written. Read it under the journal's lock.
+    """Return the state of every run in a journal that is to be continued. Call this under the journal's lock.
 
     Raises:
-        JournalError: there is no journal, or a newer Viva wrote in it: what its lines say is not known here, and runs
-            that they finished would be held again.
+        JournalError: there is no journal, or a newer version of Viva wrote to it: this version cannot read those lines,
+            and would repeat the runs that they finished.
     """
     damage = damage if damage is not None else Damage()
     states = read_run_states(folder, damage=damage)
     if damage.unknown:
         raise JournalError(
-            f"{folder} cannot be gone on with: a newer version of Viva wrote there ({damage.words()}). "
-            "Use that version, or begin a new journal."
+            f"{folder} cannot be resumed: a newer version of Viva has written to it ({damage.words()}). "
+            "Use that version, or start a new journal."
         )
     return states
 
@@ -136,20 +141,20 @@ def read_states_to_resume(folder: Path, damage: Damage | None = None) -> dict[st
 def carry_over(
     stored: StoredRun, lines: bytes, journal: JournalWriter, setting: Setting, workspace: Path | None
 ) -> tuple[StoredRun, Path | None]:
-    """Copy a conversation and the agent's files into another journal, to be judged there.
+    """Copy a conversation and the agent's files into another journal, where it will be judged.
 
     Args:
-        stored: The run as it is stored.
-        lines: Its lines there; none where they have been copied before.
-        journal: The other one.
-        setting: The run's there, but for its workspace.
-        workspace: The agent's files, which are shared with the old journal by hard links where that is possible.
+        stored: The stored run.
+        lines: Its lines in the old journal; empty if they were copied before.
+        journal: The new journal.
+        setting: The setting in the new journal, without the workspace.
+        workspace: The agent's files; both journals share them by hard links where possible.
 
     Returns:
-        The run as it is in the other journal, and the files to judge.
+        The run in the new journal, and the folder with the files to judge.
 
     Raises:
-        JournalError: the disk did not take it.
+        JournalError: the new journal cannot be written.
     """
     name, left_out = None, setting.workspace_left_out
     if workspace is not None:
@@ -164,7 +169,7 @@ def carry_over(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFacts:
-    """What a run's setting and record say that judging it again needs."""
+    """What judging a run again requires from its setting and record."""
 
     subject: str
     agent: str
@@ -174,11 +179,11 @@ class StoredFacts:
     trial: int
     tags: tuple[str, ...]
     timing: Timing | None
-    """Of the conversation alone; None where there is no record."""
+    """The timing of the conversation alone; None if there is no record."""
 
 
 def facts_of(lines: ConversationLines) -> StoredFacts:
-    """Read a run's setting and record, and nothing else: what was said is decoded by who judges it."""
+    """Read a run's setting and record only; the conversation is decoded when it is judged."""
     setting = _newest(lines.lines, "setting")
     record = _newest(lines.judged, "run")
     case, agent = str(setting.get("case") or ""), str(setting.get("agent") or "")
@@ -198,23 +203,23 @@ def facts_of(lines: ConversationLines) -> StoredFacts:
 
 
 def timing_of_rounds(transcript: Transcript) -> Timing:
-    """The time of a conversation, as far as its rounds tell."""
+    """Return the timing of a conversation as derived from its rounds."""
     rounds = transcript.rounds
     seconds = sum(round_.examiner_seconds + round_.agent_seconds for round_ in rounds)
     return Timing((rounds[0].started if rounds else None) or 0.0, seconds)
 
 
 def _newest(lines: Sequence[str], kind: str) -> Mapping[str, Any]:
-    """What the last of the lines of this kind says; nothing where there is none."""
+    """Return the data of the last line of this kind; empty if there is none."""
     for line in reversed(lines):
-        # The head of a line tells its kind; a line of another kind that holds these words is parsed for nothing.
+        # The head of a line names its kind; a line of another kind that contains these words is parsed needlessly.
         if f'"event":"{kind}"' in line[:40] and (event := parse(line)) is not None and event.kind == kind:
             return event.data
     return {}
 
 
 def _conversation_timing(record: Mapping[str, Any]) -> Timing | None:
-    """The time of a run without that of its judgement."""
+    """Return the timing of a run without its judgement."""
     try:
         timing = decode(Timing, record.get("timing") or {})
     except ValueError:
@@ -223,5 +228,5 @@ def _conversation_timing(record: Mapping[str, Any]) -> Timing | None:
 
 
 def _trial_of(run: str, case: str, agent: str) -> int:
-    """Which trial a run without a record is: its id tells."""
+    """Return the trial of a run without a record, derived from its id."""
     return next((trial for trial in range(1, MOST_TRIALS) if run_id(case, agent, trial) == run), 1)

@@ -12,8 +12,8 @@ import pytest
 from adapters.errors import SetupError
 from adapters.models.silenced import filters_for_pytest
 from cases import Case, CaseError, load_case
-from harness.exam.outcome import EXIT_DONE, exit_code
 from harness.plugin.text import failure_text, headline
+from harness.statistics.scores import run_passes
 from records.journal import JournalError
 from records.run_record import RunRecord
 from records.text import one_line, printable
@@ -101,10 +101,10 @@ class CaseItem(pytest.Item):
         """Compare the score with the threshold.
 
         Raises:
-            ExamFailed: the score is lower.
+            ExamFailed: the score is lower, or the agent failed.
         """
         assert self.record is not None
-        if exit_code([self.record], self.config.getoption("viva_threshold")) != EXIT_DONE:
+        if not run_passes(self.record, self.config.getoption("viva_threshold")):
             raise ExamFailed
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

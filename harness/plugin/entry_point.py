@@ -32,6 +32,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Minimum score (low bound) of a passing item (default: 1.0).",
     )
     group.addoption("--viva-trials", type=whole(1), default=1, metavar="N", help="Runs of each case (default: 1).")
+    group.addoption(
+        "--viva-sink",
+        action="append",
+        default=[],
+        metavar="NAME[:…]",
+        help="Also send completed runs to jsonl:FILE, package.module:Thing or file.py:Thing. Can be repeated.",
+    )
     group.addoption("--viva-out", metavar="FOLDER", help="The journal's folder (default: a new one under runs/).")
 
 

@@ -19,9 +19,11 @@ from harness.exam.stored_runs import read_states_to_resume
 from harness.exam.subscribers import RunHeader, Subscribers
 from harness.plugin.cases import PLAIN, CaseFile, CaseItem
 from harness.plugin.options import OPTIONS, name_of
+from harness.sinks import make_sinks
 from harness.suites.engine import LocalEngine, SuiteEnd, SuiteLimits
 from harness.suites.job import Action, Job, WorkOrder
 from harness.suites.loop_watch import LoopWatch
+from harness.suites.sink_feed import SinkFeed
 from harness.wording import UNSAFE
 from records.journal import FILE, Journal, JournalError, run_id
 from records.journal_lock import exclusive_writer
@@ -48,6 +50,7 @@ class Exams:
         self._attempts: dict[str, int] = {}
         self._other_yaml: list[Path] = []
         self._notes: dict[str, None] = {}
+        self._feeds: list[SinkFeed] = []
 
     @property
     def shown_folder(self) -> Path:
@@ -91,12 +94,12 @@ class Exams:
         return listener.record
 
     async def _watched(self, engine: LocalEngine, job: Job, listener: _Listener) -> SuiteEnd:
-        def note(words: str) -> None:
-            self._notes[words] = None
-
         assert engine.worker is not None
-        async with LoopWatch(note, engine.worker.resources.options.reply_seconds):
-            return await engine.run([job], SuiteLimits(concurrency=1), Subscribers([listener]))
+        async with LoopWatch(self._note, engine.worker.resources.options.reply_seconds):
+            return await engine.run([job], SuiteLimits(concurrency=1), Subscribers([listener, *self._feeds]))
+
+    def _note(self, words: str) -> None:
+        self._notes[words] = None
 
     def _ready(self, session: pytest.Session) -> tuple[LocalEngine, Journal]:
         if self._trouble is not None:
@@ -108,6 +111,8 @@ class Exams:
                 cases=tuple(cases.values()),
                 agents=(self._config.getoption("viva_agent"),),
             )
+            sinks = make_sinks(self._config.getoption("viva_sink"))
+            self._feeds = [SinkFeed(sink, name, self._note, self.folder) for name, sink in sinks]
             engine = LocalEngine()
             self._runner.run(engine.open(order, self._open_journal))
             self._engine = engine
@@ -198,6 +203,8 @@ class Exams:
 
     def pytest_sessionfinish(self) -> None:
         """Release everything."""
+        for feed in self._feeds:
+            self._runner.run(feed.on_closed())
         if hasattr(self._config, "workeroutput"):
             self._config.workeroutput["viva_notes"] = list(self._notes)
         if self._engine is not None:

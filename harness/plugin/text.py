@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.reports.facts import quote_line
+from harness.statistics.scores import passes
 from harness.wording import OUTCOMES, agent_words, judge_words, sandbox_words, score_line
 from records.run_record import RunRecord
 from records.text import one_line, printable
@@ -23,7 +24,8 @@ def headline(record: RunRecord, threshold: float) -> str:
     kind = record.outcome
     if not kind.counts:
         return f"{kind.value} ({OUTCOMES[kind]}){error}"
-    score = f"score {score_line(record)}, below the threshold of {threshold:g}"
+    reached = passes(record.low or 0.0, threshold)
+    score = f"score {score_line(record)}" + ("" if reached else f", below the threshold of {threshold:g}")
     return score if record.error is None else f"{score}; the agent failed{error}"
 
 

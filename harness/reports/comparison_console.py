@@ -22,19 +22,22 @@ MOST_NAMES = 12
 
 
 def comparison_report(comparison: Comparison) -> RenderableType:
-    """Show both sides, the cases that changed, and what can be told from it."""
+    """Show both sides, the cases that changed, and the conclusions."""
     parts: list[RenderableType] = [_sides(comparison), _figures(comparison), Text()]
     changed = [pair for pair in comparison.cases if pair.turned or abs(pair.score_difference) > LAST_BIT]
     if changed:
         parts += [_changes(comparison, changed), Text()]
     parts += [Text(one_line(line), style="bold") for line in findings(comparison)]
     parts.append(
-        Text(f"A run passes from {comparison.threshold:g} (low bound), a case when more than half of its trials pass.")
+        Text(
+            f"A run passes if its low bound is at least {comparison.threshold:g}; a case passes if more than half of "
+            "its trials pass."
+        )
     )
     for words, names in (
         (f"only in {comparison.first.label}", comparison.only_first),
         (f"only in {comparison.second.label}", comparison.only_second),
-        ("no run that counts on one side", comparison.not_counted),
+        ("no counted run on one side", comparison.not_counted),
     ):
         if names:
             parts.append(Text(f"not compared, {words}: {_names(names)}", style="yellow"))
@@ -43,7 +46,7 @@ def comparison_report(comparison: Comparison) -> RenderableType:
 
 
 def comparison_plain(comparison: Comparison) -> dict[str, Any]:
-    """Give the comparison as JSON data, with what it shows in words."""
+    """Return the comparison as JSON data, with its conclusions in words."""
     plain: dict[str, Any] = to_plain(comparison)
     plain["better"] = [pair.case for pair in comparison.better]
     plain["worse"] = [pair.case for pair in comparison.worse]
@@ -82,7 +85,7 @@ def _figures(comparison: Comparison) -> Table:
         before, after = one.group.pass_hat_k[k], two.group.pass_hat_k[k]
         row(f"pass^{k}", f"{before:.3f}", f"{after:.3f}", f"{after - before:+.3f}")
         row("flaky cases", str(one.group.flaky_cases), str(two.group.flaky_cases))
-    row("runs that count", str(one.group.runs), str(two.group.runs))
+    row("counted runs", str(one.group.runs), str(two.group.runs))
     if one.group.excluded or two.group.excluded:
         row("runs excluded", *(str(side.group.runs_all - side.group.runs) for side in (one, two)))
     if one.group.target_errors or two.group.target_errors:
@@ -91,18 +94,18 @@ def _figures(comparison: Comparison) -> Table:
         turned = f"{comparison.trials_better} better, {comparison.trials_worse} worse"
         row("trials in both", str(comparison.trials_paired), str(comparison.trials_paired), turned)
     for name, attribute, form in (
-        ("cost a run, $", "cost_mean", ".4f"),
-        ("tokens a run", "tokens_mean", ",.0f"),
-        ("seconds a run", "seconds_mean", ".2f"),
+        ("cost per run, $", "cost_mean", ".4f"),
+        ("tokens per run", "tokens_mean", ",.0f"),
+        ("seconds per run", "seconds_mean", ".2f"),
     ):
         before, after = (getattr(side.group, attribute) for side in (one, two))
         row(name, _number(before, form), _number(after, form), _ratio(before, after))
-    row("rounds a run", *(f"{_rounds(side):.1f}" for side in (one, two)))
+    row("rounds per run", *(f"{_rounds(side):.1f}" for side in (one, two)))
     return table
 
 
 def _changes(comparison: Comparison, changed: Sequence[CasePair]) -> Table:
-    """Cases that turned first, worse ones before better ones; then by how far the score moved."""
+    """Show cases whose result changed first, worse ones before better ones, and then by the change of the score."""
     order = {"worse": 0, "better": 1, "": 2}
     ranked = sorted(changed, key=lambda pair: (order[pair.turned], -abs(pair.score_difference)))
     table = Table(show_edge=False, pad_edge=False, header_style="bold")

@@ -1,4 +1,4 @@
-"""The terminal's report, on a terminal or into a file."""
+"""Writes the report for a terminal, to a terminal or a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from records.text import one_line
 
 
 def write(journals: Journals, out: TextIO) -> None:
-    """Print one run in full, several as figures.
+    """Print one run in full, or the statistics of several runs.
 
     Raises:
         JournalError: a journal cannot be read.
@@ -43,7 +43,7 @@ def write(journals: Journals, out: TextIO) -> None:
 
 
 def _locations(journals: Journals, figures: Figures) -> dict[str, Path]:
-    """Of runs that are named as examples: in which of several journals they are."""
+    """Return the journals of the runs that are named as examples, by run id, if there are several journals."""
     if len(journals.locations) == 1:
         return {}
     named = {group.run for group in figures.troubles}

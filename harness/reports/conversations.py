@@ -1,4 +1,4 @@
-"""Conversations for a page: one JSON block for each run, verdicts beside the rounds they quote, within a size limit."""
+"""Writes conversations for a page within a size limit: one JSON block for each run, with verdicts at their rounds."""
 
 from __future__ import annotations
 
@@ -10,49 +10,51 @@ from typing import Any
 from harness.reports.page_images import Images
 from harness.reports.quote_marks import Segment, segments
 from harness.reports.run_console import record_usage_lines
-from harness.reports.verdict_views import insight_view, quotes_of, subjects_of, verdict_view
+from harness.reports.session_views import SHOWN, captions, plans_of, title_of, told_by
+from harness.reports.verdict_views import citing, insight_view, quotes_of, subjects_of, verdict_view
 from harness.statistics.cells import NOT_TOLD
 from harness.wording import agent_words, judge_words, sandbox_words
 from judge.view import to_text
 from records.codec import to_plain
 from records.journal_reader import StoredRun
 from records.text import one_line, printable
+from records.trajectory import trajectory_steps
 from records.transcript import Round, Step, Transcript
 
 TEXT_LIMIT = 20_000
-"""Characters of one text."""
+"""Maximum number of characters of one text."""
 RUN_LIMIT = 600_000
-"""Bytes of one run without its images; what is beyond is cut or left out, rounds that are quoted last."""
+"""Maximum size of one run in bytes, without its images; the excess is cut or left out, quoted rounds last."""
 PAGE_LIMIT = 32_000_000
-"""Bytes of all runs. Runs that passed get half of it at most: one reads those that did not."""
+"""Maximum size of all runs in bytes. Runs that passed get at most half of it, because readers look at the others."""
 MOST_STEPS = 1000
-"""Of one round."""
+"""Maximum number of steps of one round."""
 MOST_VERDICTS = 1000
 MOST_ARGUMENTS = 20
 STEP_TEXTS = ("observation", "thought", "plan", "tool_input", "result", "error")
 
-# A block stands inside <script>, where only `</script` and `<!--` mean something; with none of these characters
-# nothing can. U+2028 and U+2029 end lines in older scripts.
+# A block is inside of <script>, where only `</script` and `<!--` have a meaning; without these characters, nothing
+# has. U+2028 and U+2029 end lines in older scripts.
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
 @dataclass(slots=True)
 class Blocks:
-    """Writes blocks until the page is full."""
+    """Makes blocks until the page is full."""
 
     limit: int = PAGE_LIMIT
     images: Images = field(default_factory=Images)
     size: int = 0
     left_out: int = 0
-    """Conversations for which there was no room."""
+    """Number of conversations that did not fit."""
 
     def block(self, stored: StoredRun, attempt: int, *, passed: bool) -> str | None:
-        """Write JSON for one run, fit to stand in HTML's `<script>`; None where the page is full.
+        """Return the JSON of one run that is safe inside of HTML's `<script>`; None if the page is full.
 
         Args:
             stored: The conversation.
-            attempt: The one that the run's record is of; a newer one may have broken off.
-            passed: Whether the run did.
+            attempt: The attempt of the run's record; a newer attempt may have broken off.
+            passed: Whether the run passed.
         """
         if self.size >= (self.limit // 2 if passed else self.limit):
             self.left_out += 1
@@ -63,18 +65,18 @@ class Blocks:
 
 
 def in_script(value: object) -> str:
-    """Write JSON that can stand between `<script>` and `</script>`."""
+    """Return JSON that is safe between `<script>` and `</script>`."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_ESCAPES)
 
 
 def conversation(stored: StoredRun, attempt: int, images: Images) -> dict[str, Any]:
-    """Give what the page's script shows of one run. All text is printable; none of it is markup."""
+    """Return what the page's script shows of one run. All text is printable, and none of it is markup."""
     record, transcript = stored.record, stored.transcript
     insights = record.insights if record is not None else stored.insights
     verdicts = [verdict for insight in insights for verdict in insight.verdicts][:MOST_VERDICTS]
     pictures: list[str] = []
     images.expect(_number_of_pictures(transcript))
-    draft = _Draft(stored, quotes_of(verdicts), subjects_of(verdicts, stored.id), images, pictures)
+    draft = _Draft(stored, quotes_of(verdicts), subjects_of(verdicts, stored.id), citing(verdicts), images, pictures)
     notes = [one_line(note, 500) for note in transcript.notes]
     if stored.attempt != attempt:
         notes.append(f"The score is of attempt {attempt}; attempt {stored.attempt}, which is shown here, did not end.")
@@ -90,6 +92,7 @@ def conversation(stored: StoredRun, attempt: int, images: Images) -> dict[str, A
         "images": pictures,
         "system": printable(transcript.system, TEXT_LIMIT) if transcript.system else None,
         "final": draft.pictures(transcript.images),
+        "captions": captions(transcript.images, transcript.attributes),
         "stop": _stop_words(transcript),
         "detail": printable(transcript.stop_detail, 2000) if transcript.stop_detail else None,
         "notes": notes,
@@ -104,20 +107,22 @@ def _stop_words(transcript: Transcript) -> str:
 
 @dataclass(slots=True)
 class _Draft:
-    """Cuts one conversation into what the page shows, and notes in which round each step is."""
+    """Shortens one conversation to what the page shows, and records the round of each step."""
 
     stored: StoredRun
     quotes: Mapping[str, Sequence[tuple[int, str]]]
     subjects: Mapping[str, Sequence[int]]
-    """Id of a round or step to the verdicts about it."""
+    """The verdicts about a round or step, by its id."""
+    cited: Mapping[str, Sequence[int]]
+    """The sub-goals that cite a round or step, by its id."""
     images: Images
     uris: list[str]
     round_of: dict[str, int] = field(default_factory=dict)
-    """Id of a round or step to the number of the round; the first of several."""
+    """The number of the first round with a round or step, by its id."""
     _seen: dict[str, int] = field(default_factory=dict)
 
     def rounds(self) -> Iterator[tuple[bool, dict[str, Any]]]:
-        """Show each round, and tell whether a verdict quotes it or is about it."""
+        """Yield each round, and whether a verdict quotes it or is about it."""
         for round_ in self.stored.transcript.rounds:
             yield self._round(round_)
 
@@ -127,22 +132,29 @@ class _Draft:
             self.round_of.setdefault(each, round_.number)
         at_steps = {number for step in round_.steps for number in self.subjects.get(step.id, ())}
         quoted = {number for each in set(ids) for number, _ in self.quotes.get(each, ())}
-        # A verdict about a step stands there and nowhere else.
-        notes = sorted((quoted | set(self.subjects.get(round_.id, ()))) - at_steps)
+        # A verdict about a step is shown at the step only, and a sub-goal only where it is cited.
+        beside = {number for each in ids for number in self.cited.get(each, ())}
+        notes = sorted(((quoted - beside) | set(self.subjects.get(round_.id, ()))) - at_steps)
         own = self.quotes.get(round_.id, ())
         used = round_.usage.input_tokens + round_.usage.output_tokens
+        # Of a recorded trace the decisions, and what a verdict is about; the other spans are in the journal.
+        wanted = {step.id for step in trajectory_steps(round_.steps)} | set(self.subjects) | set(self.quotes)
+        steps = [step for step in round_.steps if step.id in wanted][:MOST_STEPS]
         shown: dict[str, Any] = {
             "n": round_.number,
             "examiner": self._text(round_.examiner, own),
             "agent": self._text(round_.agent, own),
-            "steps": [self._step(step) for step in round_.steps[:MOST_STEPS]],
-            "more": max(0, len(round_.steps) - MOST_STEPS),
+            "steps": [self._step(step) for step in steps],
+            "more": len(round_.steps) - len(steps),
             "error": printable(round_.error, 4000) if round_.error else None,
             "images": self.pictures(round_.images),
+            "captions": captions(round_.images, round_.attributes),
+            "plan": [[name, printable(words, 4000)] for name, words in plans_of(round_)],
+            "cites": list(self.cited.get(round_.id, ())),
             "facts": ", ".join(_round_facts(round_.agent_seconds, used)),
             "notes": notes,
         }
-        return bool(notes or at_steps), shown
+        return bool(notes or at_steps or beside), shown
 
     def _step(self, step: Step) -> dict[str, Any]:
         texts = []
@@ -151,15 +163,21 @@ class _Draft:
             if value is not None:
                 quotes = self.quotes.get(step.id, ())
                 texts += [[title, self._text(words, quotes)] for title, words in _named(name, value)]
+        for name, words in told_by(step):
+            texts.append([name, self._text(words, self.quotes.get(step.id, ()))])
+        rest = {key: value for key, value in to_plain(step).get("attributes", {}).items() if key not in SHOWN}
         facts = [step.agent, step.model, None if step.seconds is None else f"{step.seconds:.2f} s"]
         return {
             "kind": step.kind.value,
-            "title": one_line(step.tool or step.thought or step.result or step.id, 100),
+            "title": title_of(step),
             "facts": ", ".join(one_line(fact, 60) for fact in facts if fact),
             "failed": step.error is not None,
             "texts": texts,
-            "extra": printable(to_text(to_plain(step).get("attributes")), 2000) if step.attributes else None,
+            "extra": printable(to_text(rest), 2000) if rest else None,
             "images": self.pictures(step.images),
+            "captions": captions(step.images, step.attributes),
+            "id": one_line(step.id, 200),
+            "cites": list(self.cited.get(step.id, ())),
             "notes": list(self.subjects.get(step.id, ())),
         }
 
@@ -169,7 +187,7 @@ class _Draft:
         return segments(printable(text, TEXT_LIMIT), quotes)[0]
 
     def pictures(self, names: Sequence[str]) -> list[int | str]:
-        """Give the numbers of images in this run's list; the name of one that cannot be shown."""
+        """Return the number of each image in this run's list, or its name if it cannot be shown."""
         shown: list[int | str] = []
         for name in names:
             if name not in self._seen and (uri := self.images.uri(self.stored.folder, name)) is not None:
@@ -187,7 +205,7 @@ def _round_facts(seconds: float, tokens: int) -> Iterator[str]:
 
 
 def _named(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Title and words; a tool's arguments one by one, so that code among them keeps its lines."""
+    """Yield titles and texts; a tool's arguments separately, so that code in them keeps its lines."""
     if isinstance(value, Mapping) and 0 < len(value) <= MOST_ARGUMENTS:
         for key, item in value.items():
             yield f"input: {one_line(str(key), 60)}", item if isinstance(item, str) else to_text(item)
@@ -196,11 +214,11 @@ def _named(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _within(rounds: Iterator[tuple[bool, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """The rounds up to the limit of a run; a large one loses the texts of its steps, the others keep their number."""
+    """Return the rounds up to a run's limit; a large round loses the texts of its steps, and numbers are kept."""
     kept: list[dict[str, Any]] = []
     size = 0
     for quoted, shown in rounds:
-        # Rounds that are quoted may use the room twice over: without them the verdicts mean little.
+        # Quoted rounds may use twice the space: without them, the verdicts mean little.
         room = RUN_LIMIT * (2 if quoted else 1) - size
         length = len(json.dumps(shown))
         if length > room:
@@ -215,7 +233,7 @@ def _within(rounds: Iterator[tuple[bool, dict[str, Any]]]) -> list[dict[str, Any
 
 
 def _cut_steps(shown: dict[str, Any], room: int) -> None:
-    """Have the steps of a round keep their texts as far as there is room; every one keeps its headline and pictures."""
+    """Keep the texts of a round's steps as far as they fit; every step keeps its headline and images."""
     steps = shown["steps"]
     bare = [{**step, "texts": [], "extra": None, "cut": True} for step in steps]
     lengths = [len(json.dumps(step)) + 2 for step in bare]

@@ -1,7 +1,7 @@
-"""CSV: one row for each run. TaskWeaver's columns come first, so its readers of `auto_eval` results keep working.
+"""Writes CSV with one row for each run. TaskWeaver's columns come first, so programs that read its CSV keep working.
 
-Four columns for each evaluator that is not the primary one come last: its label, its score, the scores it names and its
-summary.
+Four columns for each evaluator come last, those of primary evaluators first: its label, its score, its named scores and
+its summary.
 """
 
 from __future__ import annotations
@@ -25,52 +25,71 @@ COLUMNS = (
 )
 # fmt: on
 OWN_COLUMNS = ("label", "score", "scores", "summary")
-"""Of each further evaluator."""
+"""The columns of each evaluator."""
 MOST_EVALUATORS = 50
-"""That have columns of their own."""
-# What a spreadsheet takes for a formula at the start of a cell, full-width forms included; a cell also starts behind
-# a semicolon where that separates the columns. https://owasp.org/www-community/attacks/CSV_Injection
+"""Maximum number of evaluators with columns."""
+# Characters that begin a formula at the start of a cell, with their full-width forms; a cell also starts behind a
+# semicolon if that separates the columns. https://owasp.org/www-community/attacks/CSV_Injection
 _FORMULA = re.compile(r"(^|;)([\s\"']*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
 
 
 def write(journals: Journals, out: TextIO) -> None:
-    """Write CSV as RFC 4180 has it: comma, CRLF, quotes where needed.
+    """Write CSV according to RFC 4180: commas, CRLF, and quotes where they are required.
 
-    Runs that say nothing about the agent have no score here, so that nobody averages it in.
+    Runs that say nothing about the agent have no score here, so that nobody includes it in an average.
 
     Raises:
         JournalError: a journal cannot be read.
     """
     writer = csv.writer(out)
-    further = _further_evaluators(journals)
-    writer.writerow((*COLUMNS, *(cell(f"{name} {what}") for name in further for what in OWN_COLUMNS)))
-    writer.writerows(_rows(journals, further))
+    evaluators = _evaluators(journals)
+    writer.writerow(head(evaluators))
+    writer.writerows(_rows(journals, evaluators))
+
+
+def head(evaluators: Sequence[str]) -> tuple[str, ...]:
+    """Name the columns.
+
+    Args:
+        evaluators: Those that have columns of their own.
+    """
+    return (*COLUMNS, *(cell(f"{name} {what}") for name in evaluators for what in OWN_COLUMNS))
+
+
+def row(entry: Entry, evaluators: Sequence[str]) -> tuple[str | int, ...]:
+    """Fill the columns of one run."""
+    return (*_row(entry), *(text for name in evaluators for text in _judgement(entry.record, name)))
 
 
 def cell(text: str, limit: int = 1000) -> str:
-    """Make text that no spreadsheet takes for a formula, on one line, without control characters."""
+    """Return text on one line without control characters that no spreadsheet interprets as a formula."""
     return _FORMULA.sub(lambda match: f"{match[1]}'{match[2]}", one_line(text, limit))
 
 
-def _further_evaluators(journals: Journals) -> list[str]:
-    """The evaluators that were not the primary one of every run: the head of the table needs them all."""
-    names = (name for entry in journals.entries() for name in evaluator_names(entry.record)[1:])
-    return list(dict.fromkeys(names))[:MOST_EVALUATORS]
-
-
-def _rows(journals: Journals, further: Sequence[str]) -> Iterator[tuple[str | int, ...]]:
+def _evaluators(journals: Journals) -> list[str]:
+    """Return the evaluators of all runs, primary ones first; the table's head requires them before the first row."""
+    primary: dict[str, None] = {}
+    others: dict[str, None] = {}
     for entry in journals.entries():
-        yield (*_row(entry), *(text for name in further for text in _judgement(entry.record, name)))
+        names = evaluator_names(entry.record)
+        primary.update(dict.fromkeys(names[:1]))
+        others.update(dict.fromkeys(names[1:]))
+    return list(primary | others)[:MOST_EVALUATORS]
+
+
+def _rows(journals: Journals, evaluators: Sequence[str]) -> Iterator[tuple[str | int, ...]]:
+    for entry in journals.entries():
+        yield row(entry, evaluators)
     for run in journals.unfinished():
         yield (
             *(cell(run.case), "", "", cell(run.agent), "", "unfinished", "", "", "", "", ""),
             *(cell(str(run.folder)), cell(run.id), "", "the run did not end"),
-            *("",) * (len(OWN_COLUMNS) * len(further)),
+            *("",) * (len(OWN_COLUMNS) * len(evaluators)),
         )
 
 
 def _judgement(record: RunRecord, evaluator: str) -> tuple[str, ...]:
-    """What an evaluator says; no score where it failed to judge, or the run says nothing about the agent."""
+    """Return an evaluator's columns; no score if it could not judge or if the run says nothing about the agent."""
     insight, scored = insight_of(record.insights, evaluator, record.id), score_of(record, evaluator)
     if insight is None:
         return ("",) * len(OWN_COLUMNS)
@@ -101,5 +120,5 @@ def _row(entry: Entry) -> tuple[str | int, ...]:
 
 
 def _points(record: RunRecord) -> str:
-    """The points, where there are scoring points; an agent that failed before any could be judged has none of them."""
+    """Return the points if there are scoring points; an agent that failed before its first reply has 0 points."""
     return f"{record.points:g}" if record.points is not None else "0" if record.score is None else ""

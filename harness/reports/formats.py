@@ -1,7 +1,7 @@
-"""The table of report formats: where each is written, and which ending of a file's name asks for it.
+"""The table of report formats: the function that writes each format, and the file extension that selects it.
 
-A format is a function `write(journals, out)`; it is imported when it is used. One of a user's own is named by import
-string or announced as an entry point.
+A format is a function `write(journals, out)`, which is imported when it is used. A user's own format is named by import
+string or declared as an entry point.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from adapters.calls import describe
 from adapters.errors import SetupError
+from records.import_strings import PluginError
 from records.journal import JournalError
-from records.plugins import Kind, PluginError, load
+from records.plugins import Kind, load
 
 if TYPE_CHECKING:
     from harness.reports.journals import Journals
@@ -29,6 +30,11 @@ FORMATS = Kind(
         "junit": "harness.reports.junit:write",
         "markdown": "harness.reports.markdown:write",
         "html": "harness.reports.page:write",
+        "atif": "harness.reports.atif:write",
+        "training": "harness.reports.training:write",
+        "training_supervised": "harness.reports.training:write_supervised",
+        "training_preference": "harness.reports.training:write_preference",
+        "training_reward": "harness.reports.training:write_reward",
     },
 )
 ENDINGS = {
@@ -39,7 +45,7 @@ ENDINGS = {
     ".md": "markdown",
     ".html": "html",
 }
-"""Ending of a file's name to the name of its format."""
+"""The names of formats, by file extension."""
 
 
 def writer(spec: str) -> Writer:
@@ -47,17 +53,17 @@ def writer(spec: str) -> Writer:
 
     Args:
         spec: A built-in name, the name of an entry point, or an import string (`package.module:write`,
-            `file.py:write`). What goes wrong in a format that did not come with Viva is raised as a SetupError.
+            `file.py:write`). A function that is not built in raises its failures as SetupError.
 
     Raises:
-        SetupError: there is no such format, it cannot be imported, or it is nothing that can be called.
+        SetupError: there is no such format, it cannot be imported, or it is not callable.
     """
     try:
         write: Any = load(FORMATS, spec)
     except PluginError as error:
         raise SetupError(str(error)) from error
     if not callable(write) or isinstance(write, type):
-        raise SetupError(f"{spec!r} is no report format: it must be a function write(journals, out).")
+        raise SetupError(f"{spec!r} is not a report format: it must be a function write(journals, out).")
     return write if spec in FORMATS.builtin else _from_elsewhere(write, spec)
 
 
@@ -74,15 +80,15 @@ def _from_elsewhere(write: Writer, spec: str) -> Writer:
 
 
 def format_for(out: Path) -> str:
-    """Name the format that a file's ending asks for.
+    """Return the format that a file's extension selects.
 
     Raises:
-        SetupError: no format has this ending.
+        SetupError: no format has this extension.
     """
     found = ENDINGS.get(out.suffix.lower())
     if found is None:
-        ending = f"no format has the ending {out.suffix!r}" if out.suffix else "it has no ending that names a format"
+        ending = f"no format has the extension {out.suffix!r}" if out.suffix else "it has no file extension"
         raise SetupError(
-            f"cannot tell the format of {out}: {ending}. There are {', '.join(ENDINGS)}; or give --format."
+            f"the format of {out} is unknown: {ending}. Use one of {', '.join(ENDINGS)}, or give --format."
         )
     return found

@@ -1,4 +1,4 @@
-"""Shows on a terminal what evaluators said: of the run in tables, of a round or step in lines to stand beside it."""
+"""Shows insights on a terminal: those about the run in tables, those about a round or step in lines at its side."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from records.verdict import Insight, Label, Verdict
 STYLES: dict[str, str] = {Label.HIT: "green", Label.MISS: "red", Label.UNSURE: "yellow", Label.ERROR: "magenta"}
 MOST_INSIGHTS = 30
 MOST_VERDICTS = 100
-"""Of one insight; `viva report --format html` shows more."""
+"""Maximum number of verdicts of one insight; `viva report --format html` shows more."""
 
 
 def insight_tables(record: RunRecord) -> Iterator[RenderableType]:
-    """Show each insight: the primary one first, then the others by their names, so that their order says nothing."""
+    """Yield a table for each insight: first the primary one, then the others sorted by name."""
     main = primary_insight(record)
     others = [insight for insight in record.insights if insight is not main]
     others.sort(key=lambda insight: (insight.evaluator, insight.subject))
@@ -32,7 +32,7 @@ def insight_tables(record: RunRecord) -> Iterator[RenderableType]:
         points = points_of(insight)[0] is not None or insight.evaluator == SCORING_POINTS
         if position:
             yield Text()
-        # The scoring points of a run with no other evaluator are told by the facts beneath them.
+        # Without other evaluators, the facts below the table summarize the scoring points.
         if len(shown) > 1 or not points:
             primary = " (primary)" if insight is main and len(shown) > 1 else ""
             yield Text(headline(insight, record.id) + primary, style="bold")
@@ -47,7 +47,7 @@ def insight_tables(record: RunRecord) -> Iterator[RenderableType]:
 
 
 def verdict_lines(verdicts: Sequence[Verdict]) -> Iterator[Text]:
-    """Show verdicts in a line each, to stand beside the round or step that they are about."""
+    """Yield one line for each verdict, which is shown at the round or step that it is about."""
     for verdict in verdicts:
         score = "" if verdict.score is None else f" {verdict.score:.2f}"
         reason = f": {one_line(verdict.reason, 300)}" if verdict.reason else ""

@@ -1,4 +1,4 @@
-"""What a report is about: the runs of one or several journals, joined, read as a stream as often as it takes."""
+"""The subject of a report: the runs of one or several journals, which can be read as a stream several times."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from records.run_record import RunRecord
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Names one run that ended."""
+    """One run that ended."""
 
     folder: Path
-    """Its journal's."""
+    """The journal's folder."""
     record: RunRecord
 
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """Names one run that began and never ended: it has no record."""
+    """One run that started and never ended: it has no record."""
 
     folder: Path
     id: str
@@ -33,29 +33,29 @@ class Unfinished:
 
 @dataclass(frozen=True, slots=True)
 class Journals:
-    """Holds journals joined into one subject; the same run in two of them counts as two runs."""
+    """Journals that one report covers; the same run in two of them counts as two runs."""
 
     locations: tuple[tuple[Path, str | None], ...]
-    """Folder, and the one run that is meant or None for all."""
+    """Each folder, and the id of one run, or None for all runs."""
     threshold: float = 1.0
-    """A run passes when its low bound reaches this."""
+    """A run passes if its low bound is at least this."""
     damage: Damage = field(default_factory=Damage)
-    """What the newest reading had to skip."""
+    """The lines that the latest reading had to skip."""
 
     def check(self) -> None:
-        """Check that everything that is named is there, before anything is written.
+        """Check that all journals and named runs exist, before anything is written.
 
         Raises:
-            JournalError: a journal is not there, or not the run that is meant.
+            JournalError: a journal or a named run does not exist.
         """
         for folder, run in self.locations:
             next(iter(raw_lines(folder) if run is None else read_runs(folder, run)), None)
 
     def entries(self) -> Iterator[Entry]:
-        """Read all runs that ended, journal by journal.
+        """Yield all runs that ended, journal by journal.
 
         Raises:
-            JournalError: one of them is not there.
+            JournalError: a journal does not exist.
         """
         self.damage.torn = self.damage.unknown = 0
         for folder, run in self.locations:
@@ -64,18 +64,18 @@ class Journals:
                     yield Entry(folder, record)
 
     def figures(self) -> Figures:
-        """Reckon the statistics of all runs that ended.
+        """Compute the statistics of all runs that ended.
 
         Raises:
-            JournalError: one of the journals is not there.
+            JournalError: a journal does not exist.
         """
         return summarize((entry.record for entry in self.entries()), self.threshold)
 
     def unfinished(self) -> list[Unfinished]:
-        """List the runs without a record.
+        """Return the runs without a record.
 
         Raises:
-            JournalError: one of the journals is not there.
+            JournalError: a journal does not exist.
         """
         found: list[Unfinished] = []
         for folder, only in self.locations:
@@ -92,17 +92,17 @@ class Journals:
         return found
 
     def conversations(self) -> Iterator[StoredRun]:
-        """Read the conversations, journal by journal; those of unfinished runs, too.
+        """Yield the conversations, journal by journal, including those of unfinished runs.
 
         Raises:
-            JournalError: one of the journals is not there, or not the run that is meant.
+            JournalError: a journal or a named run does not exist.
         """
         for folder, run in self.locations:
             yield from read_runs(folder, run)
 
 
 def joined(references: Sequence[str], threshold: float = 1.0) -> Journals:
-    """Join journals by their references (`FOLDER` or `FOLDER#RUN-ID`); one that is named twice is read once."""
+    """Return the journals of references (`FOLDER` or `FOLDER#RUN-ID`); a journal that is named twice is read once."""
     locations: dict[tuple[Path, str | None], tuple[Path, str | None]] = {}
     for reference in references:
         folder, run = split_reference(reference)

@@ -1,4 +1,4 @@
-"""JSON: one document with the figures and one object for each run, written run by run."""
+"""Writes one JSON document with the statistics and an object for each run, run by run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from records.text import storable
 
 
 def write(journals: Journals, out: TextIO) -> None:
-    """Write the document; ASCII, so that no reader can mistake its encoding. Each run stands on a line of its own.
+    """Write the document in ASCII, so that no reader can mistake its encoding. Each run is on its own line.
 
     Raises:
         JournalError: a journal cannot be read.
@@ -38,5 +38,5 @@ def write(journals: Journals, out: TextIO) -> None:
 
 
 def _json(value: object) -> str:
-    # DEL is the one control that JSON leaves bare.
+    # DEL is the only control character that JSON does not escape.
     return json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f")

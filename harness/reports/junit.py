@@ -1,7 +1,7 @@
-"""JUnit XML: a test suite for each agent, a test case for each run, as GitHub, GitLab and Jenkins read it.
+"""Writes JUnit XML with a test suite for each agent and a test case for each run, for GitHub, GitLab and Jenkins.
 
-Written to Jenkins' schema (junit-10.xsd of its xunit plugin), which knows properties of suites but none of test
-cases: a run's score stands in its `system-out`, in the `[[PROPERTY|name=value]]` form that some readers pick up.
+It follows Jenkins' schema (junit-10.xsd of its xunit plugin), which has properties for suites but not for test cases: a
+run's score is in its `system-out`, in the form `[[PROPERTY|name=value]]` that some readers recognize.
 """
 
 from __future__ import annotations
@@ -28,17 +28,16 @@ from harness.reports.facts import (
 )
 from harness.reports.journals import Entry, Journals, Unfinished
 from harness.statistics.groups import Group
-from harness.wording import OUTCOMES, UNKNOWN, agent_words, is_reported, score_line
+from harness.wording import OUTCOMES, UNKNOWN, agent_words, score_line
 from records.run_record import Outcome, RunRecord
 from records.text import one_line, printable
-from records.transcript import NO_USAGE
 from records.verdict import Verdict
 
 TEXT_LIMIT = 16_000
-"""Characters in one test case at most."""
+"""Maximum number of characters in one test case."""
 MOST_INSIGHTS = 30
 SPOOL = 1_000_000
-# Non-characters that XML 1.0 forbids (2.2, Char); `printable` has dealt with controls and surrogates.
+# Non-characters that XML 1.0 forbids (2.2, Char); `printable` has escaped controls and surrogates.
 _FORBIDDEN = re.compile("[\ufffe\uffff]")
 
 
@@ -48,7 +47,7 @@ def _aside() -> IO[str]:
 
 @dataclass(slots=True)
 class _Suite:
-    """The test cases of one agent, kept aside until their number is known."""
+    """The test cases of one agent, stored until their number is known."""
 
     body: IO[str] = field(default_factory=_aside)
     tests: int = 0
@@ -103,7 +102,7 @@ def _write_suite(out: TextIO, agent: str, suite: _Suite, group: Group | None, th
 
 
 def _stamp(started: float | None) -> str:
-    """The attribute, in ISO 8601; none where the time is not known, or is none that a calendar has."""
+    """Return the attribute in ISO 8601; empty if the time is unknown or outside of the calendar."""
     if started is None:
         return ""
     try:
@@ -119,7 +118,7 @@ def _properties(group: Group | None, threshold: float) -> Iterator[tuple[str, st
     if group.mean is not None:
         yield "score", f"{group.mean:.6g}"
     if group.mean_interval is not None and not group.too_few:
-        # Not `low` and `high`: that is what a score's open verdicts leave, here as everywhere.
+        # Not `low` and `high`: everywhere in Viva, these are the bounds that open verdicts leave.
         yield "score.ci_low", f"{group.mean_interval.low:.6g}"
         yield "score.ci_high", f"{group.mean_interval.high:.6g}"
     if group.pass_rate is not None:
@@ -128,9 +127,8 @@ def _properties(group: Group | None, threshold: float) -> Iterator[tuple[str, st
     for kind, number in group.excluded.items():
         yield f"excluded.{kind}", str(number)
     yield "flaky_cases", str(group.flaky_cases)
-    reported = is_reported(sum(group.usage.values(), NO_USAGE))
-    yield "tokens", str(group.tokens) if reported else UNKNOWN
-    yield "cost", f"{group.cost:.6f}" if reported and group.cost is not None else UNKNOWN
+    yield "tokens", UNKNOWN if group.tokens is None else str(group.tokens)
+    yield "cost", UNKNOWN if group.cost is None else f"{group.cost:.6f}"
 
 
 def _add_run(suite: _Suite, entry: Entry, threshold: float) -> None:
@@ -164,7 +162,7 @@ def _add_run(suite: _Suite, entry: Entry, threshold: float) -> None:
         "score": "none" if record.score is None else f"{record.score:.6g}",
         "outcome": record.outcome.value,
         "rounds": str(record.rounds),
-        "stop": record.stop.value if record.stop else "not told",
+        "stop": record.stop.value if record.stop else "unknown",
         "tokens": UNKNOWN if tokens is None else str(tokens),
         "cost": UNKNOWN if cost is None else f"{cost:.6f}",
         "run": f"{entry.folder}#{record.id}",
@@ -186,7 +184,7 @@ def _add_unfinished(suite: _Suite, run: Unfinished) -> None:
 
 
 def _insights(record: RunRecord) -> Iterator[str]:
-    """What each further evaluator said, with its summary."""
+    """Yield the result of each further evaluator, with its summary."""
     for insight in further_insights(record)[:MOST_INSIGHTS]:
         summary = f" ({one_line(insight.summary, 300)})" if insight.summary else ""
         yield one_line(headline(insight, record.id) + summary, 500)
@@ -217,7 +215,7 @@ def _fault(body: IO[str], tag: str, kind: str, message: str, text: str) -> None:
 
 
 def _text(text: str) -> str:
-    """Content of an element. `>` is escaped as well, so `]]>` cannot stand there."""
+    """Return the content of an element. `>` is escaped too, so the content cannot contain `]]>`."""
     return escape(_FORBIDDEN.sub("\ufffd", printable(text, TEXT_LIMIT)))
 
 

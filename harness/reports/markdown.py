@@ -1,4 +1,4 @@
-"""Markdown for a CI job's summary: the figures, then what the failed runs missed, as far as there is room."""
+"""Writes Markdown for a CI job's summary: the statistics, and then what the failed runs missed, as far as it fits."""
 
 from __future__ import annotations
 
@@ -11,35 +11,37 @@ from harness.reports.bounded_text import BoundedText
 from harness.reports.facts import Standing, further_insights, headline, missed, standing
 from harness.reports.journals import Entry, Journals
 from harness.reports.suite_console import interval, number, percent, percents, short_names
+from harness.reports.trajectory_words import trajectory_lines
 from harness.statistics.groups import FEWEST_CASES, Group
 from harness.statistics.scores import score_of
 from harness.statistics.summary import Figures
-from harness.wording import UNKNOWN, counted, dollars, is_reported, usage_words
+from harness.statistics.trajectory_figures import TrajectoryFigures
+from harness.wording import counted, dollars, usage_words
 from records.text import one_line
 from records.transcript import NO_USAGE
 from records.verdict import Insight, Verdict
 
 SIZE_LIMIT = 60_000
-"""Bytes. GitHub drops a job summary beyond 1 MiB and refuses a comment beyond 65,536 characters: this fits both."""
+"""Maximum size in bytes. GitHub drops job summaries of more than 1 MiB and comments of more than 65,536 characters."""
 TABLES_LIMIT = 30_000
-"""Bytes of that for the tables."""
+"""Maximum size of the tables in bytes."""
 MOST_AGENTS = 8
-"""Columns of the matrix; more are not readable."""
+"""Maximum number of columns of the matrix; more are not readable."""
 MOST_HELD = 4
 MOST_VERDICTS = 8
 MOST_INSIGHTS = 8
 MOST_NAMED_SCORES = 12
 
-# The characters that mean something to Markdown, to HTML, or to GitHub's autolinks. The underscore does within words
-# to no dialect that is in use.
+# The characters with a meaning in Markdown, in HTML, or in GitHub's autolinks. An underscore within a word has none in
+# any dialect in use.
 _SPECIAL = re.compile(r"[\\`*{}\[\]()<>#+!|~@:&$=^\"]|(?<![^\W_])_|_(?![^\W_])|(?<=www)\.", re.IGNORECASE)
 
 
 def inert(text: str, limit: int = 300) -> str:
-    """Make text on one line that Markdown shows as it is.
+    """Return text on one line that Markdown shows literally.
 
-    Special characters become character references, which never form structure (CommonMark 2.5). GitHub looks for
-    mentions and references to issues after that, so an invisible space behind `@` and `#` keeps people undisturbed.
+    Special characters become character references, which never form structure (CommonMark 2.5). GitHub still looks for
+    mentions and references to issues, so an invisible space behind `@` and `#` prevents notifications.
     """
 
     def reference(match: re.Match[str]) -> str:
@@ -50,7 +52,7 @@ def inert(text: str, limit: int = 300) -> str:
 
 
 def write(journals: Journals, out: TextIO) -> None:
-    """Write the summary; what is left out for its size is counted.
+    """Write the summary; runs that are left out because of its size are counted.
 
     Raises:
         JournalError: a journal cannot be read.
@@ -64,6 +66,8 @@ def write(journals: Journals, out: TextIO) -> None:
         page.table("cases", _cases(figures, labels), TABLES_LIMIT)
         if len(figures.evaluators) > 1 or any(each.scores for each in figures.evaluators):
             page.table("evaluators", _evaluators(figures, labels), TABLES_LIMIT + TABLES_LIMIT // 3)
+        if figures.trajectories is not None:
+            page.table("tools", _trajectories(figures.trajectories), TABLES_LIMIT + TABLES_LIMIT // 2)
         page.always(_held(figures, labels))
     failed = 0
     for entry in journals.entries():
@@ -88,7 +92,7 @@ def _headline(figures: Figures, unfinished: int, journals: Journals) -> str:
     if not suite.runs:
         words = "## Nothing was scored\n\n" + ("" if excluded else "There is no run that ended.")
     elif len(figures.agents) > 1:
-        # No score of all together: agents are no sample of anything.
+        # No overall score: agents are not a sample of a population.
         words = f"## {len(figures.agents)} agents, {counted(suite.cases, 'case')}\n\n"
         words += f"**{suite.passes} of {suite.runs} runs passed** at a threshold of {figures.threshold:g}."
     else:
@@ -110,7 +114,7 @@ def _headline(figures: Figures, unfinished: int, journals: Journals) -> str:
 
 
 def _held(figures: Figures, labels: dict[str, str]) -> str:
-    """Who is meant by each name, and how the exams were held: a weaker sandbox must not go unsaid."""
+    """Return the SPEC of each agent, and how the exams were conducted; a weaker sandbox must be mentioned."""
     words = [
         f"<code>{inert(labels[agent.name])}</code> is <code>{inert(agent.name, 200)}</code>"
         for agent in figures.agents[:MOST_AGENTS]
@@ -120,17 +124,16 @@ def _held(figures: Figures, labels: dict[str, str]) -> str:
         sandbox = f", sandbox {inert(held.sandbox)}" if held.sandbox else ""
         inside = f", agent {held.agent}" if held.agent else ""
         runs = f" ({counted(held.runs, 'run')})" if len(figures.held) > 1 else ""
-        who = f"Examiner {inert(held.examiner) or 'not told'}, judge {inert(held.judge) or 'not told'}"
+        who = f"Examiner {inert(held.examiner) or 'unknown'}, judge {inert(held.judge) or 'unknown'}"
         words.append(f"{who}{sandbox}{inside}{runs}")
     return "".join(f"{line}. " for line in words) + "\n\n" if words else ""
 
 
 def _agents(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
-    yield "| agent | runs | score | 95 % | pass rate | 95 % | cost a run | excluded |\n"
+    yield "| agent | runs | score | 95 % | pass rate | 95 % | cost per run | excluded |\n"
     yield "|:--|--:|--:|:--|--:|:--|--:|:--|\n"
     for group in figures.agents:
         excluded = ", ".join(f"{count} {kind}" for kind, count in group.excluded.items())
-        reported = is_reported(sum(group.usage.values(), NO_USAGE))
         cells = (
             f"<code>{inert(labels[group.name])}</code>",
             str(group.runs),
@@ -138,7 +141,7 @@ def _agents(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
             "too few" if group.too_few else interval(group.mean_interval),
             percent(group.pass_rate),
             "too few" if group.too_few else percents(group.pass_rate_interval),
-            dollars(group.cost_mean) if reported else UNKNOWN,
+            dollars(group.cost_mean),
             excluded or "-",
         )
         yield f"| {' | '.join(cells)} |\n"
@@ -150,14 +153,20 @@ def _cases(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
     heads = " | ".join(f"<code>{inert(labels[agent])}</code>" for agent in agents)
     yield f"| case | {heads} |\n"
     yield f"|:--|{'--:|' * len(agents)}\n"
-    # The worst first: if there is no room for all, these are what somebody came for.
+    # The worst first: if not all fit, these are what readers look for.
     for case in sorted(figures.cases, key=lambda group: 2.0 if group.mean is None else group.mean):
         shown = " | ".join(_cell(cells.get((case.name, agent))) for agent in agents)
         yield f"| <code>{inert(case.name, 120)}</code> | {shown} |\n"
 
 
+def _trajectories(figures: TrajectoryFigures) -> Iterator[str]:
+    yield "\n"
+    for line in trajectory_lines(figures):
+        yield f"- {inert(line)}\n" if not line.startswith(" ") else f"  - {inert(line.strip())}\n"
+
+
 def _evaluators(figures: Figures, labels: dict[str, str]) -> Iterator[str]:
-    """What each evaluator says, agent by agent where there are several."""
+    """Yield the lines of the evaluators' table, with a row for each agent if there are several."""
     yield "| evaluator | agent | judged | not judged | score | bounds | named scores |\n"
     yield "|:--|:--|--:|--:|--:|:--|:--|\n"
     for each in figures.evaluator_agents:
@@ -198,7 +207,7 @@ def _run(entry: Entry, labels: dict[str, str]) -> str:
 
 
 def _insight(insight: Insight, run: str) -> str:
-    """What another evaluator said: label, scores, summary and notes."""
+    """Return the label, scores, summary and notes of another evaluator."""
     parts = [f"    * {inert(headline(insight, run), 300)}"]
     parts += [inert(words, 300) for words in (insight.summary, *insight.notes[:3]) if words]
     return " — ".join(parts)
@@ -218,6 +227,8 @@ def _sentence(verdict: Verdict) -> str:
 
 def _quotes(verdict: Verdict) -> str:
     shown: Sequence[str] = [
-        f"{inert(evidence.where, 40)} <q>{inert(evidence.quote, 160)}</q>" for evidence in verdict.evidence[:2]
+        f"{inert(evidence.where, 40)} "
+        + (f"<q>{inert(evidence.quote, 160)}</q>" if evidence.quote else "(its screenshot)")
+        for evidence in verdict.evidence[:2]
     ]
     return ", ".join(shown)

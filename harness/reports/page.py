@@ -1,4 +1,4 @@
-"""HTML: one page that needs nothing but itself, with the figures, plots, all runs and their conversations."""
+"""Writes one self-contained HTML page with the statistics, plots, all runs and their conversations."""
 
 from __future__ import annotations
 
@@ -14,24 +14,26 @@ from typing import Any, TextIO
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from harness.reports import plots
+from harness.reports import plots, trend_console
 from harness.reports.conversations import Blocks
 from harness.reports.facts import Standing
 from harness.reports.journals import Journals
 from harness.reports.rows import MOST_COLUMNS, Row, Rows, gather_rows
 from harness.reports.suite_console import interval, number, percent, percents, short_names
+from harness.reports.trajectory_words import trajectory_lines
 from harness.statistics.evaluators import EvaluatorStatistics
 from harness.statistics.groups import Group
 from harness.statistics.summary import Figures
+from harness.statistics.trends import Trend, find_trends
 from harness.wording import UNSAFE, dollars
 from records.text import one_line
 
 TEMPLATES = Path(__file__).parent / "templates"
 MOST_MATRIX_ROWS = 300
-"""Cases in the matrix; of more, the worst."""
+"""Maximum number of cases in the matrix; of more cases, the worst are shown."""
 MOST_MATRIX_AGENTS = 24
 ROWS_SHOWN = 200
-"""Rows that are laid out at first; the script shows more when asked."""
+"""Number of rows that are shown at first; the script shows more on request."""
 MOST_GROUPS = 60
 
 
@@ -39,8 +41,8 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
     """Write the page piece by piece.
 
     Args:
-        journals: What it is about.
-        out: Where to.
+        journals: The journals that the page reports on.
+        out: The file to write to.
         blocks: Limits for the conversations.
 
     Raises:
@@ -48,42 +50,15 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
     """
     rows = gather_rows(journals)
     blocks = blocks or Blocks()
-    script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
-    labels = short_names([group.name for group in rows.figures.agents])
-    agents = list(dict.fromkeys([*labels, *(row.agent for row in rows.rows)]))
-    for agent in agents:
-        labels.setdefault(agent, one_line(agent, 24) or "not told")
+    labels = _labels(rows)
+    values = {**_assets(), **_head(journals), **_statistics(rows, labels), **_agents(labels)}
     pieces = (
         _environment()
         .get_template("page.html")
         .generate(
-            style=Markup((TEMPLATES / "page.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-            script=Markup(script),  # noqa: S704 - our own file
-            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-            title=_title(journals),
-            journals=[
-                one_line(str(folder), 500) + (f"#{one_line(run, 200)}" if run else "")
-                for folder, run in journals.locations
-            ],
-            made=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
-            damage=journals.damage.words("unreadable line"),
-            figures=rows.figures,
-            suite=rows.figures.suite,
-            standings=Counter(row.standing.value for row in rows.rows),
-            outcomes=Counter(row.outcome for row in rows.rows),
-            agents=agents,
-            numbers={agent: number for number, agent in enumerate(agents)},
-            labels=labels,
-            matrix=_matrix(rows),
-            evaluators=_evaluators(rows.figures),
-            columns=[each.name for each in rows.figures.evaluators if not each.primary][:MOST_COLUMNS],
-            plots=[
-                plot for draw in (plots.score_against_cost, plots.over_trials) if (plot := draw(rows.figures, labels))
-            ],
-            most=MOST_GROUPS,
-            held=rows.figures.held[:12],
-            unsafe=sorted({each.sandbox for each in rows.figures.held if UNSAFE in each.sandbox}),
-            specs=[(labels[agent], one_line(agent, 300)) for agent in agents[:MOST_GROUPS] if labels[agent] != agent],
+            values,
+            trends=_trends(journals),
+            trajectories=_trajectories(rows.figures, labels),
             rows=rows.rows,
             rows_shown=ROWS_SHOWN,
             blocks=_blocks(journals, rows, blocks),
@@ -94,22 +69,92 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
         out.write(piece)
 
 
+def _labels(rows: Rows) -> dict[str, str]:
+    """Return a short name for each agent; agents without a run that counts come last."""
+    labels = short_names([group.name for group in rows.figures.agents])
+    for row in rows.rows:
+        labels.setdefault(row.agent, one_line(row.agent, 24) or "unknown")
+    return labels
+
+
+def _assets() -> dict[str, Any]:
+    script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
+    return {
+        "style": Markup((TEMPLATES / "page.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        "script": Markup(script),  # noqa: S704 - our own file
+        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    }
+
+
+def _head(journals: Journals) -> dict[str, Any]:
+    return {
+        "title": _title(journals),
+        "journals": [
+            one_line(str(folder), 500) + (f"#{one_line(run, 200)}" if run else "") for folder, run in journals.locations
+        ],
+        "made": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "damage": journals.damage.words("unreadable line"),
+    }
+
+
+def _statistics(rows: Rows, labels: Mapping[str, str]) -> dict[str, Any]:
+    figures = rows.figures
+    return {
+        "figures": figures,
+        "suite": figures.suite,
+        "standings": Counter(row.standing.value for row in rows.rows),
+        "outcomes": Counter(row.outcome for row in rows.rows),
+        "matrix": _matrix(rows),
+        "evaluators": _evaluators(figures),
+        "columns": [each.name for each in figures.evaluators if not each.primary][:MOST_COLUMNS],
+        "plots": [plot for draw in (plots.score_against_cost, plots.over_trials) if (plot := draw(figures, labels))],
+        "most": MOST_GROUPS,
+        "held": figures.held[:12],
+        "unsafe": sorted({each.sandbox for each in figures.held if UNSAFE in each.sandbox}),
+    }
+
+
+def _agents(labels: Mapping[str, str]) -> dict[str, Any]:
+    agents = list(labels)
+    return {
+        "agents": agents,
+        "numbers": {agent: number for number, agent in enumerate(agents)},
+        "labels": labels,
+        "specs": [(labels[agent], one_line(agent, 300)) for agent in agents[:MOST_GROUPS] if labels[agent] != agent],
+    }
+
+
+def _trends(journals: Journals) -> Sequence[Trend]:
+    """The trends over journals that are joined, regressions first; one journal's runs are no history."""
+    if len({folder.resolve() for folder, _ in journals.locations}) < 2:
+        return ()
+    return find_trends(entry.record for entry in journals.entries()).trends
+
+
 def _evaluators(figures: Figures) -> Sequence[EvaluatorStatistics]:
-    """The statistics of each evaluator, agent by agent; none where they would repeat those of the runs."""
+    """Return the statistics of each evaluator and agent; empty if they would repeat those of the runs."""
     if len(figures.evaluators) < 2 and not any(each.scores for each in figures.evaluators):
         return ()
     return figures.evaluator_agents if len(figures.agents) > 1 else figures.evaluators
 
 
+def _trajectories(figures: Figures, labels: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+    """Name of an agent (empty for all) and the figures of its trajectories, in lines."""
+    if len(figures.trajectory_agents) > 1:
+        each = figures.trajectory_agents[:MOST_GROUPS]
+        return [(labels.get(one.agent or "", ""), list(trajectory_lines(one))) for one in each]
+    return [] if figures.trajectories is None else [("", list(trajectory_lines(figures.trajectories)))]
+
+
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Shows scores case by agent."""
+    """The scores by case and agent."""
 
     agents: tuple[str, ...]
     lines: tuple[tuple[str, tuple[tuple[Group | None, Markup], ...]], ...]
-    """Case, and for each agent its figures and the marks of its trials."""
+    """For each case its name, and for each agent the statistics and the marks of the trials."""
     left_out: int
-    """Cases."""
+    """Number of cases that are not shown."""
 
 
 def _matrix(rows: Rows) -> Matrix:
@@ -142,7 +187,7 @@ def _blocks(journals: Journals, rows: Rows, blocks: Blocks) -> Iterator[tuple[in
         attempt = stored.attempt if row.standing is Standing.UNFINISHED else row.attempt
         text = blocks.block(stored, attempt, passed=row.standing is Standing.PASSED)
         if text is not None:
-            yield number, Markup(text)  # noqa: S704  # `in_script` left nothing in it that HTML knows
+            yield number, Markup(text)  # noqa: S704  # `in_script` escaped everything that HTML interprets
 
 
 def _title(journals: Journals) -> str:
@@ -164,9 +209,13 @@ def _environment() -> Environment:
         "percent": percent,
         "percents": percents,
         "dollars": dollars,
+        "trend": trend_console.name_words,
+        "scores": trend_console.scores_words,
+        "change": trend_console.change_words,
+        "compared": trend_console.compared_words,
         "line": one_line,
         "breakable": lambda text: Markup("_<wbr>").join(text.split("_")),
     }
     environment.filters.update(filters)
-    environment.globals["bar"] = plots.bar
+    environment.globals |= {"bar": plots.bar, "sparkline": plots.sparkline}
     return environment

@@ -1,4 +1,4 @@
-"""Images for a page: read from the journal or taken from a data URI, scaled to a limit, never fetched from anywhere."""
+"""Provides a page's images from the journal or from data URIs, scaled to a limit; nothing is fetched from a network."""
 
 from __future__ import annotations
 
@@ -7,40 +7,40 @@ import binascii
 import re
 from pathlib import Path
 
-from harness.reports.scaled_pictures import scale_picture
 from records.images import MOST_TEXT, kind_of
 from records.kept_files import read_sound
+from records.scaled_pictures import scale_picture
 
 ONE_LIMIT = 400_000
-"""Bytes of one image; a larger one is scaled down."""
+"""Maximum size of one image in bytes; a larger one is scaled down."""
 LEAST_SHARE = 12_000
-"""Bytes that one image gets at least, as long as there is room."""
+"""Minimum size in bytes that is granted to one image, as long as there is space."""
 ALL_LIMIT = 16_000_000
-"""Bytes of all images of a page, before base64."""
+"""Maximum size of all images of a page in bytes, before base64."""
 FEWEST_EXPECTED = 64
-"""Images that room is left for at least, whatever one run has: others come after it."""
+"""Minimum number of images for which one run shares the space, so that later runs get some of it."""
 
 _DATA_URI = re.compile(r"data:image/[a-z+.-]{1,20};base64,([A-Za-z0-9+/=\s]+)\Z")
 
 
 class Images:
-    """Hands out images as data URIs until there is no more room."""
+    """Provides images as data URIs until there is no more space."""
 
     def __init__(self, limit: int = ALL_LIMIT) -> None:
         self._left = limit
         self._share = ONE_LIMIT
         self.left_out = 0
-        """Images that exist and did not fit."""
+        """Number of images that exist and did not fit."""
 
     def expect(self, number: int) -> None:
-        """Share the room that is left out to the images of the next run, so that all of them can be shown."""
+        """Divide the remaining space among the images of the next run, so that all of them can be shown."""
         self._share = max(LEAST_SHARE, min(ONE_LIMIT, self._left // max(number, FEWEST_EXPECTED)))
 
     def uri(self, folder: Path, name: str) -> str | None:
-        """Make a data URI for an image of a journal; None where it is not there, is no image, or does not fit.
+        """Return a data URI for an image of a journal; None if it does not exist, is not an image, or does not fit.
 
-        A journal may come from a stranger: nothing is read but what has the name of a picture that was kept, and
-        nothing but raster images is shown, by their first bytes, whatever they are called.
+        A journal may come from a stranger: only files with the name of a stored image are read, and only raster images
+        are shown, which are recognized by their first bytes.
         """
         content = _embedded(name) if name.startswith("data:") else read_sound(folder, name)
         kind = kind_of(content) if content else None

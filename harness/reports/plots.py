@@ -1,4 +1,4 @@
-"""Plots of a page as inline SVG: intervals, score against cost, trials. Colours come from the page's style sheet."""
+"""Draws a page's plots as inline SVG: intervals, score against cost, trials. The style sheet defines the colours."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ from harness.statistics.groups import Group
 from harness.statistics.intervals import Interval
 from harness.statistics.scores import LAST_BIT
 from harness.statistics.summary import Figures
+from harness.statistics.trends import Point
 
 SERIES = 8
-"""Colours; further agents share the last."""
+"""Number of colours; further agents share the last one."""
 WIDTH, HEIGHT = 440, 264
 LEFT, RIGHT, TOP, BOTTOM = 40, 14, 14, 40
 MOST_POINTS = 600
 MOST_DOTS = 100
-"""On one line; of more trials the line alone is drawn."""
+"""Maximum number of dots on one line; with more trials, only the line is drawn."""
 MOST_MARKS = 24
-"""Trials drawn one by one in a cell; of more, the first ones."""
+"""Maximum number of trials that are drawn in a cell; of more trials, the first ones are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Holds a drawing and what it shows in words."""
+    """A drawing, and its contents in words."""
 
     title: str
     svg: Markup
     note: str
-    """Beneath it."""
+    """The text below the drawing."""
     legend: tuple[tuple[int, str], ...] = ()
-    """Colour number and agent."""
+    """The colour number and the name of each agent."""
 
 
 def bar(mean: float | None, interval: Interval | None, low: float | None = None, high: float | None = None) -> Markup:
-    """Draw a mean with its interval on a line from 0 to 1, as wide as its column; paler: what open verdicts span."""
+    """Draw a mean with its interval on a line from 0 to 1, as wide as its column; a paler bar spans open verdicts."""
     if mean is None:
         return Markup("")
     parts = [Markup('<line class="axis" x1="0" x2="100" y1="8" y2="8"/>')]
@@ -69,8 +70,25 @@ def marks(standings: Sequence[Standing]) -> Markup:
     return head.format(width) + Markup("").join([*parts, Markup("</svg>")])
 
 
+def sparkline(points: Sequence[Point]) -> Markup:
+    """Draw means from 0 to 1 over time; an upright line stands where a new agent version begins."""
+    width = max(1, len(points) - 1)
+    parts = []
+    for number, point in enumerate(points):
+        if number and point.version != points[number - 1].version:
+            x = (number - 0.5) * 100 / width
+            parts.append(_element("line", "version", x1=x, x2=x, y1=0, y2=24))
+    spots = [(number * 100 / width, 22 - point.mean * 20) for number, point in enumerate(points)]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
+    parts.append(Markup('<polyline class="line" points="{}"/>').format(line))
+    parts.append(_element("circle", "last", cx=spots[-1][0], cy=spots[-1][1], r=2.5))
+    words = ", ".join(f"{point.mean:.2f}" for point in points)
+    head = Markup('<svg class="spark" viewBox="-3 -1 106 26" role="img" aria-label="{}">').format(words)
+    return head + Markup("").join(parts) + Markup("</svg>")
+
+
 def score_against_cost(figures: Figures, labels: Mapping[str, str]) -> Plot | None:
-    """Draw mean score against dollars a run; tokens or seconds where there is no cost. Each agent has a large mark."""
+    """Draw the mean score against dollars per run, or tokens or seconds without cost; agents have large marks."""
     groups = [group for group in (*figures.agents, *figures.cells) if group.mean is not None]
     measure, unit, what = _measure(groups)
     agents = [group.name for group in figures.agents]
@@ -97,7 +115,7 @@ def score_against_cost(figures: Figures, labels: Mapping[str, str]) -> Plot | No
 
 
 def over_trials(figures: Figures, labels: Mapping[str, str]) -> Plot | None:
-    """Draw pass^k (all of k trials pass) and pass@k (at least one does) as k grows; None with one trial only."""
+    """Draw pass^k (all of k trials pass) and pass@k (at least one passes) against k; None with a single trial."""
     agents = [group.name for group in figures.agents]
     drawn = [group for group in figures.agents if len(group.pass_hat_k) > 1]
     if not drawn:
@@ -116,21 +134,21 @@ def over_trials(figures: Figures, labels: Mapping[str, str]) -> Plot | None:
     words = "; ".join(
         f"{labels[g.name]}: pass^{max(g.pass_hat_k)} {g.pass_hat_k[max(g.pass_hat_k)]:.3f}" for g in drawn
     )
-    note = "Solid: all of k trials pass (pass^k). Dashed: at least one does (pass@k)."
+    note = "Solid: all of k trials pass (pass^k). Dashed: at least one of k trials passes (pass@k)."
     return Plot("Trials", _svg(parts, words), note, _legend(agents, labels))
 
 
 def _measure(groups: Sequence[Group]) -> tuple[Callable[[Group], float | None], str, str]:
-    """What there is of cost: dollars where all prices are known, else tokens, else seconds."""
+    """Return the available measure of cost: dollars if all prices are known, else tokens, else seconds."""
     if any(group.cost_mean for group in groups) and all(group.cost_mean is not None for group in groups):
-        return (lambda group: group.cost_mean), "US dollars a run", "cost"
+        return (lambda group: group.cost_mean), "US dollars per run", "cost"
     if any(group.tokens_mean for group in groups):
-        return (lambda group: group.tokens_mean), "tokens a run", "tokens"
-    return (lambda group: group.seconds_mean), "seconds a run", "time"
+        return (lambda group: group.tokens_mean), "tokens per run", "tokens"
+    return (lambda group: group.seconds_mean), "seconds per run", "time"
 
 
 def _is_drawable(group: Group, measure: Callable[[Group], float | None]) -> bool:
-    """Whether it can be drawn: a stranger's journal may hold costs that add up to no number."""
+    """Return whether a group can be drawn; the costs in a stranger's journal may not be finite."""
     value = measure(group)
     return group.mean is not None and value is not None and math.isfinite(value) and math.isfinite(group.mean)
 
@@ -181,7 +199,7 @@ def _span(interval: Interval) -> float:
 
 
 def _nice_top(value: float) -> float:
-    """The next 1, 2, 4 or 8 times a power of ten."""
+    """Return the next value of the form 1, 2, 4 or 8 times a power of ten."""
     if not 0 < value < math.inf:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))

@@ -1,4 +1,4 @@
-"""Shows runs under way: live on a terminal, a plain line now and then elsewhere."""
+"""Shows the progress of runs: a live display on a terminal, occasional plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from records.text import one_line
 from records.transcript import NO_USAGE, Round, Transcript, Usage
 
 PLAIN_SECONDS = 10.0
-"""Without a terminal, a line at most this often."""
+"""Minimum number of seconds between two lines if there is no terminal."""
 SHOWN_RUNS = 8
 
 
@@ -33,14 +33,14 @@ class _Running:
 
 @dataclass(slots=True)
 class ConsoleDisplay:
-    """Shows notes and progress on a console; a subscriber of the suite."""
+    """Shows notes and progress on a console. It is a subscriber of the suite."""
 
     console: Console
     show: bool = True
     total: int = 0
-    """Runs to do now."""
+    """Number of runs to do now."""
     done_before: int = 0
-    """Runs that were finished before."""
+    """Number of runs that were already finished."""
     done: int = 0
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     usage: Usage = NO_USAGE
@@ -57,7 +57,7 @@ class ConsoleDisplay:
             self.console.print(Text(f"note: {one_line(words, 1000)}", style="yellow"), soft_wrap=True)
 
     def warn(self, words: str) -> None:
-        """Show something that went wrong besides the runs, whether or not progress is shown."""
+        """Show something that went wrong outside of the runs, even if progress is not shown."""
         self.console.print(Text(f"warning: {one_line(words, 1000)}", style="yellow"), soft_wrap=True)
 
     def announce(self, words: str) -> None:
@@ -80,16 +80,16 @@ class ConsoleDisplay:
             self._live = None
 
     async def on_start(self, run: RunHeader) -> None:
-        """A run begins, or begins again."""
+        """Note that a run started, or started again."""
         self._running[run.id] = _Running(run)
 
     async def on_round(self, run: RunHeader, round_: Round) -> None:
-        """A further round is in the journal."""
+        """Note that a further round is in the journal."""
         self._running[run.id].rounds = round_.number
         self._plainly()
 
     async def on_end(self, run: RunHeader, record: RunRecord, transcript: Transcript) -> None:
-        """A run has its record."""
+        """Note that the record of a run is in the journal."""
         self._running.pop(run.id, None)
         self.done += 1
         self.outcomes[record.outcome] += 1
@@ -101,7 +101,7 @@ class ConsoleDisplay:
         self._plainly()
 
     def line(self) -> str:
-        """Everything in one line."""
+        """Return the progress in one line."""
         seconds = time.monotonic() - self._began
         if self.total == 1 and len(self._running) == 1:
             (only,) = self._running.values()
@@ -110,7 +110,7 @@ class ConsoleDisplay:
             return f"{one_line(only.header.subject, 60)}: {words}, {seconds:.0f} s"
         parts = [f"{self.done}/{counted(self.total, 'run')}"]
         if self.done_before:
-            parts.append(f"{self.done_before} done before")
+            parts.append(f"{self.done_before} already finished")
         if self._scored:
             parts.append(f"mean score {self._scores / self._scored:.3f}")
         faults = {kind: number for kind, number in self.outcomes.items() if kind is not Outcome.SCORED}

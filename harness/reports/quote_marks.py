@@ -1,4 +1,4 @@
-"""Cuts a text at the edges of the quotes that stand in it, so that a page can mark them."""
+"""Splits a text at the edges of the quotes that it contains, so that a page can mark them."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from itertools import pairwise
 from judge.quotes import Text
 
 Segment = str | tuple[str, list[int]]
-"""Plain words, or words with the numbers of the verdicts that quote them."""
+"""Plain text, or text with the numbers of the verdicts that quote it."""
 
 
 def segments(text: str, quotes: Sequence[tuple[int, str]]) -> tuple[list[Segment], set[int]]:
-    """Cut a text at the edges of the quotes that stand in it.
+    """Split a text at the edges of the quotes that it contains.
 
-    Quotes are looked for as the judge's are: what it was believed is marked, and nothing else.
+    Quotes are matched in the same way as a judge's quotes are verified, so exactly the accepted quotes are marked.
 
     Args:
-        text: Where to look.
-        quotes: Verdict number and words.
+        text: The text to search.
+        quotes: The number of each verdict, and its quote.
 
     Returns:
-        The text in pieces, whose words in order are the text itself; and the verdicts of which a quote was found.
+        The segments, which together are the whole text, and the numbers of the verdicts whose quotes were found.
     """
     words = Text(text)
     spans = [(start, end, number) for number, quote in quotes for start, end in words.find(quote)]

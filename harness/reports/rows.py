@@ -1,4 +1,4 @@
-"""One slim row for each run of a page; everything long stays in the journal until it is written."""
+"""Makes one small row for each run of a page; long texts stay in the journal until they are written."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from records.run_record import RunRecord
 from records.text import one_line
 
 MOST_COLUMNS = 4
-"""Evaluators beside the primary one that have a column of their own."""
+"""Maximum number of evaluators other than the primary one that have a column."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Row:
-    """Holds one run of the page's table. Texts are as agents and cases gave them, cut to one line."""
+    """One run in the page's table. Texts come from agents and cases, and are cut to one line."""
 
     number: int
-    """Position on the page, from 0; the run's address there."""
+    """The position on the page, from 0, which is also the run's address there."""
     case: str
     agent: str
     standing: Standing
@@ -38,18 +38,18 @@ class Row:
     cost: float | None = None
     seconds: float = 0.0
     scores: dict[str, float] = field(default_factory=dict)
-    """Evaluator to score, of those that are not the primary one."""
+    """The scores of evaluators other than the primary one, by name."""
     why: str = ""
 
 
 @dataclass(slots=True)
 class Rows:
-    """Holds all runs of a report, and what they were made with."""
+    """All runs of a report, and their statistics."""
 
     rows: list[Row]
     figures: Figures
     numbers: dict[tuple[str, str], int] = field(default_factory=dict)
-    """(journal, run id) to row number."""
+    """The row number, by journal and run id."""
 
 
 def gather_rows(journals: Journals) -> Rows:

@@ -1,4 +1,4 @@
-"""Shows runs on a terminal. Everything said by agents, models and cases is made harmless on its way."""
+"""Shows runs on a terminal. All text from agents, models and cases is escaped."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.reports.insight_console import insight_tables, verdict_lines
+from harness.reports.trajectory_words import trajectory_lines
+from harness.statistics.trajectories import TrajectoryTally
 from harness.wording import (
     IN_PROCESS,
     OUTCOMES,
@@ -24,13 +26,18 @@ from harness.wording import (
 )
 from records.run_record import Outcome, RunRecord
 from records.text import one_line, printable
+from records.trajectory import answer_of, trajectory_steps, unmarked_count, written_of
 from records.transcript import Round, Step, Transcript, Usage
 from records.verdict import Verdict
 
 
 def run_report(record: RunRecord, journal: Path) -> RenderableType:
-    """Show one run: what each evaluator said, the score, and how it was made."""
+    """Show one run: the insights of each evaluator, the score, and the setting."""
     parts: list[RenderableType] = list(insight_tables(record))
+    tally = TrajectoryTally()
+    tally.add(record)
+    if (figures := tally.figures()).runs:
+        parts.extend([Text(), *map(Text, trajectory_lines(figures))])
     parts.append(_facts(record, journal))
     style = (
         "green"
@@ -49,7 +56,7 @@ def _facts(record: RunRecord, journal: Path) -> Table:
     table.add_column(overflow="fold")
 
     def fact(name: str, value: str, style: str = "") -> None:
-        # Once more for all: a journal may come from a stranger, who put anything into any field.
+        # Escaped again, because any field of a stranger's journal may contain anything.
         table.add_row(name, Text(one_line(value, 1000), style=style))
 
     table.add_row("", "")
@@ -69,9 +76,7 @@ def _facts(record: RunRecord, journal: Path) -> Table:
     fact("examiner, judge", f"{one_line(setting.examiner, 60)}, {judge_words(setting)}")
     if setting.sandbox:
         weak = setting.sandbox_isolates is False
-        fact(
-            "sandbox", sandbox_words(setting) + (": for cases you trust only" if weak else ""), "yellow" if weak else ""
-        )
+        fact("sandbox", sandbox_words(setting) + (": only for trusted cases" if weak else ""), "yellow" if weak else "")
     fact(
         "time",
         f"{timing.seconds:.1f} s (agent {timing.agent_seconds:.1f}, "
@@ -84,7 +89,7 @@ def _facts(record: RunRecord, journal: Path) -> Table:
 
 
 def _rounds_words(record: RunRecord) -> str:
-    """Say how a conversation stopped; a recording need not tell, and has no maximum."""
+    """Return how a conversation stopped, in words; recordings may not say so, and have no maximum."""
     setting = record.setting
     stop = record.stop.value if record.stop else "" if setting.source else "not ended"
     limit = f"at most {setting.max_rounds}" if setting.max_rounds else ""
@@ -93,7 +98,7 @@ def _rounds_words(record: RunRecord) -> str:
 
 
 def record_usage_lines(record: RunRecord) -> list[str]:
-    """Show tokens and cost by role, and the judge's by evaluator where several judged."""
+    """Return lines with tokens and cost by role, and those of the judge by evaluator if there were several."""
     lines = usage_lines(record.usage)
     if len(record.insights) > 1:
         own = {f"judge, {insight.evaluator}": insight.usage for insight in record.insights}
@@ -101,16 +106,19 @@ def record_usage_lines(record: RunRecord) -> list[str]:
     return lines
 
 
+def _tokens(used: Usage) -> str:
+    if not (used.reported or used.input_tokens or used.output_tokens):
+        return "tokens unknown"
+    return f"{used.input_tokens:,} in, {used.output_tokens:,} out"
+
+
 def usage_lines(usage: Mapping[str, Usage]) -> list[str]:
-    """Show tokens and cost by role. What an agent did not report is unknown; other roles without any are left out."""
+    """Return lines with tokens and cost by role; they are unknown if an agent did not report them."""
     lines = []
     for role, used in usage.items():
         if is_reported(used):
             retries = f", {used.retries} retries" if used.retries else ""
-            lines.append(
-                f"{one_line(role, 60)}: {used.input_tokens:,} in, {used.output_tokens:,} out, "
-                f"{used.calls} calls{retries}, {cost_words(used)}"
-            )
+            lines.append(f"{one_line(role, 60)}: {_tokens(used)}, {used.calls} calls{retries}, {cost_words(used)}")
         elif role == "target":
             lines.append(f"{role}: {usage_words(used)}")
     return lines
@@ -120,18 +128,23 @@ def print_round(console: Console, round_: Round, verdicts: Mapping[str, Sequence
     """Print one round of a conversation as it was said.
 
     Args:
-        console: Where to.
-        round_: What was said.
-        verdicts: Id of a round or step to the verdicts about it (`facts.verdicts_by_subject`); each stands there.
+        console: The console to print to.
+        round_: The round.
+        verdicts: The verdicts about a round or step, by its id (`facts.verdicts_by_subject`), which are printed there.
     """
     about = verdicts or {}
     _turn(console, f"{round_.number:>3} examiner", round_.examiner, "cyan")
-    for step in round_.steps:
-        _turn(console, "    step", _step(step), "red" if step.error else "dim")
+    # Of a recorded trace, the agent's decisions alone: a span for each part of its framework is no step of a reader's.
+    for step in trajectory_steps(round_.steps):
+        answers = answer_of(step)
+        if answers is None or answers != round_.agent or step.thought or step.error:
+            _turn(console, "    step", _step(step), "red" if step.error else "dim")
         _print_verdicts(console, about.get(step.id, ()))
+    if beside := unmarked_count(round_.steps):
+        _turn(console, "    spans", f"{counted(beside, 'further span')} in the journal", "dim")
     _turn(console, "    agent", round_.agent, "red" if round_.error else "green")
     for image in round_.images:
-        _turn(console, "    picture", one_line(image, 200), "dim")
+        _turn(console, "    image", one_line(image, 200), "dim")
     _print_verdicts(console, about.get(round_.id, ()))
 
 
@@ -142,7 +155,10 @@ def _print_verdicts(console: Console, verdicts: Sequence[Verdict]) -> None:
 
 def _step(step: Step) -> str:
     given = one_line(str(step.tool_input), 200) if step.tool_input else ""
-    parts = [f"{one_line(step.tool, 60)}({given})" if step.tool else one_line(step.kind.value, 60)]
+    plain = "answer" if answer_of(step) is not None else step.kind.value
+    parts = [f"{one_line(step.tool, 60)}({given})" if step.tool else one_line(plain, 60)]
+    if (written := written_of(step)) is not None:
+        parts.append(f"[written as {one_line(written, 200)}]")
     parts += [one_line(words, 300) for words in (step.thought, step.result) if words]
     if step.error:
         parts.append(f"failed: {one_line(step.error, 300)}")
@@ -170,8 +186,8 @@ def _turn(console: Console, who: str, words: str | None, style: str) -> None:
         return
     shown = printable(words, 4000).rstrip("\n")
     if console.is_terminal:
-        # Wrapped here, with an indent: what the terminal wraps begins in its first column, where a line padded with
-        # blanks could pass for somebody else's turn.
+        # Wrapped here, with an indent: if the terminal wrapped the text, a line padded with blanks could start in the
+        # first column and look like another speaker's turn.
         turn = Table.grid(padding=(0, 1))
         turn.add_column(width=13, no_wrap=True)
         turn.add_column(overflow="fold")

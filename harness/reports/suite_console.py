@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from adapters.connectors.spec import agent_label
+from harness.reports.trajectory_words import trajectory_lines
 from harness.statistics.groups import FEWEST_CASES, Group
 from harness.statistics.intervals import Interval
 from harness.statistics.summary import Figures
@@ -26,16 +27,16 @@ MOST_HELD = 6
 MOST_ERROR_GROUPS = 5
 MOST_NAMED_SCORES = 12
 MATRIX_AGENTS = 6
-"""More agents than this do not fit beside each other."""
+"""Maximum number of agents that fit side by side."""
 
 
 def suite_report(figures: Figures, journal: Path, locations: Mapping[str, Path] | None = None) -> RenderableType:
-    """Show agents, cases, evaluators and the whole, with intervals; and what was excluded, and why.
+    """Show the statistics of agents, cases, evaluators and the suite with intervals, and what was excluded and why.
 
     Args:
-        figures: What to show. Several agents are shown beside each other, never as one.
-        journal: Where the runs are.
-        locations: Run id to its journal, for runs that are in another.
+        figures: The statistics. Several agents are shown side by side, never combined.
+        journal: The journal's folder.
+        locations: The folders of other journals, by the ids of runs that are in them.
     """
     labels = short_names([group.name for group in figures.agents])
     parts: list[RenderableType] = []
@@ -51,27 +52,29 @@ def suite_report(figures: Figures, journal: Path, locations: Mapping[str, Path] 
         parts.append(_table("suite", (figures.suite,), {}))
     if len(figures.evaluators) > 1 or any(each.scores for each in figures.evaluators):
         parts.append(_evaluators(figures, labels))
+    if figures.trajectories is not None:
+        parts.extend(_trajectories(figures, labels))
     parts.append(_facts(figures, journal, labels))
     parts.extend(error_lines(figures, journal, locations or {}))
     return Stack(*parts)
 
 
 def error_lines(figures: Figures, journal: Path, locations: Mapping[str, Path]) -> Iterator[Text]:
-    """Say why runs failed, in their own words, with the command that shows one of them."""
+    """Yield the distinct errors of runs, each with the command that shows one of the runs."""
     for group in figures.troubles[:MOST_ERROR_GROUPS]:
         yield Text()
         yield Text(
             f"{counted(group.runs, 'run')}, {group.outcome.value}: {group.words}", style="yellow", overflow="fold"
         )
         run = printable(shlex.quote(f"{locations.get(group.run, journal)}#{group.run}"))
-        # Not wrapped: it is there to be copied.
+        # Not wrapped, so that it can be copied.
         yield Text(f"  viva replay {run}", style="dim", no_wrap=True, overflow="ignore")
     if len(figures.troubles) > MOST_ERROR_GROUPS:
         yield Text(f"… {len(figures.troubles) - MOST_ERROR_GROUPS} more kinds of errors: viva report", style="dim")
 
 
 def short_names(specs: Sequence[str]) -> dict[str, str]:
-    """Make a label for each agent SPEC that fits a column: the class or model, numbered where two would be the same."""
+    """Return a label for each agent SPEC that fits a column: the class or model, numbered if labels are the same."""
     names: dict[str, str] = {}
     for spec in specs:
         label = agent_label(spec)
@@ -81,7 +84,7 @@ def short_names(specs: Sequence[str]) -> dict[str, str]:
 
 
 def _evaluators(figures: Figures, labels: Mapping[str, str]) -> Table:
-    """One row for each evaluator, or for each evaluator and agent."""
+    """Make a table with one row for each evaluator, or for each evaluator and agent."""
     several = len(figures.agents) > 1
     table = Table(show_edge=False, pad_edge=False, header_style="bold")
     table.add_column("evaluator", overflow="fold", min_width=12)
@@ -106,8 +109,20 @@ def _evaluators(figures: Figures, labels: Mapping[str, str]) -> Table:
     return table
 
 
+def _trajectories(figures: Figures, labels: Mapping[str, str]) -> Iterator[Text]:
+    """The figures of trajectories, of each agent where there are several."""
+    several = len(figures.trajectory_agents) > 1
+    shown = figures.trajectory_agents if several else (figures.trajectories,)
+    for each in shown[:MOST_ROWS]:
+        if each is not None:
+            yield Text()
+            if several:
+                yield Text(labels.get(each.agent or "", one_line(each.agent or "", 60)), style="bold")
+            yield from map(Text, trajectory_lines(each))
+
+
 def _matrix(figures: Figures, labels: Mapping[str, str]) -> Table:
-    """Mean score and passed runs, case by agent."""
+    """Make a table of mean scores and passed runs by case and agent."""
     cells = {(group.case, group.agent): group for group in figures.cells}
     table = Table(show_edge=False, pad_edge=False, header_style="bold")
     table.add_column("case", overflow="fold")
@@ -131,12 +146,12 @@ def _cell(group: Group | None) -> Text:
 
 
 def figures_plain(figures: Figures) -> Any:
-    """Give the statistics as JSON data."""
+    """Return the statistics as JSON data."""
     return to_plain(figures, full=True)
 
 
 def _table(kind: str, groups: Sequence[Group], labels: Mapping[str, str]) -> Table:
-    """One row a group: what fits 80 columns; everything is in `viva report`."""
+    """Make a table with one row for each group that fits 80 columns; `viva report` shows everything."""
     k = min((max(group.pass_hat_k, default=1) for group in groups), default=1)
     notes = [_notes(group) for group in groups]
     table = Table(show_edge=False, pad_edge=False, header_style="bold")
@@ -146,7 +161,7 @@ def _table(kind: str, groups: Sequence[Group], labels: Mapping[str, str]) -> Tab
     if k > 1:
         table.add_column(f"pass^{k}", justify="right", no_wrap=True)
     if any(notes):
-        # One note a line, none of them wrapped: rich loses characters where it wraps the last column of such a table.
+        # One note per line, without wrapping: rich loses characters when it wraps the last column of such a table.
         table.add_column("notes", no_wrap=True)
     for group, note in list(zip(groups, notes, strict=True))[:MOST_ROWS]:
         row = [
@@ -186,13 +201,13 @@ def _facts(figures: Figures, journal: Path, labels: Mapping[str, str]) -> Table:
     table.add_row("", "")
     for spec, label in labels.items():
         table.add_row("agent", Text(f"{label} = {one_line(spec, 200)}"))
-    table.add_row("passes", Text(f"a run passes from a score of {figures.threshold:g} (its low bound)"))
+    table.add_row("passes", Text(f"a run passes if the low bound of its score is at least {figures.threshold:g}"))
     if suite.excluded:
         table.add_row(
-            "excluded", Text(f"{', '.join(suite.excluded)}: not the agent's fault, in no average", style="yellow")
+            "excluded", Text(f"{', '.join(suite.excluded)}: not the agent's fault, so in no average", style="yellow")
         )
     if suite.target_errors:
-        table.add_row("failed", Text("runs in which the agent broke off: judged as they stand, and counted"))
+        table.add_row("failed", Text("runs in which the agent failed: judged up to that point, and counted"))
     if any(group.too_few for group in (*figures.agents, *figures.tags)):
         table.add_row("too few", Text(f"intervals need at least {FEWEST_CASES} cases"))
     table.add_row("usage", Text(usage_words(sum(suite.usage.values(), NO_USAGE))))
@@ -202,7 +217,7 @@ def _facts(figures: Figures, journal: Path, labels: Mapping[str, str]) -> Table:
         where = f", sandbox {held.sandbox}" if held.sandbox else ""
         inside = f", agent {held.agent}" if held.agent else ""
         runs = f" ({counted(held.runs, 'run')})" if len(figures.held) > 1 else ""
-        words = f"examiner {held.examiner or 'not told'}, judge {held.judge or 'not told'}{where}{inside}{runs}"
+        words = f"examiner {held.examiner or 'unknown'}, judge {held.judge or 'unknown'}{where}{inside}{runs}"
         table.add_row("held", Text(words, style="yellow" if UNSAFE in held.sandbox else ""))
     stops = ", ".join(f"{count} {stop}" for stop, count in sorted(suite.stops.items()))
     table.add_row("stops", Text(stops))
@@ -212,13 +227,13 @@ def _facts(figures: Figures, journal: Path, labels: Mapping[str, str]) -> Table:
 
 
 def _uneven(figures: Figures, labels: Mapping[str, str]) -> str:
-    """Why pass^k ends early, where it does: it goes as far as the cell with the fewest runs that count."""
+    """Return why pass^k ends early: the cell with the fewest counted runs limits k. Empty if it does not."""
     cells = [cell for cell in figures.cells if cell.runs]
     fewest, most = min(cells, key=_runs, default=None), max(cells, key=_runs, default=None)
     if fewest is None or most is None or fewest.runs == most.runs:
         return ""
     name = f"{one_line(fewest.case or '', 60)} by {labels.get(fewest.agent or '', '')}"
-    return f"up to {most.runs} of a case count, but {fewest.runs} of {name}: pass^k ends there"
+    return f"other cases have up to {most.runs} counted runs, but {name} has {fewest.runs}: pass^k ends there"
 
 
 def _runs(group: Group) -> int:
@@ -226,20 +241,20 @@ def _runs(group: Group) -> int:
 
 
 def number(value: float | None) -> str:
-    """Show a score in a table."""
+    """Return a score as text for a table."""
     return "-" if value is None else f"{value:.2f}"
 
 
 def interval(value: Interval | None) -> str:
-    """Show an interval of scores in a table."""
+    """Return an interval of scores as text for a table."""
     return "" if value is None else f"({value.low:.2f}-{value.high:.2f})"
 
 
 def percent(value: float | None) -> str:
-    """Show a rate in a table."""
+    """Return a rate as text for a table."""
     return "-" if value is None else f"{value:.0%}"
 
 
 def percents(value: Interval | None) -> str:
-    """Show an interval of rates in a table."""
+    """Return an interval of rates as text for a table."""
     return "" if value is None else f"({value.low * 100:.0f}-{value.high * 100:.0f})"

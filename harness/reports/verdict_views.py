@@ -1,4 +1,4 @@
-"""Verdicts and insights as a page's script shows them."""
+"""Prepares verdicts and insights for a page's script."""
 
 from __future__ import annotations
 
@@ -8,23 +8,26 @@ from typing import Any
 from harness.exam.record import POINT_LABELS
 from harness.reports.facts import subject_words, vote_words
 from harness.wording import named_scores
+from judge.session.insights import SUB_GOAL
 from records.text import one_line, printable
-from records.verdict import Insight, Verdict
+from records.verdict import Evidence, Insight, Verdict
 
 MOST_QUOTES = 10
-"""Of one verdict."""
+"""Maximum number of quotes of one verdict."""
 MOST_NOTES = 60
-"""Of one insight; its named scores, too."""
+"""Maximum number of notes, and of named scores, of one insight."""
+SCREENSHOT = "(its screenshot)"
+"""Shown for evidence without a quote."""
 TONES = {"hit": "good", "correct": "good", "optimal": "good", "yes": "good", "miss": "bad", "unsure": "open"}
 
 
 def verdict_view(verdict: Verdict, rounds: Mapping[str, int], run: str) -> dict[str, Any]:
-    """Show one verdict.
+    """Return what the page shows of one verdict.
 
     Args:
-        verdict: Any evaluator's.
-        rounds: Id of a round or step to the number of its round.
-        run: The run's id; a verdict about anything else says what it is about.
+        verdict: The verdict of any evaluator.
+        rounds: The number of the round, by the id of a round or step.
+        run: The run's id; for a verdict about anything else, the page names the subject.
     """
     points = verdict.label in POINT_LABELS and verdict.subject == run
     return {
@@ -39,10 +42,19 @@ def verdict_view(verdict: Verdict, rounds: Mapping[str, int], run: str) -> dict[
         "votes": vote_words(verdict),
         "flags": [one_line(flag, 60) for flag in verdict.flags],
         "quotes": [
-            [subject_words(e.where), printable(e.quote, 2000), rounds.get(e.where)]
+            [
+                subject_words(e.where),
+                printable(e.quote, 2000) or SCREENSHOT,
+                rounds.get(e.where),
+                one_line(e.where, 200),
+            ]
             for e in verdict.evidence[:MOST_QUOTES]
         ],
     }
+
+
+def _words(evidence: Evidence) -> str:
+    return printable(evidence.quote, 2000) or SCREENSHOT
 
 
 def _tone(verdict: Verdict) -> str:
@@ -54,22 +66,24 @@ def _tone(verdict: Verdict) -> str:
 
 
 def quotes_of(verdicts: Sequence[Verdict]) -> dict[str, list[tuple[int, str]]]:
-    """Sort quotes by the id of the round or step that they are from: number of the verdict, and the words."""
+    """Return the quotes, each with the number of its verdict, by the id of the round or step that they are from."""
     found: dict[str, list[tuple[int, str]]] = {}
     for number, verdict in enumerate(verdicts):
         for evidence in verdict.evidence[:MOST_QUOTES]:
+            if not evidence.quote:
+                continue
             words = [(number, printable(form, 2000)) for form in sorted(_forms(evidence.quote))]
             found.setdefault(evidence.where, []).extend(words)
     return found
 
 
 def _forms(quote: str) -> set[str]:
-    """A quote, and how it reads where it is of a tool's arguments: judges see those as JSON."""
+    """Return a quote, and its form in a tool's arguments, which judges see as JSON."""
     return {quote, quote.replace("\\n", "\n").replace('\\"', '"')}
 
 
 def subjects_of(verdicts: Sequence[Verdict], run: str) -> dict[str, list[int]]:
-    """Sort verdicts (by number) by the id of the round or step that they are about; leave out those about the run."""
+    """Return the numbers of verdicts by the id of the round or step they are about, without those about the run."""
     found: dict[str, list[int]] = {}
     for number, verdict in enumerate(verdicts):
         if verdict.subject != run:
@@ -77,8 +91,19 @@ def subjects_of(verdicts: Sequence[Verdict], run: str) -> dict[str, list[int]]:
     return found
 
 
+def citing(verdicts: Sequence[Verdict]) -> dict[str, list[int]]:
+    """Sort sub-goals (by number) by the id of the round or step that they cite; leave out those about it."""
+    found: dict[str, list[int]] = {}
+    for number, verdict in enumerate(verdicts):
+        if verdict.criterion.startswith(SUB_GOAL):
+            for where in dict.fromkeys(evidence.where for evidence in verdict.evidence[:MOST_QUOTES]):
+                if where != verdict.subject:
+                    found.setdefault(where, []).append(number)
+    return found
+
+
 def insight_view(insight: Insight, run: str) -> dict[str, Any]:
-    """Show one insight; the next `count` verdicts are its own."""
+    """Return what the page shows of one insight; the next `count` verdicts belong to it."""
     return {
         "evaluator": one_line(insight.evaluator, 80).replace("_", " ").capitalize(),
         "about": None if insight.subject == run else subject_words(insight.subject),

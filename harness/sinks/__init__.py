@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+from urllib.parse import urlsplit
 
 from adapters.errors import SetupError
-from records.plugins import Kind, PluginError, load, split
+from records.import_strings import PluginError
+from records.plugins import Kind, load, split
 from records.sink import Sink
 
-SINKS = Kind("sink", "viva.sinks", {"jsonl": "harness.sinks.jsonl:JsonLinesSink"})
+SINKS = Kind(
+    "sink",
+    "viva.sinks",
+    {
+        "jsonl": "harness.sinks.jsonl:JsonLinesSink",
+        "phoenix": "harness.sinks.phoenix.sink:PhoenixSink",
+        "evaluation_log": "harness.sinks.evaluation_log:EvaluationLogSink",
+        "csv": "harness.sinks.csv:CsvSink",
+        "otel": "harness.sinks.otel.sink:OpenTelemetrySink",
+        "webhook": "harness.sinks.webhook:WebhookSink",
+    },
+)
+
+
+def sink_name(spec: str) -> str:
+    """What messages call a sink: its spec, without what may be secret in an address."""
+    part, argument = split(SINKS, spec)
+    if "://" not in argument:
+        return spec
+    address = urlsplit(argument)
+    return f"{part}:{address.scheme}://{address.hostname or ''}"
+
+
+def make_sinks(specs: Iterable[str]) -> list[tuple[str, Sink]]:
+    """Create sinks from their SPECs, before the first run; gives each with its SPEC.
+
+    Raises:
+        SetupError: there is no such sink, or it cannot be created.
+    """
+    return [(sink_name(spec), make_sink(spec)) for spec in specs]
 
 
 def make_sink(spec: str) -> Sink:

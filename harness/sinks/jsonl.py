@@ -1,19 +1,20 @@
-"""The JSON Lines sink: writes the record of each completed run as one line, as in the journal."""
+"""The JSON Lines sink: writes the record of each completed run as one line, and reads them back as a history."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-from pathlib import Path
+from collections.abc import Sequence
 
-from adapters.errors import SetupError
+from harness.sinks.line_file import LineFile
 from records.codec import encode
+from records.eval_run_record import EvalRunRecord
+from records.record_lines import RecordLines
 from records.run_record import RunRecord
 from records.transcript import Transcript
 
 
 class JsonLinesSink:
-    """Appends records to a file, each with one write, so that several suites can share it."""
+    """Appends records to a file, each with one write, so that several suites can share it; an `EvalHistorySource`."""
 
     def __init__(self, path: str = "runs/history.jsonl") -> None:
         """Open the file for appending.
@@ -21,12 +22,7 @@ class JsonLinesSink:
         Raises:
             SetupError: it cannot be written.
         """
-        file = Path(path).absolute()
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise SetupError(f"the sink jsonl cannot write {file}: {error.strerror}.") from error
+        self._file = LineFile(path, "jsonl")
 
     async def write(self, record: RunRecord, transcript: Transcript) -> None:
         """Append one record.
@@ -34,11 +30,20 @@ class JsonLinesSink:
         Raises:
             OSError: it could not be written.
         """
-        line = encode(record) + b"\n"
-        written = await asyncio.to_thread(os.write, self._descriptor, line)
-        if written != len(line):
-            raise OSError(f"{written} of {len(line)} bytes were written: is the disk full?")
+        await asyncio.to_thread(self._file.append, encode(record) + b"\n")
+
+    async def runs(self, task: str | None = None, *, limit: int | None = None) -> Sequence[EvalRunRecord]:
+        """Return the runs that the file holds, newest last.
+
+        Args:
+            task: Only runs of this task; None means all.
+            limit: Only the newest so many; None means all.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        return await RecordLines(self._file.path).runs(task, limit=limit)
 
     async def close(self) -> None:
         """Close the file."""
-        os.close(self._descriptor)
+        self._file.close()

@@ -10,7 +10,7 @@ from harness.statistics.scores import passes, score_of, why_excluded
 from records.run_record import Outcome, RunRecord
 from records.transcript import NO_USAGE, Usage
 
-NOT_TOLD = "not told"
+NOT_TOLD = "unknown"
 
 
 class Cell:
@@ -18,7 +18,7 @@ class Cell:
 
     # fmt: off
     __slots__ = (
-        "agent", "case", "excluded", "highs", "lows", "rounds", "scores", "seconds", "stops", "tags", "target_errors",
+        "agent", "broke_off", "case", "excluded", "highs", "lows", "rounds", "scores", "seconds", "stops", "tags",
         "trials", "usage",
     )
     # fmt: on
@@ -27,11 +27,13 @@ class Cell:
         self.case, self.agent = case, agent
         self.scores, self.lows, self.highs = array("d"), array("d"), array("d")
         self.trials: list[int] = []
+        self.broke_off = array("b")
+        """Of each run, whether the agent failed in it: such a run never passes, not even at a threshold of 0."""
         self.tags: dict[str, None] = {}
         self.excluded: dict[str, int] = {}
         self.stops: dict[str, int] = {}
         self.usage: dict[str, Usage] = {}
-        self.target_errors = self.rounds = 0
+        self.rounds = 0
         self.seconds = 0.0
 
     def add(self, record: RunRecord, evaluator: str | None = None) -> None:
@@ -45,7 +47,7 @@ class Cell:
             self.lows.append(scored.low)
             self.highs.append(scored.high)
             self.trials.append(record.trial)
-            self.target_errors += record.outcome is Outcome.TARGET_ERROR
+            self.broke_off.append(record.outcome is Outcome.TARGET_ERROR)
         stop = record.stop.value if record.stop else NOT_TOLD
         self.stops[stop] = self.stops.get(stop, 0) + 1
         self.tags.update(dict.fromkeys(record.tags))
@@ -56,7 +58,17 @@ class Cell:
 
     def passed(self, threshold: float) -> int:
         """Count the runs that pass, of those that count."""
-        return sum(passes(low, threshold) for low in self.lows)
+        return sum(self.passing(threshold))
+
+    def passing(self, threshold: float) -> list[bool]:
+        """Tell of each run that counts whether it passes, in the order of `trials`."""
+        runs = zip(self.lows, self.broke_off, strict=True)
+        return [not broke_off and passes(low, threshold) for low, broke_off in runs]
+
+    @property
+    def target_errors(self) -> int:
+        """Count the runs in which the agent failed."""
+        return sum(self.broke_off)
 
 
 def gather_cells(records: Iterable[RunRecord], evaluator: str | None = None) -> list[Cell]:

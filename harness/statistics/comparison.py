@@ -11,7 +11,6 @@ from harness.statistics.clustered import paired_interval
 from harness.statistics.comparison_inputs import Runs
 from harness.statistics.groups import Group, group_of
 from harness.statistics.intervals import Interval, detectable_difference, mcnemar
-from harness.statistics.scores import passes
 from harness.wording import counted
 
 
@@ -197,8 +196,8 @@ def _difference(differences: Sequence[float]) -> Difference:
 
 def _trials(a: Cell, b: Cell, threshold: float) -> list[int]:
     """For each trial number that counts on both sides: 1 turned better, -1 worse, 0 neither."""
-    before = {trial: passes(low, threshold) for trial, low in zip(a.trials, a.lows, strict=True)}
-    after = {trial: passes(low, threshold) for trial, low in zip(b.trials, b.lows, strict=True)}
+    before = dict(zip(a.trials, a.passing(threshold), strict=True))
+    after = dict(zip(b.trials, b.passing(threshold), strict=True))
     return [after[trial] - passed for trial, passed in before.items() if trial in after]
 
 

@@ -74,14 +74,14 @@ class Group:
     """In how many cases."""
     usage: Mapping[str, Usage] = field(default_factory=dict)
     """By role, over all runs, excluded ones too: it was spent."""
-    cost: float | None = 0.0
-    """US dollars of all roles over all runs; None where the price of any call is unknown."""
+    cost: float | None = None
+    """US dollars of all roles over all runs; None where nobody reported any, or the price of any call is unknown."""
     cost_mean: float | None = None
     """US dollars per run, over all runs; None where unknown."""
-    tokens: int = 0
-    """Input and output tokens of all roles over all runs."""
+    tokens: int | None = None
+    """Input and output tokens of all roles over all runs; None where nobody reported any."""
     tokens_mean: float | None = None
-    """None where nobody reported any."""
+    """Tokens per run, over all runs; None where nobody reported any."""
     seconds: float = 0.0
     """Wall-clock seconds, summed over all runs; less has passed where runs were held at once."""
     seconds_mean: float | None = None
@@ -192,15 +192,16 @@ def _spent(cells: Sequence[Cell]) -> dict[str, Any]:
         for role, used in cell.usage.items():
             usage[role] = usage.get(role, NO_USAGE) + used
     runs = stops.total()
-    cost = sum(usage.values(), NO_USAGE).cost
-    tokens = sum(used.input_tokens + used.output_tokens for used in usage.values())
+    spent = sum(usage.values(), NO_USAGE)
+    cost = spent.cost if is_reported(spent) else None
+    tokens = spent.input_tokens + spent.output_tokens if is_reported(spent) else None
     seconds = sum(cell.seconds for cell in cells)
     return {
         "usage": usage,
         "cost": cost,
         "cost_mean": cost / runs if cost is not None and runs else None,
         "tokens": tokens,
-        "tokens_mean": tokens / runs if runs and is_reported(sum(usage.values(), NO_USAGE)) else None,
+        "tokens_mean": tokens / runs if tokens is not None and runs else None,
         "seconds": seconds,
         "seconds_mean": seconds / runs if runs else None,
         "rounds": sum(cell.rounds for cell in cells),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from judge.trajectory import SKIPPED
 from records.run_record import Outcome, RunRecord, Setting
 from records.verdict import Insight, Label
 
@@ -22,8 +23,19 @@ class Score(NamedTuple):
 
 
 def passes(low: float, threshold: float) -> bool:
-    """Tell whether a run with this low bound passes."""
+    """Tell whether a low bound, of a run or of a mean, reaches a threshold."""
     return low >= threshold - LAST_BIT
+
+
+def run_passes(record: RunRecord, threshold: float) -> bool:
+    """Tell whether a run passes: never where the agent failed, whatever the threshold, and never where it is excluded.
+
+    Args:
+        record: The run.
+        threshold: What its low bound must reach, in [0, 1].
+    """
+    scored = score_of(record)
+    return scored is not None and record.outcome is not Outcome.TARGET_ERROR and passes(scored.low, threshold)
 
 
 def evaluator_names(record: RunRecord) -> tuple[str, ...]:
@@ -75,10 +87,17 @@ def score_of(record: RunRecord, evaluator: str | None = None) -> Score | None:
 
 
 def why_excluded(record: RunRecord, evaluator: str | None = None) -> str:
-    """Say why a run has no `score_of`: the outcome that keeps it out of averages, or `unscored`."""
+    """Say why a run has no `score_of`: the outcome that keeps it out of averages, `skipped`, or `unscored`.
+
+    A run is skipped by an evaluator that finds nothing to judge in it, such as a trajectory without steps.
+    """
     if not record.outcome.counts:
         return record.outcome.value
-    insight = insight_of(record.insights, evaluator, record.id) if evaluator is not None else None
+    name = evaluator or primary_evaluator(record.setting, record.insights)
+    judged = insight_of(record.insights, name, record.id)
+    if judged is not None and judged.label == SKIPPED:
+        return SKIPPED
+    insight = judged if evaluator is not None else None
     return Outcome.JUDGE_ERROR.value if insight is not None and _failed(insight) else UNSCORED
 
 

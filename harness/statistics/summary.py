@@ -10,6 +10,8 @@ from harness.statistics.cells import Cell, gather_cells, natural
 from harness.statistics.error_groups import ErrorGroup, ErrorGroups
 from harness.statistics.evaluators import EvaluatorStatistics, EvaluatorTallies
 from harness.statistics.groups import Group, group_of
+from harness.statistics.trajectories import TrajectoryTallies
+from harness.statistics.trajectory_figures import TrajectoryFigures
 from harness.wording import agent_words, judge_words, sandbox_words
 from records.run_record import RunRecord
 from records.text import one_line
@@ -58,6 +60,10 @@ class Figures:
     """One for each evaluator and agent."""
     evaluator_cells: tuple[EvaluatorStatistics, ...] = ()
     """One for each evaluator, case and agent."""
+    trajectories: TrajectoryFigures | None = None
+    """Of all runs; None where no trajectory evaluator judged any."""
+    trajectory_agents: tuple[TrajectoryFigures, ...] = ()
+    """One for each agent."""
 
 
 def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: str | None = None) -> Figures:
@@ -71,8 +77,8 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
             summary of every evaluator in any case.
     """
     held: Counter[Conditions] = Counter()
-    errors, tallies = ErrorGroups(), EvaluatorTallies()
-    ordered = gather_cells(_watched(records, held, errors, tallies), evaluator)
+    errors, tallies, trajectories = ErrorGroups(), EvaluatorTallies(), TrajectoryTallies()
+    ordered = gather_cells(_watched(records, held, (errors, tallies, trajectories)), evaluator)
     by_agent: dict[str, list[Cell]] = {}
     by_case: dict[str, list[Cell]] = {}
     by_tag: dict[tuple[str, str], list[Cell]] = {}
@@ -95,11 +101,15 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
         evaluators=tuple(tallies.overall()),
         evaluator_agents=tuple(tallies.by_agent()),
         evaluator_cells=tuple(tallies.by_cell()),
+        trajectories=trajectories.overall(),
+        trajectory_agents=tuple(trajectories.by_agent()),
     )
 
 
 def _watched(
-    records: Iterable[RunRecord], held: Counter[Conditions], errors: ErrorGroups, tallies: EvaluatorTallies
+    records: Iterable[RunRecord],
+    held: Counter[Conditions],
+    tallies: tuple[ErrorGroups | EvaluatorTallies | TrajectoryTallies, ...],
 ) -> Iterator[RunRecord]:
     for record in records:
         setting = record.setting
@@ -111,6 +121,6 @@ def _watched(
             agent=agent_words(setting),
         )
         held[how] += 1
-        errors.add(record)
-        tallies.add(record)
+        for each in tallies:
+            each.add(record)
         yield record

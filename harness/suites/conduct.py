@@ -1,4 +1,4 @@
-"""Carries out what a command asks for: the one place that opens lock, journal and engine, and closes them again."""
+"""Carries out the work of a command. Only this module opens and closes lock, journal and engine."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from records.transcript import Transcript
 
 
 class Display(Protocol):
-    """Shows the user what happens; commands choose one. It may be a subscriber, too."""
+    """Shows the user what happens; each command chooses one. A display can also be a subscriber."""
 
     def note(self, words: str) -> None:
-        """Show something that the user should know. The words may hold hostile text."""
+        """Show something that the user should know. The words can contain hostile text."""
         ...
 
     def warn(self, words: str) -> None:
-        """Show something that went wrong besides the runs; to a user who asked for quiet, too."""
+        """Show something that went wrong outside of the runs, even with --quiet."""
         ...
 
     def announce(self, words: str) -> None:
@@ -67,87 +67,91 @@ class Silence:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a suite runs with, and who is informed of it."""
+    """The engine, display, sinks and subscribers of a suite."""
 
     display: Display = field(default_factory=Silence)
     sinks: Sequence[tuple[str, Sink]] = ()
-    """What the user calls each, and the sink."""
+    """The user's name for each sink, and the sink."""
     subscribers: Sequence[object] = ()
-    """Further ones."""
+    """Subscribers besides the display and the sinks."""
     engine: Engine = field(default_factory=LocalEngine)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What is to be done."""
+    """The work to do."""
 
     order: WorkOrder
     jobs: Callable[[Path], Iterable[Job]]
-    """Makes the jobs, given the journal's folder; called once the journal is open."""
+    """Makes the jobs, given the journal's folder; called when the journal is open."""
     total: int = 0
-    """How many jobs there will be."""
+    """Number of jobs."""
     done_before: int = 0
-    """How many runs were finished before."""
+    """Number of runs that were finished before."""
     fill: Callable[[Journal], tuple[int, int]] | None = None
-    """Fills the journal with what the jobs are about; returns `total` and `done_before`. Called on a thread."""
+    """Writes the subjects of the jobs into the journal, and returns `total` and `done_before`. Called on a thread."""
     limits: SuiteLimits = field(default_factory=SuiteLimits)
-    begun: Callable[[Journal], None] | None = None
-    """Keeps beside a new journal what was asked for."""
+    save_request: Callable[[Journal], None] | None = None
+    """Stores the request next to a new journal."""
     announce: str = ""
-    """One line before the first run."""
+    """One line to show before the first run."""
 
 
 async def conduct(folder: Path, prepare: Callable[[], Work], around: Surroundings, *, resumed: bool) -> SuiteEnd:
-    """Do work in a journal.
+    """Do the work and write it to a journal.
 
     Args:
-        folder: The journal's.
-        prepare: Says what is to be done. Where work is resumed, it reads the journal under its lock: what another
-            process would write meanwhile cannot be missed.
-        around: What it runs with.
-        resumed: The folder holds some of it already.
+        folder: The journal's folder.
+        prepare: Returns the work to do. If work is resumed, it is called under the journal's lock, so that it cannot
+            miss what another process writes.
+        around: The engine, display, sinks and subscribers.
+        resumed: Whether the folder already holds part of the work.
 
     Raises:
-        SetupError: the user must change something; nothing was begun.
+        SetupError: the user must change something; nothing was started.
         JournalError: the journal cannot be written; what it holds can be resumed.
         asyncio.CancelledError: the work was stopped, and can be resumed.
     """
     folder = folder.absolute()
     engine, display = around.engine, around.display
+    feeds = [SinkFeed(sink, name, display.warn, folder) for name, sink in around.sinks]
     with contextlib.ExitStack() as opened:
-        if resumed:
-            opened.enter_context(exclusive_writer(folder))
-        work = prepare()
         journals: list[Journal] = []
 
         def open_journal() -> Journal:
-            # Only now: a mistake in what was asked for must not leave a journal behind that can neither be resumed
-            # nor begun.
+            # Only now: a mistake in the request must not leave a journal behind that can be neither resumed nor
+            # started again.
             if not resumed:
                 opened.enter_context(exclusive_writer(folder))
-                # Under the lock: another process may have begun and ended here since the command looked.
+                # Under the lock: another process may have used the folder since the command checked it.
                 refuse_journal(folder)
             journals.append(opened.enter_context(Journal(folder)))
             return journals[0]
 
         try:
+            if resumed:
+                opened.enter_context(exclusive_writer(folder))
+            work = prepare()
             await engine.open(work.order, open_journal)
             journal = journals[0]
-            if work.begun is not None and not resumed:
-                work.begun(journal)
+            if work.save_request is not None and not resumed:
+                work.save_request(journal)
             for notice in dict.fromkeys(engine.notices):
                 display.note(notice)
             if work.announce:
                 display.announce(work.announce)
-            return await _run(work, journal, around)
+            return await _run(work, journal, around, feeds)
         finally:
-            await engine.close()
+            try:
+                await engine.close()
+            finally:
+                for feed in feeds:  # those of work that could not begin, too
+                    await feed.on_closed()
 
 
-async def _run(work: Work, journal: Journal, around: Surroundings) -> SuiteEnd:
+async def _run(work: Work, journal: Journal, around: Surroundings, feeds: Sequence[SinkFeed]) -> SuiteEnd:
     display = around.display
     still = work.order.options.reply_seconds
-    feeds = [SinkFeed(sink, name, display.warn) for name, sink in around.sinks]
     total, done_before = work.total, work.done_before
     if work.fill is not None:
         total, done_before = await asyncio.to_thread(work.fill, journal)
@@ -161,11 +165,11 @@ async def _run(work: Work, journal: Journal, around: Surroundings) -> SuiteEnd:
 
 
 class Syncing:
-    """The subscriber that has the disk catch up after each run."""
+    """The subscriber that syncs the journal to disk after each run."""
 
     def __init__(self, syncer: Syncer) -> None:
         self._syncer = syncer
 
     async def on_end(self, run: RunHeader, record: RunRecord, transcript: Transcript) -> None:
-        """A run has its record, which should survive a power cut."""
+        """Request a sync: the record of a run should survive a power cut."""
         self._syncer.want()

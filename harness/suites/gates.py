@@ -9,9 +9,12 @@ from adapters.errors import SetupError
 from harness.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
 from harness.statistics.evaluators import EvaluatorStatistics
 from harness.statistics.groups import Group
-from harness.statistics.scores import passes
+from harness.statistics.scores import UNSCORED, passes
 from harness.statistics.summary import Figures, summarize
+from harness.statistics.trajectory_figures import RATES
+from harness.suites.rate_gates import rate_missing, rates_below, rates_dropped
 from harness.wording import counted
+from judge.trajectory import SKIPPED
 from records.journal import JournalError
 from records.journal_reader import read_records, split_reference
 from records.text import one_line
@@ -27,7 +30,8 @@ class Gates:
     primary: float | None = None
     """For the primary evaluator, which decides the scores of the runs."""
     evaluators: Mapping[str, float] = field(default_factory=dict)
-    """For other evaluators, by name."""
+    """For other evaluators, by name; of a trajectory evaluator, and of the combined accuracies, the rate over steps or
+    traces."""
 
 
 def parse_gates(values: Sequence[str], option: str = "--fail-under") -> Gates:
@@ -102,25 +106,38 @@ def gate(
         max_drop: The maximum drop of the mean low bound from the baseline, over the cases that both have.
     """
     suite = figures.suite
-    if not suite.runs:
-        return EXIT_NOT_SCORED, f"nothing was scored: {_excluded(figures) or 'no runs'}"
     floors, drops = _gates(fail_under), _gates(max_drop if baseline is not None else None)
+    of_runs = _has_gates_of_runs(floors, drops)
+    if not suite.runs and (of_runs or not figures.trajectories):
+        return EXIT_NOT_SCORED, f"nothing was scored: {_excluded(figures) or 'no runs'}"
     below = [] if floors.primary is None else _below(figures, floors.primary)
     for name, floor in floors.evaluators.items():
-        below += _below(figures, floor, name)
+        below += rates_below(figures, name, floor) if name in RATES else _below(figures, floor, name)
     if baseline is not None and drops.primary is not None:
         below += _dropped(_lows(figures), _lows(baseline), drops.primary)
     for name, drop in drops.evaluators.items():
-        if baseline is not None and (now := _lows(figures, name)):
+        if baseline is not None and name in RATES:
+            below += rates_dropped(figures, baseline, name, drop)
+        elif baseline is not None and (now := _lows(figures, name)):
             below += _dropped(now, _lows(baseline, name), drop, name)
     missing = [
-        words for name in dict.fromkeys((*floors.evaluators, *drops.evaluators)) if (words := _missing(figures, name))
+        words
+        for name in dict.fromkeys((*floors.evaluators, *drops.evaluators))
+        if (words := rate_missing(figures, name) if name in RATES else _missing(figures, name))
     ]
-    if suite.excluded:
+    # A run that holds nothing to judge has no score, and need not have one; nor has one of which only steps are open,
+    # where all gates are rates over steps.
+    if suite.excluded.keys() - ({SKIPPED} if of_runs else {SKIPPED, UNSCORED}):
         missing.append(f"some runs could not be scored: {_excluded(figures)}")
     if below:
         return EXIT_BELOW, "; ".join((*below, *missing) if floors.evaluators or drops.evaluators else below)
     return (EXIT_NOT_SCORED, "; ".join(missing)) if missing else (EXIT_DONE, "")
+
+
+def _has_gates_of_runs(floors: Gates, drops: Gates) -> bool:
+    """Tell whether runs must have scores: not where all gates are rates of trajectories."""
+    named = {*floors.evaluators, *drops.evaluators}
+    return floors.primary is not None or drops.primary is not None or not named or not named <= set(RATES)
 
 
 def _gates(given: Gates | float | None) -> Gates:

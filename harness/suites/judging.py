@@ -1,4 +1,4 @@
-"""Judges stored conversations again, as a suite whose conversations have all been held; no agent is needed."""
+"""Judges stored conversations again, as a suite whose conversations have all ended; it requires no agent."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ CaseKey = tuple[Path, str, str]
 
 @dataclass(slots=True)
 class Judging:
-    """What a judging found in the journals, and how it ended."""
+    """What was found in the journals, and how the judging ended."""
 
     end: SuiteEnd = field(default_factory=SuiteEnd)
     damage: Damage = field(default_factory=Damage)
     order: list[str] = field(default_factory=list)
     """Ids of the runs in the order in which the journals hold them."""
     not_ended: list[str] = field(default_factory=list)
-    """Ids of the runs whose conversation never ended: they are not judged."""
+    """Ids of the runs whose conversations never ended; they are not judged."""
     gaps: dict[str, str] = field(default_factory=dict)
-    """Run to which of its rounds are missing: it is not judged."""
+    """The missing rounds of runs, in words, by run id; these runs are not judged."""
 
 
 async def judge_sources(
     sources: Sources, folder: Path, around: Surroundings, *, resumed: bool = False, retry_errors: bool = False
 ) -> Judging:
-    """Judge all conversations of some journals into a new one.
+    """Judge all conversations of some journals, and write the results to a new journal.
 
     Args:
-        sources: Which, and by whom.
-        folder: The new journal's.
-        around: What the judging runs with, and who is informed.
-        resumed: The folder holds some of it already.
-        retry_errors: Also judge again what could not be judged then.
+        sources: The journals, and the options of judging.
+        folder: The new journal's folder.
+        around: The engine, display, sinks and subscribers.
+        resumed: Whether the folder already holds some results.
+        retry_errors: Whether to judge again what could not be judged before.
 
     Raises:
         SetupError: there is nothing to judge, or the user must change something.
@@ -83,17 +83,17 @@ def _work(
     named = sources.options.evaluators
     evaluators = named or _stored_evaluators(state for _, state in left)
     whole = sum(state.whole for states in stored for state in states.values())
-    # No more sandboxes are made ready than there are conversations to judge.
+    # No more sandboxes are prepared than there are conversations to judge.
     concurrency = max(1, min(sources.options.concurrency, whole))
     options: Options = replace(sources.options, concurrency=concurrency, evaluators=evaluators)
-    cases = _cases(sources.mended, stored, left)
+    cases = _cases(sources.replacement, stored, left)
     return Work(
         order=WorkOrder(options=options, cases=cases, recordings=any(not state.case_hash for _, state in left)),
         jobs=lambda _: judge_jobs(sources, found, done, skipped, () if named else None),
         total=len(left),
         done_before=whole - len(left),
         limits=SuiteLimits(concurrency),
-        begun=lambda journal: save_sources(sources, journal),
+        save_request=lambda journal: save_sources(sources, journal),
     )
 
 
@@ -104,16 +104,16 @@ def judge_jobs(
     skipped: set[str],
     evaluators: tuple[str, ...] | None,
 ) -> Iterator[Job]:
-    """The conversations as they come out of the journals.
+    """Yield a job for each conversation, in the order of the journals.
 
     Args:
-        sources: The journals, and the case that replaces the stored one of its name.
-        found: Is told what was found.
-        done: What the new journal holds already.
-        skipped: Runs that are not judged again.
-        evaluators: None stands for each run's own.
+        sources: The journals, and the case that replaces the stored case of the same name.
+        found: Receives what was found.
+        done: The states of the runs that the new journal already holds.
+        skipped: Ids of runs that are not judged again.
+        evaluators: Names of the evaluators; None means those of each run.
     """
-    mended = sources.mended
+    replacement = sources.replacement
     for folder, only in sources.journals:
         for lines in read_conversation_lines(folder, only, found.damage):
             if not lines.ended:
@@ -125,12 +125,15 @@ def judge_jobs(
             found.order.append(lines.run)
             if lines.run not in skipped:
                 state = done.get(lines.run)
-                yield _job(lines, mended, evaluators, carried=state is not None and state.whole)
+                yield _job(lines, replacement, evaluators, carried=state is not None and state.whole)
 
 
-def _job(lines: ConversationLines, mended: Case | None, evaluators: tuple[str, ...] | None, *, carried: bool) -> Job:
+def _job(
+    lines: ConversationLines, replacement: Case | None, evaluators: tuple[str, ...] | None, *, carried: bool
+) -> Job:
     facts = facts_of(lines)
-    case_hash = mended.hash if mended is not None and mended.name == facts.subject else facts.case_hash
+    replaced = replacement is not None and replacement.name == facts.subject
+    case_hash = replacement.hash if replaced and replacement is not None else facts.case_hash
     header = RunHeader(
         id=lines.run,
         subject=facts.subject,
@@ -144,7 +147,7 @@ def _job(lines: ConversationLines, mended: Case | None, evaluators: tuple[str, .
         action=Action.JUDGE,
         header=header,
         case_hash=case_hash,
-        # What was judged before is not needed to judge again.
+        # Earlier judgements are not needed to judge again.
         conversation=replace(lines, judged=()),
         timing=facts.timing,
         carried=carried,
@@ -153,11 +156,11 @@ def _job(lines: ConversationLines, mended: Case | None, evaluators: tuple[str, .
 
 
 def _find(journals: Sequence[tuple[Path, str | None]]) -> list[dict[str, RunState]]:
-    """A first look at each journal.
+    """Read the states of the runs in each journal.
 
     Raises:
-        JournalError: one is not there, or not the run that is meant.
-        SetupError: there is no run, or the same one twice: the new journal could not tell them apart.
+        JournalError: a journal or a requested run does not exist.
+        SetupError: there is no run, or two runs have the same id, so that the new journal could not distinguish them.
     """
     found: list[dict[str, RunState]] = []
     where: dict[str, Path] = {}
@@ -166,8 +169,8 @@ def _find(journals: Sequence[tuple[Path, str | None]]) -> list[dict[str, RunStat
         for run in states:
             if run in where:
                 raise SetupError(
-                    f"the run {run} is in {where[run]} and in {folder}: judge these journals one by one, each into a "
-                    "journal of its own."
+                    f"the run {run} is in {where[run]} and in {folder}: judge these journals separately, each into a "
+                    "new journal."
                 )
             where[run] = folder
         found.append(states)
@@ -177,39 +180,39 @@ def _find(journals: Sequence[tuple[Path, str | None]]) -> list[dict[str, RunStat
 
 
 def _stored_evaluators(states: Iterator[RunState]) -> tuple[str, ...]:
-    """The evaluators that judged these runs before. A journal names them, and never what is imported for them.
+    """Return the evaluators that judged these runs before. A journal holds only their names, never import strings.
 
     Raises:
-        SetupError: one is neither Viva's nor an installed distribution's.
+        SetupError: an evaluator belongs neither to Viva nor to an installed distribution.
     """
     names = dict.fromkeys(name for state in states for name in state.evaluators or (DEFAULT,))
     for name in names:
         if not is_registered(name):
             raise SetupError(
-                f"these runs were judged by an evaluator {name[:80]!r}, which is not registered here. "
+                f"these runs were judged by an evaluator {name[:80]!r}, which is not installed here. "
                 "Name the evaluators: --evaluators file.py:Thing,…"
             )
     return tuple(names)
 
 
 def _cases(
-    mended: Case | None, stored: Sequence[Mapping[str, RunState]], left: Sequence[tuple[Path, RunState]]
+    replacement: Case | None, stored: Sequence[Mapping[str, RunState]], left: Sequence[tuple[Path, RunState]]
 ) -> tuple[Case, ...]:
-    """Every case that is judged by. What a case needs whose runs are all judged may be gone by now: it is left out.
+    """Return the cases of the runs that are left to judge; what other cases require may no longer exist.
 
     Raises:
-        SetupError: one cannot be read, or no run is of the one that replaces a stored case.
+        SetupError: a case cannot be read, or no run has the name of the case that replaces a stored one.
     """
     names = {state.case for states in stored for state in states.values()}
-    if mended is not None and mended.name not in names:
+    if replacement is not None and replacement.name not in names:
         raise SetupError(
-            f"no run there is of a case called {mended.name!r} (that is the name of the case's folder); "
-            f"there are {', '.join(sorted(names))}."
+            f"the journal has no run of a case {replacement.name!r} (the name of a case is that of its folder); "
+            f"it has runs of {', '.join(sorted(names))}."
         )
     cases: dict[CaseKey, Case] = {}
     for folder, state in left:
         key = folder, state.case, state.case_hash
         if state.case_hash and key not in cases:
-            replaced = mended is not None and mended.name == state.case
-            cases[key] = mended if replaced and mended is not None else stored_case(*key)
+            replaced = replacement is not None and replacement.name == state.case
+            cases[key] = replacement if replaced and replacement is not None else stored_case(*key)
     return tuple(cases.values())

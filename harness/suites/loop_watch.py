@@ -23,9 +23,9 @@ from records.text import one_line
 
 BEAT_SECONDS = 1.0
 TRIES = 3
-"""How often the agent's code is interrupted, a beat apart, before the user is told that it cannot be."""
+"""How often the agent's code is interrupted, once per heartbeat, before the user is told that this failed."""
 SIGNAL = signal.SIGURG if sys.platform != "win32" else signal.SIGTERM
-"""Ignored by default, so that one which comes late harms nobody."""
+"""A signal that is ignored by default, so that a late one does no harm."""
 
 
 class LoopWatch:
@@ -45,7 +45,7 @@ class LoopWatch:
         self._before: Any = None
         self._can_interrupt = False
         self._wanted: float | None = None
-        """The beat of the standstill that the signal is to end."""
+        """The last heartbeat before the standstill that the signal should end."""
         self._told = False
         self._blocks: asyncio.Task[Any] | None = None
         """The task that had its turn when the loop was last looked at."""

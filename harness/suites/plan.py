@@ -13,7 +13,7 @@ from cases import Case, CaseError, find_case, find_cases, load_case
 from harness.exam.options import Options
 from harness.exam.resources import DEFAULT_AGENT
 from harness.exam.subscribers import RunHeader
-from harness.suites.signature import chosen, read_signed, refuse_strange, signed
+from harness.suites.signature import chosen, read_signed, refuse_unsigned, signed
 from records.codec import decode, encode
 from records.journal import Journal, run_id
 
@@ -41,7 +41,7 @@ class Plan:
 
 
 def find_plan_cases(plan: Plan, given: Mapping[str, Case] = MappingProxyType({})) -> list[Case]:
-    """The cases of a plan.
+    """Return the cases of a plan.
 
     Args:
         plan: Contains their paths.
@@ -74,7 +74,7 @@ def find_plan_cases(plan: Plan, given: Mapping[str, Case] = MappingProxyType({})
         if other.file.resolve() != case.file.resolve():
             raise SetupError(f"two cases are called {case.name!r}: {other.file} and {case.file}. Rename one folder.")
         if other.hash != case.hash:
-            raise SetupError(f"two cases are called {case.name!r}, but differ: rename one.")
+            raise SetupError(f"two cases are called {case.name!r}, but they differ: rename one.")
     return list({case.name: case for case in chosen}.values())
 
 
@@ -113,7 +113,7 @@ def save_plan(plan: Plan, journal: Journal) -> None:
 
 
 def load_plan(folder: Path) -> Plan:
-    """The plan of a suite that was begun, by whomever: to look at. To go on with it, `plan_to_resume` reads it.
+    """Return the plan of a suite without checking who started it. Use `plan_to_resume` to resume the suite.
 
     Raises:
         SetupError: the folder contains none, or it cannot be read.
@@ -122,19 +122,19 @@ def load_plan(folder: Path) -> Plan:
 
 
 def plan_to_resume(folder: Path, *, trusted: bool = False) -> Plan:
-    """The plan of a suite that is gone on with.
+    """Return the plan of a suite that is to be resumed.
 
     Args:
-        folder: The journal's.
-        trusted: Whether the user said that a plan that this user did not make may be gone on with, too.
+        folder: The journal's folder.
+        trusted: Whether the user permits resuming a plan without the user's signature.
 
     Raises:
-        SetupError: the folder holds none, or it is a stranger's.
+        SetupError: the folder contains no plan, or the plan does not have the user's signature.
     """
     plan, ours = _load(folder)
     if not ours and not trusted:
         choices = {"cases": plan.paths, "agents": plan.agents or "the bundled one", **dict(chosen(plan.options))}
-        refuse_strange(folder, FILE, {**choices, "in the folder": plan.folder or "."})
+        refuse_unsigned(folder, FILE, {**choices, "in the folder": plan.folder or "."})
     return plan
 
 

@@ -1,4 +1,4 @@
-"""Asks another agent the questions of stored conversations again, and judges what it says."""
+"""Asks another agent the questions of stored conversations, and judges its replies."""
 
 from __future__ import annotations
 
@@ -24,109 +24,118 @@ from records.journal_reader import decode_run
 from records.transcript import LIVE, StopReason
 
 WHOLE = (StopReason.FINISHED, StopReason.MAX_ROUNDS)
-"""How a conversation stops in which the examiner asked all that it wanted to ask."""
+"""The stop reasons of conversations in which the examiner asked all of its questions."""
 SHOWN_GAPS = 5
 
 
 @dataclass(slots=True)
 class _Questions:
-    """What is asked: of each stored run which case, as which run, and what is left to do with that."""
+    """The new runs and the cases of stored conversations, and which conversations are left out."""
 
     runs: dict[str, RunHeader] = field(default_factory=dict)
-    """Stored id to the new run."""
+    """The new runs, by the id of the stored run."""
     cases: dict[tuple[str, str], Case] = field(default_factory=dict)
-    """By name and hash: two cases may say the same, and are two cases still."""
+    """By name and hash, because two cases may have the same content."""
     hashes: dict[str, str] = field(default_factory=dict)
-    """Stored id to the hash of its case."""
+    """The hash of each case, by the id of the stored run."""
     broken_off: int = 0
-    """Conversations that broke off before all was asked."""
+    """Number of conversations that broke off before every question was asked."""
     gaps: dict[str, str] = field(default_factory=dict)
-    """Stored id of a conversation with holes to which of its rounds are missing."""
+    """The missing rounds of incomplete conversations, in words, by the id of the stored run."""
 
 
 async def ask_again(
     sources: Sources, folder: Path, around: Surroundings, *, resumed: bool = False, retry_errors: bool = False
 ) -> SuiteEnd:
-    """Hold every stored exam again with the agent of the options.
+    """Repeat every stored exam with the agent of the options.
 
     Args:
-        sources: The journal whose questions are asked, the agent and the judge.
-        folder: The new journal's.
-        around: What it runs with, and who is informed.
-        resumed: The folder holds some of it already.
-        retry_errors: Also hold again what failed then without the agent's fault.
+        sources: The journal with the questions, and the options with the agent and the judge.
+        folder: The new journal's folder.
+        around: The engine, display, sinks and subscribers.
+        resumed: Whether the folder already holds some of the runs.
+        retry_errors: Whether to repeat runs that failed through no fault of the agent.
 
     Raises:
         SetupError: there is nothing to ask, or the user must change something.
         JournalError: a journal cannot be read or written.
     """
-    # The agents get the data files from there; what is in the journal is not handed out by its own paths.
-    with tempfile.TemporaryDirectory(prefix="viva-cases-") as place:
-        return await _ask_again(sources, folder, around, Path(place), resumed=resumed, retry_errors=retry_errors)
+    # The agents get the data files from a temporary folder, never by paths that the journal contains.
+    with tempfile.TemporaryDirectory(prefix="viva-cases-") as data:
+        questions = _questions(sources, Path(data))
+        for words in _notices(questions.broken_off, sources.journals[0][1]):
+            around.display.note(words)
 
+        def prepare() -> Work:
+            states = read_states_to_resume(folder) if resumed else {}
+            steps = {
+                stored: next_step(states.get(header.id), retry_errors=retry_errors)
+                for stored, header in questions.runs.items()
+            }
+            return _work(sources, questions, steps)
 
-async def _ask_again(
-    sources: Sources, folder: Path, around: Surroundings, place: Path, *, resumed: bool, retry_errors: bool
-) -> SuiteEnd:
-    asked_of, only = sources.journals[0]
-    agent = sources.options.agent
-    assert agent is not None
-    questions = _questions(asked_of, only, agent, place, _named_cases(sources.options.cases))
-    for words in _notices(questions.broken_off, only):
-        around.display.note(words)
-
-    def prepare() -> Work:
-        states = read_states_to_resume(folder) if resumed else {}
-        steps = {
-            stored: next_step(states.get(header.id), retry_errors=retry_errors)
-            for stored, header in questions.runs.items()
-        }
-        done = sum(each.step is Step.SKIP for each in steps.values())
-        concurrency = min(sources.options.concurrency, len(questions.runs))
-        return Work(
-            order=WorkOrder(
-                options=replace(sources.options, concurrency=concurrency),
-                cases=tuple(questions.cases.values()),
-                agents=(agent,),
-                asks=False,
-            ),
-            jobs=lambda new: _jobs(read_conversation_lines(asked_of, only), new, questions, steps),
-            total=len(questions.runs) - done,
-            done_before=done,
-            limits=SuiteLimits(concurrency),
-            begun=lambda journal: save_sources(sources, journal),
-        )
-
-    end = await conduct(folder, prepare, around, resumed=resumed)
+        end = await conduct(folder, prepare, around, resumed=resumed)
     end.gaps = questions.gaps
     return end
 
 
+def _work(sources: Sources, questions: _Questions, steps: Mapping[str, NextStep]) -> Work:
+    """Return the work that is left; `steps` has the next step of each run, by the id of the stored run."""
+    folder, only = sources.journals[0]
+    done = sum(each.step is Step.SKIP for each in steps.values())
+    concurrency = min(sources.options.concurrency, len(questions.runs))
+    order = WorkOrder(
+        options=replace(sources.options, concurrency=concurrency),
+        cases=tuple(questions.cases.values()),
+        agents=(_agent_of(sources),),
+        asks=False,
+    )
+    return Work(
+        order=order,
+        jobs=lambda new: _jobs(read_conversation_lines(folder, only), new, questions, steps),
+        total=len(questions.runs) - done,
+        done_before=done,
+        limits=SuiteLimits(concurrency),
+        save_request=lambda journal: save_sources(sources, journal),
+    )
+
+
+def _agent_of(sources: Sources) -> str:
+    assert sources.options.agent is not None
+    return sources.options.agent
+
+
 def _notices(broken_off: int, only: str | None) -> Iterator[str]:
     if broken_off and only:
-        yield "this conversation broke off: the questions are those that were asked until then"
+        yield "this conversation broke off; only the questions that were asked are asked again"
     elif broken_off:
         number = counted(broken_off, "conversation")
-        yield f"{number} broke off before all was asked; left out: half an exam says little"
+        yield f"{number} broke off before every question was asked; left out, because part of an exam says little"
 
 
-def _questions(folder: Path, only: str | None, agent: str, place: Path, named: Mapping[str, Case]) -> _Questions:
-    """What is asked of the stored runs.
+def _questions(sources: Sources, data: Path) -> _Questions:
+    """Return the questions of the stored runs.
 
-    Trials keep their number where one agent was asked; those of several go on counting.
+    If one agent was asked, trials keep their numbers; otherwise, trials of the same case are numbered consecutively.
+
+    Args:
+        sources: The journal with the questions, and the options.
+        data: An empty folder for the cases' data files.
 
     Raises:
         SetupError: there is nothing to ask, or a case cannot be read.
         JournalError: the journal cannot be read.
     """
+    folder, only = sources.journals[0]
+    agent, named = _agent_of(sources), _named_cases(sources.options.cases)
     found = _Questions()
     taken: set[tuple[str, int]] = set()
     for lines in read_conversation_lines(folder, only):
         stored = decode_run(replace(lines, judged=()))
         if stored.transcript.source != LIVE:
             raise SetupError(
-                f"{lines.run} in {folder} is a recording: it names no case by which what another agent says could be "
-                "judged. Its questions cannot be asked again."
+                f"{lines.run} in {folder} is a recording. Its questions cannot be asked again, because it has no case "
+                "by which the replies could be judged."
             )
         if gap := lines.gap or stored.gap:
             found.gaps[lines.run] = gap
@@ -138,7 +147,7 @@ def _questions(folder: Path, only: str | None, agent: str, place: Path, named: M
         facts = facts_of(lines)
         key = stored.setting.case, stored.setting.case_hash
         if key not in found.cases:
-            found.cases[key] = _with_data_files(stored_case(folder, *key), folder, place, named)
+            found.cases[key] = _with_data_files(stored_case(folder, *key), folder, data, named)
         case, trial = found.cases[key], facts.trial
         while (case.name, trial) in taken:
             trial += 1
@@ -148,38 +157,41 @@ def _questions(folder: Path, only: str | None, agent: str, place: Path, named: M
             id=run_id(case.name, agent, trial), subject=case.name, agent=agent, trial=trial, tags=case.tags
         )
     if not found.runs:
-        why = (
-            f": {found.broken_off} broke off before all was asked (name one to ask it: JOURNAL#RUN-ID)"
-            if found.broken_off
-            else ""
-        )
-        why += "".join(f"; {run}: {gap}" for run, gap in list(found.gaps.items())[:SHOWN_GAPS])
-        raise SetupError(f"{folder} holds no conversation to ask again{why}.")
+        raise SetupError(f"{folder} holds no conversation to ask again{_why_none(found)}.")
     return found
 
 
-def _with_data_files(case: Case, folder: Path, place: Path, named: Mapping[str, Case]) -> Case:
-    """The case with the data files that the agent got then: from the journal, or where the user says that they lie.
+def _why_none(found: _Questions) -> str:
+    why = (
+        f": {found.broken_off} broke off before every question was asked (to ask one of them, name it: JOURNAL#RUN-ID)"
+        if found.broken_off
+        else ""
+    )
+    return why + "".join(f"; {run}: {gap}" for run, gap in list(found.gaps.items())[:SHOWN_GAPS])
 
-    A stranger's journal must not hand the agent a file of this machine: its own paths are not looked at.
+
+def _with_data_files(case: Case, folder: Path, data: Path, named: Mapping[str, Case]) -> Case:
+    """Return the case with the data files of the stored exam, from a folder that the user named or from the journal.
+
+    Paths in the journal are ignored, because a stranger's journal must not give the agent files of this machine.
 
     Raises:
-        SetupError: they are not there.
+        SetupError: the data files are missing.
     """
     if not case.data_files:
         return case
-    # The hash is of the data files, too.
+    # The hash covers the data files too.
     on_disk = named.get(case.hash)
     if on_disk is not None:
         return replace(case, data_folder=on_disk.folder, data_files=on_disk.data_files)
-    return unpack_data_files(case, folder, place)
+    return unpack_data_files(case, folder, data)
 
 
 def _named_cases(paths: Sequence[str]) -> dict[str, Case]:
-    """The cases that the user named, by hash.
+    """Return the cases that the user named, by hash.
 
     Raises:
-        CaseError: one is not sound.
+        CaseError: a case is invalid.
     """
     found = (load_case(file) for path in paths for file in find_cases(Path(path)))
     return {case.hash: case for case in found}
@@ -188,7 +200,7 @@ def _named_cases(paths: Sequence[str]) -> dict[str, Case]:
 def _jobs(
     stored: Iterator[ConversationLines], folder: Path, questions: _Questions, steps: Mapping[str, NextStep]
 ) -> Iterator[Job]:
-    """Conversations that were held again before a stop come last: they are only judged."""
+    """Yield the jobs. Conversations that already ended in the new journal come last: they are only judged."""
     to_judge: dict[str, tuple[RunHeader, str]] = {}
     for lines in stored:
         header = questions.runs.get(lines.run)

@@ -1,7 +1,7 @@
-"""Marks what this user began, so that a stranger's plan is told from one's own before it is gone on with.
+"""Signs what this user starts, so that a stranger's plan can be recognized before it is resumed.
 
-A plan chooses agents, models and a sandbox: code that runs here. The mark is an HMAC (RFC 2104) with a key that only
-this user's programs can read.
+A plan selects agents, models and a sandbox, which is code that runs on this machine. The signature is an HMAC
+(RFC 2104) with a key that only this user's programs can read.
 """
 
 from __future__ import annotations
@@ -24,60 +24,61 @@ from records.codec import loads
 from records.kept_files import open_plain, read_kept
 from records.text import one_line
 
-MARK = "signature"
+SIGNATURE = "signature"
 KEY_BYTES = 32
 
 
 def signed(content: bytes) -> bytes:
-    """The JSON object with the user's mark in it; without, where no key can be kept here."""
+    """Add the user's signature to a JSON object, or nothing if no key can be stored on this machine."""
     key = _key(make=True)
     plain = loads(content)
-    return json.dumps({**plain, MARK: _mark(plain, key)} if key else plain).encode()
+    return json.dumps({**plain, SIGNATURE: _signature(plain, key)} if key else plain).encode()
 
 
 def read_signed(folder: Path, name: str) -> tuple[Any, bool]:
-    """What a file of a journal says, and whether it bears this user's mark.
+    """Return the content of a journal's file, and whether it has this user's signature.
 
     Raises:
-        FileNotFoundError: there is none.
-        ValueError: it is no plain file with a JSON object.
+        FileNotFoundError: the file does not exist.
+        ValueError: it is not a regular file that contains a JSON object.
     """
     if not os.path.lexists(folder / name):
         raise FileNotFoundError(name)
     content = read_kept(folder, name)
     if content is None:
-        raise ValueError("it is not a plain file")
+        raise ValueError("it is not a regular file")
     try:
         data = loads(content)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(data, dict):
-        raise ValueError("it is not an object")
-    mark, key = data.pop(MARK, None), _key()
-    ours = key is not None and isinstance(mark, str) and hmac.compare_digest(mark.encode(), _mark(data, key).encode())
-    return data, ours
+        raise ValueError("it is not a JSON object")
+    found, key = data.pop(SIGNATURE, None), _key()
+    if key is None or not isinstance(found, str):
+        return data, False
+    return data, hmac.compare_digest(found.encode(), _signature(data, key).encode())
 
 
-def refuse_strange(folder: Path, name: str, choices: Mapping[str, object]) -> None:
-    """Refuse what this user did not begin.
+def refuse_unsigned(folder: Path, name: str, choices: Mapping[str, object]) -> None:
+    """Refuse to resume what does not have this user's signature.
 
     Args:
-        folder: The journal's.
-        name: The file in it that says what was begun.
-        choices: What it would have run.
+        folder: The journal's folder.
+        name: The file in it that lacks the signature.
+        choices: What would run, by description.
 
     Raises:
-        SetupError: always; it says what would run.
+        SetupError: always; the message says what would run.
     """
     shown = "; ".join(f"{what} {one_line(_words(value), 200)}" for what, value in choices.items())
     raise SetupError(
-        f"{folder} was begun by somebody else, on another machine, or by an older version: {name} does not bear your "
-        f"signature. It would go on with: {one_line(shown, 2000)}. If you trust all of this, add --trust-plan."
+        f"{folder} was started by somebody else, on another machine, or by an older version: {name} does not have your "
+        f"signature. Resuming it would run: {one_line(shown, 2000)}. If you trust all of this, add --trust-plan."
     )
 
 
 def chosen(options: Options) -> Iterator[tuple[str, object]]:
-    """The options that are not at their default, as they are written on a command line."""
+    """Yield the options that differ from their defaults, with their names on the command line."""
     for field in fields(options):
         value = getattr(options, field.name)
         if value != field.default and field.name not in ("agent", "concurrency"):
@@ -92,20 +93,20 @@ def _words(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
-def _mark(plain: Mapping[str, Any], key: bytes) -> str:
+def _signature(plain: Mapping[str, Any], key: bytes) -> str:
     content = json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()
     return hmac.new(key, content, hashlib.sha256).hexdigest()
 
 
 def key_file() -> Path:
-    """Where this user's key lies: where the XDG Base Directory Specification puts the state of programs."""
+    """Return the file of this user's key, in the state folder of the XDG Base Directory Specification."""
     state = os.environ.get("XDG_STATE_HOME") or ""
     home = Path(state) if os.path.isabs(state) else Path("~/.local/state").expanduser()
     return home / "viva" / "key"
 
 
 def _key(*, make: bool = False) -> bytes | None:
-    """The key; None where there is none. One that others may read or write is none."""
+    """Return the key, or None if there is none. A key that others can read or write does not count."""
     file = key_file()
     if make:
         with contextlib.suppress(OSError):
@@ -124,7 +125,7 @@ def _write(file: Path) -> None:
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as opened:
         opened.write(secrets.token_bytes(KEY_BYTES))
     try:
-        # Two processes may begin at once: whoever links first has made the key, whole.
+        # Two processes may start at the same time: the first to link has written the complete key.
         os.link(part, file)
     finally:
         part.unlink()

@@ -1,116 +1,140 @@
-"""What `viva judge`, `replay --against` and `trace` were asked to do: kept in the new journal, to be resumed."""
+"""Stores the request of `viva judge`, `replay --against` and `trace` in the new journal, so that it can be resumed."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from adapters.errors import SetupError
 from cases import Case
 from harness.exam.kept_cases import NOWHERE
 from harness.exam.options import Options
-from harness.suites.signature import chosen, read_signed, refuse_strange, signed
+from harness.suites.signature import chosen, read_signed, refuse_unsigned, signed
 from records.codec import decode, encode
 from records.journal import FILE as JOURNAL_FILE
 from records.journal import Journal, raw_lines
 from records.journal_reader import read_runs
 
 FILE = "sources.json"
+OLDER_NAMES = {"places": "references", "mended": "replacement"}
+"""Fields of `Sources` by the names under which older journals hold them."""
 Command = Literal["judge", "replay", "trace"]
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Stored conversations, and what is done with them once more."""
+    """The stored conversations that a command reads, and its options."""
 
     command: Command
-    places: tuple[tuple[str, str | None], ...] = ()
-    """Each journal's folder, absolute, and the one run that is meant or None for all."""
+    references: tuple[tuple[str, str | None], ...] = ()
+    """The absolute folder of each journal, and the id of one run, or None for all runs."""
     options: Options = field(default_factory=Options)
-    mended: Case | None = None
-    """Replaces the stored case of the same name."""
+    replacement: Case | None = None
+    """The case that replaces the stored case of the same name."""
     recordings: tuple[str, ...] = ()
-    """SPECs of recordings that are imported."""
+    """SPECs of the recordings to import."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Names that the user gave for what the recordings do not tell: `agent`, `version`, `framework`, `technique`."""
+    compared: str | None = None
+    """The SPEC, also among `recordings`, of what the others are compared with."""
+    compared_labels: Mapping[str, str] = field(default_factory=dict)
+    """Names for its recordings."""
     limit: int | None = None
-    """How many recordings are imported at most."""
+    """Maximum number of recordings to import."""
+    since: float | None = None
+    """Seconds since the epoch: recordings that began before are not imported."""
+    tools: tuple[Mapping[str, Any], ...] = ()
+    """Definitions of tools that are added to those of the recordings."""
+    mapping: str | None = None
+    """A mapping file, which says how the recordings name things, for readers that take one."""
     sizes: tuple[int, ...] = ()
-    """Bytes of each journal when it began."""
+    """The size of each journal when the command started, in bytes."""
     folder: str = ""
-    """The working directory in which it began: relative paths and SPECs hold from there."""
+    """The working directory when the command started: paths and SPECs are relative to it."""
+
+    def labels_of(self, spec: str) -> Mapping[str, str]:
+        """Return the user's names for the recordings of a source."""
+        return self.compared_labels if spec == self.compared else self.labels
 
     @property
     def journals(self) -> list[tuple[Path, str | None]]:
-        """The places as paths."""
-        return [(Path(folder), run) for folder, run in self.places]
+        """Return the references with paths."""
+        return [(Path(folder), run) for folder, run in self.references]
 
 
 def sources_of(
-    command: Command, places: list[tuple[Path, str | None]], options: Options, mended: Case | None = None
+    command: Command, references: list[tuple[Path, str | None]], options: Options, replacement: Case | None = None
 ) -> Sources:
-    """Note what is asked for, and how long the journals are now.
+    """Return the request with the present sizes of its journals.
 
     Raises:
-        JournalError: one is not there, or not the run that is meant.
+        JournalError: a journal or a requested run does not exist.
     """
-    for folder, run in places:
+    for folder, run in references:
         next(iter(raw_lines(folder) if run is None else read_runs(folder, run)), None)
-    sizes = tuple(_size(folder) for folder, _ in places)
-    absolute = tuple((str(folder.absolute()), run) for folder, run in places)
-    return Sources(command, absolute, options, mended, sizes=sizes, folder=os.getcwd())
+    sizes = tuple(_size(folder) for folder, _ in references)
+    absolute = tuple((str(folder.absolute()), run) for folder, run in references)
+    return Sources(command, absolute, options, replacement, sizes=sizes, folder=os.getcwd())
 
 
 def save_sources(sources: Sources, journal: Journal) -> None:
-    """Keep them beside a new journal.
+    """Store the request next to a new journal.
 
     Raises:
-        SetupError: something was begun there before.
+        SetupError: the folder already holds a request.
     """
     if journal.holds(FILE):
         again = f"viva {sources.command} --resume {journal.folder}"
-        raise SetupError(f"something was begun in {journal.folder}: go on with it ({again}), or name another --out.")
+        raise SetupError(f"{journal.folder} is already in use: resume it ({again}), or name another --out.")
     journal.keep(FILE, signed(encode(sources)))
 
 
 def load_sources(folder: Path, command: Command, *, trusted: bool = False) -> Sources:
-    """What was begun in a folder.
+    """Return the request that is stored in a folder.
 
     Args:
-        folder: The journal's.
-        command: Goes on with it.
-        trusted: Whether the user said that what this user did not begin may be gone on with, too.
+        folder: The journal's folder.
+        command: The command that resumes it.
+        trusted: Whether the user permits resuming a request without the user's signature.
 
     Raises:
-        SetupError: nothing was, or by another command or a stranger, or a journal changed since.
+        SetupError: the folder holds no request of this command, the request does not have the user's signature, or a
+            journal has changed since.
     """
     try:
         data, ours = read_signed(folder, FILE)
-        sources = decode(Sources, data)
+        sources = decode(Sources, {OLDER_NAMES.get(name, name): value for name, value in data.items()})
     except FileNotFoundError:
         raise SetupError(f"{folder} was not made by viva {command}: it has no {FILE}.") from None
     except (OSError, ValueError) as error:
         raise SetupError(f"{folder / FILE} cannot be read: {error}") from error
-    if sources.mended is not None:
-        # What it needs of this machine was copied when it began.
-        sources = replace(sources, mended=replace(sources.mended, data_folder=NOWHERE))
+    if sources.replacement is not None:
+        # The files that it requires were copied when the command started.
+        sources = replace(sources, replacement=replace(sources.replacement, data_folder=NOWHERE))
     if sources.command != command:
         raise SetupError(f"{folder} was made by viva {sources.command}: viva {sources.command} --resume {folder}")
     if not ours and not trusted:
-        refuse_strange(folder, FILE, _choices(sources))
-    for (place, _), size in zip(sources.journals, sources.sizes, strict=False):
-        if _size(place) != size:
-            raise SetupError(f"the journal in {place} changed since {folder} was begun; begin a new one.")
+        refuse_unsigned(folder, FILE, _choices(sources))
+    for (journal, _), size in zip(sources.journals, sources.sizes, strict=False):
+        if _size(journal) != size:
+            raise SetupError(f"the journal {journal} has changed since {folder} was started; start a new one.")
     return sources
 
 
 def _choices(sources: Sources) -> dict[str, object]:
     agent = {"agent": sources.options.agent} if sources.options.agent else {}
-    mended = {"the case": sources.mended.file} if sources.mended is not None else {}
-    places = {"journals": tuple(place for place, _ in sources.places), "recordings": sources.recordings}
-    read = {what: value for what, value in places.items() if value}
-    return {**read, **mended, **agent, **dict(chosen(sources.options)), "in the folder": sources.folder or "."}
+    case = {"the case": sources.replacement.file} if sources.replacement is not None else {}
+    found = {
+        "journals": tuple(journal for journal, _ in sources.references),
+        "recordings": sources.recordings,
+        "mapping": sources.mapping,
+    }
+    read = {what: value for what, value in found.items() if value}
+    return {**read, **case, **agent, **dict(chosen(sources.options)), "in the folder": sources.folder or "."}
 
 
 def _size(folder: Path) -> int:

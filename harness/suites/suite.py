@@ -1,4 +1,4 @@
-"""Sets a suite up, new or resumed: which runs are held, which only judged, and what has been done before."""
+"""Sets up a new or resumed suite: which runs are conducted, which are only judged, and which are already finished."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ class Request:
     """A suite to run."""
 
     folder: Path
-    """The journal's."""
+    """The journal's folder."""
     plan: Plan
     resumed: bool = False
-    """The folder holds some of it already."""
+    """Whether the folder already holds part of the suite."""
     fresh: bool = False
-    """Hold finished runs again."""
+    """Whether to repeat finished runs."""
     retry_errors: bool = False
-    """Repeat runs that ended as an error of examiner, judge or infrastructure."""
+    """Whether to repeat runs that ended with an error of the examiner, the judge or the infrastructure."""
     max_cost: float | None = None
     max_tokens: int | None = None
     max_seconds: float | None = None
     announce: bool = True
-    """Say how many runs are held, judged, or were done before."""
+    """Whether to show how many runs are to be conducted, are to be judged, or are already finished."""
     cases: Mapping[str, Case] = field(default_factory=dict)
-    """Cases that are at hand, by their path in the plan; the others are loaded."""
+    """Cases that need not be loaded, by their path in the plan."""
 
 
 async def run_suite(request: Request, around: Surroundings) -> SuiteEnd:
     """Run a suite to its end, or to a limit.
 
     Args:
-        request: What to run.
-        around: What it runs with, and who is informed.
+        request: The suite to run.
+        around: The engine, display, sinks and subscribers.
 
     Raises:
         SetupError, CaseError: the user must change something; nothing was run.
@@ -67,10 +67,12 @@ async def run_suite(request: Request, around: Surroundings) -> SuiteEnd:
 
 
 def single_run(folder: Path, plan: Plan, case: Case) -> Request:
-    """A suite of one: in a new journal, or the next attempt at the run that a journal holds; nothing is overwritten.
+    """Return a suite of one run, in a new journal, or as the next attempt at the run that the journal holds.
+
+    Nothing is overwritten.
 
     Raises:
-        SetupError: the journal holds other runs, or is not one of exams.
+        SetupError: the journal holds other runs, or does not hold exams.
     """
     request = Request(folder, plan, announce=False)
     if (folder / SOURCES_FILE).exists():
@@ -94,7 +96,7 @@ def _prepare(request: Request, cases: list[Case], display: Display) -> Work:
         for header, case in planned_runs(plan, cases)
     ]
     counts = Counter(step.step for _, _, step in doing)
-    # What a case needs whose runs are all done is not asked for: it may be gone by now.
+    # Cases whose runs are all finished are left out: what they require may no longer exist.
     left = {case.name for _, case, step in doing if step.step is not Step.SKIP}
     notices = () if plan.agents else ("no --agent given: examining the bundled careful agent",)
     for notice in notices:
@@ -110,7 +112,7 @@ def _prepare(request: Request, cases: list[Case], display: Display) -> Work:
         total=counts[Step.JUDGE] + counts[Step.EXAMINE],
         done_before=counts[Step.SKIP],
         limits=SuiteLimits(plan.options.concurrency, request.max_cost, request.max_tokens, request.max_seconds),
-        begun=lambda journal: save_plan(
+        save_request=lambda journal: save_plan(
             replace(plan, cases=tuple((case.name, case.hash) for case in cases), folder=os.getcwd()), journal
         ),
         announce=_announcement(request, counts) if request.announce else "",
@@ -118,7 +120,7 @@ def _prepare(request: Request, cases: list[Case], display: Display) -> Work:
 
 
 def _jobs(doing: list[tuple[RunHeader, Case, NextStep]], folder: Path) -> Iterator[Job]:
-    """First the conversations that are only to be judged, as they come out of the journal; then the rest."""
+    """Yield first the conversations that are only to be judged, in the order of the journal, and then the rest."""
     to_judge = {
         header.id: (replace(header, attempt=step.attempt), case)
         for header, case, step in doing
@@ -141,14 +143,14 @@ def _states(request: Request, display: Display) -> Mapping[str, RunState]:
     damage = Damage()
     states = read_states_to_resume(request.folder, damage)
     if skipped := damage.words():
-        display.note(f"{skipped} in the journal skipped")
+        display.note(f"skipped {skipped} in the journal")
     return states
 
 
 def _announcement(request: Request, counts: Counter[Step]) -> str:
-    words = [f"{counted(counts[Step.EXAMINE], 'run')} to hold"]
+    words = [f"{counted(counts[Step.EXAMINE], 'run')} to conduct"]
     if counts[Step.JUDGE]:
         words.append(f"{counted(counts[Step.JUDGE], 'finished conversation')} to judge")
     if counts[Step.SKIP]:
-        words.append(f"{counts[Step.SKIP]} done before")
+        words.append(f"{counts[Step.SKIP]} already finished")
     return f"suite in {request.folder}: {', '.join(words)}"

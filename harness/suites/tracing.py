@@ -1,16 +1,19 @@
-"""Imports recordings into a journal, then judges them there as any conversation that has ended."""
+"""Imports recordings into a journal, and judges them there like any other conversation that has ended."""
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from adapters.errors import SetupError
+from adapters.readers.given_tools import with_tools
 from adapters.readers.recording import Recording, RecordingError
-from adapters.readers.table import read_recordings
+from adapters.readers.table import LoadedReader, load_reader
 from harness.exam.kept_workspaces import keep_workspace, workspace_name
 from harness.exam.stored_runs import RunState, facts_of, read_run_states, read_states_to_resume
 from harness.exam.subscribers import RunHeader
@@ -18,6 +21,7 @@ from harness.exam.versions import versions, viva_version
 from harness.suites.conduct import Surroundings, Work, conduct
 from harness.suites.engine import SuiteEnd, SuiteLimits
 from harness.suites.job import Action, Job, WorkOrder
+from harness.suites.labels import labelled
 from harness.suites.resume import Step, next_step
 from harness.suites.sources import Sources, save_sources
 from harness.wording import counted
@@ -31,34 +35,41 @@ from records.transcript import Transcript
 from records.usage_sums import with_usage
 
 RECORDED = "recorded"
-"""Stands for the examiner, and for an agent that the recording does not name."""
+"""The name of the examiner of a recording, and of an agent that the recording does not name."""
 DEFAULT_EVALUATORS = (RewardEvaluator.name,)
 
 
 @dataclass(slots=True)
 class Import:
-    """What came of reading the sources."""
+    """The result of reading the sources."""
 
     end: SuiteEnd = field(default_factory=SuiteEnd)
     read: int = 0
-    """Recordings that were found."""
+    """Number of recordings that were found."""
     doubled: int = 0
-    """Recordings that the journal held already."""
+    """Number of recordings that the journal already held."""
     notes: dict[str, int] = field(default_factory=dict)
-    """What readers had to say, and how often."""
+    """The notes of readers, and the number of times that each occurred."""
 
 
 async def trace_sources(
-    sources: Sources, folder: Path, around: Surroundings, *, resumed: bool = False, retry_errors: bool = False
+    sources: Sources,
+    folder: Path,
+    around: Surroundings,
+    *,
+    resumed: bool = False,
+    retry_errors: bool = False,
+    choose: Callable[[Recording], bool] | None = None,
 ) -> Import:
-    """Import recordings, and judge them.
+    """Import recordings and judge them.
 
     Args:
-        sources: SPECs of recordings, and by whom they are judged.
-        folder: The journal's.
-        around: What the judging runs with, and who is informed.
-        resumed: The folder holds some of it already: recordings that are there are not imported again.
-        retry_errors: Also judge again what could not be judged then.
+        sources: SPECs of the recordings, and the options of judging.
+        folder: The journal's folder.
+        around: The engine, display, sinks and subscribers.
+        resumed: Whether the folder already holds some recordings, which are then not imported again.
+        retry_errors: Whether to judge again what could not be judged before.
+        choose: Selects the recordings to import, of which there may be none; None stands for all.
 
     Raises:
         SetupError: a recording cannot be read, or the user must change something.
@@ -69,7 +80,7 @@ async def trace_sources(
 
     def fill(journal: Journal) -> tuple[int, int]:
         done = read_states_to_resume(journal.folder) if resumed else {}
-        _import(streams, sources.limit, journal, done, found)
+        _import(streams, sources, journal, done, found, choose)
         for words, times in found.notes.items():
             around.display.note(words if times == 1 else f"{words} ({times} times)")
         states = read_run_states(journal.folder)
@@ -77,52 +88,78 @@ async def trace_sources(
         return left, len(states) - left
 
     def prepare() -> Work:
-        streams.extend(_begin_reading(sources.recordings))
-        options = replace(sources.options, evaluators=sources.options.evaluators or DEFAULT_EVALUATORS)
+        readers = [load_reader(spec) for spec in dict.fromkeys(sources.recordings)]
+        evaluators = sources.options.evaluators or _evaluators(readers)
+        streams.extend(_begin_reading(readers, sources, may_be_empty=choose is not None))
+        options = replace(sources.options, evaluators=evaluators)
         return Work(
             order=WorkOrder(options=options, recordings=True),
             fill=fill,
             jobs=lambda new: _jobs(new, retry_errors),
             limits=SuiteLimits(options.concurrency),
-            begun=lambda journal: save_sources(sources, journal),
+            save_request=lambda journal: save_sources(sources, journal),
         )
 
     found.end = await conduct(folder, prepare, around, resumed=resumed)
     return found
 
 
-def _begin_reading(specs: tuple[str, ...]) -> list[tuple[str, Iterator[Recording]]]:
-    """Read the first recording of each source, so that a mistake leaves no journal behind.
-
-    A source may be one that can be read only once (a pipe): what was begun here goes on in `_import`.
+def _evaluators(readers: Sequence[LoadedReader]) -> tuple[str, ...]:
+    """Return the default evaluators of recordings: those of their reader, or else the recorded reward.
 
     Raises:
-        SetupError: a reader is not there, a source cannot be read, or none of them holds a recording.
+        SetupError: the readers have different defaults.
+    """
+    found = {reader.evaluators or DEFAULT_EVALUATORS for reader in readers}
+    if len(found) > 1:
+        names = " or ".join(sorted({name for names in found for name in names}))
+        raise SetupError(f"these sources are judged by different evaluators; name them: --evaluators {names}.")
+    return next(iter(found), DEFAULT_EVALUATORS)
+
+
+def _begin_reading(
+    readers: Sequence[LoadedReader], sources: Sources, *, may_be_empty: bool
+) -> list[tuple[str, Iterator[Recording]]]:
+    """Read the first recording of each source, so that a mistake leaves no journal behind.
+
+    Some sources can be read only once (a pipe), so `_import` continues to read the iterators that are opened here.
+
+    Raises:
+        SetupError: a reader does not take a mapping file, a source cannot be read, or no source contains a recording.
     """
     streams: list[tuple[str, Iterator[Recording]]] = []
     empty = True
-    for spec in dict.fromkeys(specs):
-        recordings = read_recordings(spec)
+    options: dict[str, Any] = {} if sources.mapping is None else {"mapping": sources.mapping}
+    since = {} if sources.since is None else {"since": datetime.fromtimestamp(sources.since, UTC)}
+    for reader in readers:
+        if unknown := [name for name in options if not reader.takes(name)]:
+            raise SetupError(f"--{unknown[0]} is not for {reader.spec}: the reader {reader.name} does not take one.")
+        read = reader.read(**since, **options)
+        recordings = (replace(each, transcript=with_tools(each.transcript, sources.tools)) for each in read)
         first = list(itertools.islice(recordings, 1))
         empty = empty and not first
-        streams.append((spec, itertools.chain(first, recordings)))
-    if empty:
-        raise SetupError(f"there is nothing to import: {', '.join(specs)} holds no recording.")
+        streams.append((reader.spec, itertools.chain(first, recordings)))
+    if empty and not may_be_empty:
+        names = ", ".join(reader.spec for reader in readers)
+        later = f" that began at {since['since'].isoformat()} or later" if since else ""
+        raise SetupError(f"there is nothing to import: {names} contains no recording{later}.")
     return streams
 
 
 def _import(
     streams: list[tuple[str, Iterator[Recording]]],
-    limit: int | None,
+    sources: Sources,
     journal: Journal,
     done: dict[str, RunState],
     found: Import,
+    choose: Callable[[Recording], bool] | None,
 ) -> None:
+    limit = sources.limit
     taken = {run for run, state in done.items() if state.whole}
     trials: Counter[str] = Counter()
     owners: dict[str, int] = {}
     for number, (spec, recordings) in enumerate(streams):
-        left = None if limit is None else limit - found.read
+        left = None if limit is None else limit if spec == sources.compared else limit - found.read
         for recording in _read(itertools.islice(recordings, left), journal.folder, found):
             found.read += 1
             for note in recording.notes:
@@ -131,13 +168,15 @@ def _import(
             trials[subject] += 1
             run = observed_run_id(recording.run_key, subject)
             if owners.setdefault(run, number) != number:
-                # Another source calls a run the same, as two files of one name do: two runs, none of which is lost.
+                # Another source has a run with the same name, as two files with one name do: both runs are kept.
                 run = observed_run_id(f"{recording.run_key}, source {number + 1}", subject)
             if run in taken:
                 found.doubled += 1
                 continue
+            if choose is not None and not choose(recording):
+                continue
             taken.add(run)
-            _write(recording, subject, trials[subject], run, spec, journal)
+            _write(labelled(recording, sources.labels_of(spec)), subject, trials[subject], run, spec, journal)
 
 
 def _read(recordings: Iterator[Recording], folder: Path, found: Import) -> Iterator[Recording]:
@@ -150,7 +189,7 @@ def _read(recordings: Iterator[Recording], folder: Path, found: Import) -> Itera
 
 
 def _write(recording: Recording, subject: str, number: int, run: str, spec: str, journal: Journal) -> None:
-    """Append one recording: its setting, its rounds, and how it ended."""
+    """Append one recording to the journal: its setting, its rounds, and its end."""
     transcript = with_usage(numbered(recording.transcript))
     notes = tuple(dict.fromkeys((*transcript.notes, *recording.notes)))
     attributes = dict(transcript.attributes)
@@ -159,7 +198,7 @@ def _write(recording: Recording, subject: str, number: int, run: str, spec: str,
     workspace, name, left_out = recording.workspace, None, ""
     if workspace is not None and workspace.is_dir():
         name = workspace_name(run)
-        left_out = keep_workspace(workspace, journal.folder, name) or ""
+        left_out = keep_workspace(workspace.resolve(), journal.folder, name) or ""
     setting = Setting(
         viva=viva_version(),
         case=subject,
@@ -175,14 +214,15 @@ def _write(recording: Recording, subject: str, number: int, run: str, spec: str,
         versions=versions(),
     )
     journal.append("setting", run, 1, setting)
-    transcript = keep_recorded_pictures(replace(transcript, notes=notes, attributes=attributes), journal, workspace)
+    transcript = replace(transcript, notes=notes, attributes=attributes)
+    transcript = keep_recorded_pictures(transcript, journal, recording.pictures or workspace)
     for round_ in transcript.rounds:
         journal.append("round", run, 1, round_)
     journal.append("transcript", run, 1, transcript.without_rounds())
 
 
 def numbered(transcript: Transcript) -> Transcript:
-    """Number the rounds from 1 on where a reader numbered them otherwise: a hole in the numbers is a lost round."""
+    """Renumber the rounds from 1 if a reader numbered them differently, because a gap would count as a lost round."""
     if all(round_.number == number for number, round_ in enumerate(transcript.rounds, 1)):
         return transcript
     return replace(
@@ -195,7 +235,7 @@ def _is_left(state: RunState, retry_errors: bool) -> bool:
 
 
 def _jobs(folder: Path, retry_errors: bool) -> Iterator[Job]:
-    """The recordings of the journal that have not been judged."""
+    """Yield a job for each recording in the journal that has not been judged."""
     left = {run for run, state in read_run_states(folder).items() if _is_left(state, retry_errors)}
     for lines in read_conversation_lines(folder):
         if lines.run not in left:

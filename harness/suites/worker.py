@@ -1,4 +1,4 @@
-"""Does jobs: builds what they need from the work order, once, and keeps it for the next job."""
+"""Carries out jobs. A worker builds what they require from the work order once, and uses it for all jobs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from adapters.errors import SetupError, SharedSetupError
 from adapters.models.prices import price
+from adapters.trace_context import current_trace_id
 from cases import Case
 from examiner import ReplayedExaminer
 from harness.exam.examine import ExamRun, examine, judge_and_record, setting_for
@@ -25,6 +26,7 @@ from harness.exam.subscribers import RunHeader, Subscribers
 from harness.suites.job import Action, Job, WorkOrder
 from records.evaluator import Evaluator
 from records.journal import JournalError, JournalWriter
+from records.journal_history import JournalHistory
 from records.journal_reader import StoredRun, decode_run
 from records.run_record import Outcome, RunRecord, Setting, Timing
 from records.text import storable
@@ -34,58 +36,60 @@ from sandbox import SandboxError
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A job that is done."""
+    """The result of a job."""
 
     header: RunHeader
-    """As the attempt had it that gave the record."""
+    """The header of the attempt that produced the record."""
     record: RunRecord
     transcript: Transcript
     spent: Usage
-    """By all roles, in all attempts that were made now."""
+    """The usage of all roles in all attempts of this job."""
 
 
 class Worker:
-    """Does jobs one by one or at once; open it with `open_worker`, and close it after the last."""
+    """Carries out jobs, also concurrently. Open it with `open_worker`, and close it after the last job."""
 
     def __init__(self, resources: Resources, cases: Sequence[Case], journal: JournalWriter) -> None:
         """Args:
         resources: Shared by all jobs.
-        cases: Of the plan; others are read from the journals of their conversations.
-        journal: Where the runs are written.
+        cases: The cases of the plan; other cases are read from the journals of their conversations.
+        journal: The journal to which the runs are written.
         """
         self.resources = resources
         self._journal = journal
+        self._histories: dict[Path, JournalHistory] = {}
+        """Of journals, by their folder: runs are compared with those of the journal that their conversation is in."""
         self._cases: dict[tuple[str, str], Case] = {(case.name, case.hash): case for case in cases}
         self._journals: dict[Path, bool] = {}
-        """Folder to whether it is that of the journal."""
+        """Whether a folder is that of the journal, by folder."""
         self._kept: set[tuple[str, str]] = set()
-        """Cases that the journal holds."""
+        """The cases that the journal already holds."""
         self._evaluators: dict[tuple[str, ...], tuple[Evaluator, ...]] = {
             (): tuple(resources.judge.evaluators.values())
         }
 
     async def do(self, job: Job, subscribers: Subscribers) -> Done:
-        """Do a job: its record is in the journal afterwards, and the subscribers know.
+        """Carry out a job, write its record to the journal, and notify the subscribers.
 
-        Nothing that goes wrong in a run leaves it.
+        Faults within the run become its outcome and are not raised.
 
         Raises:
-            SharedSetupError: a mistake that every other run would meet, too.
+            SharedSetupError: a mistake that would affect every other run too.
             JournalError: the journal cannot be written.
             asyncio.CancelledError: the job was stopped.
         """
-        done = await (self._judge(job, subscribers) if job.action is Action.JUDGE else self._hold(job, subscribers))
+        done = await (self._judge(job, subscribers) if job.action is Action.JUDGE else self._conduct(job, subscribers))
         await subscribers.on_end(done.header, done.record, done.transcript)
         return done
 
     def why_not(self, job: Job) -> str | None:
-        """Why a job is not begun, in words: its agent can no longer be reached. None where it may be."""
+        """Return why a job must not be started (its agent can no longer be reached), in words; None if it may."""
         if job.action is Action.JUDGE:
             return None
         return self.resources.health(job.header.agent).stopped
 
-    async def _hold(self, job: Job, subscribers: Subscribers) -> Done:
-        """Hold a conversation, in as many attempts as it takes and as there may be."""
+    async def _conduct(self, job: Job, subscribers: Subscribers) -> Done:
+        """Conduct a conversation, with further attempts if they are needed and permitted."""
         agent = self.resources.agents[job.header.agent]
         header, spent = replace(job.header, agent_version=agent.version), NO_USAGE
 
@@ -118,16 +122,16 @@ class Worker:
             return _failed(run, str(error))
         except Exception as error:
             return _failed(run, _own_fault(error))
-        # Each attempt was paid for, whether or not another follows.
+        # The cost of each attempt counts, whether or not another attempt follows.
         return Done(header, record, transcript, sum(record.usage.values(), NO_USAGE))
 
     def _questions(self, job: Job) -> tuple[Case, StoredRun | None]:
-        """The case of a conversation that is held, and the stored one whose questions are asked, if any."""
+        """Return the case of a conversation, and the stored conversation whose questions are asked, if any."""
         if job.conversation is None:
             return self._cases[job.header.subject, job.case_hash], None
         stored = decode_run(job.conversation)
         case = self._case_of(job)
-        # As many rounds as there are questions, whatever the case's own limit.
+        # The number of questions replaces the case's own limit of rounds.
         rounds = max(len(stored.transcript.rounds), case.max_rounds or 0)
         return replace(case, max_rounds=rounds), stored
 
@@ -143,7 +147,7 @@ class Worker:
             found = find_workspace(stored, self.resources.options.workspaces)
             stored, workspace = await self._carried(job, run, stored, found.folder)
             if found.missing is not None and run.case is not None and any(p.eval_code for p in run.case.scoring_points):
-                # Judged without them, the agent would be charged for files that it did leave.
+                # Judging without the files would count against the agent, although it left them.
                 return _failed(run, found.missing, stored.setting)
             timing = job.timing or timing_of_rounds(stored.transcript)
             record = await judge_and_record(run, stored.setting, stored.transcript, workspace, timing)
@@ -153,32 +157,32 @@ class Worker:
             return _failed(run, str(error), stored.setting)
         except Exception as error:
             return _failed(run, _own_fault(error), stored.setting)
-        # The conversation was paid for by the suite that held it.
+        # The cost of the conversation was counted by the suite that conducted it.
         return Done(job.header, record, stored.transcript, record.usage.get("judge", NO_USAGE))
 
     async def _carried(
         self, job: Job, run: ExamRun, stored: StoredRun, workspace: Path | None
     ) -> tuple[StoredRun, Path | None]:
-        """The conversation and the agent's files as the new journal has them, with the setting of the new judgement."""
+        """Copy a conversation and the agent's files to the new journal, with the setting of the new judgement."""
         assert job.conversation is not None
         setting = self._setting(run, stored.setting, job.case_hash)
         if not self._is_this_journal(stored.folder):
             lines = b"" if job.carried else "".join(f"{line}\n" for line in job.conversation.lines).encode()
             carry = partial(carry_over, stored, lines, self._journal, setting, workspace)
-            # Copying files can take a while; what has none is not worth a thread.
+            # Copying files can take long; without files, a thread is not worth its cost.
             return carry() if workspace is None else await asyncio.to_thread(carry)
         if setting != stored.setting:
             run.append("setting", setting)
         return replace(stored, setting=setting), workspace
 
     def _is_this_journal(self, folder: Path) -> bool:
-        """Whether a conversation lies in the journal that is written; asked of the disk once for each folder."""
+        """Return whether a folder is that of the journal being written; the disk is asked once for each folder."""
         if folder not in self._journals:
             self._journals[folder] = folder.resolve() == self._journal.folder.resolve()
         return self._journals[folder]
 
     def _setting(self, run: ExamRun, setting: Setting, case_hash: str) -> Setting:
-        """A run's setting with those that judge it now."""
+        """Return a run's setting with the present judge and evaluators."""
         judge = self.resources.judge
         return replace(
             setting,
@@ -204,10 +208,14 @@ class Worker:
             journal=self._journal,
             folder=self._journal.folder,
             evaluators=self._evaluators[names],
+            history=self._history(self._journal.folder if job.conversation is None else Path(job.conversation.folder)),
         )
 
+    def _history(self, folder: Path) -> JournalHistory:
+        return self._histories.setdefault(folder, JournalHistory(folder))
+
     def _case_of(self, job: Job) -> Case:
-        """The case of a stored conversation: the plan's, or the one in its journal, which is kept here too."""
+        """Return the case of a stored conversation from the plan, or from its journal and then store it here too."""
         key = job.header.subject, job.case_hash
         case = self._cases.get(key)
         if case is None:
@@ -220,11 +228,11 @@ class Worker:
 
 
 async def open_worker(order: WorkOrder, journal: Callable[[], JournalWriter], given: Given = NOTHING) -> Worker:
-    """Build what the jobs of a work order need, but for what is given, then open the journal.
+    """Build what the jobs of a work order require, except for given objects, and then open the journal.
 
     Raises:
-        SetupError: something the user must change.
-        SandboxError: the sandbox cannot be had.
+        SetupError: the user must change something.
+        SandboxError: the sandbox is not available.
         JournalError: the journal cannot be written.
     """
     resources = await build_resources(order.options, order.subjects, order.agents, asks=order.asks, given=given)
@@ -239,31 +247,35 @@ async def open_worker(order: WorkOrder, journal: Callable[[], JournalWriter], gi
 
 
 def refuse_unknown_prices(resources: Resources) -> None:
-    """Refuse a budget in dollars that cannot be kept, as far as that is known beforehand.
+    """Refuse a budget in dollars if it is known in advance that a price is unknown.
 
     Raises:
         SetupError: the price of a model is not known.
     """
-    models = [model.name for model in (resources.examiner_model, resources.judge.model) if model is not None]
-    models += [agent.model for agent in resources.agents.values() if agent.model is not None]
-    unknown = [repr(name) for name in dict.fromkeys(models) if price(name, 1, 1) is None]
+    judge = resources.judge
+    own = [model for model in (resources.examiner_model, judge.model, judge.backup_model) if model is not None]
+    models = [model.name for model in own if model.cost(1, 1) is None]
+    agents = [agent.model for agent in resources.agents.values() if agent.model is not None]
+    models += [name for name in agents if price(name, 1, 1) is None]
+    unknown = [repr(name) for name in dict.fromkeys(models)]
     if unknown:
         raise SetupError(
-            f"--max-cost cannot be kept: the price of {', '.join(unknown)} is not known. --max-tokens can."
+            f"--max-cost cannot be applied, because the price of {', '.join(unknown)} is not known; use --max-tokens. "
+            "--price gives the price of a model that examines or judges."
         )
 
 
 def _was_no_exam(done: Done) -> bool:
-    """Whether the examiner or the infrastructure broke a conversation off, so that it should be held again.
+    """Return whether a conversation must be repeated because the examiner or the infrastructure broke it off.
 
-    One that came to its end is never held again for the judge's sake.
+    A conversation that ended is never repeated because of the judge.
     """
     record = done.record
     return record.outcome in (Outcome.EXAMINER_ERROR, Outcome.INFRA_ERROR) and not record.insights
 
 
 def _failed(run: ExamRun, error: str, setting: Setting | None = None) -> Done:
-    """Write the record of a run that could not be held or judged; `setting` is the one it has, if it has one."""
+    """Write the record of a run that could not be conducted or judged; `setting` is its setting, if it has one."""
     header = run.header
     if setting is None and run.case is not None:
         setting = setting_for(run, "")
@@ -279,6 +291,7 @@ def _failed(run: ExamRun, error: str, setting: Setting | None = None) -> Done:
         attempt=header.attempt,
         tags=header.tags,
         timing=Timing(time.time()),
+        trace_id=current_trace_id(),
         setting=setting or Setting(case=header.subject, agent=header.agent),
     )
     run.append("run", record)

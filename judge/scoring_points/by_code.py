@@ -1,4 +1,4 @@
-"""Judges scoring points by their `eval_code`, in a sandbox, and decides whose fault an ending was."""
+"""Judges scoring points by their `eval_code` in a sandbox, and decides what caused a failed check."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from sandbox import (
 )
 from sandbox.limits import limits_for
 
-# Passes in any session that works: if this does not, the session is at fault and not what the agent left.
+# Passes in any session that works: if it fails, the session is at fault, not what the agent left.
 PROBE = "assert chat_history is not None and rounds is not None"
 MESSAGE_SHOWN = 1000
 SCORES: dict[str, float] = {Label.HIT: 1.0, Label.MISS: 0.0}
 
 
 class CodeJudge:
-    """Runs the checks of one run, in one session where that holds."""
+    """Runs the checks of one run, in one session as long as that lives."""
 
     def __init__(
         self,
@@ -43,7 +43,10 @@ class CodeJudge:
         asked_limits: CheckLimits | None = None,
         checks: int | None = None,
     ) -> None:
-        """Open nothing yet. `asked_limits` are the user's own, and go before the case's; `checks` is how many come."""
+        """Open nothing yet. `asked_limits` come from the user, and take precedence over those of the case.
+
+        `checks` is how many there will be.
+        """
         self._left = checks
         self._sandbox = sandbox
         self._case = case
@@ -60,12 +63,12 @@ class CodeJudge:
         return tuple(self._isolation)
 
     async def judge(self, point: ScoringPoint) -> Verdict:
-        """One verdict for a point that has `eval_code`; faults of the sandbox become `error`, never an exception."""
+        """Return the verdict of a point with `eval_code`; a failure of the sandbox is an `error`, not an exception."""
         assert point.eval_code is not None
         try:
             result, flags = await self._check(point.eval_code)
         except WorkspaceTooLarge as error:
-            # It speaks of what the agent left: nobody leaves the averages by leaving too much.
+            # The agent caused it: no agent can be excluded from the averages by leaving too much.
             return self._verdict(point, Label.MISS, str(error), flags=("workspace-too-large",))
         except SandboxError as error:
             return self._verdict(point, Label.ERROR, f"the sandbox failed: {error}", fault=Fault.INFRA)
@@ -77,12 +80,12 @@ class CodeJudge:
         verdict = read_result(result, point, self._case, self._subject, flags)
         if cut != "words" or verdict.label == Label.ERROR:
             return verdict
-        # What the check missed may stand where it was cut; and so may what it should not find.
-        reason = f"{verdict.reason}; but it saw the conversation cut: what was said is too long for a sandbox"
+        # The part that was left out may contain what the check looked for, or what it should not find.
+        reason = f"{verdict.reason}; but it saw only part of what was said, which is too long for a sandbox"
         return replace(verdict, label=Label.UNSURE, score=None, reason=reason)
 
     async def close(self) -> None:
-        """Give the session back."""
+        """Return the session to the pool."""
         if self._session is not None:
             await self._session.close()
             self._session = None
@@ -92,7 +95,7 @@ class CodeJudge:
         try:
             result = await (await self._open()).check(code, self._limits)
         except SandboxLost:
-            # Replaced once: with the next loss, a probe tells whose fault it is.
+            # Replaced once; if the session is lost again, a probe decides what caused it.
             await self.close()
             flags = ("sandbox-replaced",)
             try:
@@ -105,7 +108,7 @@ class CodeJudge:
         return result, (*flags, *more)
 
     async def _again(self, code: str, first: CheckResult) -> tuple[CheckResult, tuple[str, ...]]:
-        """Run a check that broke a limit once more, in a fresh session, beside a probe that shows this to be sound."""
+        """Repeat a check that exceeded a limit in a fresh session, together with a probe that the session works."""
         await self.close()
         session = await self._open()
         probe = await session.check(PROBE, self._limits)
@@ -118,9 +121,9 @@ class CodeJudge:
         return result, ("limit-repeated",) if result.ending in (Ending.TIMEOUT, Ending.LIMIT) else ("limit-once",)
 
     async def _session_ended(self, lost: SandboxLost) -> CheckResult:
-        """Return the ending of a check whose session was lost twice, where a probe without the agent's files passes.
+        """Return the result of a check whose session was lost twice, if a probe without the agent's files passes.
 
-        Then what the agent left has ended the session: nobody leaves the averages by breaking the sandbox.
+        Then what the agent left ended the session: no agent can be excluded from the averages by breaking the sandbox.
         """
         await self.close()
         session = await self._sandbox.open(None, RunView(), dependencies=self._case.dependencies, run_id=self._subject)
@@ -130,7 +133,7 @@ class CodeJudge:
         finally:
             await session.close()
         if probe.ending is not Ending.PASSED:
-            raise SandboxError(f"a probe failed as well: {probe.message}") from lost
+            raise SandboxError(f"a probe failed too: {probe.message}") from lost
         return CheckResult(Ending.LIMIT, message=f"what the agent left ended its sandbox, and a probe passed: {lost}")
 
     async def _open(self) -> SandboxSession:
@@ -168,10 +171,10 @@ class CodeJudge:
 def read_result(
     result: CheckResult, point: ScoringPoint, case: Case, subject: str, flags: tuple[str, ...] = ()
 ) -> Verdict:
-    """What the ending of a check says about the agent.
+    """Return the verdict that follows from the result of a check.
 
-    Passed is a hit. An exception about what the agent left, or a limit that broke twice, is a miss. A check that is
-    broken in itself is an error, and says nothing about the agent.
+    A check that passed is a hit. An exception about what the agent left, or a limit that was exceeded twice, is a miss.
+    A check that is broken itself is an error, which says nothing about the agent.
     """
     if result.imported:
         flags = (*flags, "imports-workspace")
@@ -207,9 +210,9 @@ def _reason(result: CheckResult) -> str:
 
 
 def _agent_owed_module(result: CheckResult, point: ScoringPoint, case: Case) -> bool:
-    """Whether a module that is not there is one the agent should have written.
+    """Return whether a missing module is one that the agent should have written.
 
-    It is if the case speaks of the file: nobody calls `pandas.py` by that name, but `solution.py` is asked for so.
+    It is if the case mentions the file: a task would not mention `pandas.py`, but it may ask for `solution.py`.
     """
     if not result.missing_module:
         return False

@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 JudgeKind = Literal["code", "model", "both"]
 SANDBOXES = 4
 POINTS_AT_ONCE = 8
-"""Scoring points of one run that a model judges at once."""
+"""Maximum number of scoring points of one run that a model judges concurrently."""
 
 
 class ScoringPointsEvaluator:
     """Judges a transcript by the scoring points of its case.
 
-    `code` runs `eval_code` and leaves points without it to the model; `model` has the model judge every point; `both`
-    runs `eval_code` too where there is any: its verdict counts, and the model's stands beside it as a vote.
+    With `code`, `eval_code` judges the points that have it, and the model judges the others. With `model`, the model
+    judges every point. With `both`, `eval_code` is run too: its verdict counts, and the model's is recorded as a vote.
     """
 
     name = "scoring_points"
 
     @staticmethod
     def needs_for(cases: Sequence[Case | None], kind: JudgeKind) -> frozenset[str]:
-        """What judging these cases takes: a model and a sandbox only where a scoring point asks for them."""
+        """Return what judging these cases requires: a model and a sandbox only if a scoring point requires them."""
         points = [point for case in cases if case is not None for point in case.scoring_points]
         model = any(kind != "code" or not point.eval_code for point in points)
         sandbox = kind != "model" and any(point.eval_code for point in points)
@@ -44,7 +44,7 @@ class ScoringPointsEvaluator:
 
     @property
     def prompts(self) -> Mapping[str, str]:
-        """Hashes of the prompts, where a model judges."""
+        """Return the hashes of the prompts by name; empty if no model judges."""
         if self._model is None:
             return {}
         from judge.scoring_points.by_model import prompt_hashes
@@ -60,11 +60,11 @@ class ScoringPointsEvaluator:
         asked_limits: CheckLimits | None = None,
     ) -> None:
         """Args:
-        kind: Who judges.
-        sandbox: For `eval_code`.
-        model: For the rest.
-        sandboxes: Sandbox sessions open at once, over all runs that this evaluator judges.
-        asked_limits: The limits of checks that the user asked for; they go before those of the cases.
+        kind: The kind of judge.
+        sandbox: The sandbox for `eval_code`.
+        model: The model for the other points.
+        sandboxes: Maximum number of concurrent sandbox sessions, over all runs that this evaluator judges.
+        asked_limits: The limits of checks that the user requested, which take precedence over those of the cases.
         """
         self._kind = kind
         self._sandbox = sandbox
@@ -86,14 +86,14 @@ class ScoringPointsEvaluator:
             merge(point, context.subject, coded.get(point.id), modelled.get(point.id)) for point in case.scoring_points
         ]
         insight = summarize(self.name, context.subject, verdicts)
-        # Waiting for a free sandbox is not this judge's time; a model that judges meanwhile takes its own.
+        # Waiting for a free sandbox does not count as the judge's time, unless a model judges meanwhile.
         seconds = time.monotonic() - began - (0.0 if by_model else waited)
         return replace(insight, usage=usage, seconds=seconds, isolation=isolation)
 
     async def _by_code(
         self, points: Sequence[ScoringPoint], transcript: Transcript, context: Context
     ) -> tuple[dict[str, Verdict], float, tuple[Mapping[str, str], ...]]:
-        """The verdicts, the seconds spent waiting for a free sandbox, and what isolated the checks."""
+        """Return the verdicts by point, the seconds spent waiting for a free sandbox, and what isolated the checks."""
         if not points or self._sandbox is None or context.case is None:
             return {}, 0.0, ()
         began = time.monotonic()
@@ -118,13 +118,13 @@ class ScoringPointsEvaluator:
     ) -> tuple[dict[str, Verdict], Usage]:
         if not points or self._model is None or context.case is None:
             return {}, NO_USAGE
-        from judge.scoring_points.by_model import ModelJudge  # AutoGen is loaded only where a model judges
+        from judge.scoring_points.by_model import ModelJudge  # imported here, because only a model requires AutoGen
 
         judge = ModelJudge(self._model, context.case, context.subject, transcript)
-        places = asyncio.Semaphore(POINTS_AT_ONCE)
+        slots = asyncio.Semaphore(POINTS_AT_ONCE)
 
         async def one(point: ScoringPoint) -> Verdict:
-            async with places:
+            async with slots:
                 return await judge.judge(point)
 
         verdicts = await asyncio.gather(*(one(point) for point in points))
@@ -132,7 +132,7 @@ class ScoringPointsEvaluator:
 
 
 def merge(point: ScoringPoint, subject: str, code: Verdict | None, model: Verdict | None) -> Verdict:
-    """The one verdict of a point. Where both judged, code counts, and a disagreement is flagged."""
+    """Return the verdict of a point. If both judged, the code's verdict counts, and a disagreement is flagged."""
     if code is None and model is None:
         reason = "nothing judged this point: it has no eval_code, and no model was given"
         return Verdict(
@@ -149,13 +149,13 @@ def merge(point: ScoringPoint, subject: str, code: Verdict | None, model: Verdic
         return code or model  # type: ignore[return-value]
     votes = tuple(Vote(each.by, each.label, each.reason) for each in (code, model))
     if code.label == Label.ERROR:
-        # The check is broken; the model's opinion stands beside it and does not take its place.
+        # The check is broken; the model's opinion is recorded but does not replace it.
         return replace(code, votes=votes)
     flags = code.flags
     if model.label == Label.ERROR:
-        flags = (*flags, "model-gave-no-verdict")  # a judge that broke disagrees with nobody
+        flags = (*flags, "model-gave-no-verdict")  # a judge that failed does not disagree
     elif model.label == Label.UNSURE:
-        flags = (*flags, "model-unsure")  # it may not see what the check sees: the agent's files, for one
+        flags = (*flags, "model-unsure")  # it may not see what the check sees, for example the agent's files
     elif code.label != model.label:
         flags = (*flags, "judges-disagree")
     reason = (
@@ -165,8 +165,8 @@ def merge(point: ScoringPoint, subject: str, code: Verdict | None, model: Verdic
 
 
 def summarize(evaluator: str, subject: str, verdicts: Sequence[Verdict]) -> Insight:
-    """Score and bounds: the weights hit over all weights; open verdicts count as missed in `low`, as hit in `high`."""
-    # fsum: rounded once, so that low <= high <= 1 holds to the last bit whatever the weights.
+    """Return the insight: the weights hit over all weights; open verdicts are misses in `low` and hits in `high`."""
+    # fsum rounds once, so that low <= high <= 1 holds exactly for all weights.
     total = math.fsum(verdict.weight for verdict in verdicts)
     hit = math.fsum(verdict.weight for verdict in verdicts if verdict.label == Label.HIT)
     at_best = math.fsum(
@@ -195,5 +195,5 @@ def summarize(evaluator: str, subject: str, verdicts: Sequence[Verdict]) -> Insi
 
 
 def case_needs_model(case: Case, kind: JudgeKind) -> list[ScoringPoint]:
-    """The points that only a model can judge under this kind of judge."""
+    """Return the points that a model must judge with this kind of judge."""
     return [point for point in case.scoring_points if kind != "code" or not point.eval_code]

@@ -143,7 +143,7 @@ async def test_an_adapter_that_wants_other_arguments_is_a_mistake_in_setup_not_t
         def __init__(self, task_description, api_url):
             pass
 
-    with pytest.raises(SetupError, match=r"Wants wants api_url .* given task_description, app_dir, config_var"):
+    with pytest.raises(SetupError, match=r"Wants requires api_url .* passes task_description, app_dir, config_var"):
         await opened(Wants)
 
 

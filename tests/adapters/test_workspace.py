@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import pytest
 
-from adapters.errors import SetupError
+from adapters.errors import AgentError, SetupError
+from adapters.machine import check_machine
 from adapters.models.prompts import digest, render
 from adapters.workspace import clear_path, copy_data_files, make_folder
 from cases import load_case
@@ -78,6 +82,70 @@ def test_a_file_that_cannot_be_copied_is_told_with_both_places(tmp_path: Path) -
     (case / "a.csv").unlink()
     with pytest.raises(SetupError, match=r"cannot copy the data file .*a\.csv to .*work"):
         copy_data_files(loaded, tmp_path / "work")
+
+
+def test_an_agents_links_in_its_workspace_are_replaced_and_never_written_through(tmp_path: Path) -> None:
+    case, workspace, outside = tmp_path / "case", tmp_path / "work", tmp_path / "outside"
+    for folder in (case / "deep" / "er", workspace / "deep", outside):
+        folder.mkdir(parents=True)
+    (case / "a.csv").write_text("a")
+    (case / "deep" / "b.txt").write_text("b")
+    (outside / "precious").write_text("mine")
+    (workspace / "a.csv").symlink_to(outside / "precious")
+    (workspace / "deep" / "b.txt").symlink_to(outside / "new")
+    os.link(outside / "precious", workspace / "linked")
+    copy_data_files(load_case(case_with(case, "a.csv", "deep")), workspace)
+    assert {path.name: path.read_text() for path in outside.iterdir()} == {"precious": "mine"}
+    assert [(workspace / name).read_text() for name in ("a.csv", "deep/b.txt")] == ["a", "b"]
+
+
+def put(workspace: Path, what: str, outside: Path) -> None:
+    """What an agent may leave where data files are to go."""
+    if what == "a link":
+        workspace.symlink_to(outside)
+    elif what == "a dangling link":
+        workspace.symlink_to(outside / "new")
+    elif what == "a file":
+        workspace.write_text("")
+    else:
+        workspace.mkdir()
+        if what == "a folder as a file":
+            (workspace / "a.csv").mkdir()
+        elif what == "a file as a folder":
+            (workspace / "deep").write_text("")
+        else:
+            (workspace / "deep").symlink_to(outside)
+
+
+@pytest.mark.parametrize(
+    "what", ["a link", "a dangling link", "a file", "a folder as a file", "a file as a folder", "a link as a folder"]
+)
+def test_an_agent_that_leaves_no_room_for_data_files_is_the_one_that_failed(tmp_path: Path, what: str) -> None:
+    """Were it the disk's fault, an agent could keep out of the averages by it."""
+    case, outside = tmp_path / "case", tmp_path / "outside"
+    outside.mkdir()
+    (case / "deep" / "er").mkdir(parents=True)
+    (case / "a.csv").write_text("a")
+    put(tmp_path / "work", what, outside)
+    with pytest.raises(AgentError, match="its workspace"):
+        copy_data_files(load_case(case_with(case, "a.csv", "deep")), tmp_path / "work")
+    assert not list(outside.iterdir())
+
+
+def test_a_full_disk_is_not_seen_through_a_link_of_the_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+
+    real = tempfile.TemporaryFile
+
+    def look(**asked: Any) -> Any:
+        looked.append(str(asked["dir"]))
+        return real(**asked)
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", look)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "work").symlink_to(tmp_path / "full")
+    check_machine(OSError(28, "No space left on device"), tmp_path / "work")
+    assert looked == [str(tmp_path)]
 
 
 def test_a_prompt_without_a_value_it_wants_is_not_rendered(tmp_path: Path) -> None:

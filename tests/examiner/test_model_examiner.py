@@ -134,8 +134,8 @@ ENDS = [
     (BadRequest("no such model here"), "infra", "no such model here"),
     (CutConnection(), "infra", "cannot be reached"),
     (CutConnection(reset=True), "infra", "cannot be reached"),
-    (TruncatedJson(), "infra", "not the protocol's"),
-    (Garbage(), "infra", "not the protocol's"),
+    (TruncatedJson(), "infra", "does not follow the protocol"),
+    (Garbage(), "infra", "does not follow the protocol"),
 ]
 
 

@@ -104,7 +104,7 @@ class Desktop:
                 attributes={"complete": "unsure", "sub_scores": {"mail": "yes"}},
             ),
             place=f"{source}/request.log", run_key="session-1", subject="mail", agent="ufo", workspace=folder, trial=2,
-            reward=1.0,
+            reward=1.0, pictures=folder,
         )  # fmt: skip
 
 

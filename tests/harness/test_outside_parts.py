@@ -211,7 +211,7 @@ def test_a_report_format_that_is_not_there_or_breaks_says_so_and_leaves_no_file(
     done = call(desk, "report", "journal", "--format", "htm", expect=2)
     assert "there is no report format 'htm'. Did you mean html?" in done.stderr
     done = call(desk, "report", "journal", "--format", "our_parts:Post", expect=2)
-    assert "is no report format: it must be a function write(journals, out)" in done.stderr
+    assert "is not a report format: it must be a function write(journals, out)" in done.stderr
     parts = json.loads(call(desk, "doctor", "--json").stdout)["parts"]
     assert {"name": "lines", "where": "our-parts 1.2", "target": "our_parts:write"} in parts["report formats"]
 
@@ -238,6 +238,44 @@ def test_a_sink_that_raises_is_reported_and_stops_nothing(desk: Desk) -> None:
         done = desk.viva("run", "exam", "--sandbox", "process", "--sink", "bad.py:Bad", quiet, expect=0)
         assert "the post is on strike" in " ".join(done.stderr.split())
     assert len((desk.folder / "all.jsonl").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize("mistake", [("--agent", "agents.py:Missing"), ("--evaluators", "reward")])
+def test_a_sink_is_closed_where_a_mistake_is_found_before_the_first_run(desk: Desk, mistake: tuple[str, str]) -> None:
+    desk.case()
+    (desk.folder / "agents.py").write_text("")
+    (desk.folder / "own.py").write_text(
+        "from pathlib import Path\n"
+        "class Own:\n"
+        "    async def write(self, record, transcript):\n        Path('written').touch()\n"
+        "    async def close(self):\n        Path('closed').touch()\n"
+    )
+    desk.viva("suite", "exam", "--sandbox", "process", "--sink", "own.py:Own", *mistake, "--out", "journal", expect=2)
+    assert (desk.folder / "closed").exists()
+    assert not (desk.folder / "written").exists()
+    assert not (desk.folder / "journal").exists()
+
+
+def test_an_evaluator_of_recordings_is_refused_before_an_exam_begins(desk: Desk) -> None:
+    desk.case()
+    done = desk.viva("run", "exam", "--sandbox", "process", "--evaluators", "scoring_points,reward", expect=2)
+    assert "the evaluator 'reward' requires recorded runs" in " ".join(done.stderr.split())
+    assert not (desk.folder / "runs").exists()
+
+
+@pytest.mark.parametrize(("file", "line"), [
+    ("records.py", "from records import load"),
+    ("judge/__init__.py", "from judge import scale"),
+    ("cases.py", "import cases.scale"),
+])  # fmt: skip
+def test_a_module_that_vivas_package_hides_is_named_where_a_part_imports_it(desk: Desk, file: str, line: str) -> None:
+    desk.case()
+    (desk.folder / file).parent.mkdir(exist_ok=True)
+    (desk.folder / file).write_text("def load(): ...\ndef scale(): ...\n")
+    (desk.folder / "own.py").write_text(f"{line}\nclass Own:\n    def write(self, record, transcript): ...\n")
+    done = desk.viva("run", "exam", "--sandbox", "process", "--sink", "own.py:Own", expect=2)
+    told = "".join(done.stderr.split())
+    assert f"isoneofViva'sownpackageshere:rename{desk.folder / file}" in told
 
 
 class Hangs:
@@ -388,7 +426,7 @@ async def test_needs_that_are_met_are_no_obstacle(desk: Desk, monkeypatch: pytes
     [
         ("raise KeyError('\\x1b[31mred')", "the evaluator needy broke: KeyError"),
         ("return 'fine'", "the evaluator needy broke: "),
-        ("return ()", "the evaluator needy broke: it gave no insight"),
+        ("return ()", "the evaluator needy broke: it returned no insight"),
         ("return None", "the evaluator needy broke: "),
     ],
 )
@@ -422,4 +460,4 @@ def test_an_evaluator_that_needs_what_was_said_has_an_error_where_a_recording_do
     )  # fmt: skip
     silent, telling = (record.insights[1] for record in read_records(desk.folder / "journal"))
     assert (silent.label, silent.score, telling.label, telling.score) == ("error", None, "fine", 1.0)
-    assert silent.summary == "the evaluator needy requires what was said, and the recording does not hold it"
+    assert silent.summary == "the evaluator needy requires what was said, and the recording does not contain it"

@@ -262,7 +262,7 @@ def test_judging_into_a_new_journal_takes_pictures_and_texts_along(imported: Des
 
 def test_without_a_named_evaluator_a_judging_repeats_the_stored_ones_where_it_may(imported: Desk) -> None:
     done = imported.viva("judge", "journal", "--out", "refused", expect=2)
-    assert "judged by an evaluator 'looks', which is not registered here" in " ".join(done.stderr.split())
+    assert "judged by an evaluator 'looks', which is not installed here" in " ".join(done.stderr.split())
     imported.viva("judge", "journal", "--evaluators", "reward", "--out", "rewarded", "--quiet", expect=3)
     again = imported.viva("judge", "rewarded", "--out", "again", "--json", expect=3)
     scores = Counter(run["score"] for run in json.loads(again.stdout)["runs"])
@@ -279,6 +279,12 @@ def test_every_report_format_shows_every_recorded_run(imported: Desk) -> None:
     table = list(csv.DictReader(io.StringIO(report("csv"))))
     assert {row["run"] for row in table} == set(records)
     assert {row["tokens"] for row in table if row["case_file"] == "rain"} == {"1287", "unknown"}
+    for row in table:
+        (looks,) = (insight for insight in records[row["run"]].insights if insight.evaluator == "looks")
+        counts = records[row["run"]].outcome.counts and looks.score is not None
+        score = f"{looks.score:.6g}" if counts else ""
+        assert (row["looks label"], row["looks score"]) == (looks.label, score)
+        assert row["looks summary"] == looks.summary
     document = json.loads(report("json"))
     for run in document["runs"]:
         record = records[run["id"]]
@@ -396,9 +402,9 @@ def test_the_hundred_conversations_go_through_replay_judge_report_and_compare(ta
     compared = desk.viva("compare", "journal", "judged", expect=0).stdout
     assert "25 cases in both" in compared
     assert "0 better, 0 worse" in compared
-    assert "tokens a run          │ unknown │ unknown" in compared
+    assert "tokens per run        │ unknown │ unknown" in compared
     asked = desk.viva("replay", "journal", "--against", "example:careful", "--out", "against", expect=2)
-    assert "is a recording: it names no case" in asked.stderr
+    assert "because it has no case" in asked.stderr
 
 
 def test_a_trace_goes_on_after_a_kill_and_judges_each_run_once(desk: Desk) -> None:

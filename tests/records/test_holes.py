@@ -76,7 +76,7 @@ def test_rounds_that_a_newer_version_wrote_are_missing_here(tmp_path: Path) -> N
 def test_a_round_beyond_the_count_is_noticed_too(tmp_path: Path) -> None:
     write(tmp_path)
     edit(tmp_path, lambda line: line.replace(b'"round_count":5', b'"round_count":2'))
-    assert gaps(tmp_path) == {"it ended with 2 rounds, and holds a round 5"}
+    assert gaps(tmp_path) == {"it ended with 2 rounds, but has a round 5"}
 
 
 def test_an_older_journal_without_checksums_and_counts_is_read_and_its_holes_are_seen(tmp_path: Path) -> None:

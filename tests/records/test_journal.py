@@ -239,7 +239,7 @@ def test_a_missing_journal_is_said_in_words_that_help(tmp_path: Path) -> None:
         list(scan(tmp_path))
     with pytest.raises(JournalError, match="there is no folder"):
         list(read_runs(tmp_path / "nowhere"))
-    with pytest.raises(JournalError, match="is a file; a journal is the folder around"):
+    with pytest.raises(JournalError, match="is a file; a journal is the folder that contains"):
         list(scan(tmp_path / "file"))
     with pytest.raises(JournalError, match=r"cannot read .*: Is a directory"):
         list(scan(tmp_path / "odd"))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from records import Insight, Outcome, Round, RunRecord, Setting, StopReason, Transcript, Usage
 from records.journal import FILE, Damage, Journal, JournalError
 from records.journal_reader import StoredRun, read_conversation_lines, read_records, read_runs, split_reference
+from tests.journals import edit
 
 
 def record(run: str, score: float, attempt: int = 1) -> RunRecord:
@@ -84,6 +85,27 @@ def test_the_newest_attempt_counts_and_keeps_nothing_of_the_older_ones(tmp_path:
     assert stored.setting.agent == "attempt 2"
     assert stored.record == record("run", 0.9, 2)
     assert list(read_records(tmp_path)) == [record("run", 0.9, 2)]
+
+
+def test_what_earlier_attempts_and_judgings_cost_counts(tmp_path: Path) -> None:
+    def spent(attempt: int, target: int, judge: int) -> RunRecord:
+        usage = {"target": Usage(target, calls=1, cost=0.5), "judge": Usage(judge, calls=1, cost=0.25)}
+        return replace(record("run", 0.5, attempt), usage=usage)
+
+    with Journal(tmp_path) as journal:
+        journal.append("run", "other", 1, replace(record("other", 1.0), usage={"target": Usage(7)}))
+        for each in (spent(1, 10, 0), spent(2, 100, 1), spent(2, 100, 2)):
+            journal.append("run", "run", each.attempt, each)
+    other, run = read_records(tmp_path)
+    assert other.usage == {"target": Usage(7)}
+    assert run.usage["target"].input_tokens == 110, "the second attempt's conversation was held once"
+    assert run.usage["judge"].input_tokens == 3, "and judged twice"
+    assert (run.usage["target"].cost, run.usage["judge"].cost, run.usage["judge"].calls) == (1.0, 0.75, 3)
+    edit(
+        tmp_path,
+        lambda line: line.replace(b'"usage":{"target":{"input_tokens":10,', b'"usage":{"target":{"input_tokens":"x",'),
+    )
+    assert [each.score for each in read_records(tmp_path)] == [1.0, 0.5]
 
 
 def test_an_attempt_that_broke_off_is_not_taken_for_the_one_before(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_runs_that_are_all_open_at_once_are_not_all_held(
         return folder
 
     monkeypatch.setattr(gathering, "MOST_OPEN", 40_000)
-    with pytest.raises(JournalError, match="under way at once"):
+    with pytest.raises(JournalError, match="in progress at once"):
         read(interleaved(tmp_path / "open"))
     for number in range(200):
         write(tmp_path / "closed", f"run-{number}")

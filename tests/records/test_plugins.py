@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from records.plugins import Found, Kind, PluginError, import_source, load, names, split
+from records.import_strings import PluginError, import_source
+from records.plugins import Found, Kind, load, names, split
 from tests.distributions import install
 
 COLOURS = Kind("colour", "viva_test.colours", {"red": "string:ascii_lowercase", "green": "string:digits"})
@@ -90,13 +91,13 @@ def test_an_entry_point_that_cannot_be_imported_is_told_with_its_distribution(si
 def test_a_name_that_two_distributions_announce_is_refused(site: Path) -> None:
     announce(site, "one-paint", "1", "one_paint", "", blue="one_paint:Blue")
     announce(site, "two-paint", "2", "two_paint", "", blue="two_paint:Blue")
-    with pytest.raises(PluginError, match=r"announced by .*one-paint 1.*import string") as caught:
+    with pytest.raises(PluginError, match=r"declared by .*one-paint 1.*import string") as caught:
         load(COLOURS, "blue")
     assert "two-paint 2 (two_paint:Blue)" in str(caught.value)
 
 
 MISTAKES = {
-    "gren": r"^there is no colour 'gren'\. Did you mean green\? There are red, green, blue\. One of your own .*Thing",
+    "gren": r"^there is no colour 'gren'\. Did you mean green\? There are red, green, blue\. To use your own, .*Thing",
     "bleu": r"Did you mean blue\?",
     "": r"there is no colour ''. There are red, green, blue",
     "gren:Thing": r"there is no colour 'gren', nor a module of that name. Did you mean green\?",

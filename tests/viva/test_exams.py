@@ -124,7 +124,7 @@ def test_mistakes_are_told_before_a_journal_is_made(write_case: CaseMaker) -> No
     for agent in (Parrot("task"), object(), "no_such.py:Agent", viva.VirtualUser):
         with pytest.raises(viva.SetupError):
             viva.examine(case, agent, sandbox="process", out="out")  # type: ignore[arg-type]
-    with pytest.raises(viva.SetupError, match="takes an agent by its SPEC"):
+    with pytest.raises(viva.SetupError, match="requires the SPEC of an agent"):
         viva.examine(case, Parrot, isolate=True, out="out")
     with pytest.raises(viva.CaseError):
         viva.examine("no such case", Parrot, out="out")
@@ -171,3 +171,55 @@ def test_a_class_of_a_script_is_named_as_the_command_line_finds_it(write_case: C
     assert done.returncode == 0, done.stderr
     (again,) = viva.read_journal(tmp_path / "out")
     assert (again.id, again.attempt) == (run.id, 2)
+
+
+def test_every_exam_has_metrics_of_what_its_agent_told(write_case: CaseMaker) -> None:
+    class Telling(viva.VirtualUser):
+        async def get_reply_from_agent(self, message: str) -> viva.Reply:
+            steps = (viva.Step("1", tool="search"), viva.Step("2", tool="search", error="lost"))
+            return viva.Reply("7", steps, viva.Usage(12, 3, calls=1, cost=0.5))
+
+    run = viva.examine(write_case(), Telling, sandbox="process")
+    assert run.record is not None
+    metrics = run.record.metrics
+    assert metrics is not None
+    assert metrics == run.transcript.metrics
+    rounds = len(run.transcript.rounds)
+    assert (metrics.tool_calls, metrics.tool_failures) == ({"search": 2 * rounds}, {"search": rounds})
+    assert metrics.usage == viva.Usage(12 * rounds, 3 * rounds, calls=rounds, cost=0.5 * rounds)
+
+
+def test_an_agent_that_observes_itself_is_believed(write_case: CaseMaker) -> None:
+    class Observing(viva.VirtualUser):
+        metrics = viva.Metrics(aborts={"user_initiated": 1})
+
+        async def get_reply_from_agent(self, message: str) -> str:
+            return "7"
+
+    class Strange(Observing):
+        @property
+        def metrics(self) -> viva.Metrics:  # type: ignore[override]
+            raise RuntimeError("not now")
+
+    run = viva.examine(write_case(), Observing, sandbox="process")
+    assert run.record is not None
+    assert run.record.metrics == viva.Metrics(aborts={"user_initiated": 1})
+    strange = viva.examine(write_case(), Strange, sandbox="process")
+    assert strange.record is not None
+    assert strange.record.metrics == viva.Metrics()
+
+
+def test_an_exam_can_be_judged_by_its_metrics_and_compared_with_those_before(
+    write_case: CaseMaker, tmp_path: Path
+) -> None:
+    case = write_case()
+    tokens = iter(range(100, 100_000, 100))
+
+    class Growing(viva.VirtualUser):
+        async def get_reply_from_agent(self, message: str) -> viva.Reply:
+            return viva.Reply("7", usage=viva.Usage(next(tokens), calls=1))
+
+    judges = ["scoring_points", "operational"]
+    result = viva.run_suite(case, Growing, trials=3, evaluators=judges, concurrency=1, sandbox="process")
+    found = {run.setting.trial: run.insights[1].label for run in result.runs()}
+    assert found == {1: "Inconclusive", 2: "Degraded", 3: "Degraded"}

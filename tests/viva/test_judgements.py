@@ -47,7 +47,7 @@ def test_a_judging_goes_on_and_is_not_mixed_with_another(write_case: CaseMaker) 
     assert viva.judge(run, evaluators=Length, out="out", resume=True).ended == 0
     with pytest.raises(viva.SetupError, match="it differs in options"):
         viva.judge(run, evaluators=Length(3), out="out", resume=True)
-    with pytest.raises(viva.SetupError, match="holds a journal already"):
+    with pytest.raises(viva.SetupError, match="already holds a journal"):
         viva.judge(run, evaluators=Length, out="out")
 
 

@@ -7,6 +7,7 @@ import dataclasses
 import json
 import logging
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -93,6 +94,30 @@ def test_a_subscriber_or_sink_that_raises_stops_nothing(
     assert "the sink Broken failed: ValueError: no disk" in caplog.text
 
 
+@pytest.mark.parametrize("error", [SystemExit(0), KeyboardInterrupt(), asyncio.CancelledError()])
+@pytest.mark.parametrize("plain", [True, False])
+def test_a_subscriber_or_sink_that_leaves_stops_nothing_either(
+    write_case: CaseMaker, caplog: pytest.LogCaptureFixture, error: BaseException, plain: bool
+) -> None:
+    def leave(*_: object) -> None:
+        raise error
+
+    async def leave_later(*_: object) -> None:
+        raise error
+
+    method = leave if plain else leave_later
+    broken = SimpleNamespace(on_start=method, on_round=method, on_end=method, on_closed=method)
+    sink, kept = SimpleNamespace(write=method, close=method), Kept()
+    with caplog.at_level(logging.WARNING, logger="viva"):
+        result = viva.run_suite(
+            write_case(), Parrot, trials=2, sandbox="process", sinks=sink, subscribers=[broken, kept]
+        )
+    assert (result.figures.suite.mean, result.ended) == (1.0, 2)
+    assert kept.told.count("end 1.0") == 2
+    assert caplog.text.count("the subscriber SimpleNamespace failed") == 1
+    assert "the sink SimpleNamespace failed" in caplog.text
+
+
 def test_the_header_of_a_runs_end_is_that_of_its_start(write_case: CaseMaker) -> None:
     told: list[viva.RunHeader] = []
 
@@ -111,10 +136,10 @@ def test_the_header_of_a_runs_end_is_that_of_its_start(write_case: CaseMaker) ->
 
 @pytest.mark.parametrize("thing", [object(), Kept, "jsonl", 3])
 def test_what_is_no_subscriber_or_sink_is_refused(write_case: CaseMaker, thing: object) -> None:
-    with pytest.raises(viva.SetupError, match="is no subscriber"):
+    with pytest.raises(viva.SetupError, match="is not a subscriber"):
         viva.run_suite(write_case(), Parrot, subscribers=[thing], out="out")
     if thing != "jsonl":
-        with pytest.raises(viva.SetupError, match="is no sink"):
+        with pytest.raises(viva.SetupError, match="is not a sink"):
             viva.run_suite(write_case(), Parrot, sinks=[thing], out="out")  # type: ignore[list-item]
     assert not Path("out").exists()
 

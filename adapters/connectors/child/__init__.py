@@ -1,1 +1,1 @@
-"""The connector to agents that run in a process of their own, in any Python environment."""
+"""The connector to agents that run in their own process, in any Python environment."""

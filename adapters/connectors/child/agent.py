@@ -1,4 +1,4 @@
-"""One agent in a process of its own, as the session sees it: started, constructed, spoken to, closed and killed."""
+"""One agent in its own process: starts, constructs, closes and kills it, and exchanges messages with it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from records.codec import decode
 from records.transcript import Reply
 
 CLOSE_SECONDS = 15.0
-"""How long the agent's `close` may take; then its processes are killed. Within `session.CLOSE_SECONDS`."""
+"""Maximum duration of the agent's `close`, after which its processes are killed. Within `session.CLOSE_SECONDS`."""
 HUNG_CLOSE_SECONDS = 5.0
-"""The same for an agent that is still busy with a reply."""
+"""The maximum for an agent that is still busy with a reply."""
 LOAD_SECONDS = 300.0
-"""How long importing the agent may take when it is first looked at."""
+"""Maximum duration of the agent's first import."""
 
 
 class ChildAgent(ConnectedAgent):
-    """One agent in one process. A VirtualUser in all but the class; its own class says which agent."""
+    """One agent in one process. It has the methods of a VirtualUser, and a subclass for each agent."""
 
     location: ClassVar[Location]
 
@@ -45,17 +45,17 @@ class ChildAgent(ConnectedAgent):
         self._child: ChildProcess | None = None
         self._made = False
         self._told = False
-        """Whether somebody has heard that its process is gone."""
+        """Whether the end of its process has been reported."""
         self.workspace: Path | None = None
 
     async def open(self, seconds: float) -> None:
         """Start the process and construct the agent there.
 
         Raises:
-            SetupError: the interpreter is not there, or this system has no process or file left for it.
-            AgentTimeout: importing and constructing took longer than `seconds`; waiting for an interpreter, when
-                many start at once, is not the agent's fault.
-            AgentError: the construction failed, or the process died of it.
+            SetupError: the interpreter does not exist, or the system has no process or file left for it.
+            AgentTimeout: the import and the construction took longer than `seconds`; the wait for an interpreter, if
+                many start at the same time, does not count.
+            AgentError: the construction failed, or killed the process.
         """
         started = False
         try:
@@ -67,7 +67,7 @@ class ChildAgent(ConnectedAgent):
         except BaseException as error:
             await self._end()
             if isinstance(error, SetupError) and started:
-                # The class was sound when Viva looked at it: from here on the agent's process may say what it likes.
+                # The class was valid when Viva checked it. From here on, the agent's process may send anything.
                 raise AgentError(f"its construction failed: {error}") from error
             if isinstance(error, TimeoutError):
                 raise AgentTimeout(f"its construction did not end within {seconds:g} s") from None
@@ -82,16 +82,16 @@ class ChildAgent(ConnectedAgent):
         """Start the interpreter.
 
         Raises:
-            SetupError: it is not there, or this system has no process or file left for it.
+            SetupError: the interpreter does not exist, or the system has no process or file left for it.
         """
         self._child = await ChildProcess.start(self.location.python, self.location.memory_mb)
 
     async def load(self) -> dict[str, Any]:
-        """Import the class there. Returns its `version`, its module `path`, its `prefix`.
+        """Import the class in the process; return its `version`, its module `path` and its `prefix`.
 
         Raises:
-            SetupError: the class or its method is not there.
-            AgentError: the process died of it.
+            SetupError: the class or its method does not exist.
+            AgentError: the import killed the process.
         """
         module = self.location.module
         if module.endswith(".py"):
@@ -99,10 +99,10 @@ class ChildAgent(ConnectedAgent):
         return await self._ask("load", module=module, name=self.location.name)
 
     async def get_reply_from_agent(self, message: str, verbose: bool = False) -> str | Reply:
-        """Hand over the message.
+        """Send the message to the agent and return its reply.
 
         Raises:
-            AgentError: the agent raised, its process died, or what it returned is no reply.
+            AgentError: the agent raised an exception, its process died, or it did not return a reply.
         """
         answer = await self._ask("reply", message=message, verbose=verbose)
         text = answer.get("text")
@@ -114,10 +114,10 @@ class ChildAgent(ConnectedAgent):
             raise AgentError(f"get_reply_from_agent returned a Reply that cannot be read: {error}") from error
 
     async def close(self) -> None:
-        """Have the agent closed, then kill its process and all that it left behind.
+        """Close the agent, then kill its process and everything that it left behind.
 
         Raises:
-            AgentError: the agent's `close` raised or took too long, or something could not be killed.
+            AgentError: the agent's `close` raised an exception or took too long, or a process could not be killed.
         """
         trouble = None
         try:
@@ -146,7 +146,7 @@ class ChildAgent(ConnectedAgent):
     async def _end(self) -> str | None:
         if self._child is None:
             return None
-        # Goes on when nobody waits any more: what is not seen dead would be left.
+        # Continues even if nobody waits any longer, because processes would otherwise be left.
         child, self._child = self._child, None
         return await asyncio.shield(asyncio.ensure_future(child.end()))
 
@@ -169,17 +169,17 @@ class ChildAgent(ConnectedAgent):
 
 
 def child_class(location: Location) -> type[ChildAgent]:
-    """Make the class of such agents."""
+    """Return the class of the agents at a location."""
     return type(location.name, (ChildAgent,), {"location": location})
 
 
 def look(location: Location) -> dict[str, Any]:
-    """Import the class once, in a process that is then ended, so that mistakes are found before the first exam.
+    """Import the class once in a temporary process, so that mistakes are found before the first exam.
 
     Raises:
-        SetupError: as of `ChildAgent.load`, or because importing it kills or hangs the process.
+        SetupError: as in `ChildAgent.load`, or because the import kills or hangs the process.
     """
-    # In a thread, because the caller may well be in an event loop.
+    # On a thread, because the caller may be in an event loop.
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as thread:
@@ -215,4 +215,4 @@ def _pickled(config: Mapping[str, Any]) -> str:
     try:
         return base64.b64encode(pickle.dumps(dict(config), 4)).decode()
     except Exception as error:
-        raise SetupError(f"config_var cannot be handed to another process: {error}.") from error
+        raise SetupError(f"config_var cannot be sent to another process: {error}.") from error

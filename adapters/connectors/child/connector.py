@@ -1,4 +1,4 @@
-"""The connector to agents in a process of their own: `file.py:Class@/path/to/venv`, or any class with `--isolate`."""
+"""The connector to agents in their own process: `file.py:Class@/path/to/venv`, or any class with `--isolate`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adapters.errors import SetupError
 
 
 class ChildConnector:
-    """Looks at the class in a process that is then ended; each exam starts one of its own."""
+    """Checks the class in a temporary process; each exam starts its own process."""
 
     def load(self, spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
         """Load `module:Class` or `file.py:Class`, with Viva's interpreter unless `@/path/to/venv` names another.
@@ -24,7 +24,7 @@ class ChildConnector:
             SetupError: there is no such module, file, class or interpreter, or it has no `get_reply_from_agent`.
         """
         if sys.platform == "win32":
-            raise SetupError("an agent in a process of its own needs Linux or macOS.")
+            raise SetupError("an agent in a process of its own requires Linux or macOS.")
         location = split(spec)
         if location is None:
             location = Location(*class_of(spec), sys.executable)

@@ -1,4 +1,4 @@
-"""Kills what an agent left running where its supervisor could not: an agent can kill its supervisor, too."""
+"""Kills processes that an agent left running if its supervisor could not, because the agent can kill the supervisor."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _EXITING = 0x4
 
 
 def sweep(mark: str) -> list[int]:
-    """Kill all processes whose environment has this mark. Returns those that would not die.
+    """Kill all processes whose environment has this mark; return the ids of those that could not be killed.
 
-    A process that wiped its environment is not found, and none is where there is no /proc (macOS).
+    A process that cleared its environment is not found, and no process is found without /proc (macOS).
     """
     wanted = f"{MARK}={mark}".encode()
     until = time.monotonic() + SWEEP_SECONDS
@@ -30,7 +30,7 @@ def sweep(mark: str) -> list[int]:
                 silent.add(pid)
             elif wanted in environment.split(b"\0"):
                 found.append(pid)
-        # One that fell silent since the last look may have forked another after the list of this look was made.
+        # A process that disappeared since the last pass may have forked another after the list of this pass was made.
         settled = silent <= silent_before and not any(_is_between(pid) for pid in silent)
         if (not found and settled) or time.monotonic() > until:
             return found
@@ -40,13 +40,14 @@ def sweep(mark: str) -> list[int]:
 
 
 def _is_between(pid: int) -> bool:
-    """Tell whether one that showed no environment may have had one, or may show one yet.
+    """Return whether a process without a visible environment may have had one, or may get one.
 
-    The kernel is taking it down: nothing of it runs any more, but its memory and files are still held. Or it is about
-    to run another program (execve(2)), whose environment is not in its place yet: 8 ms were seen on a busy machine.
+    Either the kernel is ending it: its code no longer runs, but its memory and files still exist. Or it is about to run
+    another program (execve(2)) whose environment is not set up yet, which took up to 8 ms on a busy machine.
 
-    proc_pid_stat(5): the state, and 6 fields later the flags, 20 the size of its memory (none has the kernel itself),
-    23 where its program begins (1: that and the rest are not for us), 47 and 48 where its environment begins and ends.
+    In proc_pid_stat(5), the flags are 6 fields after the state; 20 fields after it is the size of the memory (none for
+    the kernel itself), 23 the start of the program (1 if that and the rest are not readable), and 47 and 48 the start
+    and the end of the environment.
     """
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
@@ -61,7 +62,7 @@ def _is_between(pid: int) -> bool:
 
 def _kill(pid: int, wanted: bytes) -> None:
     try:
-        # A descriptor names one process, whatever becomes of its number.
+        # A descriptor refers to one process, even if its id is reused.
         process = os.pidfd_open(pid)
     except OSError:
         return
@@ -82,7 +83,7 @@ def _processes() -> list[int]:
 
 
 def _environment(pid: int) -> bytes:
-    """Read what it was started with; nothing for a dead, dying or starting process, the kernel's or another user's."""
+    """Return a process's initial environment; empty for a dead, ending, starting, kernel or another user's process."""
     try:
         return Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:

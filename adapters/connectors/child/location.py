@@ -1,4 +1,4 @@
-"""Where an agent for a process of its own is found: `file.py:Class@/path/to/venv`, taken apart."""
+"""The location of an agent for its own process, parsed from `file.py:Class@/path/to/venv`."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from adapters.errors import SetupError
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Says where an agent's class is found, and what runs it."""
+    """The location of an agent's class, and the interpreter that runs it."""
 
     module: str
     """A module's name, or the path of a file that ends in .py."""
     name: str
     python: str
-    """An interpreter."""
+    """The path of the interpreter."""
     memory_mb: int | None = None
-    """Address space of each of the agent's processes at most, in MiB."""
+    """Maximum address space of each of the agent's processes, in MiB."""
     suffix: str = ""
-    """What follows the class in the SPEC."""
+    """The rest of the SPEC after the class."""
 
     def __str__(self) -> str:
         return f"{self.module}:{self.name}" if self.name else self.module
 
 
 def split(spec: str) -> Location | None:
-    """Take apart a SPEC that ends in `:Class@/path/to/venv`; None for one of another form.
+    """Parse a SPEC that ends in `:Class@/path/to/venv`; return None for any other form.
 
     Raises:
         SetupError: there is no interpreter.
@@ -43,17 +43,17 @@ def split(spec: str) -> Location | None:
 
 
 def find_python(path: str) -> str:
-    """Find the interpreter of a virtual environment's folder, or the interpreter that `path` is.
+    """Return the interpreter of a virtual environment's folder, or `path` itself if it is an interpreter.
 
     Raises:
-        SetupError: there is none.
+        SetupError: there is no interpreter.
     """
     found = Path(path).expanduser()
     if found.is_dir():
         for name in ("bin/python", "bin/python3"):
             if (found / name).is_file():
-                return str((found / name).absolute())  # not resolved: the link is what makes it that environment's
-        raise SetupError(f"{path} is no virtual environment: it has no bin/python. Make one: python -m venv {path}")
+                return str((found / name).absolute())  # not resolved: the link identifies the environment
+        raise SetupError(f"{path} is not a virtual environment: it has no bin/python. Make one: python -m venv {path}")
     if found.is_file():
         return str(found.absolute())
     if "/" not in path and (program := shutil.which(path)):

@@ -1,7 +1,8 @@
-"""One agent's process and its supervisor, seen from Viva: started, asked, ended with all its descendants.
+"""Starts one agent's process and its supervisor, sends requests to it, and ends it with all its descendants.
 
-What runs there is `adapters/inside`. Viva holds two sockets to it: `data` to the agent's process, `control` to the
-supervisor, which says how the agent's process ended and dies, with everything below it, when `control` is closed.
+The code that runs there is `adapters/inside`. Viva has two sockets to it: `data` to the agent's process, and `control`
+to the supervisor. The supervisor reports how the agent's process ended, and ends with all its descendants when
+`control` is closed.
 """
 
 from __future__ import annotations
@@ -24,31 +25,31 @@ from adapters.inside.wire import LIMIT
 from records.text import printable
 
 KILL_SECONDS = 4.0
-"""How long the supervisor may take to kill what it watches over; it gives up after 3 s itself."""
+"""Maximum time in which the supervisor kills its processes; it gives up after 3 s itself."""
 NOTICE_SECONDS = 2.0
-"""How long after the agent's connection broke its supervisor may take to say why."""
+"""Maximum time in which the supervisor reports why the agent's connection broke."""
 NOTICE_LIMIT = 1 << 20
 UP_SECONDS = 5.0
-"""How long others wait for an interpreter to get going before they start theirs."""
+"""Maximum time that others wait for an interpreter to start before they start theirs."""
 
 
 FAILURE = frozenset({"n", "error", "text", "at", "words"})
-"""What any answer may say: that it failed."""
+"""The fields with which any answer can report a failure."""
 ANSWERS = {
     "load": frozenset({"version", "path", "prefix", "setup"}),
     "make": frozenset({"workspace", "setup"}),
     "reply": frozenset({"reply"}),
     "close": frozenset[str](),
 }
-"""What the answer to each request may say beside that."""
+"""The further fields of the answer to each request."""
 
 
 class ChildEnded(AgentError):
-    """The agent's process is gone, or what it says is not what was agreed. Says how it ended."""
+    """The agent's process is gone, or violated the protocol; the message says how it ended."""
 
 
 class ChildProcess:
-    """Make one with `start`; `end` it, or at least `abandon` it."""
+    """The process of one agent. Make it with `start`, and `end` it, or at least `abandon` it."""
 
     def __init__(self, spawned: Spawned) -> None:
         self._loop = asyncio.get_running_loop()
@@ -61,17 +62,17 @@ class ChildProcess:
         self._answer: asyncio.Future[dict[str, Any]] | None = None
         self._asked = ""
         self._reading = 0
-        """Large frames that a thread is reading."""
+        """Number of large frames that a thread is reading."""
         self._ended_with: str | None = None
-        """How the process ended, while there is still something to read."""
+        """How the process ended, as long as there is data left to read."""
         self.busy = False
-        """Whether there is a request it has not answered, perhaps because nobody waited for the answer."""
+        """Whether there is an unanswered request, perhaps one for which nobody waits any longer."""
         self._torn = False
-        """A request was cut off in its middle: the agent would not understand another."""
+        """Whether a request was cut off in the middle, so that the agent would not understand another."""
         self._received = bytearray()
         self._noticed = bytearray()
         self._up = self._loop.create_future()
-        """Done when its interpreter runs our code."""
+        """Done when its interpreter runs Viva's code."""
         self._gone = self._loop.create_future()
         """Done when the supervisor has ended."""
         self._notices: dict[str, Any] = {}
@@ -80,13 +81,13 @@ class ChildProcess:
 
     @classmethod
     async def start(cls, python: str, memory_mb: int | None = None) -> ChildProcess:
-        """Start an interpreter; its first answer comes when it is up.
+        """Start an interpreter, without waiting until it is running.
 
         Raises:
-            SetupError: `python` cannot be run, or this system has no process or file left for it.
+            SetupError: `python` cannot be run, or the system has no process or file left for it.
         """
         async with starting():
-            # In a thread: on a busy machine it takes the kernel 10 ms and more to get a new program going.
+            # On a thread: on a busy machine, the kernel takes 10 ms or more to start a program.
             spawning = asyncio.ensure_future(asyncio.to_thread(spawn, python, memory_mb))
             child = None
             try:
@@ -99,19 +100,19 @@ class ChildProcess:
                 raise
             except OSError as error:
                 if error.errno in (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE):
-                    words = f"no process could be started for the agent: {error}. Run fewer at once."
+                    words = f"no process could be started for the agent: {error}. Reduce --concurrency."
                     raise SetupError(words) from error
                 raise SetupError(f"{python} cannot be run: {error.strerror}.") from error
             return child
 
     async def ask(self, do: str, **request: Any) -> dict[str, Any]:
-        """One request, one answer.
+        """Send one request and return its answer.
 
         Raises:
             ChildEnded: there will be no answer.
         """
         if self._torn or self._closed:
-            raise ChildEnded("its process was given up")
+            raise ChildEnded("its process was abandoned")
         if self._gone.done():
             raise ChildEnded(self.ending())
         self._number += 1
@@ -121,7 +122,7 @@ class ChildProcess:
         self._loop.add_reader(self._data, self._on_data)
         self.busy = self._torn = True
         try:
-            with contextlib.suppress(OSError):  # how it ended comes as a notice
+            with contextlib.suppress(OSError):  # a notice will say how it ended
                 await self._loop.sock_sendall(self._data, len(body).to_bytes(4, "big") + body)
             self._torn = False
             answer: dict[str, Any] = await expected
@@ -135,29 +136,29 @@ class ChildProcess:
 
     @property
     def answers(self) -> bool:
-        """Tell whether it may still be asked something."""
+        """Return whether the process can still receive requests."""
         return not (self._torn or self._closed or self._gone.done())
 
     async def end(self) -> str | None:
-        """Kill the agent with all its descendants. Returns what is left of them, in words, or None.
+        """Kill the agent with all its descendants; return which could not be killed, in words, or None.
 
         Raises:
-            asyncio.CancelledError: they are being killed, but nobody has seen it yet.
+            asyncio.CancelledError: the processes are being killed, but may still exist.
         """
         try:
             with contextlib.suppress(OSError):
-                self._control.shutdown(socket.SHUT_WR)  # the supervisor takes it for the end, and still reports
+                self._control.shutdown(socket.SHUT_WR)  # the supervisor ends the agent, and still reports
             await asyncio.wait((self._gone,), timeout=KILL_SECONDS)
         finally:
             self.abandon()
         await self._reap()
         left = self._notices.get("left")
-        if left is None:  # the supervisor died before its work was done: the agent can do that to it
+        if left is None:  # the supervisor died before it was done, perhaps killed by the agent
             left = await asyncio.to_thread(sweep, self._mark)
         return f"processes {', '.join(map(str, left))} of the agent could not be killed" if left else None
 
     def abandon(self) -> None:
-        """Let go at once: the supervisor then kills the agent with all its descendants."""
+        """Close the connection at once; the supervisor then kills the agent with all its descendants."""
         if self._closed:
             return
         self._closed = True
@@ -168,12 +169,12 @@ class ChildProcess:
         self._forget_first_words()
 
     def ending(self) -> str:
-        """Say how its process ended, and what it printed last."""
+        """Return how its process ended, and what it printed last."""
         status = self._notices.get("worker")
         if status is None:
             if not self._up.done():
-                return f"its interpreter did not start: {self._read_first_words() or 'it says nothing'}"
-            return "its process and the one that watches over it were killed"
+                return f"its interpreter did not start: {self._read_first_words() or 'it printed nothing'}"
+            return "its process and its supervisor were killed"
         code = os.waitstatus_to_exitcode(status)
         said = [printable(text.strip()[-1000:]) for text in self._notices.get("output", ())]
         tails = [f"{name}: {text}" for name, text in zip(("stdout", "stderr"), said, strict=False) if text]
@@ -208,7 +209,7 @@ class ChildProcess:
             if size <= LARGE:
                 self._take(_read(body))
             else:
-                # On a thread: the agent decides how long this takes, and the loop is everybody's.
+                # On a thread: the agent decides how long this takes, and all conversations share the loop.
                 self._reading += 1
                 reading = self._loop.run_in_executor(None, _read, body)
                 reading.add_done_callback(self._take_read)
@@ -221,15 +222,15 @@ class ChildProcess:
             self._fail(self._ended_with)
 
     def _take(self, answer: Any) -> None:
-        """Take a frame for the answer to what was asked, if it is one."""
+        """Accept a frame as the answer to the request, if it is one."""
         if isinstance(answer, str):
-            self._fail(f"its process sent what is no answer: {answer}")
+            self._fail(f"its process sent an invalid answer: {answer}")
             return
         number = answer.get("n")
         if self._answer is None or self._answer.done() or (type(number) is int and number < self._number):
-            return  # the late answer to a question that was given up
+            return  # the late answer to an abandoned request
         if number != self._number or not answer.keys() <= ANSWERS[self._asked] | FAILURE:
-            self._fail("its process sent what is no answer to what was asked")
+            self._fail("its process sent an answer that does not belong to the request")
             return
         self._answer.set_result(answer)
 
@@ -261,7 +262,7 @@ class ChildProcess:
             del buffer[:end]
 
     def _drain(self) -> None:
-        """The agent is dead: what it said before comes first, then how it died."""
+        """Read what the agent sent before it died, and then report how it died."""
         before = None
         while self._answer is not None and not self._answer.done() and before != len(self._received):
             before = len(self._received)
@@ -296,12 +297,12 @@ class ChildProcess:
 
 
 def _read(body: bytes) -> dict[str, Any] | str:
-    """What a frame says, or what is wrong with it."""
+    """Return the content of a frame, or what is wrong with it."""
     try:
         answer = read(body, strict=False)
     except UnfitJson as error:
         return str(error)
-    return answer if isinstance(answer, dict) else "it is no object"
+    return answer if isinstance(answer, dict) else "it is not an object"
 
 
 def _signal(number: int) -> str:

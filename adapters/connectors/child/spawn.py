@@ -1,4 +1,4 @@
-"""Starts an agent's interpreter, with two sockets to it that nothing else inherits."""
+"""Starts an agent's interpreter with two sockets to it that no other process inherits."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from adapters.connectors.child.leftovers import MARK
+from adapters.trace_context import current_traceparent
 
+TRACE_PARENT = "TRACEPARENT"
+"""The variable that OpenTelemetry carries trace context to other processes in."""
 INSIDE = Path(__file__).parents[2] / "inside"
 
 MANY_FILES = 65536
-"""Files open at once, where the system would allow any number."""
+"""The limit of open files if the system would allow any number."""
 
 # Not `-I`: the user's PYTHON* settings are for the agent. The current folder goes where it belongs later on.
 _BOOT = """
@@ -39,18 +42,18 @@ inside.main(sys.argv[2])
 
 @dataclass(frozen=True, slots=True)
 class Spawned:
-    """A process, and Viva's ends of what leads to it."""
+    """A process, and Viva's ends of the connections to it."""
 
     process: subprocess.Popen[bytes]
     data: socket.socket
     control: socket.socket
     words: int
-    """A file with what the interpreter says before it is up."""
+    """File descriptor of the interpreter's output before it runs Viva's code."""
     mark: str
 
 
 def spawn(python: str, memory_mb: int | None) -> Spawned:
-    """Blocks until the kernel has started the program; not until the interpreter is up.
+    """Start an interpreter. This blocks until the kernel has started the program, not until the interpreter runs.
 
     Raises:
         OSError: `python` cannot be run, or there is no process or file left.
@@ -61,8 +64,8 @@ def spawn(python: str, memory_mb: int | None) -> Spawned:
     except OSError as error:
         if error.errno != errno.EMFILE:
             raise
-        # Two files for each agent: hundreds at once need more than the usual 1,024. The agents themselves go back to
-        # the usual number, because select(2) and programs that close every file they could have rely on it.
+        # Two files for each agent: hundreds of agents require more than the usual limit of 1,024. The agents themselves
+        # get the usual limit back, because select(2) and programs that close all possible files rely on it.
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (MANY_FILES if hard == resource.RLIM_INFINITY else hard, hard))
         return _spawn_with(python, memory_mb, files)
@@ -89,16 +92,22 @@ def _spawn_with(python: str, memory_mb: int | None, files: int) -> Spawned:
             stdin=subprocess.DEVNULL,
             stdout=words,
             stderr=words,
-            env={**os.environ, MARK: mark},
+            env=_environment(mark),
             pass_fds=(its_control.fileno(), its_data.fileno()),
-            start_new_session=True,  # Ctrl-C is for Viva to act on
+            start_new_session=True,  # Viva handles Ctrl-C
         )
         ours.pop_all()
         return Spawned(process, data, control, kept, mark)
 
 
+def _environment(mark: str) -> dict[str, str]:
+    """Viva's own, with the mark, and the span of the run where one is open."""
+    environment, parent = {**os.environ, MARK: mark}, current_traceparent()
+    return environment if parent is None else {**environment, TRACE_PARENT: parent}
+
+
 def starting() -> asyncio.Semaphore:
-    """Allow as many interpreters to start at once as there are cores: more would keep the event loop from running."""
+    """Limit concurrent starts of interpreters to the number of cores, because more would block the event loop."""
     loop = asyncio.get_running_loop()
     if loop not in _STARTING:
         _STARTING[loop] = asyncio.Semaphore(os.cpu_count() or 2)

@@ -134,23 +134,27 @@
   const light = (number, on) => {
     for (const node of view.querySelectorAll("[data-v~='" + number + "']")) node.classList.toggle("lit", on);
   };
-  const jump = (number, round) => {
+  const jump = (number, round, id) => {
     const place = byId("round-" + round);
-    const mark = place && (place.querySelector("mark[data-v~='" + number + "']") || place.querySelector(".step [data-v~='" + number + "']"));
+    const cited = place && id && Array.from(place.querySelectorAll(".step")).find((step) => step.dataset.id === id);
+    const mark = (cited && (cited.querySelector("mark[data-v~='" + number + "']") || cited)) || place && (place.querySelector("mark[data-v~='" + number + "']") || place.querySelector(".step [data-v~='" + number + "']"));
     const target = mark || place;
     if (!target) return;
     const step = target.closest("details");
     if (step) step.open = true;
-    target.scrollIntoView({ block: "center" });
+    target.scrollIntoView({ block: target === cited ? "start" : "center" });
     for (const node of view.querySelectorAll(".lit")) node.classList.remove("lit");
     light(number, true);
   };
-  const pictures = (data, list, what) => {
+  const pictures = (data, list, what, captions) => {
     if (!list.length) return null;
-    return el("div", { class: "pictures" }, list.map((image, place) =>
-      typeof image === "number"
-        ? el("img", { src: data.images[image], alt: "image " + (place + 1) + " of " + what, loading: "lazy" })
-        : el("span", { class: "note", dir: "auto" }, "image not shown: " + image)));
+    return el("div", { class: "pictures" }, list.map((image, place) => {
+      const caption = captions[place];
+      if (typeof image !== "number") return el("span", { class: "note", dir: "auto" }, "image not shown: " + image);
+      const alt = (caption ? caption + ", " : "") + "image " + (place + 1) + " of " + what;
+      const shown = el("img", { src: data.images[image], alt, loading: "lazy" });
+      return caption ? el("figure", {}, shown, el("figcaption", { dir: "auto" }, caption)) : shown;
+    }));
   };
   const pointOf = (data, verdict, number) => el("li", {},
     el("div", {}, el("span", { class: "chip " + verdict.tone }, verdict.label),
@@ -161,10 +165,14 @@
         : button(verdict.about[0], () => jump(number, verdict.about[1]), { class: "about", dir: "auto" }),
       el("div", { class: "statement", dir: "auto" }, verdict.statement),
       verdict.reason ? el("div", { class: "reason", dir: "auto" }, verdict.reason) : null,
-      verdict.quotes.map(([place, quoted, round]) => round === null
+      verdict.quotes.map(([place, quoted, round, id]) => round === null
         ? el("div", { class: "quote", dir: "auto" }, el("span", {}, place), quoted)
-        : button([el("span", {}, place), quoted], () => jump(number, round), { class: "quote", dir: "auto" })),
+        : button([el("span", {}, place), quoted], () => jump(number, round, id), { class: "quote", dir: "auto" })),
       el("div", { class: "by", dir: "auto" }, ["by " + verdict.by].concat(verdict.votes, verdict.flags.map((flag) => "[" + flag + "]")).join(" · "))));
+  // A sub-goal beside what it rests on: its words stand with the insight.
+  const citeOf = (data, number) => el("div", { class: "verdict cite " + data.verdicts[number].tone, "data-v": number },
+    el("span", { class: "chip " + data.verdicts[number].tone }, data.verdicts[number].label),
+    el("span", { dir: "auto" }, data.verdicts[number].statement));
   // A verdict beside what it is about; whoever points at it sees the words that it quotes.
   const noteOf = (data, number) => {
     const verdict = data.verdicts[number];
@@ -178,14 +186,16 @@
     return note;
   };
   const stepOf = (data, step, what) => {
-    const node = el("details", { class: "step" + (step.failed ? " failed" : "") },
+    const told = el("div", {}, step.cites.map((number) => citeOf(data, number)),
+      step.texts.map(([name, pieces]) => [el("h4", {}, name), said_by(data.verdicts, pieces, { mono: true })]));
+    const node = el("details", { class: "step" + (step.failed ? " failed" : ""), "data-id": step.id },
       el("summary", {}, el("span", { class: "chip" }, step.kind), " ", el("bdi", {}, step.title), el("small", {}, [step.failed ? "failed" : "", step.facts].filter(Boolean).join(", ")),
         step.notes.map((number) => el("span", { class: "chip " + data.verdicts[number].tone }, data.verdicts[number].label))),
       step.notes.map((number) => noteOf(data, number)),
-      step.texts.map(([name, pieces]) => [el("h4", {}, name), said_by(data.verdicts, pieces, { mono: true })]),
+      step.captions.length ? el("div", { class: "scene" }, pictures(data, step.images, what, step.captions), told) : told,
       step.cut ? el("p", { class: "note" }, "Its texts are left out for the length of the round; viva replay shows them.") : null,
-      step.extra ? [el("h4", {}, "further attributes"), el("div", { class: "text mono", dir: "auto" }, step.extra)] : null,
-      pictures(data, step.images, what));
+      step.extra ? el("details", { class: "facts" }, el("summary", {}, "further attributes"), el("div", { class: "text mono", dir: "auto" }, step.extra)) : null,
+      step.captions.length ? null : pictures(data, step.images, what, []));
     node.open = node.querySelector("mark, img, .verdict") !== null;
     return node;
   };
@@ -200,11 +210,13 @@
     else {
       talk.append(...[
         turn(data, "Examiner", round.examiner, "examiner"),
+        round.plan.length ? el("details", { class: "facts plan" }, el("summary", {}, "Plan"), round.plan.map(([name, words]) => [el("h4", {}, name), el("div", { class: "text", dir: "auto" }, words)])) : null,
         round.steps.length ? el("div", { class: "steps" }, round.steps.map((step) => stepOf(data, step, what))) : null,
         round.more ? el("p", { class: "note" }, round.more + " more steps are left out.") : null,
         turn(data, "Agent", round.agent, "agent" + (round.error ? " failed" : "")),
         round.error ? el("div", { class: "fault text", dir: "auto" }, round.error) : null,
-        pictures(data, round.images, what),
+        round.cites.length ? el("div", { class: "cites" }, round.cites.map((number) => citeOf(data, number))) : null,
+        pictures(data, round.images, what, round.captions),
       ].filter((node) => node !== null));
     }
     return el("section", { class: "round", id: "round-" + round.n }, head, talk, margin);
@@ -256,9 +268,11 @@
       const beside = data.rounds.some((round) => round.notes.length);
       view.append(el("section", { class: beside ? null : "plain" }, el("h2", {}, "Conversation"),
         data.system ? el("details", { class: "facts" }, el("summary", {}, "System text"), el("div", { class: "text", dir: "auto" }, data.system)) : null,
+        data.rounds.some((round) => (round.steps || []).length > 1)
+          ? el("p", { class: "note keys", "aria-live": "polite" }, "The left and right arrow keys go from step to step.") : null,
         data.rounds.map((round) => roundOf(data, round)),
         el("div", { class: "ending" }, "Stopped: " + data.stop, data.detail ? el("div", { class: "text", dir: "auto" }, data.detail) : null,
-          pictures(data, data.final, "the end"),
+          pictures(data, data.final, "the end", data.captions),
           data.notes.map((note) => el("p", { class: "remark", dir: "auto" }, note)))));
     }
     overview.hidden = true;
@@ -288,8 +302,36 @@
     if (rows.length === 1 && !location.hash) location.replace("#run-0");
     else route();
   });
+  // ---- from step to step
+
+  const stops = () => Array.from(view.querySelectorAll(".step, .ending"));
+  const walk = (way) => {
+    const all = stops();
+    if (!all.length) return;
+    const here = all.findIndex((node) => node.classList.contains("current"));
+    // Whoever scrolled or clicked meanwhile goes on from what is on the screen.
+    const near = all.findIndex((node) => node.getBoundingClientRect().bottom > 8);
+    const from = here >= 0 && all[here].contains(document.activeElement) ? here : way > 0 ? near - 1 : near;
+    const next = all[Math.max(0, Math.min(all.length - 1, from + way))];
+    for (const node of all) node.classList.remove("current");
+    next.classList.add("current");
+    if (next.tagName === "DETAILS") next.open = true;
+    const target = next.querySelector("summary") || next;
+    if (target === next) next.tabIndex = -1;
+    target.focus({ preventScroll: true });
+    next.scrollIntoView({ block: "start" });
+    const keys = view.querySelector(".keys");
+    const steps = all.length - 1;
+    if (keys) keys.textContent = next === all[steps] ? "The end." : "Step " + (all.indexOf(next) + 1) + " of " + steps + ".";
+  };
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && overview.hidden) location.hash = "";
+    if (!overview.hidden || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (event.key === "Escape") location.hash = "";
+    const way = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    // A long text with the focus scrolls by itself.
+    if (!way || document.activeElement.closest("input, select, textarea, .long")) return;
+    event.preventDefault();
+    walk(way);
   });
   show();
 })();

@@ -116,12 +116,14 @@ FAULTS: list[tuple[Fault | Answer, str, int]] = [
     (BadRequest("no such thing"), "no such thing", 1),
     (CutConnection(), "cannot be reached", 3),
     (CutConnection(reset=True), "cannot be reached", 3),
-    (TruncatedJson(), "not the protocol's", 3),
-    (Garbage(), "not the protocol's", 3),
-    (Garbage(content_type="text/html"), "not the protocol's", 3),
-    (EmptyContent(), "answered with nothing", 1),
-    (EmptyContent(null=True), "answered with nothing", 1),
+    (TruncatedJson(), "does not follow the protocol", 3),
+    (Garbage(), "does not follow the protocol", 3),
+    (Garbage(content_type="text/html"), "does not follow the protocol", 3),
+    (EmptyContent(), "endpoint is empty", 1),
+    (EmptyContent(null=True), "endpoint is empty", 1),
     (Answer(None, refusal="I will not."), r"model refused: I will not", 1),
+    (Answer("The sum is", refusal="I will not go on."), r"model refused: I will not go on", 1),
+    (Answer("", refusal="\x1b[31mNo."), r"model refused: ", 1),
 ]
 
 

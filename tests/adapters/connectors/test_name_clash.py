@@ -154,7 +154,7 @@ def test_a_note_says_so_and_without_a_clash_there_is_none(tmp_path: Path) -> Non
     agent = load_agent(f"{file}:Agent")
     assert agent.kind == "child"
     (notice,) = agent.notices
-    assert notice.startswith("Agent runs in a process of its own, because ")
+    assert notice.startswith("Agent runs in its own process, because ")
     assert f"{tmp_path}/records.py has the name of one of Viva's packages" in notice
     assert load_agent(f"{file}:Agent", isolate=True).notices == ()
 

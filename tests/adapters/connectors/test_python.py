@@ -81,17 +81,17 @@ MISTAKES = {
     "no_such_module:Agent": r"no module 'no_such_module' here or in Viva's environment",
     "json.no_such:Agent": r"no module 'json.no_such'",
     "json:NoSuchClass": r"json has no 'NoSuchClass'. It has no class with get_reply_from_agent",
-    "just_words": r"not an agent SPEC; it takes package.module:Class",
+    "just_words": r"not an agent SPEC\. Use package.module:Class",
     ":Agent": r"not an agent SPEC",
-    "cmd:cat": r"agents behind a command are not there yet; it takes package.module:Class",
-    "cmd:python agent.py --chat": r"agents behind a command are not there yet",
+    "cmd:cat": r"agents behind a command are not supported yet\. Use package.module:Class",
+    "cmd:python agent.py --chat": r"agents behind a command are not supported yet",
     "replay:runs/no-journal": r"there is no folder runs/no-journal",
-    "replay:Agent@/some/venv": r"there is no folder .* reached by file: replay.py:Class",
+    "replay:Agent@/some/venv": r"there is no folder .* name its file: replay.py:Class",
     ".relative:Agent": r"cannot be imported",
     "http://127.0.0.1:1/v1": r"does not name a model; write http://127.0.0.1:1/v1#MODEL",
     "http://#m": r"names no host",
     "http://host:port/v1#m": r"is not an address",
-    "http://user:pass@host/v1#m": r"must not hold a password or key; set VIVA_AGENT_API_KEY",
+    "http://user:pass@host/v1#m": r"must not contain a password or key; use VIVA_AGENT_API_KEY",
 }
 
 

@@ -41,7 +41,7 @@ async def test_the_replies_come_again_with_steps_and_usage(tmp_path: Path) -> No
         first = await session.reply("whatever is asked", 10)
         assert (first.text, first.steps, first.usage) == (ROUNDS[0].agent, ROUNDS[0].steps, ROUNDS[0].usage)
         assert (await session.reply("and again", 10)).text == "3"
-        with pytest.raises(AgentError, match="no reply beyond its last, number 2"):
+        with pytest.raises(AgentError, match="no reply after number 2, its last"):
             await session.reply("more", 10)
         assert await session.close() is None
 
@@ -89,7 +89,7 @@ async def test_a_recording_with_a_side_missing_can_be_replayed(tmp_path: Path) -
     session = await opened(f"replay:{store(tmp_path / 'journal', ('sums-1', rounds))}")
     assert (await session.reply("?", 10)).text == "Hello."
     assert (await session.reply("?", 10)).steps == (Step("s1"),)
-    with pytest.raises(AgentError, match="no reply beyond"):
+    with pytest.raises(AgentError, match="no reply after"):
         await session.reply("?", 10)
 
 
@@ -104,7 +104,7 @@ def test_several_runs_are_refused_with_their_ids(tmp_path: Path) -> None:
     ("rounds", "suffix", "words"),
     [
         (ROUNDS, "#sums-9", "holds no run 'sums-9'.* sums-1"),
-        ((Round(1, "?", None),), "", "holds no reply that could be given again"),
+        ((Round(1, "?", None),), "", "has no reply that could be repeated"),
     ],
 )
 def test_what_cannot_be_replayed_is_the_users_mistake(

@@ -255,7 +255,7 @@ async def test_an_unknown_price_is_none_and_never_zero(
 def test_no_key_is_told_with_the_names_of_the_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    with pytest.raises(SetupError, match=r"openai:m needs a key: set OPENAI_API_KEY"):
+    with pytest.raises(SetupError, match=r"openai:m requires a key: set OPENAI_API_KEY"):
         make_model("openai:m")
 
 
@@ -318,8 +318,8 @@ async def test_a_key_in_a_component_file_is_in_no_error(tmp_path: Path, model_at
     [
         ("m.json", "{", "cannot be read"),
         ("m.yaml", "provider: x\nconfig: {api_key: sk-12345678\n  : [", "cannot be read: .* in line"),
-        ("m.json", "[1]", "needs the keys 'provider' and 'config'"),
-        ("m.json", '{"provider": 7}', "needs the keys 'provider' and 'config'"),
+        ("m.json", "[1]", "requires the keys 'provider' and 'config'"),
+        ("m.json", '{"provider": 7}', "requires the keys 'provider' and 'config'"),
         ("m.json", '{"provider": "no.such.Thing"}', "AutoGen cannot make a model"),
         ("m.yaml", "provider: autogen_ext.models.openai.OpenAIChatCompletionClient\nconfig:\n", "AutoGen cannot make"),
         ("m.json", '{"provider": "x.openai.Y", "config": [1]}', "its 'config' is not a mapping"),

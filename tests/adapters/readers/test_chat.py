@@ -230,15 +230,15 @@ def test_what_a_recording_says_besides_its_rounds_is_in_the_journal_too(tmp_path
     ("text", "said"),
     [
         ("", "the file is empty"),
-        (f"{json.dumps(TALK)}\n{{broken\n", "line 2, column 2: no valid JSON"),
+        (f"{json.dumps(TALK)}\n{{broken\n", "line 2, column 2: not valid JSON"),
         ('[\n {"role": "user"\n', "line 3"),
-        ("7", "line 1: no conversation"),
-        ('{"text": "a"}', "need a list of messages, or an object with `traj` or `messages`"),
-        (json.dumps([*TALK, "b"]), "line 1: message 3 is no chat message: it is text"),
-        (json.dumps([{"role": 3}]), "message 1 is no chat message: its role is 3"),
-        (json.dumps([{"traj": TALK}, 4]), "line 1, element 2: no conversation"),
-        (f"{json.dumps(TALK[0])}\n{json.dumps(TALK)}", "line 2: single messages and whole conversations"),
-        (f"{json.dumps(TALK)}\n{json.dumps(TALK[0])}", "line 2: single messages and whole conversations"),
+        ("7", "line 1: not a conversation"),
+        ('{"text": "a"}', "it must be a list of messages, or an object with `traj` or `messages`"),
+        (json.dumps([*TALK, "b"]), "line 1: message 3 is not a chat message: it is text"),
+        (json.dumps([{"role": 3}]), "message 1 is not a chat message: its role is 3"),
+        (json.dumps([{"traj": TALK}, 4]), "line 1, element 2: not a conversation"),
+        (f"{json.dumps(TALK[0])}\n{json.dumps(TALK)}", "line 2: the file mixes single messages"),
+        (f"{json.dumps(TALK)}\n{json.dumps(TALK[0])}", "line 2: the file mixes single messages"),
         ("[" * 100_000, "line 1: cannot be read"),
         ("9" * 5000, "line 1: cannot be read"),
     ],
@@ -402,3 +402,27 @@ def test_any_file_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, t
     with contextlib.suppress(SetupError):
         for each in read_conversations(path):
             assert str(path) in each.place
+
+
+def test_an_agent_that_acts_in_words_has_steps_where_its_words_were_observed() -> None:
+    transcript = read_messages(
+        [
+            {"role": "user", "content": "Weather?"},
+            {"role": "assistant", "content": 'Thought: I look.\nAction: weather\nAction Input: {"city": "Rome"}'},
+            {"role": "user", "content": "Observation: 25 degrees"},
+            {"role": "assistant", "content": "Action: nothing\nAction Input: of that kind"},
+            {"role": "user", "content": "What?"},
+            {"role": "assistant", "content": "Thought: I know.\nAnswer: 25"},
+        ]
+    )
+    first, second = transcript.rounds
+    (step,) = first.steps
+    assert (step.thought, step.tool, step.tool_input, step.result) == (
+        "I look.",
+        "weather",
+        {"city": "Rome"},
+        "25 degrees",
+    )
+    assert step.attributes["text"].startswith("Thought: I look.")
+    assert (first.examiner, first.agent) == ("Weather?", "Action: nothing\nAction Input: of that kind")
+    assert (second.examiner, second.agent, second.steps) == ("What?", "Thought: I know.\nAnswer: 25", ())

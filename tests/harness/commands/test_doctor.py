@@ -78,10 +78,10 @@ def test_the_parts_are_listed_with_where_they_come_from_even_where_one_is_broken
     assert done.returncode == 0, done.stderr
     parts = json.loads(done.stdout)["parts"]
     assert {"name": "rooms", "where": "our-parts 1.2", "target": "our_parts:Rooms"} in parts["connectors"]
-    assert [(one["name"], one["where"]) for one in parts["readers"]] == [
-        ("chat", "built-in"),
-        ("broken", "our-parts 1.2"),
-    ]
+    *built_in, last = ((one["name"], one["where"]) for one in parts["readers"])
+    assert built_in[0] == ("chat", "built-in")
+    assert {where for _, where in built_in} == {"built-in"}
+    assert last == ("broken", "our-parts 1.2")
     assert parts["evaluators"][0]["name"] == "scoring_points"
     assert parts["sinks"][-1]["where"] == "our-parts 1.2"
     done = viva("doctor", **environment)

@@ -91,7 +91,7 @@ MISTAKES = {
     "examiner without a model": Mistake("run echo --examiner model", ("--model openai:NAME",)),
     "unknown examiner": Mistake("run echo --examiner parrot", ("script, model or replay:JOURNAL", "'parrot'")),
     "examiner of another case": Mistake(
-        "run weather_asks_back --examiner replay:journal", ("of the case 'echo'",), _run
+        "run weather_asks_back --examiner replay:journal", ("belong to the case 'echo'",), _run
     ),
     "speed without pace": Mistake("replay journal --speed 3", ("--speed requires --pace",), _run),
     "examiner from no journal": Mistake("run echo --examiner replay:nowhere", ("there is no folder nowhere",)),

@@ -18,7 +18,7 @@ def test_more_questions_than_stored_replies_break_the_exam_off_and_count_against
     desk.run("echo")
     record = desk.run("sum_1_to_50", "--agent", "replay:journal", out="again")
     assert record["outcome"] == "target_error"
-    assert "no reply beyond its last" in record["error"]
+    assert "no reply after number" in record["error"]
 
 
 def test_a_journal_of_several_runs_is_refused_with_their_ids(desk: Desk) -> None:

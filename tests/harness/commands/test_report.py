@@ -91,7 +91,7 @@ def test_mistakes_are_told_plainly(suite: Path) -> None:
     check_mistake(viva("report", suite, "--out", "no/such/folder/r.csv", cwd=suite), "cannot write")
     check_mistake(viva("report", suite, "--format", "csv", "--open", cwd=suite), "--open requires")
     check_mistake(viva("report", suite, "--out", "report.pdf", cwd=suite), ".txt, .csv, .json, .xml, .md, .html")
-    check_mistake(viva("report", suite, "--out", "report", cwd=suite), "it has no ending that names a format")
+    check_mistake(viva("report", suite, "--out", "report", cwd=suite), "it has no file extension")
     assert not list(suite.glob("report*")), "nothing is written under a name that was refused"
     check_mistake(viva("report", cwd=suite), "no journal under runs/")
 

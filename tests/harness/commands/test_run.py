@@ -250,6 +250,27 @@ def test_an_agent_that_changes_the_working_directory_takes_nothing_with_it(desk:
     desk.viva("judge", "journal", "--sandbox", "process", "--fail-under", "1", expect=0)
 
 
+@pytest.mark.parametrize("when", ["def __init__(self, task_description)", "async def close(self)"])
+@pytest.mark.parametrize("command", ["suite", "replay", "suite --resume"])
+def test_a_report_is_found_whatever_folder_an_agent_leaves_viva_in(desk: Desk, when: str, command: str) -> None:
+    agent = desk.agent(
+        f"{when}:\n    os.chdir('/proc/self/fd')\nasync def get_reply_from_agent(self, m): return 'Hello.'"
+    )
+    desk.case()
+    first = ("suite", "exam", "--agent", agent, "--sandbox", "process")
+    done = desk.viva(*first, "--json", "--sink", "jsonl:all.jsonl", expect=0, process=True)
+    (journal,) = (desk.folder / "runs").iterdir()
+    if command == "replay":
+        again = ("replay", journal, "--against", agent, "--sandbox", "process", "--out", "against", "--json")
+        done = desk.viva(*again, expect=0, process=True)
+    elif command == "suite --resume":
+        done = desk.viva(
+            "suite", "--resume", journal.relative_to(desk.folder), "--fresh", "--json", expect=0, process=True
+        )
+    assert json.loads(done.stdout)["journal"]
+    assert (desk.folder / "all.jsonl").read_text().count("\n") == 1
+
+
 @pytest.mark.parametrize("plain", ["def", "async def"])
 @pytest.mark.parametrize("ending", ["sys.exit(0)", "raise KeyboardInterrupt", "raise GeneratorExit", "return None"])
 def test_an_agent_cannot_end_the_exam_in_its_favour(desk: Desk, plain: str, ending: str) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
+from adapters.errors import SharedSetupError
 from harness.exam.evaluation import evaluate_all
 from records.evaluator import Context
 from records.transcript import Round, Transcript
@@ -40,6 +42,39 @@ def cancels_itself() -> None:
     raise asyncio.CancelledError
 
 
+class Hangs:
+    """Never answers; one that is deaf does not even heed its cancellation."""
+
+    name = "hangs"
+
+    def __init__(self, deaf: bool) -> None:
+        self._deaf = deaf
+
+    async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                if not self._deaf:
+                    raise
+        return says("hangs")
+
+
+@pytest.mark.parametrize("deaf", [False, True])
+def test_an_evaluator_that_hangs_costs_its_own_insight_alone(deaf: bool) -> None:
+    evaluators = [Hangs(deaf), Named("steady", lambda: says("steady"))]
+    # Nor does the loop wait for it in the end.
+    hangs, steady = asyncio.run(evaluate_all(evaluators, TALK, Context("run"), 3, 0.2))
+    assert (hangs.label, hangs.verdicts[0].fault) == (Label.ERROR, "judge")
+    assert "the evaluator hangs did not end within 0.2 s" in (hangs.summary or "")
+    assert steady.score == 0.5
+
+
+def interrupts() -> None:
+    raise KeyboardInterrupt
+
+
 UNUSABLE: Sequence[tuple[Answer, str]] = [
     (lambda: says("odd", 1.7), "a score of 1.7"),
     (lambda: says("odd", -1), "a score of -1"),
@@ -48,12 +83,13 @@ UNUSABLE: Sequence[tuple[Answer, str]] = [
     (lambda: says("odd", scores={"tone": 12}), "a score of 12"),
     (lambda: says("odd", low=-3), "a score of -3"),
     (lambda: says("odd", verdicts=(Verdict("run", "odd", "good", 8.0),)), "a score of 8.0"),
-    (lambda: says("steady"), "in the name of 'steady'"),
+    (lambda: says("steady"), "with the name of the evaluator 'steady'"),
     (lambda: [says("odd"), says("odd", 0.1)], "two insights about 'run'"),
     (lambda: None, "NoneType"),
     (list, "no insight"),
     (lambda: sys.exit(3), "SystemExit: 3"),
     (cancels_itself, "CancelledError"),
+    (interrupts, "KeyboardInterrupt"),
 ]
 
 
@@ -90,3 +126,31 @@ def test_a_run_that_is_stopped_stops_its_evaluators() -> None:
 
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(stopped())
+
+
+def test_a_mistake_that_every_run_would_meet_stops_the_other_evaluators_too() -> None:
+    stopped: list[str] = []
+
+    class Slow:
+        name = "slow"
+
+        async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                stopped.append(self.name)
+            raise AssertionError
+
+    class Refused:
+        name = "refused"
+
+        async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+            await asyncio.sleep(0)
+            raise SharedSetupError("the key was refused")
+
+    async def judge() -> None:
+        with pytest.raises(SharedSetupError, match="the key was refused"):
+            await evaluate_all([Slow(), Refused()], TALK, Context("run"), 1)
+        assert stopped == ["slow"]
+
+    asyncio.run(judge())

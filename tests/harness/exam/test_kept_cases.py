@@ -40,10 +40,10 @@ def test_a_case_that_calls_itself_otherwise_is_not_taken(tmp_path: Path, other: 
     (tmp_path / "cases").mkdir()
     content = {**json.loads(encode(CASE)), "hash": other}
     (tmp_path / "cases" / f"{HASH}.json").write_text(json.dumps(content))
-    with pytest.raises(SetupError, match="another case"):
+    with pytest.raises(SetupError, match="a different case"):
         stored_case(tmp_path, "exam", HASH)
     if other != "cd" * 32:
-        with pytest.raises(SetupError, match="names no case"):
+        with pytest.raises(SetupError, match="has an invalid case hash"):
             stored_case(tmp_path, "exam", other)
 
 
@@ -91,7 +91,7 @@ def test_a_case_that_is_no_plain_file_of_the_journal_is_not_read(tmp_path: Path,
 def test_a_journal_writes_no_file_under_a_name_of_another_form_or_content(tmp_path: Path, name: str) -> None:
     with Journal(tmp_path / "journal") as journal:
         before = sorted(tmp_path.rglob("*"))
-        with pytest.raises(JournalError, match="no name of a file in a journal"):
+        with pytest.raises(JournalError, match="not a file name of a journal"):
             journal.keep(name, b"content")
     assert sorted(tmp_path.rglob("*")) == before
 

@@ -11,6 +11,8 @@ import pytest
 from adapters import machine
 from adapters.errors import AgentError, MachineError
 from adapters.machine import check_machine
+from records.journal_reader import read_records
+from records.run_record import Outcome
 from tests.harness.conftest import Desk
 
 WRITES = """
@@ -58,7 +60,7 @@ def test_a_full_disk_is_tried_before_it_is_believed(
             self.file.write(data)
 
     monkeypatch.setattr(machine.tempfile, "TemporaryFile", lambda **_: Full())
-    with pytest.raises(MachineError, match="no room left on the disk"):
+    with pytest.raises(MachineError, match="no space left on the disk"):
         check_machine(error, tmp_path / "not" / "made")
     wrapped = RuntimeError("the tool failed")
     wrapped.__cause__ = error
@@ -66,18 +68,50 @@ def test_a_full_disk_is_tried_before_it_is_believed(
         check_machine(wrapped, tmp_path)
 
 
-@pytest.mark.parametrize("when", ["__init__(self, task_description)", "get_reply_from_agent(self, message)"])
-def test_an_agent_that_meets_vivas_limit_of_descriptors_is_not_charged(desk: Desk, when: str) -> None:
-    agent = desk.agent(f"""
+TAKES_ALL = """
         def get_reply_from_agent(self, message): return 'Hello.'
         def {when}:
-            self.files = []
+            {kept} = files = []
             while True:
-                self.files.append(open(os.devnull))
-    """)
-    record = desk.run(desk.case(), "--agent", agent, "--attempts", "1", expect=3, out="journal", process=True)
-    assert record["outcome"] == "infra_error"
-    assert "file descriptors" in record["error"]
+                files.append(os.open(os.devnull, os.O_RDONLY) if {for_good} else open(os.devnull))
+"""
+
+
+@pytest.mark.parametrize("kept", ["self.files", "sys.files"])
+@pytest.mark.parametrize("for_good", [False, True])
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_an_agent_that_uses_up_vivas_descriptors_has_failed(desk: Desk, kept: str, for_good: bool, kind: str) -> None:
+    """Also where it does not give them back: nobody else's code runs in Viva's process that could have taken them."""
+    methods = TAKES_ALL.format(when="get_reply_from_agent(self, message)", kept=kept, for_good=for_good)
+    agent = desk.agent(methods.replace("def get", "async def get") if kind == "async def" else methods)
+    record = desk.run(desk.case(), "--agent", agent, expect=0, process=True)
+    assert (record["outcome"], record["low"]) == ("target_error", 0.0), record["error"]
+    assert "used up the descriptors" in record["error"]
+
+
+@pytest.mark.parametrize("kept", ["self.files", "sys.files"])
+def test_an_agent_whose_construction_uses_up_vivas_descriptors_cannot_be_examined(desk: Desk, kept: str) -> None:
+    agent = desk.agent(TAKES_ALL.format(when="__init__(self, task_description)", kept=kept, for_good=False))
+    done = desk.viva("run", desk.case(), "--agent", agent, "--out", "journal", expect=2, process=True)
+    assert "used up the descriptors" in done.stderr
+
+
+def test_an_agent_is_not_charged_for_descriptors_that_another_keeps(desk: Desk) -> None:
+    greedy = desk.agent(TAKES_ALL.format(when="get_reply_from_agent(self, message)", kept="sys.files", for_good=True))
+    opens = "def get_reply_from_agent(self, message): return open(os.devnull).read() or 'Hello.'"
+    modest = desk.agent(opens, "modest")
+    # No sandbox: Viva could start none.
+    (desk.folder / "own.py").write_text(
+        "from records.verdict import Insight\nclass Own:\n    name = 'own'\n"
+        "    async def evaluate(self, transcript, context): return Insight('own', context.subject, 'fine', 1.0)\n"
+    )
+    desk.viva(
+        "suite", desk.case(), "--agent", modest, "--agent", greedy, "--trials", "2", "--concurrency", "1",
+        "--attempts", "1", "--evaluators", "own.py:Own", "--out", "j", process=True,
+    )  # fmt: skip
+    outcomes = [(record.agent.partition(":")[0], record.outcome) for record in read_records(desk.folder / "j")]
+    assert ("modest.py", Outcome.TARGET_ERROR) not in outcomes
+    assert ("modest.py", Outcome.SCORED) in outcomes
 
 
 def limited(soft: int, hard: int) -> dict[str, object]:

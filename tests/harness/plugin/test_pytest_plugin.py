@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -90,7 +91,8 @@ def test_importing_the_plugin_loads_nothing_that_costs() -> None:
 def test_without_an_agent_nothing_is_collected_and_nothing_is_loaded(exam: Exam) -> None:
     exam.desk.case()
     exam.pytester.makepyfile(f"import sys\n\n\ndef test_it():\n    assert not set({HEAVY!r}) & set(sys.modules)\n")
-    result = exam.pytester.runpytest_subprocess()
+    # Phoenix's client brings a plugin of its own, which loads what it likes.
+    result = exam.pytester.runpytest_subprocess("-p", "no:phoenix")
     result.assert_outcomes(passed=1)
     assert not (exam.pytester.path / "runs").exists()
 
@@ -148,8 +150,12 @@ def test_an_item_whose_agent_fails_does_not_pass_by_checks_that_an_error_satisfi
     checks = [point("assert 'swordfish' not in str(rounds)", "A."), point("assert rounds", "B.")]
     exam.desk.case(scoring_points=checks, script=["One.", "Two."])
     method = f"def get_reply_from_agent(self, message):\n    return {{'{when}': None}}.get(message, 'Yes.')"
-    printed = outcomes(exam("--viva-threshold", "0.01", agent=exam.desk.agent(method, "broken")), failed=1)
+    agent = exam.desk.agent(method, "broken")
+    printed = outcomes(exam("--viva-threshold", "0.01", agent=agent), failed=1)
     assert "the agent failed" in printed
+    printed = outcomes(exam("--viva-threshold", "0", agent=agent), failed=1)
+    assert "; the agent failed" in printed
+    assert "below the threshold" not in printed
 
 
 def test_a_judge_that_breaks_is_an_error_that_says_whose_fault_it_was(exam: Exam) -> None:
@@ -235,6 +241,25 @@ def test_several_workers_write_one_journal_without_losing_an_event(exam: Exam) -
     ]
 
 
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_completed_runs_go_to_every_sink_and_one_that_fails_is_named(exam: Exam, workers: tuple[str, ...]) -> None:
+    exam.pytester.makeini("[pytest]\naddopts = -p no:asyncio -p no:hypothesispytest\n")
+    for number in range(3):
+        exam.desk.case(f"case{number}")
+    exam.pytester.makepyfile(
+        sinks="class Broken:\n    def write(self, record, transcript):\n        raise OSError('the queue is gone')\n"
+    )
+    printed = outcomes(exam(*workers, "--viva-sink", "jsonl:sent.jsonl", "--viva-sink", "sinks.py:Broken"), passed=3)
+    assert "the sink sinks.py:Broken failed: OSError: the queue is gone" in printed
+    sent = [json.loads(line) for line in (exam.pytester.path / "sent.jsonl").read_text().splitlines()]
+    assert sorted(line["subject"] for line in sent) == ["case0", "case1", "case2"]
+
+
+def test_a_sink_that_is_not_there_stops_the_session_with_one_sentence(exam: Exam) -> None:
+    exam.desk.case("one")
+    assert "there is no sink" in outcomes(exam("--viva-sink", "jason:out"), errors=1)
+
+
 def test_workers_tell_failures_and_notes_as_one_process_does(exam: Exam, monkeypatch: pytest.MonkeyPatch) -> None:
     exam.pytester.makeini("[pytest]\naddopts = -p no:asyncio\n")
     verdict = ruling("miss", "It only repeats.")
@@ -272,11 +297,11 @@ def test_a_second_session_in_the_same_journal_is_the_next_attempt(exam: Exam) ->
 def test_a_journal_that_another_process_writes_is_left_alone(exam: Exam) -> None:
     exam.desk.case()
     with exclusive_writer(exam.pytester.path / "out"):
-        assert "another viva is writing in" in outcomes(exam("--viva-out", "out"), errors=1)
+        assert "another viva process is writing to" in outcomes(exam("--viva-out", "out"), errors=1)
         exam.pytester.makeini("[pytest]\naddopts = -p no:asyncio\n")
         result = exam("--viva-out", "out", "-n", "1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*another viva is writing in*"])
+    result.stderr.fnmatch_lines(["*another viva process is writing to*"])
 
 
 def test_junit_xml_has_score_points_and_run_and_survives_a_hostile_agent(exam: Exam) -> None:

@@ -88,6 +88,12 @@ class Browser:
         found = self._call("/element", {"using": "css selector", "value": selector})
         self._call(f"/element/{next(iter(found.values()))}/click", {})
 
+    def press(self, key: str, times: int = 1) -> None:
+        """Press a key as a reader would: `ArrowRight`, `ArrowLeft` or `Escape`."""
+        value = {"ArrowLeft": "\ue012", "ArrowRight": "\ue014", "Escape": "\ue00c"}[key]
+        strokes = [{"type": kind, "value": value} for _ in range(times) for kind in ("keyDown", "keyUp")]
+        self._call("/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": strokes}]})
+
     def scheme(self, name: str, media: str = "") -> None:
         """Have the page take the reader to prefer `light` or `dark`, on a screen or in `print`."""
         features = [{"name": "prefers-color-scheme", "value": name}]

@@ -109,7 +109,7 @@ def test_a_suite_on_the_console_has_a_row_for_each_evaluator(tmp_path: Path) -> 
     assert "scoring_points (primary)" in out.getvalue()
 
 
-def test_columns_for_further_evaluators_come_last_in_csv(tmp_path: Path) -> None:
+def test_columns_for_each_evaluator_come_last_in_csv_primary_ones_first(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         write_run(journal, "plain")
         write_run(journal, "judged", further=(trajectory(run_id("judged", "agents.py:One", 1)),))
@@ -117,8 +117,12 @@ def test_columns_for_further_evaluators_come_last_in_csv(tmp_path: Path) -> None
         write_run(journal, "failed", further=(Insight("trajectory", run, Label.ERROR, None),))
         write_run(journal, "open", ended=False)
     rows = list(csv.DictReader(io.StringIO(report("csv", tmp_path), newline=""), strict=True))
-    own = [f"trajectory {what}" for what in ("label", "score", "scores", "summary")]
-    assert list(rows[0])[-5:] == ["error", *own]
+    own = [
+        f"{name} {what}"
+        for name in ("scoring_points", "trajectory")
+        for what in ("label", "score", "scores", "summary")
+    ]
+    assert list(rows[0])[-9:] == ["error", *own]
     found = {row["case_file"]: (row["trajectory label"], row["trajectory score"]) for row in rows}
     assert found == {"plain": ("", ""), "judged": ("mostly right", "0.5"), "failed": ("error", ""), "open": ("", "")}
     said = {row["case_file"]: (row["trajectory scores"], row["trajectory summary"]) for row in rows}
@@ -188,6 +192,8 @@ def test_usage_that_nobody_reported_is_unknown_and_not_nothing(tmp_path: Path) -
         assert "tokens and cost unknown" in text
         assert not re.search(r"\b0 tokens|\$0\.00", text)
     assert "[[PROPERTY|tokens=unknown]]" in report("junit", tmp_path)
+    figures = json.loads(report("json", tmp_path))["figures"]
+    assert {(group["tokens"], group["cost"]) for group in (figures["suite"], *figures["agents"])} == {(None, None)}
     one = report("console", f"{tmp_path}#{RUN}")
     assert "target: tokens and cost unknown" in one
 

@@ -355,7 +355,7 @@ def test_costs_that_are_no_numbers_are_in_no_plot(tmp_path: Path) -> None:
     text = report("html", tmp_path)
     plot = text.partition('<svg class="plot"')[2].partition("</svg>")[0]
     # Unknown, like one that nobody reported: tokens take the place of money.
-    assert "tokens a run" in plot
+    assert "tokens per run" in plot
     assert "nan" not in plot
     assert "inf" not in plot
 

@@ -13,8 +13,8 @@ import pytest
 from PIL import Image, ImageDraw
 
 from harness.reports.page_images import ALL_LIMIT, ONE_LIMIT, Images
-from harness.reports.scaled_pictures import scale_picture
 from records.journal import Journal
+from records.scaled_pictures import scale_picture
 from records.transcript import Step
 
 from .browser import Browser

@@ -179,7 +179,7 @@ def test_what_a_step_did_how_it_failed_and_its_pictures_are_told() -> None:
     text = shown(out)
     assert "step      think Look it up." in text
     assert "step      search({'q': 'rain'}) failed: the service is away [images/a.png]" in text
-    assert "picture   images/b.png" in text
+    assert "image     images/b.png" in text
 
 
 def test_a_score_that_is_in_no_average_says_so() -> None:

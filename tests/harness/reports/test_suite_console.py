@@ -60,13 +60,13 @@ def test_where_pass_k_ends_early_is_said_and_why() -> None:
     even = [run(case, 1, trial) for case in "xy" for trial in (1, 2, 3)]
     assert "pass^k ends there" not in shown(*even)
     text = shown(*even, run("lost", 1, 1), run("lost", 1, 2), width=120)
-    assert "up to 3 of a case count, but 2 of lost by a: pass^k ends there" in text
+    assert "other cases have up to 3 counted runs, but lost by a has 2: pass^k ends there" in text
 
 
 def test_what_is_in_no_average_is_said_to_be_in_none_and_an_agents_failure_to_count() -> None:
     text = shown(run("x", 1), run("y", 0, outcome=Outcome.JUDGE_ERROR), run("z", 0, outcome=Outcome.TARGET_ERROR))
-    assert "judge_error: not the agent's fault, in no average" in text
-    assert "judged as they stand, and counted" in text
+    assert "judge_error: not the agent's fault, so in no average" in text
+    assert "judged up to that point, and counted" in text
 
 
 def test_several_agents_are_never_shown_as_one_not_even_by_tag() -> None:

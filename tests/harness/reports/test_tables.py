@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness.reports.csv_table import COLUMNS, cell
+from harness.reports.csv_table import COLUMNS, OWN_COLUMNS, cell
 from records.journal import Journal
 from records.run_record import Outcome
 
@@ -33,7 +33,8 @@ def test_the_columns_of_taskweaver_come_first_and_hold_points_and_their_share(tm
     assert text.startswith("case_file,score,normalized_score,")
     (row,) = rows(text)
     assert (row["case_file"], row["score"], row["normalized_score"]) == ("echo", "3", "0.75")
-    assert list(row) == list(COLUMNS)
+    own = [f"scoring_points {what}" for what in OWN_COLUMNS]
+    assert list(row) == [*COLUMNS, *own]
 
 
 def test_a_run_that_says_nothing_about_the_agent_has_no_score_to_average(tmp_path: Path) -> None:
@@ -59,7 +60,7 @@ def test_no_cell_is_a_formula_or_holds_a_control_character_and_every_row_is_whol
     parsed = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     assert len(parsed) == 1 + len(HOSTILE) + 2
     assert text.count("\r\n") == text.count("\n") == len(parsed), "RFC 4180: CRLF, and no line break in a cell"
-    assert {len(row) for row in parsed} == {len(COLUMNS)}
+    assert {len(row) for row in parsed} == {len(COLUMNS) + len(OWN_COLUMNS)}
     assert not [value for row in parsed for value in row if FORMULA.search(value)]
     assert len(text) < 100_000
 

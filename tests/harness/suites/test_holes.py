@@ -152,7 +152,7 @@ def test_a_journal_in_which_a_newer_version_wrote_is_not_gone_on_with(suites: Pa
     ):
         done = viva(*command, cwd=suites)
         assert done.returncode == 2, done.stderr
-        assert "a newer version of Viva wrote there (1 line of a newer format)" in done.stderr
+        assert "a newer version of Viva has written to it (1 line of a newer format)" in done.stderr
         assert (journal / FILE).read_bytes() == before
     for form in ("console", "markdown", "html"):
         shown = viva("report", journal, "--format", form, "--out", "-", cwd=suites).stdout

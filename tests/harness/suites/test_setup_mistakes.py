@@ -70,7 +70,7 @@ async def test_a_host_that_is_not_there_is_found_and_a_sleepy_name_server_is_not
 
 
 @pytest.mark.parametrize(
-    ("status", "named"), [(401, "VIVA_AGENT_API_KEY"), (403, "VIVA_AGENT_API_KEY"), (404, "behind #")]
+    ("status", "named"), [(401, "VIVA_AGENT_API_KEY"), (403, "VIVA_AGENT_API_KEY"), (404, "after #")]
 )
 def test_an_endpoint_that_refuses_from_the_start_is_a_mistake_that_names_what_to_set(
     desk: Desk, status: int, named: str
@@ -163,5 +163,5 @@ def test_a_reply_time_out_names_the_last_fault_that_was_met(desk: Desk, status: 
 def test_a_page_instead_of_an_answer_is_named_when_the_time_is_up(desk: Desk) -> None:
     with ModelServer({"m": Garbage()}) as server:
         record = desk.run(desk.case(), "--agent", f"{server.url}#m", "--reply-timeout", "2")
-    assert "the last try failed: " in record["error"]
+    assert "the last attempt failed: " in record["error"]
     assert "no reply" in record["error"]

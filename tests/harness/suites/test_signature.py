@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.suites.signature import KEY_BYTES, MARK, key_file, read_signed, signed
+from harness.suites.signature import KEY_BYTES, SIGNATURE, key_file, read_signed, signed
 from tests.harness.real_suites import viva, write_agent, write_cases
 
 AGENT = "def touch(): open('hurt', 'w')\ntouch()\nclass Evil:\n    def __init__(self, task_description): pass\n"
@@ -50,9 +50,9 @@ def change(folder: Path, name: str, how: Callable[[dict[str, Any]], object]) -> 
             lambda data: data["options"].update(allow_pre_command=True),
             "--allow-pre-command True",
         ),
-        ("suite", "suite.json", lambda data: data.pop(MARK), "--sandbox process"),
-        ("suite", "suite.json", lambda data: data.update({MARK: "0" * 64}), "--sandbox process"),
-        ("suite", "suite.json", lambda data: data.update({MARK: ["é"]}), "--sandbox process"),
+        ("suite", "suite.json", lambda data: data.pop(SIGNATURE), "--sandbox process"),
+        ("suite", "suite.json", lambda data: data.update({SIGNATURE: "0" * 64}), "--sandbox process"),
+        ("suite", "suite.json", lambda data: data.update({SIGNATURE: ["é"]}), "--sandbox process"),
         ("judge", "sources.json", lambda data: data["options"].update(evaluators=["evil.py:Evil"]), "evil.py:Evil"),
         ("judge", "sources.json", lambda data: data["options"].update(judge_model="evil.yaml"), "evil.yaml"),
         ("replay", "sources.json", lambda data: data["options"].update(agent="evil.py:Evil"), "agent evil.py:Evil"),
@@ -68,7 +68,7 @@ def test_what_a_stranger_chose_is_shown_and_not_run(
         change(held / command, name, how)
         done = viva(command, "--resume", command, cwd=held)
         assert done.returncode == 2, done.stderr
-        assert "does not bear your signature" in done.stderr
+        assert "does not have your signature" in done.stderr
         assert shown in done.stderr
         assert done.stderr.rstrip("\n").isprintable()
         assert not (held / "hurt").exists()
@@ -78,10 +78,20 @@ def test_what_a_stranger_chose_is_shown_and_not_run(
 
 
 def test_with_leave_it_is_gone_on_with_as_it_says(held: Path) -> None:
-    change(held / "suite", "suite.json", lambda data: data.pop(MARK))
+    change(held / "suite", "suite.json", lambda data: data.pop(SIGNATURE))
     assert viva("suite", "--resume", "suite", cwd=held).returncode == 2
     done = viva("suite", "--resume", "suite", "--trust-plan", cwd=held)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("suite", "echo"), ("judge", "suite"), ("replay", "suite", "--against", "example:careful"), ("trace", "chat:x")],
+)
+def test_leave_to_go_on_is_refused_where_there_is_nothing_to_go_on_with(tmp_path: Path, command: list[str]) -> None:
+    done = viva(*command, "--trust-plan", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, f"viva {command[0]}: --trust-plan requires --resume.\n")
+    assert not list(tmp_path.iterdir())
 
 
 def test_another_users_mark_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

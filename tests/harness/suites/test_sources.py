@@ -22,6 +22,7 @@ from harness.suites.judging import Judging, judge_jobs
 from harness.suites.sources import FILE as SOURCES
 from harness.suites.sources import load_sources, sources_of
 from harness.suites.worker import Worker
+from records.codec import encode
 from records.evaluator import Context
 from records.journal import FILE, Journal, scan
 from records.journal_reader import read_records, read_runs
@@ -122,6 +123,14 @@ def test_what_was_begun_is_gone_on_with_by_its_own_command_as_it_was_begun(suite
         load_sources(suite / "short", "judge", trusted=True)
 
 
+def test_the_request_of_an_older_journal_is_read_under_its_older_names(suite: Path, tmp_path: Path) -> None:
+    request = sources_of("judge", [(suite / "first", None)], Options(sandbox="process"))
+    older = json.loads(encode(request))
+    older["places"] = older.pop("references")
+    (tmp_path / SOURCES).write_text(json.dumps(older))
+    assert load_sources(tmp_path, "judge", trusted=True) == request
+
+
 def test_no_journal_is_judged_into_one_that_holds_runs(suite: Path) -> None:
     before = (suite / "first" / FILE).read_bytes()
     done = viva("judge", "first", "--sandbox", "process", "--out", "first", cwd=suite)
@@ -144,7 +153,7 @@ def test_what_was_begun_and_stopped_at_once_is_not_taken_for_something_new(suite
     (tmp_path / "early" / FILE).write_bytes(b"")
     done = viva(*command, cwd=tmp_path)
     assert done.returncode == 2
-    assert "something was begun in" in done.stderr
+    assert "is already in use: resume it" in done.stderr
     assert viva("judge", "--resume", "early", "--quiet", cwd=tmp_path).returncode == 0
 
 
@@ -153,14 +162,14 @@ def test_the_same_run_out_of_two_journals_is_not_mixed_into_one(suite: Path, tmp
         viva("run", "echo", "--sandbox", "process", "--out", name, "--quiet", cwd=tmp_path)
     done = viva("judge", "one", "two", "--sandbox", "process", "--out", "both", cwd=tmp_path)
     assert done.returncode == 2
-    assert "one by one" in done.stderr
+    assert "judge these journals separately" in done.stderr
     assert not (tmp_path / "both").exists()
 
 
 def test_a_mended_case_that_no_run_is_of_is_told_and_nothing_is_judged(suite: Path) -> None:
     done = viva("judge", "first", "--case", "echo", "--sandbox", "process", "--out", "mended", cwd=suite)
     assert done.returncode == 2
-    assert "no run there is of a case called 'echo'" in done.stderr
+    assert "the journal has no run of a case 'echo'" in done.stderr
     assert "count_0" in done.stderr
     assert not (suite / "mended").exists()
 
@@ -176,7 +185,7 @@ def test_half_an_exam_is_asked_of_nobody_unless_it_is_named(tmp_path: Path) -> N
     command = ("--against", agents[1], "--sandbox", "process", "--out")
     done = viva("replay", "both", *command, "again", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "2 conversations broke off before all was asked" in done.stderr
+    assert "2 conversations broke off before every question was asked" in done.stderr
     assert [record.score for record in read_records(tmp_path / "again")] == [1.0, 1.0]
     broken = next(record for record in read_records(tmp_path / "both") if record.agent == "half.py:Half")
     done = viva("replay", f"both#{broken.id}", *command, "one", cwd=tmp_path)
@@ -199,7 +208,7 @@ def test_a_strangers_journal_runs_nothing_here_and_hands_over_no_file_of_ours(tm
     for change, said in (
         ({"pre_command": ["touch hurt"]}, "add --allow-pre-command"),
         ({"data_files": [str(tmp_path / "secret")]}, "are not in"),
-        ({"data_files": ["gone.csv"]}, "name the folder that the case lies in: --cases FOLDER"),
+        ({"data_files": ["gone.csv"]}, "name the folder that contains the case: --cases FOLDER"),
     ):
         case.write_text(json.dumps({**honest, **change}))
         done = viva(*command, cwd=tmp_path)
@@ -213,7 +222,7 @@ def test_a_strangers_journal_runs_nothing_here_and_hands_over_no_file_of_ours(tm
 
 def test_a_case_is_looked_up_in_the_journal_alone(tmp_path: Path) -> None:
     (tmp_path / "evil.json").write_text("{}")
-    with pytest.raises(SetupError, match="names no case"):
+    with pytest.raises(SetupError, match="has an invalid case hash"):
         stored_case(tmp_path / "strange" / "deeper", "x", "../../evil")
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from judge.scoring_points.answer import Answer, Unusable, check_consistent, is_copied, parse_answer, squeeze
+from judge.answers import Unusable, is_copied, squeeze
+from judge.scoring_points.answer import FORM, Answer, parse_answer
 from tests.model_server import verdict as ruling
 
 COMES_TO: dict[str, Any] = {"hit": "true", "miss": "false", "unsure": "undecided"}
@@ -35,7 +36,7 @@ def answer(verdict: Any, reason: str) -> Answer:
     ],
 )
 def test_a_reason_that_agrees_with_its_verdict_passes(verdict: str, reason: str) -> None:
-    check_consistent(answer(verdict, reason))
+    FORM.check_consistent(answer(verdict, reason))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ def test_a_reason_that_agrees_with_its_verdict_passes(verdict: str, reason: str)
 )
 def test_a_reason_that_says_the_opposite_or_both_is_no_verdict(verdict: str, reason: str) -> None:
     with pytest.raises(Unusable, match="its reason"):
-        check_consistent(answer(verdict, reason))
+        FORM.check_consistent(answer(verdict, reason))
 
 
 @pytest.mark.parametrize("comes_to", ["true", "false", "undecided"])
@@ -64,10 +65,10 @@ def test_a_reason_that_says_the_opposite_or_both_is_no_verdict(verdict: str, rea
 def test_a_verdict_is_held_against_what_the_reason_comes_to(verdict: Any, comes_to: Any) -> None:
     found = Answer(reason="It says 55.", evidence=[], statement_is=comes_to, verdict=verdict, mark="")
     if COMES_TO[verdict] == comes_to:
-        check_consistent(found)
+        FORM.check_consistent(found)
     else:
         with pytest.raises(Unusable, match=f"the statement is {comes_to}, and its verdict is {verdict}"):
-            check_consistent(found)
+            FORM.check_consistent(found)
 
 
 @pytest.mark.parametrize("written", ["true", "True", " TRUE ", True])

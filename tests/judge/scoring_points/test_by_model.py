@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from adapters.errors import SharedSetupError
 from cases import Case, ScoringPoint
 from judge import ScoringPointsEvaluator
-from judge.scoring_points.answer import Unusable, parse_answer, squeeze
+from judge.answers import Unusable, squeeze
+from judge.scoring_points.answer import parse_answer
 from judge.view import visible
 from records.evaluator import Context
 from records.transcript import Round, Step, Transcript
@@ -146,7 +147,7 @@ UNUSABLE: list[tuple[Play, str]] = [
     (answer("miss").replace('"false"', '"undecided"'), "the statement is undecided, and its verdict"),
     (answer().replace('"statement_is"', '"statement"'), "Field required at statement_is"),
     (answer(reason="It says 54. This is a miss."), "concludes miss"),
-    (HIT.replace('"verdict"', '"verdict": "miss", "verdict"'), "same key twice"),
+    (HIT.replace('"verdict"', '"verdict": "miss", "verdict"'), "duplicate key"),
     (HIT[:-10], ""),
     ("x" * 10_000_000, "10,000,000 characters long"),
     (HIT.replace("It says 55.", "x" * 300_000), "characters long"),
@@ -171,7 +172,7 @@ async def test_an_unusable_answer_is_asked_again_with_the_fault_named_and_never_
     form = (lambda inner: inner) if structured else without_structured_output
     verdict, server = await verdict_of(form(play), model_at)
     assert (verdict.label, verdict.score, verdict.fault) == ("error", None, "judge")
-    assert "no usable verdict after 3 asks" in verdict.reason
+    assert "no usable verdict after 3 questions" in verdict.reason
     asked_again = said_by("user", server.requests[-1].body)[-1]
     assert asked_again.startswith("Your answer cannot be used: ")
     if structured:
@@ -385,7 +386,7 @@ async def test_prompts_name_task_and_statement(model_at: ModelAt) -> None:
     prompt = prompts(server.requests[0].body)
     assert "Ask for sums." in prompt
     assert "<statement>\nThe sum is 55 in round 2.\n</statement>" in prompt
-    assert "[round 2] agent: Now the sum is 55, I think." in prompt
+    assert "[round 2] agent:\n    Now the sum is 55, I think.\n" in prompt
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 400])

@@ -161,7 +161,7 @@ async def test_a_constructor_that_raises_is_the_agents_failure(
     [
         ("Syncc", "has no 'Syncc'. Did you mean .*:Sync?"),
         ("NoMethod", "NoMethod has no get_reply_from_agent"),
-        ("WantsMore", "WantsMore wants colour when it is constructed"),
+        ("WantsMore", "WantsMore requires colour when it is constructed"),
         ("not_a_class", "not_a_class in .* is not a class"),
     ],
 )

@@ -190,7 +190,7 @@ async def test_what_an_agent_leaves_behind_is_killed_with_it(
 @pytest.mark.parametrize("message", ["kill supervisor", "kill supervisor with much in memory"])
 async def test_an_agent_that_kills_its_supervisor_escapes_no_better(file: Path, workspace: Path, message: str) -> None:
     session = await opened(file, workspace)
-    assert "the one that watches over it were killed" in await words_of(session, message)
+    assert "its process and its supervisor were killed" in await words_of(session, message)
     assert await session.close() is None
     assert not noted(workspace)
 
@@ -238,7 +238,7 @@ async def test_of_a_flood_the_end_is_kept(file: Path, workspace: Path) -> None:
 async def test_a_large_reply_comes_through_and_a_huge_one_is_the_agents_failure(file: Path, workspace: Path) -> None:
     session = await opened(file, workspace)
     assert (await session.reply("large", 60)).text == "é" * (5 * 1024 * 1024)
-    assert f"beyond the limit of {LIMIT:,}" in await words_of(session, "huge", 60)
+    assert f"exceeds the limit of {LIMIT:,}" in await words_of(session, "huge", 60)
     assert (await session.reply("hello", 30)).text == "HELLO"
     assert await session.close() is None
 
@@ -368,7 +368,7 @@ def test_importing_that_kills_or_is_no_python_is_found_when_the_agent_is_loaded(
     file.write_text("import os\nos._exit(3)")
     with pytest.raises(SetupError, match=r"cannot be imported with .*: its process ended with code 3"):
         load_agent(f"{file}:Agent", isolate=True)
-    with pytest.raises(SetupError, match="its interpreter did not start: it says nothing"):
+    with pytest.raises(SetupError, match="its interpreter did not start: it printed nothing"):
         load_agent(f"{file}:Agent@/bin/true")
 
 

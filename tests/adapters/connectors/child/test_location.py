@@ -62,7 +62,7 @@ def test_a_missing_interpreter_is_the_users_mistake_and_says_what_to_do(tmp_path
     file.write_text(PLAIN)
     with pytest.raises(SetupError, match="there is no virtual environment or interpreter no/such"):
         load_agent(f"{file}:Sync@no/such")
-    with pytest.raises(SetupError, match=r"is no virtual environment: .* python -m venv"):
+    with pytest.raises(SetupError, match=r"is not a virtual environment: .* python -m venv"):
         load_agent(f"{file}:Sync@{tmp_path}")
     with pytest.raises(SetupError, match="cannot be run: Permission denied"):
         load_agent(f"{file}:Sync@{file}")

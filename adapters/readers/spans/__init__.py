@@ -1,0 +1,1 @@
+"""Reads traces: spans of OpenInference and OpenTelemetry become transcripts."""

@@ -1,0 +1,98 @@
+"""The command `viva analyze JOURNAL…`: has a model analyze runs; it observes only, and edits nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from adapters.errors import ModelError
+from harness.analysis.agent import EvalAgent
+from harness.analysis.options import CONTEXT_TOKENS, EvalAgentOptions
+from harness.analysis.output import ENDINGS, FORMATS
+from harness.commands.options import single_option, split_names
+from harness.commands.process import fail, report_user_errors, run_async
+from harness.exam.outcome import EXIT_NOT_SCORED
+from harness.exam.run_history import history_of
+from records.text import printable
+
+
+@click.command("analyze")
+@click.argument("journals", nargs=-1, metavar="[JOURNAL]...")
+@click.option("--model", metavar="NAME", help="The analyst's model: openai:NAME, or a JSON/YAML file (AutoGen).")
+@single_option("prices")
+@click.option(
+    "--instruction", metavar="TEXT", help="What to find out, or @FILE. [default: weaknesses and their causes]"
+)
+@click.option("--persona", metavar="TEXT", help="The analyst's system message, or @FILE.")
+@click.option(
+    "--context",
+    "context_tokens",
+    type=click.IntRange(2_000),
+    default=CONTEXT_TOKENS,
+    show_default=True,
+    metavar="TOKENS",
+    help="Size of the request; as many runs are shown as fit.",
+)
+@click.option(
+    "--format", "kind", type=click.Choice(list(FORMATS)), help="[default: console, or by the ending of --out]"
+)
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="The output file.")
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@report_user_errors
+def command(
+    journals: tuple[str, ...],
+    model: str | None,
+    prices: tuple[str, ...],
+    instruction: str | None,
+    persona: str | None,
+    context_tokens: int,
+    kind: str | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Have a model name the weaknesses that JOURNALs show, with run ids as evidence, and recommend improvements.
+
+    A JOURNAL is a folder, FOLDER#RUN-ID, a file that the sink jsonl wrote, or a history of your own
+    (package.module:Thing, file.py:Thing). [default: all under runs/] Claims that cite runs which do not exist are
+    dropped and reported. The exit code is 3 if the model gave no usable answer.
+    """
+    if as_json and kind not in (None, "json"):
+        fail(f"viva analyze: --json and --format {kind} contradict each other.")
+    ending = None if out is None else ENDINGS.get(out.suffix.lower())
+    if out is not None and kind is None and not as_json and ending is None:
+        fail(f"viva analyze: cannot tell the format of {out}: use the ending {', '.join(ENDINGS)}, or give --format.")
+    options = EvalAgentOptions(
+        persona=_text(persona, "--persona"),
+        instruction=_text(instruction, "--instruction"),
+        model=model,
+        prices=split_names(prices, "--price"),
+        context_tokens=context_tokens,
+    )
+    history = history_of(journals)
+    try:
+        analysis = run_async(EvalAgent(options).analyze(history))
+    except ModelError as error:
+        fail(f"viva analyze: {error}", EXIT_NOT_SCORED)
+    if skipped := history.damage.words():
+        click.echo(f"note: {skipped} skipped", err=True)
+    text = FORMATS["json" if as_json else kind or ending or "console"](analysis)
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        fail(f"viva analyze: cannot write {out}: {error.strerror}.")
+    click.echo(printable(f"written: {out}"), err=True)
+
+
+def _text(given: str | None, option: str) -> str | None:
+    """Read the file of `@FILE`; anything else is the text itself."""
+    if given is None or not given.startswith("@"):
+        return given
+    try:
+        return Path(given[1:]).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        fail(f"viva analyze: cannot read {given[1:]} of {option}: {reason}.")

@@ -1,0 +1,155 @@
+"""The part of `viva trace` that follows sources: its options, and who is alerted."""
+
+from __future__ import annotations
+
+import urllib.error
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import click
+
+from harness.sinks.alerts import Alert, Channel, make_channel
+from harness.suites.watching import Look, Watch
+from harness.wording import counted
+from records.text import one_line
+
+P = ParamSpec("P")
+T = TypeVar("T")
+EXIT = "exit"
+OPTIONS = ("follow", "interval", "sample", "settle", "window", "window_min", "looks", "alerts")
+
+
+def follow_options(function: Callable[P, T]) -> Callable[P, T]:
+    """Add the options of `--follow`."""
+    usual = Watch()
+    for option in reversed(
+        [
+            click.option(
+                "--follow", is_flag=True, help="Keep looking for new recordings, and judge them as they come."
+            ),
+            click.option(
+                "--interval",
+                type=click.FloatRange(0, min_open=True),
+                default=usual.interval,
+                show_default=True,
+                metavar="SECONDS",
+                help="With --follow: pause between two looks.",
+            ),
+            click.option(
+                "--sample",
+                type=click.FloatRange(0, 1),
+                default=usual.sample,
+                show_default=True,
+                metavar="RATE",
+                help="With --follow: share of the recordings that are judged.",
+            ),
+            click.option(
+                "--settle",
+                type=click.FloatRange(0),
+                default=usual.settle,
+                show_default=True,
+                metavar="SECONDS",
+                help="With --follow: leave recordings alone until this long after their last step.",
+            ),
+            click.option(
+                "--window",
+                type=click.IntRange(1),
+                default=usual.window,
+                show_default=True,
+                metavar="N",
+                help="With --follow: --fail-under bounds the figures of the newest N runs.",
+            ),
+            click.option(
+                "--window-min",
+                type=click.IntRange(1),
+                default=usual.least,
+                show_default=True,
+                metavar="N",
+                help="With --follow: alert nobody before this many runs.",
+            ),
+            click.option("--looks", type=click.IntRange(1), metavar="N", help="With --follow: stop after N looks."),
+            click.option(
+                "--alert",
+                "alerts",
+                multiple=True,
+                metavar="exit|webhook:URL|otel",
+                help="With --follow: what to do when a figure falls below its bound. Can be repeated. [default: exit]",
+            ),
+        ]
+    ):
+        function = option(function)
+    return function
+
+
+def watch_from(given: Mapping[str, Any]) -> Watch:
+    """Make a watch of the options."""
+    return Watch(
+        interval=given["interval"],
+        sample=given["sample"],
+        settle=given["settle"],
+        window=given["window"],
+        least=min(given["window_min"], given["window"]),
+        looks=given["looks"],
+    )
+
+
+@dataclass(slots=True)
+class Alarm:
+    """Tells channels when figures fall below their bounds, and when they rise again: once each time."""
+
+    journal: Path
+    channels: Sequence[tuple[str, Channel]]
+    exits: bool
+    """Whether following ends with the first alert."""
+    tell: Callable[[str], None]
+    rang: bool = False
+    """Whether anything was below its bound in any look."""
+    ringing: bool = field(default=False)
+
+    def look(self, look: Look) -> bool:
+        """Take one look; say whether to go on."""
+        alert = Alert(str(self.journal), look.runs, look.below, rates_of(look))
+        changed = bool(look.below) != self.ringing
+        self.ringing = bool(look.below)
+        self.rang = self.rang or self.ringing
+        words = f"{counted(len(look.new), 'new run')}; newest {look.runs}: {_rates_words(alert)}"
+        self.tell(f"ALERT: {one_line(look.below, 1000)}" if changed and look.below else words)
+        for name, channel in self.channels:
+            try:
+                channel.measure(alert)
+                if changed:
+                    channel.send(alert)
+            except (OSError, urllib.error.URLError) as error:
+                self.tell(f"the alert could not be sent to {one_line(name, 200)}: {error}")
+        return not (self.exits and look.below)
+
+    def close(self) -> None:
+        """Close all channels."""
+        for _, channel in self.channels:
+            channel.close()
+
+
+def make_alarm(journal: Path, alerts: Sequence[str], tell: Callable[[str], None]) -> Alarm:
+    """Make the alarm of `--alert` options.
+
+    Raises:
+        SetupError: there is no such channel.
+    """
+    wanted = tuple(dict.fromkeys(alerts)) or (EXIT,)
+    channels = [(spec, make_channel(spec)) for spec in wanted if spec != EXIT]
+    return Alarm(journal, channels, EXIT in wanted, tell)
+
+
+def rates_of(look: Look) -> dict[str, float]:
+    """Give each figure of a look by its low bound."""
+    figures = look.figures
+    found = {} if figures.suite.low is None else {"score": figures.suite.low}
+    if figures.trajectories is not None:
+        found |= {rate.name: rate.low for rate in figures.trajectories.rates if rate.low is not None}
+    return found
+
+
+def _rates_words(alert: Alert) -> str:
+    return ", ".join(f"{name} {rate:.2%}" for name, rate in alert.rates.items()) or "nothing scored"

@@ -1,0 +1,117 @@
+"""What came of a suite of prompts: the run of each case, and the aggregates over all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.statistics.summary import Figures, summarize
+from harness.suites.engine import SuiteEnd
+from records.eval_run_record import EvalRunRecord
+from records.journal_reader import read_records, read_runs
+from records.run_record import Outcome
+from records.verdict import Insight
+
+
+@dataclass(frozen=True, slots=True)
+class EvalCaseResult:
+    """What came of one case."""
+
+    case: Any
+    """The `EvalCase`."""
+    run: EvalRunRecord | None
+    """None where the case was not run to its end."""
+
+    @property
+    def insight(self) -> Insight | None:
+        """What the primary evaluator said."""
+        return self.run.insights[0] if self.run is not None and self.run.insights else None
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the case passed: its success, where anybody says; else whether the session came to its end.
+
+        None where the run counts neither way, because something else than the agent failed: the predicate, say.
+        """
+        if self.run is None or not self.run.record.outcome.counts:
+            return None
+        if self.run.record.outcome is Outcome.TARGET_ERROR:
+            return False
+        if self.run.success is None and self.case.success is not None:
+            return None
+        return self.run.success is not False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalSuiteResult:
+    """What came of a suite; the runs themselves lie in its journal."""
+
+    folder: Path
+    """The journal's, absolute."""
+    cases: tuple[EvalCaseResult, ...]
+    """In the order of the dataset."""
+    figures: Figures
+    """Statistics of the runs, as `viva suite` shows them; the means of each evaluator's named scores are in
+    `figures.evaluators`."""
+    reason: str | None = None
+    """Why some cases were not run."""
+
+    @property
+    def mean_overall_score(self) -> float | None:
+        """The mean of the primary evaluator's scores, over the runs that count; None where there is none."""
+        return self.figures.suite.mean
+
+    def mean_scores(self) -> Mapping[str, float]:
+        """Return the mean of each score that the primary evaluator names, over the runs that have it."""
+        return next((each.scores for each in self.figures.evaluators if each.primary), {})
+
+    @property
+    def pass_count(self) -> int:
+        """How many cases passed."""
+        return sum(case.passed is True for case in self.cases)
+
+    @property
+    def fail_count(self) -> int:
+        """How many cases failed."""
+        return sum(case.passed is False for case in self.cases)
+
+    @property
+    def total_tokens(self) -> int:
+        """Input and output tokens of all runs, as far as they were reported."""
+        return sum(_tokens(case.run) for case in self.cases)
+
+    @property
+    def total_cost(self) -> float | None:
+        """US dollars of all runs; None where they are not known, as of Copilot's: see `total_billing`."""
+        costs = [case.run.metrics.usage.cost for case in self.cases if case.run is not None]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if costs and len(known) == len(costs) else None
+
+    @property
+    def total_billing(self) -> Mapping[str, float]:
+        """What the provider bills by, by name: `copilot.cost` is the sum of its billing multipliers."""
+        total: dict[str, float] = {}
+        for case in self.cases:
+            for name, amount in (case.run.metrics.billing_units if case.run is not None else {}).items():
+                total[name] = total.get(name, 0.0) + amount
+        return total
+
+
+def result_of(folder: Path, cases: Sequence[Any], end: SuiteEnd) -> EvalSuiteResult:
+    """Read what came of a suite from its journal."""
+    runs = {run.record.subject: EvalRunRecord(run.record, run.transcript) for run in read_runs(folder) if run.record}
+    return EvalSuiteResult(
+        folder=folder,
+        cases=tuple(EvalCaseResult(case, runs.get(case.name)) for case in cases),
+        figures=summarize(read_records(folder)),
+        reason=end.reason,
+    )
+
+
+def _tokens(run: EvalRunRecord | None) -> int:
+    if run is None:
+        return 0
+    usage = run.metrics.usage
+    return usage.input_tokens + usage.output_tokens

@@ -1,0 +1,1 @@
+"""Sends completed runs to OpenTelemetry: metrics, spans and evaluation events. Requires `vivavoce[otel]`."""

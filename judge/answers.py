@@ -1,0 +1,242 @@
+"""Parses the answers of judge models, whose labels are one of a fixed set, and checks them for contradictions.
+
+Each evaluator that asks a model describes its answer as a `Form`; `judge.asking` asks the questions.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, Literal, Protocol, TypeVar, cast, get_origin
+
+from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
+
+from records.codec import has_doubled_key
+from records.text import without_invisible
+
+SHORTEST_COPY = 20
+"""Minimum number of characters of a reason that counts as copied if it is found in the transcript."""
+MOST_BROKEN = 1000
+"""Maximum number of braces that begin no JSON object. Each takes time by the length of the text: 200,000 took 6 s."""
+
+
+class Unusable(Exception):
+    """The answer cannot be used; the message tells the judge why."""
+
+
+class NoJson(Unusable):
+    """There is no JSON in it at all: prose, an apology, nothing."""
+
+
+class Answer(Protocol):
+    """The fields of every answer. Its class is a pydantic model, whose fields are in the order of writing."""
+
+    reason: str
+    mark: str
+    """The mark of the question, copied. No answer that somebody wrote beforehand can contain it."""
+
+
+A = TypeVar("A", bound=Answer)
+
+
+@dataclass(frozen=True)
+class Form(Generic[A]):
+    """The form of an answer, and the checks for contradictions in it."""
+
+    schema: type[A]
+    """A pydantic model with the fields of `Answer`; a field that is a `Literal` of texts is a label."""
+    decisions: tuple[str, ...]
+    """The fields that decide. Two answers in one text must agree in them, and they must be inside of whole JSON."""
+    hold_against: Callable[[A, str, str], None]
+    """Given an answer, the judge's own text, and a name for that text, raises `Unusable` if the text contradicts it."""
+    agree: Callable[[A], None] = lambda answer: None
+    """Given an answer, raises `Unusable` if its fields contradict each other."""
+
+    @property
+    def model(self) -> type[BaseModel]:
+        """Return the schema as a pydantic model."""
+        return cast("type[BaseModel]", self.schema)
+
+    @cached_property
+    def rails(self) -> tuple[str, ...]:
+        """Return the fields whose value is one of a fixed set of labels."""
+        fields = self.model.model_fields.items()
+        return tuple(name for name, field in fields if get_origin(field.annotation) is Literal)
+
+    @cached_property
+    def decision_key(self) -> re.Pattern[str]:
+        """Return the pattern that finds the key of a decision in text."""
+        return re.compile(rf"[\"'](?:{'|'.join(map(re.escape, self.decisions))})[\"']\s*:", re.I)
+
+    def read(self, value: Any) -> A:
+        """Return the answer in parsed JSON; the case of labels and white space around them do not matter.
+
+        Raises:
+            ValidationError: the JSON does not match the schema.
+        """
+        if isinstance(value, dict):
+            value = dict(value)
+            for key in self.rails:
+                if isinstance(value.get(key), str | bool):
+                    value[key] = str(value[key]).strip().lower()
+        return cast("A", self.model.model_validate(value))
+
+    def check_consistent(self, answer: A) -> None:
+        """Check that an answer has a reason, and that neither its fields nor its reason contradict its labels.
+
+        Raises:
+            Unusable: the reason is missing, or something contradicts the labels.
+        """
+        reason = answer.reason.strip()
+        if not any(character.isalnum() for character in reason):
+            raise Unusable("it gives no reason")
+        self.agree(answer)
+        self.hold_against(answer, reason, "its reason")
+
+
+class LabelAnswer(BaseModel):
+    """An explanation, the quotes on which it rests, and one label; `label_form` restricts the label."""
+
+    reason: str = Field(description="Two or three sentences that lead to the label.")
+    quotes: list[str] = Field(description="Words copied exactly from the data on which the label rests.")
+    mark: str = Field(description="The mark of the question, copied exactly.")
+    label: str = Field(description="The label.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_quotes(cls, value: Any) -> Any:
+        return value | {"quotes": []} if isinstance(value, dict) and value.get("quotes") is None else value
+
+
+def label_form(labels: Sequence[str]) -> Form[LabelAnswer]:
+    """Return the form of an answer with an explanation followed by exactly one of these labels.
+
+    Args:
+        labels: The labels in lower case; one can contain another, as `incorrect` contains `correct`.
+    """
+    rails: Any = Literal[tuple(labels)]
+    field = Field(description=f"What the reason comes to: one of {', '.join(labels)}.")
+    schema = create_model("LabelAnswer", __base__=LabelAnswer, label=(rails, field))
+    named = conclusion_pattern(labels)
+
+    def hold_against(answer: LabelAnswer, words: str, whose: str) -> None:
+        for found in named.finditer(without_quotes(words)):
+            if (label := found[1].lower()) != answer.label:
+                raise Unusable(f"{whose} concludes {label}, its label is {answer.label}")
+
+    return Form(schema, ("label",), hold_against)
+
+
+def parse_answer(form: Form[A], text: str, said: str = "") -> A:
+    """Find the answer in a model's text: JSON alone, in a code fence, or with text around it.
+
+    Args:
+        form: The form of the answer.
+        text: The model's text.
+        said: The text that the model was shown, squeezed. JSON from there is a quote of the agent, not an answer.
+
+    Raises:
+        Unusable: there is no answer, there are several that differ, or the text around the answer contradicts it.
+    """
+    answers: list[A] = []
+    fault = "it holds no JSON object"
+    around: list[str] = []
+    end = 0
+    for start, stop, value in _objects(text):
+        around.append(text[end:start])
+        end = stop
+        if squeeze(text[start:stop]) in said:
+            continue
+        if has_doubled_key(text[start:stop]):
+            raise Unusable("its JSON has a duplicate key")
+        try:
+            answer = form.read(value)
+            if is_copied(answer.reason, said):
+                continue
+            answers.append(answer)
+        except ValidationError as error:
+            first = error.errors()[0]
+            fault = f"it does not fit the form: {first['msg']} at {'.'.join(map(str, first['loc']))}"
+    if not answers:
+        raise Unusable(fault) if around else NoJson(fault)
+    prose = " (JSON) ".join([*around, text[end:]])
+    decision, *_ = form.decisions
+    if form.decision_key.search(prose):
+        # The JSON that was read may be only a part of an incomplete answer, or be nested in another one.
+        raise Unusable(f"it holds a {decision} outside of a whole JSON object")
+    if any(getattr(each, name) != getattr(answers[-1], name) for each in answers for name in form.decisions):
+        raise Unusable(f"it holds several {decision}s that differ")
+    form.hold_against(answers[-1], prose, "what it says beside its JSON")
+    return answers[-1]
+
+
+def squeeze(text: str) -> str:
+    """Return a text in a form in which differences of white space, case, escapes and invisible characters vanish."""
+    plain = unicodedata.normalize("NFKC", _ESCAPE.sub(_unescaped, text))
+    return "".join(without_invisible(plain).split()).casefold()
+
+
+def is_copied(reason: str, said: str) -> bool:
+    """Return whether a reason was copied from the squeezed transcript: then the answer is the agent's."""
+    words = squeeze(reason)
+    if len(words) >= SHORTEST_COPY and words in said:
+        return True
+    # Even a short reason is a copy if the transcript has it as the reason of a verdict, with any quotation marks.
+    return f"reason:{words.translate(_QUOTES)}" in said.translate(_QUOTES)
+
+
+_QUOTES = str.maketrans("", "", "\"'`\u2018\u2019\u201c\u201d")
+
+
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})|\\x([0-9a-fA-F]{2})|\\([nrtbf\"/\\])")
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    digits = match[1] or match[2] or match[3]
+    if digits is None:
+        return match[4] if match[4] in '"/\\' else " "
+    return chr(int(digits, 16)) if int(digits, 16) <= sys.maxunicode else match[0]
+
+
+# Quoted text: an agent must not be able to invalidate a verdict by writing one into its reply.
+_QUOTED = re.compile(r"\"[^\"]{10,}\"|\u201c[^\u201d]{10,}\u201d|`[^`]{10,}`|(?<!\w)'[^']{10,}'(?!\w)")
+
+
+def without_quotes(words: str) -> str:
+    """Return a judge's text without its quotes."""
+    return _QUOTED.sub(" ", words)
+
+
+def conclusion_pattern(labels: Sequence[str], further: str = "") -> re.Pattern[str]:
+    """Return a pattern of explicit conclusions, such as `the label is LABEL`; the meaning of a reason is never guessed.
+
+    Args:
+        labels: The labels; group 1 of the pattern is the label that was found.
+        further: A further alternative, as a regular expression.
+    """
+    names = "|".join(map(re.escape, labels))
+    said = rf"\b(?:verdict|conclusion|label)\b\W{{0,4}}(?:is|of|should be|must be)?\W{{0,4}}\b({names})\b"
+    return re.compile(f"{said}|{further}" if further else said, re.I)
+
+
+def _objects(text: str) -> Iterator[tuple[int, int, Any]]:
+    """Yield the start, the end and the value of each outermost JSON object in a text.
+
+    Raises:
+        Unusable: too many parts of the text look like JSON and are not.
+    """
+    decoder, position, broken = json.JSONDecoder(), 0, 0
+    while (start := text.find("{", position)) >= 0:
+        try:
+            value, position = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            position, broken = start + 1, broken + 1
+            if broken > MOST_BROKEN:
+                raise Unusable("it is full of braces that begin no JSON object") from None
+            continue
+        yield start, position, value

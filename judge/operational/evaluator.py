@@ -1,0 +1,119 @@
+"""The operational evaluator: efficiency, tool economy and reliability of a run, compared with earlier runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from adapters.calls import describe
+from adapters.events.conversation import conversation_metrics
+from judge.operational.decision import Signal, decide, signals_of
+from judge.operational.figures import baseline_of, figures_of, is_observed, scores_of
+from records.eval_run_record import EvalRunRecord
+from records.evaluator import Context
+from records.history import EvalHistorySource
+from records.transcript import Metrics, Transcript
+from records.verdict import Insight, Label, Verdict
+
+EARLIER = 5
+"""Earlier runs that are compared with, the newest."""
+LOOKED_AT = 20
+"""Runs of a task among which those are looked for: some may be of other agents."""
+NOTHING = "nothing was observed: no model call, tool call, abort or failure, and it is unknown whether it was a success"
+
+
+class OperationalEvaluator:
+    """Scores a run by its metrics; deterministic, free, and without a model."""
+
+    name = "operational"
+    needs = ()
+
+    def __init__(self, history: EvalHistorySource | None = None) -> None:
+        """Args:
+        history: The earlier runs; None is what the run's journal holds.
+        """
+        self._history = history
+
+    async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+        """Judge by what was counted; of a conversation of which nothing was counted, by what its steps tell."""
+        metrics = context.metrics or transcript.metrics or conversation_metrics(transcript)
+        if not is_observed(metrics, transcript.success):
+            verdict = Verdict(context.subject, self.name, Label.ERROR, None, reason=NOTHING, fault="judge")
+            return Insight(self.name, context.subject, Label.ERROR, None, summary=NOTHING, verdicts=(verdict,))
+        earlier, trouble = await self._earlier(context)
+        before = baseline_of(earlier)
+        scores = scores_of(metrics, transcript.success, before)
+        signals = signals_of(figures_of(metrics, transcript.success), before)
+        trend = decide(signals, earlier=len(earlier), success=transcript.success)
+        overall = fmean(scores.values())
+        reason = _reason(signals, len(earlier))
+        return Insight(
+            self.name,
+            context.subject,
+            trend.value,
+            overall,
+            low=overall,
+            high=overall,
+            scores=scores,
+            summary=f"{trend.value}: {reason}",
+            notes=(*_notes(metrics), *trouble),
+            verdicts=(Verdict(context.subject, self.name, trend.value, overall, reason=reason),),
+        )
+
+    async def _earlier(self, context: Context) -> tuple[Sequence[EvalRunRecord], tuple[str, ...]]:
+        """Find the newest runs of the same task and agent that began before this one, and say what went wrong."""
+        source = self._history or context.history
+        if source is None or not context.task:
+            return (), ()
+        try:
+            runs = await source.runs(context.task, limit=LOOKED_AT)
+            found = _before(runs, context)
+            if len(found) < EARLIER and len(runs) == LOOKED_AT:
+                # A run that is judged late has many after it.
+                found = _before(await source.runs(context.task), context)
+        except Exception as error:
+            return (), (f"the history cannot be read: {describe(error)}",)
+        return found[-EARLIER:], ()
+
+
+def _before(runs: Sequence[EvalRunRecord], context: Context) -> list[EvalRunRecord]:
+    """Those of the same agent that began before; where nobody knows when, those that the source has before this one."""
+    own = next((place for place, run in enumerate(runs) if run.id == context.subject), None)
+    return [
+        run
+        for place, run in enumerate(runs)
+        if run.id != context.subject
+        and run.record.metrics is not None
+        and (not context.agent or run.agent == context.agent)
+        and _began_before(run, place, own, context.started)
+    ]
+
+
+def _began_before(run: EvalRunRecord, place: int, own: int | None, started: float | None) -> bool:
+    if started is None or run.started == started:
+        return own is None or place < own
+    return run.started < started
+
+
+def _reason(signals: Sequence[Signal], earlier: int) -> str:
+    if not earlier:
+        return "no earlier run of this task to compare with"
+    if not signals:
+        return "the earlier runs share no known figure with this one"
+    compared = f"compared with {earlier} earlier run{'' if earlier == 1 else 's'}"
+    marks = {1: "better", -1: "worse", 0: "same"}
+    return f"{compared}: " + "; ".join(f"{each.words}: {marks[each.direction]}" for each in signals)
+
+
+def _notes(metrics: Metrics) -> tuple[str, ...]:
+    """Say what was counted; names of tools and kinds come from the source, and are shown as hostile text is."""
+    usage, calls = metrics.usage, sum(metrics.tool_calls.values())
+    tokens = f"{usage.input_tokens + usage.output_tokens:,}{'' if usage.reported else ' or more'}"
+    notes = [f"{tokens} tokens in {usage.calls} model calls"]
+    notes.append(f"{calls} tool calls, {sum(metrics.tool_failures.values())} failed")
+    if metrics.never_completed or metrics.never_started:
+        notes.append(f"{metrics.never_completed} tool calls never completed, {metrics.never_started} never started")
+    for noun, counts in (("aborts", metrics.aborts), ("failed model calls", metrics.model_failures)):
+        if counts:
+            notes.append(f"{noun}: {', '.join(f'{name} {number}' for name, number in list(counts.items())[:10])}")
+    return tuple(notes)

@@ -1,0 +1,93 @@
+"""The figures by which runs are compared, and the scores made of them. Pure functions of metrics.
+
+The thresholds, scores and signals are documented in `docs/observe.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from records.eval_run_record import EvalRunRecord
+from records.transcript import Metrics
+
+EFFICIENCY, TOOL_ECONOMY, RELIABILITY = "efficiency", "tool_economy", "reliability"
+FAILED_SHARE = 0.5
+"""What is left of the reliability of a run that was no success."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What runs are compared by. None is a figure that is not known."""
+
+    tokens: float | None = None
+    """Input and output tokens of all models, sub-agents included."""
+    tool_rate: float | None = None
+    """Share of the tool calls that completed without failure."""
+    failures: float | None = None
+    """Aborts and failed model calls."""
+    success: bool | None = None
+
+
+def figures_of(metrics: Metrics, success: bool | None) -> Figures:
+    """Take the figures of one run. Tokens of which a part was not reported are not known."""
+    usage = metrics.usage
+    tokens = usage.input_tokens + usage.output_tokens
+    return Figures(
+        tokens=float(tokens) if tokens and usage.reported else None,
+        tool_rate=metrics.tool_success_rate,
+        failures=float(sum(metrics.aborts.values()) + sum(metrics.model_failures.values())),
+        success=success,
+    )
+
+
+def is_observed(metrics: Metrics, success: bool | None) -> bool:
+    """Tell whether anything was counted at all."""
+    counts = (metrics.usage_by_model, metrics.tool_calls, metrics.aborts, metrics.model_failures)
+    return success is not None or metrics.never_started > 0 or any(counts)
+
+
+def baseline_of(runs: Sequence[EvalRunRecord]) -> Figures:
+    """What earlier runs came to: the median of each figure over those that have it, and the newest word on success.
+
+    Args:
+        runs: Newest last.
+    """
+    found = [figures_of(run.metrics, run.success) for run in runs]
+    return Figures(
+        tokens=_median([each.tokens for each in found]),
+        tool_rate=_median([each.tool_rate for each in found]),
+        failures=_median([each.failures for each in found]),
+        success=next((each.success for each in reversed(found) if each.success is not None), None),
+    )
+
+
+def scores_of(metrics: Metrics, success: bool | None, before: Figures) -> dict[str, float]:
+    """Return the scores of one run, each in [0, 1]; a score that cannot be determined is left out.
+
+    Args:
+        metrics: What was counted.
+        success: Whether the run succeeded.
+        before: What earlier runs came to.
+    """
+    scores: dict[str, float] = {}
+    now = figures_of(metrics, success)
+    if now.tokens is not None and before.tokens is not None:
+        scores[EFFICIENCY] = min(1.0, before.tokens / now.tokens)
+    if now.tool_rate is not None:
+        scores[TOOL_ECONOMY] = now.tool_rate
+    scores[RELIABILITY] = _reliability(metrics, success)
+    return scores
+
+
+def _reliability(metrics: Metrics, success: bool | None) -> float:
+    failed = sum(metrics.model_failures.values())
+    answered = sum(usage.calls for usage in metrics.usage_by_model.values())
+    share = answered / (answered + failed) if failed else 1.0
+    return share * (FAILED_SHARE if success is False else 1.0) / (1 + sum(metrics.aborts.values()))
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(median(known)) if known else None

@@ -1,0 +1,1 @@
+"""Judges a session of a desktop or browser agent by its steps and screenshots."""

@@ -1,0 +1,160 @@
+"""Turns a judge's answer about a session into insights, and describes the attempts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from judge.session.answer import aggregate
+from judge.session.trajectory import Subject
+from records.text import one_line, storable
+from records.transcript import Usage
+from records.verdict import Fault, Insight, Label, Verdict
+
+if TYPE_CHECKING:
+    from judge.asking import NoAnswer
+    from judge.session.judging import Attempt, Judged
+
+COMPLETE = "complete"
+"""The criterion of the verdict on the whole; those of sub-goals are `sub_goal_1` and so on."""
+SUB_GOAL = "sub_goal_"
+SCORES = {"yes": 1.0, "no": 0.0}
+
+
+def attempt_details(attempt: Attempt) -> dict[str, Any]:
+    """Return one attempt as plain data. Tokens and cost are null if nobody reported them."""
+    used: Usage = attempt.usage
+    known = used.reported and used.calls > 0
+    details: dict[str, Any] = {
+        "model": attempt.model,
+        "screenshots": attempt.shown.mode,
+        "images": len(attempt.shown.shots),
+        "image_bytes": attempt.shown.size,
+        "calls": used.calls,
+        "input_tokens": used.input_tokens if known else None,
+        "output_tokens": used.output_tokens if known else None,
+        "cost": used.cost,
+    }
+    return details | ({"failed": storable(attempt.failed)} if attempt.failed else {})
+
+
+def answered(name: str, subject: Subject, judged: Judged, by: str) -> Insight:
+    """Make the insight of an answer: a verdict for each sub-goal, then one for the whole."""
+    answer = judged.answer
+    evaluations = [each.sub.evaluation for each in judged.subs]
+    ours = aggregate(evaluations)
+    flags = ("transcript-cut",) if judged.cut else ()
+    reason = storable(answer.reason.strip()) + (
+        f" [Held as yes, but {judged.unsupported}.]" if judged.unsupported else ""
+    )
+    whole = Verdict(
+        subject.id,
+        COMPLETE,
+        answer.complete,
+        SCORES.get(answer.complete),
+        reason=reason,
+        by=by,
+        statement=f"The {subject.level} fulfils the request",
+        flags=(*flags, *(("sub-goals-differ",) if ours != answer.complete else ())),
+    )
+    counts = Counter(evaluations)
+    shares = ", ".join(f"{counts[label]} {label}" for label in ("yes", "no", "unsure") if counts[label])
+    return Insight(
+        name,
+        subject.id,
+        answer.complete,
+        1.0 if answer.complete == "yes" else 0.0,
+        low=1.0 if answer.complete == ours == "yes" else 0.0,
+        high=0.0 if answer.complete == "no" else 1.0,
+        scores={"sub_goals": counts["yes"] / len(evaluations)},
+        summary=reason,
+        notes=(f"the sub-goals come to {ours} ({shares}); the model's word for the whole is {answer.complete}",),
+        verdicts=(*_sub_goals(subject, judged, by, flags), whole),
+        details={"sub_goals": ours},
+    )
+
+
+def _sub_goals(subject: Subject, judged: Judged, by: str, flags: tuple[str, ...]) -> list[Verdict]:
+    return [
+        Verdict(
+            subject.id,
+            f"{SUB_GOAL}{number}",
+            each.sub.evaluation,
+            SCORES.get(each.sub.evaluation),
+            reason=storable(each.sub.reason.strip()),
+            evidence=each.found.evidence,
+            by=by,
+            statement=storable(each.sub.name.strip()),
+            flags=(*flags, *each.flags),
+        )
+        for number, each in enumerate(judged.subs, 1)
+    ]
+
+
+def failed(name: str, subject: Subject, why: NoAnswer, by: str) -> Insight:
+    """Make the insight of a subject about which no usable answer was given."""
+    verdict = Verdict(
+        subject.id,
+        COMPLETE,
+        Label.ERROR,
+        None,
+        reason=why.reason,
+        by=by,
+        statement=f"The {subject.level} fulfils the request",
+        fault=why.fault,
+    )
+    return Insight(name, subject.id, Label.ERROR, None, summary=why.reason, verdicts=(verdict,))
+
+
+def nothing(name: str, run: str, words: str) -> Insight:
+    """Make the insight of a recording that holds nothing."""
+    verdict = Verdict(run, COMPLETE, Label.ERROR, None, reason=words, by="code", fault=Fault.JUDGE)
+    return Insight(name, run, Label.ERROR, None, summary=words, verdicts=(verdict,))
+
+
+def of_rounds(name: str, run: str, rounds: list[Insight]) -> Insight:
+    """Return the insight that sums up rounds that were judged one by one: `yes` if all of them are."""
+    verdicts = tuple(
+        replace(
+            each.verdicts[-1],
+            subject=run,
+            criterion=f"{COMPLETE}_{one_line(each.subject, 20)}",
+            statement=f"Round {each.subject.removeprefix('r')} fulfils its request",
+        )
+        for each in rounds
+    )
+    broken = [each for each in rounds if each.label == Label.ERROR]
+    label = Label.ERROR if broken else aggregate([_as_label(each.label) for each in rounds])
+    words = ", ".join(f"round {each.subject.removeprefix('r')} {each.label}" for each in rounds[:50])
+    share = [sum(getattr(each, part) or 0.0 for each in rounds) / len(rounds) for part in ("score", "low", "high")]
+    score, low, high = (None, None, None) if broken else share
+    return Insight(
+        name,
+        run,
+        label,
+        score,
+        low=low,
+        high=high,
+        summary=f"Judged round by round: {words}.",
+        verdicts=verdicts,
+        details={"level": "rounds"},
+    )
+
+
+def _as_label(label: str) -> Any:
+    return label if label in ("yes", "no") else "unsure"
+
+
+def told(attempts: list[Attempt]) -> list[str]:
+    """Return the notes about the attempts: the screenshots that were shown, and why earlier attempts failed."""
+    lines = []
+    for number, attempt in enumerate(attempts, 1):
+        used = attempt.usage
+        tokens = f"{used.input_tokens:,} tokens in, {used.output_tokens:,} out"
+        cost = "cost unknown" if used.cost is None else f"${used.cost:.4f}"
+        how = f"{attempt.model}, screenshots {attempt.shown.mode}, {len(attempt.shown.shots)} shown, {tokens}, {cost}"
+        if len(attempts) > 1:
+            why = f": {one_line(attempt.failed, 300)}" if attempt.failed else ""
+            lines.append(f"attempt {number} ({how}){why}")
+    return [*lines, attempts[-1].shown.note] if attempts else lines

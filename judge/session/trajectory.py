@@ -1,0 +1,165 @@
+"""Writes the steps of a session as text for a judge, and looks up what the judge cites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from judge.quotes import Text
+from judge.session.shots import FINAL, Shot, Shown
+from judge.view import STEP_ID_SHOWN, ShownTranscript, show_fields, to_text, visible
+from records.text import one_line, storable
+from records.transcript import Round, Step, Transcript
+from records.verdict import Evidence
+
+FIELDS = ("subtask", "observation", "thought", "plan", "action", "result", "error", "comment", "application")
+FACTS = ("observation", "action", "result", "error", "application")
+"""The fields that say what was seen and what happened. The others are the agent's own words."""
+BY_PICTURE = "by-picture"
+"""The flag of a verdict that rests on a screenshot: its evidence is a step with an empty quote."""
+CLAIMS_ONLY = "claims-only"
+"""The flag of a verdict whose evidence is nothing but what the agent thought, planned or said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A session, or one round of it, that is judged."""
+
+    id: str
+    """The run's id, or the round's."""
+    level: str
+    """`session` or `round`."""
+    transcript: Transcript
+    request: str
+    apis: str = ""
+
+
+def of_session(transcript: Transcript, run: str, request: str, apis: str) -> Subject:
+    """Return the whole session as a subject."""
+    return Subject(run, "session", transcript, request, apis)
+
+
+def of_round(transcript: Transcript, round_: Round, request: str, apis: str) -> Subject:
+    """Return one round as a subject: its own steps, and the pictures taken at its end."""
+    last = transcript.rounds[-1] is round_
+    images = transcript.images if last and not round_.images else ()
+    return Subject(round_.id, "round", replace(transcript, rounds=(round_,), images=images), request, apis)
+
+
+def request_of(rounds: Sequence[Round], task: str = "") -> str:
+    """Return the request: what the user said in each round, after the examiner's task if it was an exam."""
+    asked = [(round_.number, round_.examiner) for round_ in rounds if round_.examiner]
+    words = [asked[0][1]] if len(asked) == 1 else [f"Request of round {number}: {text}" for number, text in asked]
+    return "\n".join(([f"The examiner's task: {task.strip()}"] if task.strip() else []) + words)
+
+
+def show_session(subject: Subject) -> ShownTranscript:
+    """Return the request, the APIs, the plans and the steps as delimited text."""
+    return show_fields(dict(_fields(subject)))
+
+
+def step_words(step: Step, names: Sequence[str] = FIELDS) -> str:
+    """Return one step as a judge reads it, or some of its fields. UFO calls these the action trajectory."""
+    told = {name: step.attributes.get(name) for name in ("subtask", "comment", "application")}
+    told |= {"observation": step.observation, "thought": step.thought, "plan": step.plan}
+    told |= {"action": _action(step), "result": step.result, "error": step.error}
+    parts = [f"{name}={told[name]}" for name in names if told[name] not in (None, "")]
+    return storable("\n".join(parts)) or "(nothing is told of it)"
+
+
+def _fields(subject: Subject) -> Iterator[tuple[str, str]]:
+    yield "the user's request", subject.request or "(the recording does not hold it)"
+    if subject.apis:
+        yield "the APIs that the agent could use", subject.apis
+    for round_ in subject.transcript.rounds:
+        if len(subject.transcript.rounds) > 1 and round_.examiner is not None:
+            yield f"round {round_.number}, the user", round_.examiner
+        for name in ("plan", "subtasks"):
+            if told := round_.attributes.get(name):
+                words = "\n".join(map(str, told)) if isinstance(told, list | tuple) else str(told)
+                yield f"round {round_.number}, the {name} of the host", words
+        for step in round_.steps:
+            below = f", below step {one_line(step.parent_id, STEP_ID_SHOWN)}" if step.parent_id else ""
+            yield f"round {round_.number}, step {one_line(step.id, STEP_ID_SHOWN)}{below}", step_words(step)
+        if round_.agent is not None:
+            yield f"round {round_.number}, the agent's words at the end", round_.agent
+
+
+def _action(step: Step) -> str | None:
+    if step.tool is None:
+        return to_text(step.tool_input) if step.tool_input not in (None, {}, "") else None
+    given = step.tool_input if isinstance(step.tool_input, str) else to_text(step.tool_input)
+    control = step.attributes.get("action")
+    target = control.get("target") if isinstance(control, dict) else None
+    on = f" on {to_text(target)}" if target else ""
+    return f"{step.tool}({given}){on}"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The evidence that was found for a judge's citations."""
+
+    evidence: tuple[Evidence, ...] = ()
+    by_picture: bool = False
+    claims_only: bool = False
+    """Whether all of the evidence is what the agent said about itself."""
+    lost: tuple[str, ...] = ()
+    """Descriptions of the citations that were not found."""
+
+
+class Citations:
+    """Looks up what a judge cites: words in a step, or the screenshot of a step if it was shown."""
+
+    def __init__(self, subject: Subject, shown: Shown) -> None:
+        steps = [step for round_ in subject.transcript.rounds for step in round_.steps]
+        self._texts = {step.id: Text(visible(step_words(step))) for step in steps}
+        self._facts = {step.id: Text(visible(step_words(step, FACTS))) for step in steps}
+        self._parents = {step.id: step.parent_id for step in steps if step.parent_id}
+        self._said = {each.id: Text(visible(each.agent)) for each in subject.transcript.rounds if each.agent}
+        self._shown = {shot.step: shot for shot in shown.shots}
+
+    def look_up(self, cited: Sequence[tuple[str, str]]) -> Found:
+        """Look up pairs of a step and a quote. An empty quote cites the step's screenshot."""
+        evidence: list[Evidence] = []
+        lost: list[str] = []
+        by_picture = False
+        for name, quote in cited:
+            step = _plain(name)
+            if not quote.strip():
+                shot = self._shot(step)
+                if shot is None:
+                    lost.append(f"no screenshot of step {one_line(name, 60)!r} was shown")
+                    continue
+                by_picture = True
+                evidence.append(Evidence(shot.after if shot.step == FINAL else step, ""))
+                continue
+            where = self._where(step, quote)
+            if where is None:
+                lost.append(f"these words do not stand in the steps: {one_line(quote, 120)!r}")
+            else:
+                evidence.append(Evidence(where, storable(quote.strip())))
+        kept = tuple(dict.fromkeys(evidence))
+        claims = bool(kept) and not by_picture and not any(self._is_fact(each) for each in kept)
+        return Found(kept, by_picture, claims, tuple(lost))
+
+    def _is_fact(self, evidence: Evidence) -> bool:
+        text = self._facts.get(evidence.where)
+        return text is not None and bool(text.find(evidence.quote))
+
+    def _shot(self, step: str) -> Shot | None:
+        found = self._shown.get(step)
+        return found if found is not None else self._shown.get(self._parents.get(step, ""))
+
+    def _where(self, step: str, quote: str) -> str | None:
+        """Return the step with the quote. The step that the judge names comes first; a wrong number is corrected."""
+        ordered = sorted(self._texts, key=lambda each: each != step)
+        found = next((each for each in ordered if self._texts[each].find(quote)), None)
+        return found or next((each for each, text in self._said.items() if text.find(quote)), None)
+
+
+def _plain(name: str) -> str:
+    """Return the step id that a judge means by `step 3`, `Step 3` or `final screenshot`."""
+    words = name.strip()
+    if words.lower().startswith("step "):
+        words = words[5:].strip()
+    return FINAL if words.lower().startswith(FINAL) else words

@@ -1,0 +1,186 @@
+"""Asks a model about a trajectory: data delimited as hostile text, quotes looked up, one answer for each question."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from adapters.models.prompts import digest, render
+from judge.answers import Answer, Form
+from judge.quotes import Text
+from judge.view import ShownTranscript, show_fields, visible
+from records.text import storable
+from records.verdict import Evidence, Fault, Label, Verdict
+
+if TYPE_CHECKING:
+    from adapters.models.client import Model
+
+PROMPTS = Path(__file__).parent / "prompts"
+RULES, QUESTION = PROMPTS / "rules.md", PROMPTS / "question.md"
+QUESTIONS_AT_ONCE = 8
+"""Questions about one trajectory that a model answers at once."""
+
+
+class QuotingAnswer(Answer, Protocol):
+    """An answer that quotes the data."""
+
+    quotes: list[str]
+
+
+Q = TypeVar("Q", bound=QuotingAnswer)
+Decided = tuple[str, float | None]
+"""A label and its score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A text that a judge is shown."""
+
+    name: str
+    text: str
+    where: str | None = None
+    """The id of the step or round that it comes from, for evidence; None for what is no part of the conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a model is asked about one step, or about a whole trajectory."""
+
+    subject: str
+    """The id of the step or run."""
+    fields: tuple[Field, ...]
+    statement: str = ""
+    """What the verdict is about, in words: the step's tool."""
+    sources: tuple[tuple[str, str], ...] = ()
+    """Id of a step or round, and a text of it that stands in a field: quotes are looked up here first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """One usable answer, or why there is none."""
+
+    labels: Mapping[str, str]
+    """Name of a decision to its label."""
+    reason: str
+    evidence: tuple[Evidence, ...] = ()
+    flags: tuple[str, ...] = ()
+    fault: Fault | None = None
+
+    def verdict(
+        self, question: Question, criterion: str, decision: str, scores: Mapping[str, float], by: str, evaluator: str
+    ) -> Verdict:
+        """Make the verdict on one decision; labels without a score have none."""
+        label = self.labels.get(decision, str(Label.ERROR))
+        return Verdict(
+            question.subject,
+            criterion,
+            label,
+            scores.get(label),
+            reason=self.reason,
+            evidence=self.evidence,
+            by=by,
+            statement=question.statement or (criterion if criterion != evaluator else ""),
+            flags=self.flags,
+            fault=self.fault,
+        )
+
+
+def prompt_hashes(evaluator: str, prompt: Path) -> dict[str, str]:
+    """Name of each prompt to its hash, as runs record it."""
+    return {evaluator: digest(prompt), "trajectory_rules": digest(RULES), "trajectory_question": digest(QUESTION)}
+
+
+async def ask_all(model: Model, form: Form[Q], prompt: Path, questions: Sequence[Question]) -> list[Ruling]:
+    """Ask all questions, several at once; give their answers in order.
+
+    Raises:
+        SharedSetupError: the model cannot be used at all.
+    """
+    places = asyncio.Semaphore(QUESTIONS_AT_ONCE)
+    system = render(prompt, rules=render(RULES).strip())
+
+    async def one(question: Question) -> Ruling:
+        async with places:
+            return await _ask(model, form, system, question)
+
+    return list(await asyncio.gather(*map(one, questions)))
+
+
+async def _ask(model: Model, form: Form[Q], system: str, question: Question) -> Ruling:
+    from judge.asking import AskAgain, Conversation, NoAnswer  # AutoGen is loaded only where a model judges
+
+    shown = show_fields({field.name: field.text for field in question.fields})
+    conversation = Conversation(model, form, system, shown.text)
+    words = render(QUESTION, data=shown.text, marker=shown.marker, mark=conversation.mark)
+
+    def accept(answer: Q, last: bool) -> Ruling:
+        labels = {name: str(getattr(answer, name)) for name in form.decisions}
+        found, lost = look_up(question, answer.quotes)
+        flags = ("transcript-cut",) if shown.cut else ()
+        reason = storable(answer.reason.strip())
+        if set(labels.values()) == {Label.UNSURE.value} or (found is not None and not lost):
+            return Ruling(labels, reason, tuple(found or ()), flags)
+        fault = _no_quote(lost)
+        if not last:
+            raise AskAgain(fault, f"{fault[0].upper()}{fault[1:]}. {_AGAIN}")
+        flags = (*flags, "quote-not-found")
+        if found is not None:
+            return Ruling(labels, reason, tuple(found), flags)
+        unsure = dict.fromkeys(labels, Label.UNSURE.value)
+        return Ruling(unsure, f"{reason} [Held as {', '.join(labels.values())}, but {fault}.]", (), flags)
+
+    result = await conversation.ask_until_usable(words, accept)
+    if isinstance(result, NoAnswer):
+        return Ruling({}, result.reason, fault=result.fault)
+    return result
+
+
+_AGAIN = (
+    "Look again and answer in full: copy each quote exactly from one field of the data, without the name of the field, "
+    "or change the label if it rests on words that are not there."
+)
+
+
+def look_up(question: Question, quotes: Iterable[str]) -> tuple[list[Evidence] | None, list[str]]:
+    """Look up quotes in what was shown.
+
+    Returns:
+        Evidence for those found in the conversation (None where no quote was found anywhere), and those not found.
+    """
+    shown = [*question.sources, *((field.where, field.text) for field in question.fields)]
+    texts = [(where, [Text(text), Text(visible(text))]) for where, text in shown]
+    evidence: list[Evidence] = []
+    lost: list[str] = []
+    found = False
+    for quote in quotes:
+        places = [where for where, forms in texts if any(text.find(quote) for text in forms)]
+        if not places:
+            lost.append(quote)
+            continue
+        found = True
+        if where := next((place for place in places if place is not None), None):
+            evidence.append(Evidence(where, storable(quote.strip())))
+    return (evidence if found else None), lost
+
+
+def _no_quote(lost: Sequence[str]) -> str:
+    if not lost:
+        return "the answer quotes nothing from the data"
+    shown = "; ".join(repr(quote[:120]) for quote in lost[:3])
+    return f"these words do not stand in the data: {shown}"
+
+
+Timer = Callable[[], float]
+
+
+def stopwatch() -> Timer:
+    """Start a clock that tells the seconds since."""
+    began = time.monotonic()
+    return lambda: time.monotonic() - began
+
+
+__all__ = ["Field", "Question", "Ruling", "ShownTranscript", "ask_all", "look_up", "prompt_hashes", "stopwatch"]

@@ -1,0 +1,299 @@
+"""The evaluators of trajectories that ask a model, each with the prompt file of its name.
+
+A step that an evaluator cannot judge, because it has no thought or calls no tool, gets the label `skipped`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import BaseModel, model_validator
+from pydantic import Field as Described
+
+from adapters.errors import SetupError
+from judge.answers import Form, LabelAnswer, Unusable, label_form
+from judge.trajectory import (
+    ALIGNMENT,
+    PARAMETER_QUALITY,
+    PLAN_AND_RECOVERY,
+    QUERY_TO_THOUGHT,
+    SEQUENCE,
+    SKIPPED,
+    THOUGHT_TO_TOOL,
+)
+from judge.trajectory.asking import PROMPTS, Field, Question, Ruling, ask_all, prompt_hashes, stopwatch
+from judge.trajectory.decisions import Decision, decisions
+from judge.trajectory.insights import summarize
+from judge.trajectory.views import (
+    answer_field,
+    earlier_steps,
+    queries_field,
+    reduced,
+    said_before,
+    sources,
+    steps_field,
+    tools_field,
+)
+from judge.view import show
+from records.evaluator import Context
+from records.transcript import Transcript
+from records.verdict import Insight, Label, Verdict
+
+if TYPE_CHECKING:
+    from adapters.models.client import Model
+
+Path_ = Sequence[Decision]
+NO_THOUGHT = "the step has no thought"
+NO_TOOL_CALLED = "the step calls no tool"
+NO_STEPS = "the trajectory has no steps"
+
+
+class ModelEvaluator:
+    """Asks a model questions about a trajectory, and turns each answer into verdicts."""
+
+    name: ClassVar[str] = ""
+    needs: ClassVar[tuple[str, ...]] = ("model", "text")
+    labels: ClassVar[Mapping[str, float]] = {}
+    """Label to score, in the order in which the prompt has them; `unsure` and `error` are always there."""
+
+    def __init__(self, model: Model | None) -> None:
+        """Take the model.
+
+        Raises:
+            SetupError: there is none.
+        """
+        if model is None:
+            raise SetupError(f"the evaluator {self.name!r} requires a model: add --model openai:NAME.")
+        self._model = model
+
+    @property
+    def prompts(self) -> Mapping[str, str]:
+        """Hashes of the prompts."""
+        return prompt_hashes(self.name, self.prompt)
+
+    @property
+    def prompt(self) -> Path:
+        """The file that tells the model what to judge."""
+        return PROMPTS / f"{self.name}.md"
+
+    @property
+    def form(self) -> Form[Any]:
+        """What an answer must look like."""
+        return label_form((*self.labels, Label.UNSURE.value))
+
+    async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+        """Judge every step, or the whole; what cannot be judged is skipped and counted."""
+        seconds = stopwatch()
+        asked = list(self.questions(transcript, decisions(transcript), context))
+        questions = [each for each in asked if isinstance(each, Question)]
+        model = self._model.for_run()
+        rulings = iter(await ask_all(model, self.form, self.prompt, questions))
+        verdicts: list[Verdict] = []
+        for each in asked:
+            if isinstance(each, Verdict):
+                verdicts.append(each)
+            else:
+                verdicts += self.verdicts(each, next(rulings))
+        return summarize(
+            self.name,
+            context.subject,
+            verdicts,
+            scores=self.scores(verdicts),
+            usage=model.usage,
+            seconds=seconds(),
+        )
+
+    def questions(self, transcript: Transcript, path: Path_, context: Context) -> Iterator[Question | Verdict]:
+        """Yield what is asked, and a verdict for everything that is skipped."""
+        raise NotImplementedError
+
+    def verdicts(self, question: Question, ruling: Ruling) -> Iterator[Verdict]:
+        """Yield the verdicts of one answer."""
+        yield ruling.verdict(question, self.name, "label", self.labels, self._model.name, self.name)
+
+    def scores(self, verdicts: Sequence[Verdict]) -> Mapping[str, float]:
+        """Give the named scores of the insight."""
+        return {}
+
+    def skip(self, subject: str, why: str, statement: str = "") -> Verdict:
+        """Make the verdict on something that is not judged."""
+        return Verdict(subject, self.name, SKIPPED, None, reason=why, statement=statement)
+
+
+CORRECT = {"correct": 1.0, "incorrect": 0.0}
+
+
+class ThoughtToTool(ModelEvaluator):
+    """Does the tool that was called match the thought before it?"""
+
+    name = THOUGHT_TO_TOOL
+    labels = CORRECT
+
+    def questions(self, transcript: Transcript, path: Path_, context: Context) -> Iterator[Question | Verdict]:
+        """Yield one question for each step with a thought."""
+        tools = tuple(tools_field(transcript))
+        before = {each.number: path[each.number - 2].result if each.number > 1 else "" for each in path}
+        for each in path:
+            if not each.thought:
+                yield self.skip(each.id, NO_THOUGHT, each.tool)
+                continue
+            fields = [Field("Original Question", each.query, f"r{each.round}")] if each.query else []
+            if before[each.number]:
+                fields.append(Field("Last Result", before[each.number], path[each.number - 2].id))
+            fields += _own(each)
+            if each.written:
+                fields.append(Field("As Written", each.written, each.id))
+            yield Question(each.id, (*tools, *fields), each.tool)
+
+
+class QueryToThought(ModelEvaluator):
+    """Does the thought show an understanding of the query?"""
+
+    name = QUERY_TO_THOUGHT
+    labels = CORRECT
+
+    def questions(self, transcript: Transcript, path: Path_, context: Context) -> Iterator[Question | Verdict]:
+        """Yield one question for each step with a thought that answers a query."""
+        for each in path:
+            if not each.thought or not each.query:
+                yield self.skip(each.id, NO_THOUGHT if each.query else "no query was recorded before it", each.tool)
+                continue
+            fields = [
+                *said_before(transcript, each, "Earlier Conversation", with_query=False),
+                Field("User Query", each.query, f"r{each.round}"),
+                *earlier_steps(path, each, "Steps So Far", same_round=True),
+                Field("Agent's Current Thought", each.thought, each.id),
+            ]
+            yield Question(each.id, tuple(fields), each.tool)
+
+
+class SequenceOptimality(ModelEvaluator):
+    """Was the path the most efficient one?"""
+
+    name = SEQUENCE
+    labels: ClassVar[Mapping[str, float]] = {"optimal": 1.0, "suboptimal": 0.0}
+
+    def questions(self, transcript: Transcript, path: Path_, context: Context) -> Iterator[Question | Verdict]:
+        """Yield one question for the whole trajectory."""
+        yield _whole(transcript, path, context) if path else self.skip(context.subject, NO_STEPS)
+
+
+class ParameterQuality(ModelEvaluator):
+    """Are the arguments of each call complete and sound?"""
+
+    name = PARAMETER_QUALITY
+    labels: ClassVar[Mapping[str, float]] = {
+        "good": 1.0,
+        "missing": 0.0,
+        "invalid": 0.0,
+        "invented": 0.0,
+        "invalid_combination": 0.0,
+    }
+
+    def questions(self, transcript: Transcript, path: Path_, context: Context) -> Iterator[Question | Verdict]:
+        """Yield one question for each tool call."""
+        tools = tuple(tools_field(transcript))
+        for each in path:
+            if not each.calls_tool:
+                yield self.skip(each.id, NO_TOOL_CALLED, each.tool)
+                continue
+            fields = [
+                *tools,
+                *said_before(transcript, each, "Conversation", with_query=True),
+                *earlier_steps(path, each, "Earlier Steps", same_round=False),
+                *_own(each),
+            ]
+            if each.result:
+                fields.append(Field("Result", each.result, each.id))
+            yield Question(each.id, tuple(fields), each.tool)
+
+
+YesNo = Literal["yes", "no", "not_applicable", "unsure"]
+
+
+class PlanAnswer(BaseModel):
+    """An explanation first, and three labels last."""
+
+    reason: str = Described(description="Two to four sentences that lead to the answers.")
+    quotes: list[str] = Described(description="Words copied exactly from the data.")
+    mark: str = Described(description="The mark of the question, copied exactly.")
+    planned: YesNo = Described(description="Whether the agent stated a plan.")
+    followed: YesNo = Described(description="Whether it carried its plan out.")
+    recovered: YesNo = Described(description="Whether it found another way after each failed call.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_quotes(cls, value: Any) -> Any:
+        return value | {"quotes": []} if isinstance(value, dict) and value.get("quotes") is None else value
+
+
+def _agree(answer: PlanAnswer) -> None:
+    if answer.planned in ("no", "not_applicable") and answer.followed != "not_applicable":
+        raise Unusable(f"`planned` is {answer.planned}, and `followed` is {answer.followed}, not not_applicable")
+
+
+class PlanAndRecovery(ModelEvaluator):
+    """Did the agent plan, follow its plan, and recover from failed tools? Three verdicts, one for each."""
+
+    name = PLAN_AND_RECOVERY
+    labels: ClassVar[Mapping[str, float]] = {"yes": 1.0, "no": 0.0}
+    decisions: ClassVar[tuple[str, ...]] = ("planned", "followed", "recovered")
+
+    @property
+    def form(self) -> Form[PlanAnswer]:
+        """An answer has three decisions; `not_applicable` has no score and opens no bounds."""
+        return Form(PlanAnswer, self.decisions, lambda *_: None, _agree)
+
+    def questions(self, transcript: Transcript, path: Path_, context: Context) -> Iterator[Question | Verdict]:
+        """Yield one question for the whole trajectory."""
+        yield _whole(transcript, path, context) if path else self.skip(context.subject, NO_STEPS)
+
+    def verdicts(self, question: Question, ruling: Ruling) -> Iterator[Verdict]:
+        """Yield one verdict for each decision."""
+        for decision in self.decisions:
+            yield ruling.verdict(question, decision, decision, self.labels, self._model.name, self.name)
+
+    def scores(self, verdicts: Sequence[Verdict]) -> Mapping[str, float]:
+        """Give the score of each decision that applies."""
+        return {verdict.criterion: verdict.score for verdict in verdicts if verdict.score is not None}
+
+
+class Alignment(ModelEvaluator):
+    """Do the actions align with the user's intent and stated preferences?"""
+
+    name = ALIGNMENT
+    labels: ClassVar[Mapping[str, float]] = {"aligned": 1.0, "misaligned": 0.0}
+
+    def questions(self, transcript: Transcript, path: Path_, context: Context) -> Iterator[Question | Verdict]:
+        """Yield one question for the whole conversation."""
+        if not any(round_.examiner for round_ in transcript.rounds):
+            yield self.skip(context.subject, "no message of the user was recorded")
+            return
+        fields = [Field("Instructions", transcript.system)] if transcript.system else []
+        words = show(reduced(transcript, path))
+        fields.append(Field("Conversation", words.text, transcript.rounds[0].id))
+        yield Question(context.subject, tuple(fields), sources=sources(transcript, path))
+
+
+def _own(each: Decision) -> list[Field]:
+    thought = [Field("Agent's Thought", each.thought, each.id)] if each.thought else []
+    return [*thought, Field("Tool Called", each.tool, each.id), Field("Tool Action Input", each.input, each.id)]
+
+
+def _whole(transcript: Transcript, path: Path_, context: Context) -> Question:
+    fields = (*tools_field(transcript), *queries_field(transcript), steps_field(path), *answer_field(transcript))
+    return Question(context.subject, fields, sources=sources(transcript, path))
+
+
+__all__ = [
+    "Alignment",
+    "LabelAnswer",
+    "ModelEvaluator",
+    "ParameterQuality",
+    "PlanAndRecovery",
+    "QueryToThought",
+    "SequenceOptimality",
+    "ThoughtToTool",
+]

@@ -1,0 +1,158 @@
+"""Evaluators of tool calls that need no model: repeated, failed and looping calls, unknown tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from judge.trajectory import KNOWN_TOOLS, LOOPS, REPEATED_CALLS, TOOL_SUCCESS
+from judge.trajectory.decisions import Decision, calls, canonical, decisions
+from judge.trajectory.insights import cannot_judge, summarize
+from judge.trajectory.tools import tool_definitions
+from records.evaluator import Context
+from records.text import one_line
+from records.transcript import Transcript
+from records.verdict import Evidence, Insight, Label, Verdict
+
+LONGEST_LOOP = 20
+"""Calls in a block that repeats, at most."""
+LOOP_TIMES = 3
+"""Times in a row that a block of calls must be made to be a loop."""
+SHOWN = 200
+
+
+class RepeatedCalls:
+    """Finds calls that were made before in the same trajectory, with the same arguments and the same result.
+
+    Labels of a call: `first` (1), `changed` (1: the same call brought another result than before), `repeated` (0).
+    """
+
+    name = REPEATED_CALLS
+    needs = ()
+
+    async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+        """Give one verdict for each tool call."""
+        seen: dict[tuple[str, str], Decision] = {}
+        verdicts: list[Verdict] = []
+        for each in calls(decisions(transcript)):
+            key = each.tool, canonical(each.arguments)
+            before = seen.get(key)
+            if before is None:
+                label, reason = "first", "no earlier call is the same"
+            elif before.result != each.result:
+                label, reason = "changed", f"step {before.number} made the same call, and got another result"
+            else:
+                label, reason = "repeated", f"step {before.number} made the same call, and got the same result"
+            seen[key] = each
+            evidence = (Evidence(before.id, one_line(before.input, SHOWN)),) if before is not None else ()
+            verdicts.append(_verdict(self.name, each, label, float(label != "repeated"), reason, evidence))
+        return summarize(self.name, context.subject, verdicts)
+
+
+class ToolSuccess:
+    """Tells which calls failed.
+
+    Labels of a call: `succeeded` (1), `failed` (0), `unsure` (its result was not recorded). A call failed if its step
+    has an error, or if its result begins as that of a failed call does; the latter has the flag `error-in-result`.
+    """
+
+    name = TOOL_SUCCESS
+    needs = ()
+
+    async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+        """Give one verdict for each tool call."""
+        return summarize(self.name, context.subject, [self._judge(each) for each in calls(decisions(transcript))])
+
+    def _judge(self, call: Decision) -> Verdict:
+        if call.succeeded is None:
+            return _verdict(self.name, call, Label.UNSURE, None, "its result was not recorded")
+        if call.succeeded:
+            return _verdict(self.name, call, "succeeded", 1.0, "it returned no error")
+        words = one_line(call.result, SHOWN)
+        flags = () if call.step.error is not None else ("error-in-result",)
+        return _verdict(self.name, call, "failed", 0.0, f"it returned {words}", (Evidence(call.id, words),), flags)
+
+
+class Loops:
+    """Finds the same calls, with the same arguments, several times in a row.
+
+    Labels of a trajectory: `no-loop` (1), `loop` (0).
+    """
+
+    name = LOOPS
+    needs = ()
+
+    async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+        """Give one verdict on the trajectory."""
+        made = calls(decisions(transcript))
+        found = find_loop([(each.tool, canonical(each.arguments)) for each in made])
+        if found is None:
+            words = f"no calls were made {LOOP_TIMES} times in a row" if made else "no tool was called"
+            return summarize(
+                self.name, context.subject, [Verdict(context.subject, self.name, "no-loop", 1.0, reason=words)]
+            )
+        start, period, times = found
+        block = made[start : start + period]
+        names = ", ".join(one_line(each.tool, 60) for each in block)
+        reason = f"from step {block[0].number} on, these calls were made {times} times in a row: {names}"
+        evidence = tuple(Evidence(each.id, one_line(each.input, SHOWN)) for each in block)
+        verdict = Verdict(context.subject, self.name, "loop", 0.0, reason=reason, evidence=evidence)
+        return summarize(self.name, context.subject, [verdict])
+
+
+def find_loop(keys: Sequence[object]) -> tuple[int, int, int] | None:
+    """Find a block of keys that comes at least `LOOP_TIMES` times in a row.
+
+    Returns:
+        Where the longest stretch begins, the length of its block (the shortest that repeats), and how many times it
+        comes; None where there is none.
+    """
+    best: tuple[int, int, int] | None = None
+    for period in range(1, min(LONGEST_LOOP, len(keys) // LOOP_TIMES) + 1):
+        same = 0
+        for place in range(period, len(keys)):
+            same = same + 1 if keys[place] == keys[place - period] else 0
+            times = same // period + 1
+            if times >= LOOP_TIMES and (best is None or times * period > best[1] * best[2]):
+                best = place - same - period + 1, period, times
+    return best
+
+
+class KnownTools:
+    """Finds calls of tools that were not defined.
+
+    Labels of a call: `known` (1), `unknown` (0). Needs tool definitions in the recording.
+    """
+
+    name = KNOWN_TOOLS
+    needs = ()
+
+    async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+        """Give one verdict for each tool call."""
+        tools = tool_definitions(transcript.tools)
+        made = calls(decisions(transcript))
+        if not tools and made:
+            return cannot_judge(self.name, context.subject, NO_DEFINITIONS)
+        return summarize(self.name, context.subject, list(self._verdicts(made, frozenset(tools))))
+
+    def _verdicts(self, made: Sequence[Decision], tools: frozenset[str]) -> Iterator[Verdict]:
+        for each in made:
+            if each.tool in tools:
+                yield _verdict(self.name, each, "known", 1.0, "the tool is defined")
+            else:
+                words = f"no tool of this name is defined; there are {', '.join(sorted(tools))}"
+                yield _verdict(self.name, each, "unknown", 0.0, one_line(words, 1000))
+
+
+NO_DEFINITIONS = "the recording has no tool definitions: give them with --tools"
+
+
+def _verdict(
+    evaluator: str,
+    call: Decision,
+    label: str,
+    score: float | None,
+    reason: str,
+    evidence: tuple[Evidence, ...] = (),
+    flags: tuple[str, ...] = (),
+) -> Verdict:
+    return Verdict(call.id, evaluator, label, score, reason=reason, evidence=evidence, statement=call.tool, flags=flags)

@@ -1,0 +1,172 @@
+"""The trajectory of a transcript as evaluators see it: what the agent decided, for which query, and what came back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from judge.trajectory import NO_TOOL
+from judge.view import to_text
+from records.text import storable
+from records.trajectory import WRITTEN, answer_of, marked, span_of, stated_thought
+from records.transcript import Step, StepKind, Transcript
+
+FAILED_BEGINS = ("error", "traceback (most recent call last)", "exception:")
+"""How the result of a call that failed begins where its source has no field for errors; in lower case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One step of a trajectory: a tool called or an answer given, with the thought before it."""
+
+    number: int
+    """Counts from 1 over the whole trajectory."""
+    step: Step
+    round: int
+    query: str
+    """The newest message to the agent; empty where none was recorded."""
+
+    @property
+    def id(self) -> str:
+        """The step's id: the subject of verdicts about it."""
+        return self.step.id
+
+    @property
+    def span(self) -> str:
+        """The id of the span in which it was decided."""
+        return span_of(self.step)
+
+    @property
+    def calls_tool(self) -> bool:
+        """Tell whether a tool was called."""
+        return self.step.tool is not None
+
+    @property
+    def tool(self) -> str:
+        """The tool, or `NO_TOOL`."""
+        return NO_TOOL if self.step.tool is None else self.step.tool
+
+    @property
+    def thought(self) -> str:
+        """What the agent thought in its own words; empty where it stated nothing."""
+        return (stated_thought(self.step) or "").strip()
+
+    @property
+    def input(self) -> str:
+        """The arguments as text; of a step that calls no tool, the agent's answer."""
+        if not self.calls_tool:
+            return answer_of(self.step) or ""
+        given = self.step.tool_input
+        return "" if given is None else given if isinstance(given, str) else to_text(given)
+
+    @property
+    def arguments(self) -> Any:
+        """The arguments as an object; as they were given where they are none. No arguments are an empty object."""
+        return as_arguments(self.step.tool_input)
+
+    @property
+    def result(self) -> str:
+        """What came back, an error included; empty where nothing did."""
+        parts = [f"error: {self.step.error}"] if self.step.error is not None else []
+        return "\n".join([*parts, *([self.step.result] if self.step.result is not None else [])])
+
+    @property
+    def written(self) -> str:
+        """What the agent wrote where the framework ran something else; empty where both are the same."""
+        said = (marked(self.step) or {}).get(WRITTEN)
+        return to_text(said) if said else ""
+
+    @property
+    def succeeded(self) -> bool | None:
+        """Whether the tool did what it was called for; None where its result was not recorded."""
+        if self.step.error is not None:
+            return False
+        if self.step.result is None:
+            return None
+        return not failed_in_words(self.step.result)
+
+
+def failed_in_words(result: str) -> bool:
+    """Tell whether a result reads like that of a call that failed."""
+    return result[:200].lstrip(" \t\r\n\"'[{(<").casefold().startswith(FAILED_BEGINS)
+
+
+def as_arguments(given: Any) -> Any:
+    """A call's arguments as an object; as they were given where they are none."""
+    if given is None or given == "":
+        return {}
+    if isinstance(given, str):
+        try:
+            parsed = json.loads(given)
+        except (ValueError, RecursionError):
+            return given
+        return parsed if isinstance(parsed, dict) else given
+    return given
+
+
+def decisions(transcript: Transcript) -> tuple[Decision, ...]:
+    """Return the trajectory of a transcript.
+
+    Where a reader marked steps, they are those; otherwise every step with a tool or a thought, except results that
+    belong to no call, and words of others than the agent.
+    """
+    chosen = [(round_, step) for round_ in transcript.rounds for step in round_.steps if marked(step) is not None]
+    if not chosen:
+        chosen = [(round_, step) for round_ in transcript.rounds for step in round_.steps if _decides(step)]
+    queries: dict[int, str] = {}
+    query = ""
+    for each in transcript.rounds:
+        query = each.examiner if each.examiner is not None else query
+        queries[each.number] = query
+    return tuple(
+        Decision(number, step, round_.number, queries[round_.number]) for number, (round_, step) in enumerate(chosen, 1)
+    )
+
+
+def _decides(step: Step) -> bool:
+    if step.kind is StepKind.AGENT or "without_call" in step.attributes:
+        return False
+    return step.tool is not None or bool(step.thought)
+
+
+def calls(path: Iterable[Decision]) -> tuple[Decision, ...]:
+    """Return the decisions in which a tool was called."""
+    return tuple(each for each in path if each.calls_tool)
+
+
+def canonical(value: Any) -> str:
+    """A text that two values share if they are the same JSON: order of keys does not matter, 1 and 1.0 are the same."""
+    try:
+        return json.dumps(_plain(value), sort_keys=True, ensure_ascii=False, default=repr)
+    except (ValueError, TypeError, RecursionError):
+        return storable(repr(value))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def step_lines(path: Sequence[Decision], longest: int) -> str:
+    """Write steps in their order, for a judge: thought, tool, input and result of each, none longer than `longest`."""
+    lines: list[str] = []
+    for each in path:
+        parts = [("thought", each.thought or "(none stated)"), ("tool", each.tool)]
+        parts.append(("input" if each.calls_tool else "answer", each.input))
+        if each.calls_tool:
+            parts.append(("result", each.result or "(not recorded)"))
+        lines.append(f"Step {each.number}")
+        lines += [f"  {name}: {_cut(text, longest)}" for name, text in parts]
+    return "\n".join(lines)
+
+
+def _cut(text: str, longest: int) -> str:
+    if len(text) <= longest:
+        return text
+    head, tail = longest * 3 // 4, longest // 4
+    return f"{text[:head]} [… {len(text) - head - tail:,} characters left out …] {text[len(text) - tail :]}"

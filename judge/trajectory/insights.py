@@ -1,0 +1,63 @@
+"""Adds the verdicts of a trajectory evaluator up to its insight: score, bounds, and how much could not be judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from judge.trajectory import SKIPPED
+from records.transcript import NO_USAGE, Usage
+from records.verdict import Fault, Insight, Label, Verdict
+
+NOTHING = "the trajectory holds nothing that this evaluator judges"
+
+
+def summarize(
+    evaluator: str,
+    subject: str,
+    verdicts: Sequence[Verdict],
+    *,
+    scores: Mapping[str, float] | None = None,
+    usage: Usage = NO_USAGE,
+    seconds: float = 0.0,
+) -> Insight:
+    """Make the insight: its score is the mean over the verdicts that have one.
+
+    `unsure` and `error` verdicts are in no score; they count as 0 in `low` and as 1 in `high`. Skipped ones count
+    nowhere, and are told in the summary. Where there is nothing to judge, the run is skipped.
+    """
+    if not verdicts:
+        verdicts = [Verdict(subject, evaluator, SKIPPED, None, reason=NOTHING)]
+    scored = [verdict.score for verdict in verdicts if verdict.score is not None]
+    counts = Counter(verdict.label for verdict in verdicts)
+    left_open = counts[Label.UNSURE] + counts[Label.ERROR]
+    total = sum(scored)
+    bounded = len(scored) + left_open
+    return Insight(
+        evaluator,
+        subject,
+        _label(counts),
+        total / len(scored) if scored else None,
+        low=total / bounded if scored else None,
+        high=(total + left_open) / bounded if scored else None,
+        scores=scores or {},
+        summary=", ".join(f"{number} {label}" for label, number in counts.most_common()),
+        verdicts=tuple(verdicts),
+        usage=usage,
+        seconds=seconds,
+    )
+
+
+def _label(counts: Mapping[str, int]) -> str:
+    labels = [label for label, number in counts.items() if number and label != SKIPPED]
+    if Label.ERROR in labels:
+        return Label.ERROR
+    if not labels:
+        return SKIPPED
+    return labels[0] if len(labels) == 1 else "mixed"
+
+
+def cannot_judge(evaluator: str, subject: str, reason: str) -> Insight:
+    """Make the insight of an evaluator that lacks what it needs to judge a run: an `error`, and no score."""
+    verdict = Verdict(subject, evaluator, Label.ERROR, None, reason=reason, fault=Fault.JUDGE)
+    return summarize(evaluator, subject, [verdict])

@@ -1,0 +1,152 @@
+"""Frames of an agent's process that are damaged or forged: an answer, or the agent's own failure, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, seed
+from hypothesis import strategies as st
+
+from adapters.connectors.child import process
+from adapters.connectors.child.agent import child_class
+from adapters.connectors.child.location import Location
+from adapters.connectors.child.spawn import Spawned
+from adapters.contract import AgentArguments
+from adapters.errors import AgentError
+from adapters.session import open_session
+from records.codec import encode, loads
+from records.transcript import Reply
+from tests.fuzz import mutations
+from tests.fuzz.mutations import as_json, changed, damaged, fuzzing
+from tests.fuzz.originals import MOST_GROWTH, peak_memory
+
+SECONDS = 0.05
+"""Until an answer counts as missing: a frame that lost bytes never ends."""
+ANSWERS: list[dict[str, Any]] = [
+    {"n": 1, "version": "1", "path": "/agent.py", "prefix": "/usr"},
+    {"n": 2, "workspace": None},
+    {
+        "n": 3,
+        "reply": {
+            "text": "55",
+            "steps": [{"id": "s1", "kind": "tool", "tool": "add", "tool_input": {"a": 1}, "result": "2", "images": []}],
+            "usage": {"input_tokens": 1, "output_tokens": 2, "calls": 1, "cost": None},
+            "images": [],
+        },
+    },
+    {"n": 4, "error": "ValueError", "text": "no", "at": "agent.py:3"},
+]
+
+
+class _Ended:
+    """A process that has ended, for who reaps it."""
+
+    pid = 0
+
+    def poll(self) -> int:
+        return 0
+
+    def kill(self) -> None:
+        pass
+
+
+def _frame(body: bytes) -> bytes:
+    return len(body).to_bytes(4, "big") + body
+
+
+class Double:
+    """Stands in for the interpreter of an agent: answers each request with the frame it was given."""
+
+    def __init__(self, frames: list[bytes]) -> None:
+        self.frames = frames
+
+    def spawn(self, python: str, memory_mb: int | None) -> Spawned:
+        ours, theirs = socket.socketpair()
+        control, other = socket.socketpair()
+        for end in (ours, control):
+            end.setblocking(False)
+        with tempfile.TemporaryFile() as words:
+            kept = os.dup(words.fileno())
+        loop = self.loop
+        loop.call_soon_threadsafe(lambda: self.tasks.append(loop.create_task(self._answer(theirs, other))))
+        return Spawned(_Ended(), ours, control, kept, "0" * 24)  # type: ignore[arg-type]
+
+    async def _answer(self, data: socket.socket, control: socket.socket) -> None:
+        data.setblocking(False)
+        control.setblocking(False)
+        with data, control, contextlib.suppress(OSError):
+            await self.loop.sock_sendall(control, _frame(b"{}"))
+            for frame in self.frames:
+                if not await self.loop.sock_recv(data, 1 << 20):
+                    return
+                await self.loop.sock_sendall(data, frame)
+        # Closed: what has not been answered will not be.
+
+    async def talk(self) -> list[Reply]:
+        """Open a session, ask twice, close it."""
+        self.loop, self.tasks = asyncio.get_running_loop(), list[asyncio.Task[None]]()
+        factory = child_class(Location("agent.py", "Agent", "/usr/bin/python3", None))
+        replies: list[Reply] = []
+        with contextlib.suppress(AgentError):
+            session = await open_session(factory, AgentArguments("Count."), SECONDS)
+            try:
+                replies.append(await session.reply("Go on.", SECONDS))
+                replies.append(await session.reply("And now?", SECONDS))
+            finally:
+                await session.close()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        return replies
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "NOTICE_SECONDS", 0.0)
+    monkeypatch.setattr(process, "KILL_SECONDS", 0.0)
+    monkeypatch.setattr(process, "sweep", lambda mark: [])
+
+
+def test_the_frames_that_are_bent_are_answers_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else bending them would show nothing."""
+    monkeypatch.setitem(globals(), "SECONDS", 30.0)
+    double = Double([_frame(as_json(answer)) for answer in ANSWERS])
+    monkeypatch.setattr(process, "spawn", double.spawn)
+    (reply,) = asyncio.run(double.talk())
+    assert reply.text == "55"
+    assert reply.steps[0].tool_input == {"a": 1}
+
+
+@pytest.mark.parametrize(("examples", "batch"), mutations.amounts(60, each=500, batches=20))
+def test_a_frame_is_an_answer_or_the_agents_failure(monkeypatch: pytest.MonkeyPatch, examples: int, batch: int) -> None:
+    before = peak_memory()
+
+    @seed(batch)
+    @fuzzing(examples)
+    @given(st.data(), st.integers(0, 3), st.booleans())
+    def each(data: st.DataObject, which: int, forged: bool) -> None:
+        frames = [_frame(as_json(answer)) for answer in ANSWERS]
+        if forged:
+            frames[which] = _frame(as_json(changed(ANSWERS[which], data.draw(mutations.forged), "/nowhere")))
+        else:
+            body = as_json(ANSWERS[which])
+            whole = data.draw(st.booleans())
+            changes = data.draw(mutations.blind)
+            frames[which] = _frame(damaged(body, changes)) if whole else damaged(frames[which], changes)
+        double = Double(frames)
+        with monkeypatch.context() as patch:
+            patch.setattr(process, "spawn", double.spawn)
+            for reply in asyncio.run(double.talk()):
+                # As it is journaled, and read again.
+                assert isinstance(reply.text, str)
+                json.dumps(loads(encode(reply)), allow_nan=False)
+
+    each()
+    assert peak_memory() - before < MOST_GROWTH
+    assert not Path("/nowhere").exists()

@@ -1,0 +1,95 @@
+"""The operational evaluator: what it compares with, and what it says where there is little or nothing to say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from judge.operational.evaluator import OperationalEvaluator
+from records.eval_run_record import EvalRunRecord
+from records.evaluator import Context
+from records.run_record import Outcome, RunRecord, Timing
+from records.transcript import Metrics, Round, Step, StepKind, Transcript, Usage
+from records.verdict import Insight, Label
+
+
+class History:
+    def __init__(self, *runs: EvalRunRecord) -> None:
+        self._runs = runs
+
+    async def runs(self, task: str | None = None, *, limit: int | None = None) -> Sequence[EvalRunRecord]:
+        return [run for run in self._runs if run.task == task][-(limit or 100) :]
+
+
+def used(tokens: int) -> Metrics:
+    return Metrics(usage_by_model={"m": Usage(tokens, calls=1)})
+
+
+def earlier(name: str, tokens: int, started: float = 1.0, task: str = "task", agent: str = "copilot") -> EvalRunRecord:
+    timing = Timing(started, 1.0)
+    return EvalRunRecord(RunRecord(name, task, agent, Outcome.SCORED, 1.0, timing=timing, metrics=used(tokens)))
+
+
+async def judged(metrics: Metrics | None, *runs: EvalRunRecord, success: bool | None = None) -> Insight:
+    context = Context("now", task="task", agent="copilot", started=10.0, history=History(*runs))
+    return await OperationalEvaluator().evaluate(Transcript(metrics=metrics, success=success), context)
+
+
+async def test_a_first_run_is_inconclusive_and_scored_without_efficiency() -> None:
+    insight = await judged(Metrics(usage_by_model={"m": Usage(9, calls=1)}, tool_calls={"bash": 4}))
+    assert (insight.label, insight.score) == ("Inconclusive", 1.0)
+    assert insight.scores == {"tool_economy": 1.0, "reliability": 1.0}
+    assert "no earlier run" in insight.summary
+    (verdict,) = insight.verdicts
+    assert (verdict.subject, verdict.criterion, verdict.by) == ("now", "operational", "code")
+
+
+async def test_a_run_is_compared_with_the_five_newest_of_the_same_task_and_agent_that_began_before() -> None:
+    insight = await judged(
+        used(200),
+        earlier("old", 10_000),
+        *(earlier(f"run-{number}", 100) for number in range(5)),
+        earlier("other task", 1, task="other"),
+        earlier("other agent", 1, agent="somebody"),
+        earlier("began later", 1, started=11.0),
+        earlier("now", 1),
+    )
+    assert insight.label == "Degraded"
+    assert insight.scores["efficiency"] == 0.5
+    assert "compared with 5 earlier runs" in insight.summary
+    assert "tokens 200, before 100 (+100%): worse" in insight.summary
+
+
+async def test_the_same_run_gets_the_same_insight_every_time() -> None:
+    runs = (earlier("a", 100), earlier("b", 120))
+    assert await judged(used(90), *runs) == await judged(used(90), *runs)
+
+
+async def test_a_history_that_fails_is_said_and_costs_nothing_else() -> None:
+    class Broken:
+        async def runs(self, task: str | None = None, *, limit: int | None = None) -> Sequence[EvalRunRecord]:
+            raise OSError("gone")
+
+    insight = await OperationalEvaluator(Broken()).evaluate(Transcript(metrics=used(1)), Context("now", task="task"))
+    assert (insight.label, insight.score) == ("Inconclusive", 1.0)
+    assert insight.notes[-1] == "the history cannot be read: OSError: gone"
+
+
+async def test_a_run_of_which_nothing_was_observed_is_an_error_not_a_pass() -> None:
+    insight = await judged(Metrics())
+    assert (insight.label, insight.score) == (Label.ERROR, None)
+    assert insight.verdicts[0].label == Label.ERROR
+
+
+async def test_a_recording_without_metrics_is_judged_by_its_steps() -> None:
+    steps = (Step("1", StepKind.TOOL, tool="bash"), Step("2", StepKind.TOOL, tool="bash", error="lost"))
+    transcript = Transcript((Round(1, "q", "a", steps),), source="chat")
+    insight = await OperationalEvaluator().evaluate(transcript, Context("now"))
+    assert insight.scores["tool_economy"] == pytest.approx(0.5)
+
+
+async def test_success_is_a_part_of_reliability_and_of_the_trend() -> None:
+    insight = await judged(used(100), earlier("a", 100), success=False)
+    assert insight.scores["reliability"] == 0.5
+    assert insight.label == "Flat"
