@@ -15,6 +15,7 @@ BENCHES = {
     "collector": "observing a session, by event",
     "startup": "start-up and size",
     "sandbox": "checks in a sandbox",
+    "worlds": "a run of its own, in a sandbox",
     "trajectories": "recorded traces read and evaluated without a model",
     "suite": "many concurrent conversations, and other tools with the same work",
 }

@@ -39,14 +39,14 @@ async def _of(kind: str) -> list[Figure]:
     budget = 5.0 if kind == "docker" else None
     try:
         with tempfile.TemporaryDirectory() as folder:
-            small, mega = _workspace(folder, "small", 3, 1000), _workspace(folder, "mega", 20, 50_000)
+            small, mega = workspace_of(folder, "small", 3, 1000), workspace_of(folder, "mega", 20, 50_000)
             warm = await _warm(sandbox, mega, 400)
             found = [
-                Figure(f"{kind}: warm check p50, workspace of 1 MB", _percentile(warm, 50), "ms", budget),
-                Figure(f"{kind}: warm check p95, workspace of 1 MB", _percentile(warm, 95), "ms"),
+                Figure(f"{kind}: warm check p50, workspace of 1 MB", percentile(warm, 50), "ms", budget),
+                Figure(f"{kind}: warm check p95, workspace of 1 MB", percentile(warm, 95), "ms"),
                 Figure(
                     f"{kind}: warm check p50, workspace of 3 kB",
-                    _percentile(await _warm(sandbox, small, 400), 50),
+                    percentile(await _warm(sandbox, small, 400), 50),
                     "ms",
                 ),
             ]
@@ -55,8 +55,8 @@ async def _of(kind: str) -> list[Figure]:
                 ("50 MB", 20, 2_500_000),
                 ("1,000 files of 1 kB", 1000, 1000),
             ):
-                times = await _warm(sandbox, _workspace(folder, name, files, size), 15)
-                found.append(Figure(f"{kind}: warm check p50, workspace of {name}", _percentile(times, 50), "ms"))
+                times = await _warm(sandbox, workspace_of(folder, name, files, size), 15)
+                found.append(Figure(f"{kind}: warm check p50, workspace of {name}", percentile(times, 50), "ms"))
             found += await _first(sandbox, kind, mega)
             found += await _many(sandbox, kind, mega)
         if kind == "docker":
@@ -66,7 +66,8 @@ async def _of(kind: str) -> list[Figure]:
     return found
 
 
-def _workspace(folder: str, name: str, files: int, size: int) -> Path:
+def workspace_of(folder: str, name: str, files: int, size: int) -> Path:
+    """Make a workspace of random files, and return its path."""
     path = Path(folder) / name
     path.mkdir()
     for number in range(files):
@@ -74,7 +75,7 @@ def _workspace(folder: str, name: str, files: int, size: int) -> Path:
     return path
 
 
-def _percentile(times: list[float], which: int) -> float:
+def percentile(times: list[float], which: int) -> float:
     """Return a percentile in milliseconds."""
     return statistics.quantiles(times, n=100, method="inclusive")[which - 1] * 1000
 
@@ -134,7 +135,7 @@ async def _many(sandbox: Sandbox, kind: str, workspace: Path) -> list[Figure]:
     name = f"{kind}: 1,000 checks in 8 concurrent sessions"
     return [
         Figure(f"{name}, per check", wall, "ms"),  # for 1,000 checks, total seconds equal milliseconds per check
-        Figure(f"{name}, p95 of one", _percentile(times, 95), "ms"),
+        Figure(f"{name}, p95 of one", percentile(times, 95), "ms"),
     ]
 
 

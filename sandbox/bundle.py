@@ -17,10 +17,15 @@ _MODULES = (
     "own_faults",
     "conversation",
     "watch",
+    "frames",
     "check_run",
     "witness",
+    "namespaces",
     "child",
+    "staging",
     "server",
+    "ending",
+    "keeper",
 )
 
 

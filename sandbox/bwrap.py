@@ -16,8 +16,9 @@ from pathlib import Path
 from sandbox.backend import ServerSandbox
 from sandbox.bundle import boot_script
 from sandbox.connection import ServerConnection
-from sandbox.interface import SandboxError, SandboxUnavailable
+from sandbox.interface import Fresh, Isolation, SandboxError, SandboxUnavailable
 from sandbox.limits import SandboxLimits
+from sandbox.places import PLACES, sizes
 from sandbox.process import CLEAN_ENVIRONMENT, ChildPipe
 from sandbox.site_folder import site_folder
 
@@ -26,6 +27,8 @@ MIB = 1024 * 1024
 SYSTEM_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/bin", "/usr/share/zoneinfo")
 LINKED_FOLDERS = ("/lib", "/lib32", "/lib64", "/bin")
 SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime")
+ALONE = "namespaces made by bubblewrap"
+"""What stands between a check and the host: see `arguments`."""
 INSTALL_REMEDY = "Install bubblewrap (Debian, Ubuntu: `apt-get install bubblewrap`; Fedora: `dnf install bubblewrap`)."
 NAMESPACE_REMEDY = (
     "User namespaces must be allowed: `sysctl -w user.max_user_namespaces=15000`, and where these exist "
@@ -51,9 +54,23 @@ class Launch:
         return [str(prefix / name) for name in ("bin", "lib", "lib64") if (prefix / name).is_dir()]
 
 
-def arguments(launch: Launch, limits: SandboxLimits, workspace_mb: int, site: Path | None) -> list[str]:
+@dataclass(frozen=True)
+class Room:
+    """What differs between sandboxes on one machine."""
+
+    limits: SandboxLimits
+    """The largest limits of any check in it."""
+    workspace_mb: int
+    site: Path | None
+    """The folder with the case's dependencies."""
+    worlds: bool = False
+    """Whether a keeper makes worlds in it, of which each has file systems of its own."""
+
+
+def arguments(launch: Launch, room: Room) -> list[str]:
     """Return the command line of bubblewrap, up to the program to run. Only looks which system folders exist."""
-    words = [launch.program, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--as-pid-1"]
+    words = [launch.program, "--unshare-all", "--unshare-user", "--die-with-parent", "--as-pid-1"]
+    words += [] if room.worlds else ["--disable-userns"]
     words += ["--new-session", "--clearenv", "--hostname", "viva", "--cap-drop", "ALL"]
     for name, value in CLEAN_ENVIRONMENT.items():
         words += ["--setenv", name, value]
@@ -70,17 +87,21 @@ def arguments(launch: Launch, limits: SandboxLimits, workspace_mb: int, site: Pa
         words += ["--ro-bind-try", file, file]
     for folder in launch.installation:
         words += ["--ro-bind", folder, folder]
-    if site is not None:
-        words += ["--ro-bind", str(site), "/opt/viva/site"]
-    # Some settings below /proc/sys belong to the namespaces (pid_max), and so to whoever is their owner.
-    words += ["--proc", "/proc", "--ro-bind-try", "/proc/sys", "/proc/sys", "--dev", "/dev"]
-    for mount, size in (("/box", limits.disk_mb + workspace_mb), ("/tmp", limits.disk_mb), ("/dev/shm", 64)):  # noqa: S108
-        words += ["--perms", "0700", "--size", str(size * MIB), "--tmpfs", mount]
+    if room.site is not None:
+        words += ["--ro-bind", str(room.site), "/opt/viva/site"]
+    words += ["--proc", "/proc"]
+    words += ["--dir", "/sys"] if room.worlds else []  # empty, to cover what is masked in /proc
+    if not room.worlds:  # each check has a read-only /proc of its own, which the kernel allows where this one is whole
+        # Some settings below /proc/sys belong to the namespaces (pid_max), and so to whoever is their owner.
+        words += ["--ro-bind-try", "/proc/sys", "/proc/sys"]
+    words += ["--dev", "/dev"]
+    for place, size in zip(PLACES, sizes(room.limits, room.workspace_mb), strict=True):
+        words += ["--perms", "0700", "--size", str(4096 if room.worlds else size * MIB), "--tmpfs", place]
     return [*words, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/", "--"]
 
 
-async def start(launch: Launch, limits: SandboxLimits, workspace_mb: int, site: Path | None) -> ServerConnection:
-    """Start a server in new namespaces.
+async def start(launch: Launch, room: Room, walls: Isolation) -> ServerConnection:
+    """Start a keeper, or a server for one run, in new namespaces.
 
     Raises:
         SandboxError: bubblewrap or the server did not come up.
@@ -89,15 +110,17 @@ async def start(launch: Launch, limits: SandboxLimits, workspace_mb: int, site: 
         launch = replace(
             launch, user=_unused_user_id()
         )  # one for each session, so that its processes are counted separately
-    command = [*arguments(launch, limits, workspace_mb, site), launch.python, "-I", "-c", boot_script()]
-    connection = ServerConnection(await ChildPipe.start(command, CLEAN_ENVIRONMENT, user=launch.user))
+    command = [*arguments(launch, room), launch.python, "-I", "-c", boot_script()]
+    connection = ServerConnection(await ChildPipe.start(command, CLEAN_ENVIRONMENT, user=launch.user), walls)
     await connection.start(
         {
+            "way": "world" if room.worlds else "once",
             "alone": True,
-            "root": "/box",
-            "mounts": ["/box", "/tmp", "/dev/shm"],  # noqa: S108 - inside the sandbox
+            "root": PLACES[0],
+            "mounts": PLACES,
+            "sizes": sizes(room.limits, room.workspace_mb),
             "count_processes": counts_processes(launch),
-            "site": "/opt/viva/site" if site else None,
+            "site": "/opt/viva/site" if room.site else None,
         }
     )
     return connection
@@ -131,7 +154,7 @@ def find_launch() -> Launch:
         raise SandboxUnavailable("bubblewrap is not installed.", INSTALL_REMEDY)
     reason = ""
     for launch in _candidates(program):
-        words = arguments(launch, SandboxLimits(), 1, None)
+        words = arguments(launch, Room(SandboxLimits(), 1, None))
         try:
             command = [*words, launch.python, "-I", "-c", "import sys; assert sys.version_info >= (3, 9)"]
             tried = subprocess.run(
@@ -180,8 +203,11 @@ class BwrapSandbox(ServerSandbox):
         limits: SandboxLimits | None = None,
         workspace_mb: int = 128,
         allow_source: bool = False,
+        fresh: Fresh = "world",
     ) -> None:
-        super().__init__(concurrency=concurrency, limits=limits, workspace_mb=workspace_mb, allow_source=allow_source)
+        super().__init__(
+            concurrency=concurrency, limits=limits, workspace_mb=workspace_mb, allow_source=allow_source, fresh=fresh
+        )
         self.launch = find_launch()
         weaknesses = [
             "A check shares the host's kernel: a flaw in the kernel is a flaw in the sandbox.",
@@ -197,9 +223,18 @@ class BwrapSandbox(ServerSandbox):
     async def environment(self, dependencies: Sequence[str]) -> str:
         return await site_folder(dependencies, self.launch.python, allow_source=self.allow_source)
 
-    async def start(self, environment: str, run_id: str) -> ServerConnection:
+    async def start_keeper(self, environment: str, run_id: str) -> ServerConnection:
+        walls = Isolation(
+            f"{ALONE}, and namespaces in them", "a world of its own, in a bwrap that runs use one after the other"
+        )
+        return await self._start(environment, walls, worlds=True)
+
+    async def start_once(self, environment: str, run_id: str, note: str) -> ServerConnection:
+        return await self._start(environment, Isolation(ALONE, "a bwrap of its own", note), worlds=False)
+
+    async def _start(self, environment: str, walls: Isolation, *, worlds: bool) -> ServerConnection:
         site = Path(environment) if environment else None
         try:
-            return await start(self.launch, self.limits, self.workspace_mb, site)
+            return await start(self.launch, Room(self.limits, self.workspace_mb, site, worlds), walls)
         except OSError as error:
             raise SandboxError(f"bubblewrap did not start: {error}") from error

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TypedDict
 
-from sandbox.interface import Sandbox, SandboxError, SandboxUnavailable
+from sandbox.interface import Fresh, Sandbox, SandboxError, SandboxUnavailable
 from sandbox.limits import SandboxLimits
 
 LOOK_SECONDS = 15.0
@@ -18,6 +18,7 @@ class _Options(TypedDict):
     concurrency: int
     limits: SandboxLimits | None
     allow_source: bool
+    fresh: Fresh
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ async def choose(
     runtime: str | None = None,
     patience: float = 60.0,
     allow_source: bool = False,
+    fresh: Fresh = "world",
 ) -> Choice:
     """Open the sandbox `kind`: `docker`, `bwrap`, `process`, or `auto` for the first of these that works here.
 
@@ -45,12 +47,13 @@ async def choose(
     number of servers kept ready, `limits` the largest limits of any check (`limits.largest`), `runtime` a Docker
     runtime (else `VIVA_SANDBOX_RUNTIME`), and `patience` how many seconds a run waits for a daemon that went away.
     `allow_source` allows dependencies that are no wheels of a package index, and so programs of their authors'.
+    `fresh` is what each run has for itself: a `world` where this machine allows it, or always a `container`.
 
     Raises:
         SandboxUnavailable: this kind does not work here; never raised for `auto`.
         ValueError: there is no such kind.
     """
-    options: _Options = {"concurrency": concurrency, "limits": limits, "allow_source": allow_source}
+    options: _Options = {"concurrency": concurrency, "limits": limits, "allow_source": allow_source, "fresh": fresh}
     if kind == "docker":
         return Choice(await _docker(image, runtime, patience, options))
     if kind == "bwrap":

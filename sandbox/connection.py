@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 from typing import Any, Protocol
 
 from sandbox.bundle import boot_frame
-from sandbox.interface import SandboxError
+from sandbox.interface import UNKNOWN, Isolation, SandboxError
 
 START_SECONDS = 60.0
 """How long a server may take to start."""
 ALIVE_SECONDS = 5.0
 """How long a server may take to say that it is alive."""
+END_SECONDS = 20.0
+"""How long a run may take to end. It ends in milliseconds, unless the machine is overloaded."""
 MAX_FRAME_BYTES = 8 * 1024 * 1024
 
 
@@ -37,11 +40,22 @@ class Pipe(Protocol):
 
 
 class ServerConnection:
-    """A connection to one server. Until a session takes it over, it belongs to no run."""
+    """A connection to one server, or to a keeper that makes one server after the other.
 
-    def __init__(self, pipe: Pipe) -> None:
+    Until a session takes it over, it belongs to no run.
+    """
+
+    def __init__(self, pipe: Pipe, isolation: Isolation = UNKNOWN) -> None:
         self.pipe = pipe
+        self.isolation = isolation
+        """What separates its runs from the host and from each other."""
         self.hello: dict[str, Any] = {}
+        self._nonce = ""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether it serves one run after the other."""
+        return bool(self.hello.get("keeps"))
 
     async def start(self, options: dict[str, Any]) -> None:
         """Send the server its source and wait for its hello.
@@ -70,6 +84,40 @@ class ServerConnection:
         """
         await self.pipe.write(len(payload).to_bytes(4, "big") + kind + payload)
         return await self._answer(answer)
+
+    async def begin(self, payload: bytes, options: dict[str, Any] | None = None) -> None:
+        """Open a run on a workspace. `options` are those of this run alone, where the server is a keeper's.
+
+        Raises:
+            EOFError, OSError: the server is gone.
+            SandboxError, ValueError: it cannot open one.
+        """
+        data = len(payload).to_bytes(4, "big") + b"O" + payload
+        if self.keeps:
+            self._nonce = secrets.token_hex(16)
+            order = json.dumps({"nonce": self._nonce, "options": options or {}}).encode()
+            await self.pipe.write(len(order).to_bytes(4, "big") + b"W" + order + data)
+            self._check_nonce(await self._answer(b"W"))
+        else:
+            await self.pipe.write(data)
+        await self._answer(b"R")
+
+    async def end(self) -> bool:
+        """End the run. Returns whether the keeper can open the next one: nothing of this one is left, and all is well.
+
+        Raises:
+            EOFError, OSError: the keeper is gone.
+            SandboxError, ValueError: something is not as it should be.
+        """
+        async with asyncio.timeout(END_SECONDS):
+            message = await self.ask(b"X", b"", b"X")
+        self._check_nonce(message)
+        return not message.get("worn")
+
+    def _check_nonce(self, message: dict[str, Any]) -> None:
+        """Make sure that question and answer are in step: nobody but the keeper and this run's server knows it."""
+        if not self._nonce or message.get("nonce") != self._nonce:
+            raise SandboxError("the server answered for another run")
 
     async def alive(self) -> bool:
         """Tell whether the server still answers, before a run relies on it."""

@@ -1,4 +1,4 @@
-"""The backend with the strongest walls: one locked container per run, with its server at its stdin and stdout."""
+"""The backend with the strongest walls: locked containers, with a keeper or a server at their stdin and stdout."""
 
 from __future__ import annotations
 
@@ -16,18 +16,23 @@ from sandbox.backend import EnvironmentGone, ServerSandbox
 from sandbox.bundle import boot_script
 from sandbox.connection import ServerConnection
 from sandbox.container import ContainerPipe, remove
+from sandbox.container_profile import profile
 from sandbox.daemon import Daemon, explain, is_missing
 from sandbox.images import SITE, Images
-from sandbox.interface import SandboxError
+from sandbox.inside import namespaces
+from sandbox.interface import Fresh, Isolation, SandboxError
 from sandbox.leftovers import prune
 from sandbox.limits import SandboxLimits
+from sandbox.places import PLACES, sizes
 
 MIB = 1024 * 1024
 RUNTIME_VARIABLE = "VIVA_SANDBOX_RUNTIME"
 SERVER_MB = 64
-"""Memory that the server needs for itself."""
-# Smallest, usual and largest bytes of each socket. Version 1 of control groups does not count them.
-TCP_BUFFERS = {"net.ipv4.tcp_rmem": "4096 65536 131072", "net.ipv4.tcp_wmem": "4096 16384 131072"}
+"""Memory that the server and its keeper need for themselves."""
+TCP_BUFFERS = {f"net.ipv4.{name}": words for name, words in namespaces.TCP_BUFFERS.items()}
+"""For containers without worlds; in a world, its server sets them."""
+ALONE = "a locked container"
+"""What stands between a check and the host: see `container_settings`."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,8 @@ class ContainerSpec:
     workspace_mb: int
     runtime: str | None
     run_id: str
+    worlds: bool = False
+    """Whether a keeper makes worlds in it, of which each has file systems of its own."""
 
 
 def container_settings(api: Any, spec: ContainerSpec) -> dict[str, Any]:
@@ -52,15 +59,16 @@ def container_settings(api: Any, spec: ContainerSpec) -> dict[str, Any]:
     name = f"viva-{uuid.uuid4().hex[:12]}"
     disk = f"rw,nosuid,nodev,exec,mode=0700,uid={user},gid={user},nr_inodes=50000"
     memory = (limits.memory_mb + 2 * limits.disk_mb + spec.workspace_mb + SERVER_MB) * MIB
+    filters = [f"seccomp={profile()}"] if spec.worlds else []
     host_config = api.create_host_config(
         network_mode="none",
         cap_drop=["ALL"],
-        security_opt=["no-new-privileges:true"],
+        security_opt=["no-new-privileges:true", *filters],
         read_only=True,
+        # A world has file systems of its own in these places.
         tmpfs={
-            "/box": f"{disk},size={(limits.disk_mb + spec.workspace_mb)}m",
-            "/tmp": f"{disk},size={limits.disk_mb}m",  # noqa: S108 - inside the container
-            "/dev/shm": f"{disk},size=64m",  # noqa: S108 - inside the container
+            place: "ro,nosuid,nodev,size=4k" if spec.worlds else f"{disk},size={size}m"
+            for place, size in zip(PLACES, sizes(spec.limits, spec.workspace_mb), strict=True)
         },
         mem_limit=memory,
         memswap_limit=memory,
@@ -71,9 +79,13 @@ def container_settings(api: Any, spec: ContainerSpec) -> dict[str, Any]:
         log_config={"Type": "none", "Config": {}},
         restart_policy={"Name": "no"},
         runtime=spec.runtime,
-        # Other runtimes have a network of their own.
-        sysctls=TCP_BUFFERS if spec.runtime in (None, "runc") else None,
+        # Other runtimes have a network of their own, and so have worlds.
+        sysctls=TCP_BUFFERS if spec.runtime in (None, "runc") and not spec.worlds else None,
     )
+    if spec.worlds:
+        # The kernel allows a /proc in a namespace only to whom can see one without masks. Nothing but the keeper sees
+        # this one; each check has one of its own, read-only and masked.
+        host_config |= {"MaskedPaths": [], "ReadonlyPaths": []}
     return {
         "image": spec.image,
         "entrypoint": ["python3"],
@@ -93,13 +105,17 @@ def container_settings(api: Any, spec: ContainerSpec) -> dict[str, Any]:
     }
 
 
-SERVER_OPTIONS: dict[str, Any] = {
-    "alone": True,
-    "root": "/box",
-    "mounts": ["/box", "/tmp", "/dev/shm"],  # noqa: S108 - inside the container
-    "count_processes": True,
-    "site": SITE,
-}
+def server_options(spec: ContainerSpec) -> dict[str, Any]:
+    """Return what the server in a container, or its keeper, is told."""
+    return {
+        "way": "world" if spec.worlds else "once",
+        "alone": True,
+        "root": PLACES[0],
+        "mounts": PLACES,
+        "sizes": sizes(spec.limits, spec.workspace_mb),
+        "count_processes": True,
+        "site": SITE,
+    }
 
 
 @contextlib.contextmanager
@@ -132,13 +148,17 @@ class DockerSandbox(ServerSandbox):
         workspace_mb: int = 128,
         runtime: str | None = None,
         allow_source: bool = False,
+        fresh: Fresh = "world",
     ) -> None:
-        super().__init__(concurrency=concurrency, limits=limits, workspace_mb=workspace_mb, allow_source=allow_source)
+        super().__init__(
+            concurrency=concurrency, limits=limits, workspace_mb=workspace_mb, allow_source=allow_source, fresh=fresh
+        )
         self.daemon = daemon or Daemon()
         self.images = Images(self.daemon, image, allow_source=allow_source)
         self.runtime = runtime = runtime or os.environ.get(RUNTIME_VARIABLE) or None
         if runtime not in (None, "runc"):
             self.weaknesses = ()
+            self.fallback = f"worlds were tried with Docker's own runtime only, and not with {runtime}"
         self._swept: asyncio.Task[None] | None = None
 
     async def environment(self, dependencies: Sequence[str]) -> str:
@@ -151,22 +171,34 @@ class DockerSandbox(ServerSandbox):
         with contextlib.suppress(Exception):  # the next harness tries again
             await prune(self.daemon)
 
-    async def start(self, environment: str, run_id: str) -> ServerConnection:
-        with _as_ours():
-            return await self.daemon.patiently(lambda: self._start(environment, run_id))
+    async def start_keeper(self, environment: str, run_id: str) -> ServerConnection:
+        walls = Isolation(
+            f"{ALONE}, and namespaces in it", "a world of its own, in a container that runs use one after the other"
+        )
+        return await self._started(self._spec(environment, run_id, worlds=True), walls)
 
-    async def _start(self, image: str, run_id: str) -> ServerConnection:
+    async def start_once(self, environment: str, run_id: str, note: str) -> ServerConnection:
+        walls = Isolation(ALONE, "a container of its own", note)
+        return await self._started(self._spec(environment, run_id), walls)
+
+    def _spec(self, image: str, run_id: str, *, worlds: bool = False) -> ContainerSpec:
+        return ContainerSpec(image, self.limits, self.workspace_mb, self.runtime, run_id, worlds)
+
+    async def _started(self, spec: ContainerSpec, walls: Isolation) -> ServerConnection:
+        with _as_ours():
+            return await self.daemon.patiently(lambda: self._start(spec, walls))
+
+    async def _start(self, spec: ContainerSpec, walls: Isolation) -> ServerConnection:
         """Create and start a container, and start its server."""
         container, pipe = "", None
         try:
-            spec = ContainerSpec(image, self.limits, self.workspace_mb, self.runtime, run_id)
             settings = await self.daemon.run(container_settings, spec)
             container = (await self.daemon.run(lambda api: api.create_container(**settings)))["Id"]
             pipe = ContainerPipe(self.daemon, container)
             await pipe.connect()
             await self.daemon.run(lambda api: api.start(container))
-            connection = ServerConnection(pipe)
-            await connection.start(SERVER_OPTIONS)
+            connection = ServerConnection(pipe, walls)
+            await connection.start(server_options(spec))
         except BaseException as error:
             if pipe is not None:
                 pipe.hang_up()

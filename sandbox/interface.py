@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from sandbox.limits import SandboxLimits
+
+Fresh = Literal["world", "container"]
+"""What each run has for itself: a world, where the machine allows it, or always a container (a bwrap, an interpreter).
+"""
 
 
 class SandboxError(Exception):
@@ -86,6 +90,21 @@ class RunView:
 
 
 @dataclass(frozen=True, slots=True)
+class Isolation:
+    """The walls around the checks of one run, in words."""
+
+    host: str
+    """What stands between a check and the host."""
+    runs: str
+    """What stands between this run's checks and those of other runs."""
+    note: str = ""
+    """Why it is not what was asked for; empty where it is."""
+
+
+UNKNOWN = Isolation("", "")
+
+
+@dataclass(frozen=True, slots=True)
 class CheckResult:
     """The result of one check."""
 
@@ -109,7 +128,10 @@ class CheckResult:
 
 
 class SandboxSession(Protocol):
-    """One run's workspace in a sandbox, and a server that runs checks on copies of it."""
+    """One run's workspace in a sandbox, and a server that runs checks on copies of it.
+
+    A session may say what separates it from the host and from other runs: `isolation`, an `Isolation`.
+    """
 
     async def check(self, code: str, limits: SandboxLimits | None = None) -> CheckResult:
         """Run one `eval_code`, within `limits` or else those of the sandbox.
@@ -135,6 +157,14 @@ class Sandbox(Protocol):
     """False where a check could reach the host."""
     weaknesses: tuple[str, ...]
     """What this backend does not guarantee, in one short sentence each."""
+
+    async def try_out(self) -> Isolation:
+        """Start a server, and return what separates a run here from the host and from other runs.
+
+        Raises:
+            SandboxError: the backend failed.
+        """
+        ...
 
     async def provide(self, dependencies: Sequence[str]) -> None:
         """Get these PEP 508 requirements without starting a server. Called before the first exam.

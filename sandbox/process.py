@@ -10,23 +10,25 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sandbox.backend import ServerSandbox
 from sandbox.bundle import boot_script
 from sandbox.connection import ServerConnection
-from sandbox.interface import SandboxError
+from sandbox.interface import Isolation, SandboxError
 from sandbox.site_folder import site_folder
 
+ALONE = "nothing but limits and filters"
 CLEAN_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 
 
 class ChildPipe:
     """A server that is a child process of the harness. `folder` is removed after it, in case it was killed."""
 
-    def __init__(self, process: asyncio.subprocess.Process, errors: int, folder: str | None) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, errors: int) -> None:
         self._process = process
         self._errors = errors
-        self._folder = folder
+        self.folder: str | None = None
         assert process.stdin is not None
         assert process.stdout is not None
         self._in, self._out = process.stdin, process.stdout
@@ -38,7 +40,6 @@ class ChildPipe:
         environment: Mapping[str, str],
         *,
         user: int | None = None,
-        folder: str | None = None,
     ) -> ChildPipe:
         errors = os.memfd_create("stderr")  # small, needs no reader, and dies with us
         try:
@@ -57,7 +58,7 @@ class ChildPipe:
         except BaseException:
             os.close(errors)
             raise
-        return cls(process, errors, folder)
+        return cls(process, errors)
 
     async def read(self, size: int) -> bytes:
         return await self._out.readexactly(size)
@@ -77,8 +78,8 @@ class ChildPipe:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
             await self._process.wait()
-        if self._folder is not None:
-            await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+        if self.folder is not None:
+            await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
     def last_words(self) -> str:
         size = os.fstat(self._errors).st_size
@@ -105,21 +106,41 @@ class ProcessSandbox(ServerSandbox):
     async def environment(self, dependencies: Sequence[str]) -> str:
         return await site_folder(dependencies, sys.executable, allow_source=self.allow_source)
 
-    async def start(self, environment: str, run_id: str) -> ServerConnection:
+    async def start_keeper(self, environment: str, run_id: str) -> ServerConnection:
+        return await self._start(environment, "fork", Isolation(ALONE, "a process and a folder of its own"))
+
+    async def start_once(self, environment: str, run_id: str, note: str) -> ServerConnection:
+        return await self._start(environment, "once", Isolation(ALONE, "an interpreter and a folder of its own", note))
+
+    def options_of_a_run(self, connection: ServerConnection) -> dict[str, Any]:
+        if not connection.keeps:
+            return {}
+        root = _new_folder()
+        assert isinstance(connection.pipe, ChildPipe)
+        connection.pipe.folder = root
+        return {"root": root, "remove_root": True}
+
+    async def _start(self, environment: str, way: str, walls: Isolation) -> ServerConnection:
         # The server makes this folder once it can remove it: a harness that is killed meanwhile leaves nothing.
-        root = os.path.join(tempfile.gettempdir(), f"viva-session-{secrets.token_hex(8)}")
-        command = [sys.executable, "-I", "-c", boot_script()]
+        root = _new_folder()
         options = {
+            "way": way,
             "alone": False,
             "root": root,
-            "remove_root": True,
+            "remove_root": way == "once",
             "mounts": [],
             "count_processes": False,
             "site": environment,
         }
         try:
-            connection = ServerConnection(await ChildPipe.start(command, CLEAN_ENVIRONMENT, folder=root))
+            pipe = await ChildPipe.start([sys.executable, "-I", "-c", boot_script()], CLEAN_ENVIRONMENT)
+            pipe.folder = root
+            connection = ServerConnection(pipe, walls)
             await connection.start(options)
         except OSError as error:
             raise SandboxError(f"no process could be started: {error}") from error
         return connection
+
+
+def _new_folder() -> str:
+    return os.path.join(tempfile.gettempdir(), f"viva-session-{secrets.token_hex(8)}")

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from sandbox.connection import START_SECONDS, ServerConnection
-from sandbox.interface import CheckResult, Ending, SandboxError, SandboxLost
+from sandbox.interface import CheckResult, Ending, Isolation, SandboxError, SandboxLost
 from sandbox.limits import SandboxLimits
 
 # A server that is busy cleaning up after a check is given this long beyond the check's own time.
 GRACE_SECONDS = 20.0
+T = TypeVar("T")
 
 
 class ServerSession:
@@ -35,32 +36,59 @@ class ServerSession:
         self._turn = asyncio.Lock()
         self._open = True
         self._lost = ""
+        self._limit_broken = False
+        self._expected: int | None = None
 
-    async def load(self, payload: bytes) -> None:
-        """Send the server the workspace.
+    @property
+    def isolation(self) -> Isolation:
+        """What separates this run from the host and from other runs."""
+        return self._connection.isolation
+
+    @property
+    def lost(self) -> str:
+        """Why the session is lost; empty while it is not."""
+        return self._lost
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the server has answered all it was asked, and no check broke a limit that is the container's too."""
+        return not self._lost and not self._limit_broken and not self._turn.locked()
+
+    async def load(self, payload: bytes, options: dict[str, Any] | None = None) -> None:
+        """Send the server the workspace, and what differs between its runs.
 
         Raises:
-            SandboxLost: the server went away.
+            SandboxLost: the server went away, or cannot open a run.
         """
-        await self._ask(b"O", payload, b"R", START_SECONDS + len(payload) / 1_000_000)
+        await self._do(self._connection.begin(payload, options), START_SECONDS + len(payload) / 1_000_000)
+
+    def expect(self, checks: int) -> None:
+        """Say how many checks will be asked for: nothing is prepared for one after them. More may come all the same."""
+        self._expected = checks
 
     async def check(self, code: str, limits: SandboxLimits | None = None) -> CheckResult:
         limits = limits or self._limits
-        request = json.dumps({"code": code, "limits": asdict(limits)}).encode()
+        if self._expected is not None:
+            self._expected -= 1
+        more = self._expected is None or self._expected > 0
+        request = json.dumps({"code": code, "limits": asdict(limits), "more": more}).encode()
         async with self._turn:
-            message = await self._ask(b"C", request, b"V", limits.seconds + GRACE_SECONDS)
+            message = await self._do(self._connection.ask(b"C", request, b"V"), limits.seconds + GRACE_SECONDS)
         try:
-            return replace(read_result(message, limits), workspace_fault=self._workspace_fault)
+            result = replace(read_result(message, limits), workspace_fault=self._workspace_fault)
+            self._limit_broken = self._limit_broken or result.ending is Ending.LIMIT
+            return result
         except (KeyError, ValueError, TypeError) as error:
             await self._give_up(f"unreadable ending: {error}")
             raise SandboxLost(self._lost) from error
 
-    async def _ask(self, kind: bytes, payload: bytes, answer: bytes, seconds: float) -> dict[str, Any]:
+    async def _do(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
         if self._lost or not self._open:
+            work.close()
             raise SandboxLost(self._lost or "the session is closed")
         try:
             async with asyncio.timeout(seconds):
-                return await self._connection.ask(kind, payload, answer)
+                return await work
         except (EOFError, OSError, TimeoutError, ValueError, SandboxError) as error:
             words = self._connection.pipe.last_words() or str(error) or type(error).__name__
             await self._give_up(f"the sandbox went away: {words}")

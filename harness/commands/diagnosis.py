@@ -61,7 +61,7 @@ class Diagnosis:
 
 
 async def diagnose() -> Diagnosis:
-    """Check this machine. Starts no container, and downloads nothing but a missing base image from a registry."""
+    """Check this machine. Starts one server in each sandbox, and downloads nothing but a missing base image."""
     docker, bwrap, process = await asyncio.gather(_sandbox("docker"), _sandbox("bwrap"), _sandbox("process"))
     chosen = next(one for one in (docker, bwrap, process) if one.there)
     note = "" if chosen is docker else f"{docker.detail} {docker.remedy}"
@@ -86,7 +86,13 @@ async def _sandbox(kind: str) -> Finding:
     except SandboxError as error:
         return Finding(name, False, str(error), "See the daemon's log.", needed=False)
     detail = await _docker_facts() if kind == "docker" else "works" if sandbox.isolates else f"works, {UNSAFE}"
-    await sandbox.close()
+    try:
+        runs = await sandbox.try_out()
+    except SandboxError as error:
+        return Finding(name, False, str(error), "See the daemon's log.", needed=False)
+    finally:
+        await sandbox.close()
+    detail += f", each run has {runs.runs}" + (f" ({runs.note})" if runs.note else "")
     return Finding(name, True, detail, needed=False, weaknesses=sandbox.weaknesses)
 
 

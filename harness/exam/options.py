@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 SandboxKind = Literal["auto", "docker", "bwrap", "process"]
+SandboxFresh = Literal["world", "container"]
 JudgeKind = Literal["code", "model", "both"]
 EVALUATOR_SECONDS = 600.0
 """Long enough for a model that is asked about every round; one that hangs must not hold up a night's suite."""
@@ -142,6 +143,14 @@ class Options:
         "Where eval_code runs.",
         choices=("auto", "docker", "bwrap", "process"),
         default_words="auto: the strongest available",
+    )
+    sandbox_fresh: SandboxFresh = option(
+        "world",
+        "--sandbox-fresh",
+        Part.JUDGE,
+        "What each run's checks get: a world of their own in a warm container, or a container of their own.",
+        choices=("world", "container"),
+        default_words="world: where the machine allows it",
     )
     check_seconds: float | None = option(
         None,

@@ -287,7 +287,8 @@ async def _sandbox(options: Options, cases: Sequence[Case]) -> tuple[Sandbox, li
     checked = [case for case in cases if any(point.eval_code for point in case.scoring_points)]
     limits = largest(limits_for(case.check_limits, _asked_limits(options)) for case in checked)
     allow = options.allow_source_dependencies
-    choice = await choose(options.sandbox, concurrency=at_once, limits=limits, allow_source=allow)
+    fresh = options.sandbox_fresh
+    choice = await choose(options.sandbox, concurrency=at_once, limits=limits, allow_source=allow, fresh=fresh)
     try:
         await provide_dependencies(choice.sandbox, cases, at_once)
     except BaseException:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from cases import Case, CheckLimits, ScoringPoint
@@ -13,6 +14,7 @@ from records.verdict import Fault, Label, Verdict
 from sandbox import (
     CheckResult,
     Ending,
+    Isolation,
     RunView,
     Sandbox,
     SandboxError,
@@ -39,8 +41,13 @@ class CodeJudge:
         transcript: Transcript,
         workspace: Path | None,
         asked_limits: CheckLimits | None = None,
+        checks: int | None = None,
     ) -> None:
-        """Open nothing yet. `asked_limits` come from the user, and take precedence over those of the case."""
+        """Open nothing yet. `asked_limits` come from the user, and take precedence over those of the case.
+
+        `checks` is how many there will be.
+        """
+        self._left = checks
         self._sandbox = sandbox
         self._case = case
         self._subject = subject
@@ -48,6 +55,12 @@ class CodeJudge:
         self._workspace = workspace
         self._limits = limits_for(case.check_limits, asked_limits)
         self._session: SandboxSession | None = None
+        self._isolation: list[dict[str, str]] = []
+
+    @property
+    def isolation(self) -> tuple[Mapping[str, str], ...]:
+        """What separated the checks so far from the host and from other runs, without repetition."""
+        return tuple(self._isolation)
 
     async def judge(self, point: ScoringPoint) -> Verdict:
         """Return the verdict of a point with `eval_code`; a failure of the sandbox is an `error`, not an exception."""
@@ -59,6 +72,8 @@ class CodeJudge:
             return self._verdict(point, Label.MISS, str(error), flags=("workspace-too-large",))
         except SandboxError as error:
             return self._verdict(point, Label.ERROR, f"the sandbox failed: {error}", fault=Fault.INFRA)
+        if self._left is not None:
+            self._left -= 1
         cut = next((round_.get("cut") for round_ in self._view.rounds), None)
         if cut is not None:
             flags = (*flags, "conversation-cut")
@@ -112,6 +127,7 @@ class CodeJudge:
         """
         await self.close()
         session = await self._sandbox.open(None, RunView(), dependencies=self._case.dependencies, run_id=self._subject)
+        self._note(session)
         try:
             probe = await session.check(PROBE, self._limits)
         finally:
@@ -125,7 +141,16 @@ class CodeJudge:
             self._session = await self._sandbox.open(
                 self._workspace, self._view, dependencies=self._case.dependencies, run_id=self._subject
             )
+            self._note(self._session)
+            if self._left is not None and hasattr(self._session, "expect"):
+                self._session.expect(self._left)
         return self._session
+
+    def _note(self, session: SandboxSession) -> None:
+        isolation: Isolation | None = getattr(session, "isolation", None)
+        words = {name: text for name, text in asdict(isolation).items() if text} if isolation is not None else {}
+        if words and words not in self._isolation:
+            self._isolation.append(words)
 
     def _verdict(
         self, point: ScoringPoint, label: str, reason: str, *, flags: tuple[str, ...] = (), fault: str | None = None

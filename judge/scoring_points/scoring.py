@@ -79,7 +79,7 @@ class ScoringPointsEvaluator:
         began = time.monotonic()
         by_code = [point for point in case.scoring_points if point.eval_code and self._kind != "model"]
         by_model = [point for point in case.scoring_points if not point.eval_code or self._kind != "code"]
-        (coded, waited), (modelled, usage) = await asyncio.gather(
+        (coded, waited, isolation), (modelled, usage) = await asyncio.gather(
             self._by_code(by_code, transcript, context), self._by_model(by_model, transcript, context)
         )
         verdicts = [
@@ -87,22 +87,29 @@ class ScoringPointsEvaluator:
         ]
         insight = summarize(self.name, context.subject, verdicts)
         # Waiting for a free sandbox does not count as the judge's time, unless a model judges meanwhile.
-        return replace(insight, usage=usage, seconds=time.monotonic() - began - (0.0 if by_model else waited))
+        seconds = time.monotonic() - began - (0.0 if by_model else waited)
+        return replace(insight, usage=usage, seconds=seconds, isolation=isolation)
 
     async def _by_code(
         self, points: Sequence[ScoringPoint], transcript: Transcript, context: Context
-    ) -> tuple[dict[str, Verdict], float]:
-        """Return the verdicts by point, and the seconds spent waiting for a free sandbox."""
+    ) -> tuple[dict[str, Verdict], float, tuple[Mapping[str, str], ...]]:
+        """Return the verdicts by point, the seconds spent waiting for a free sandbox, and what isolated the checks."""
         if not points or self._sandbox is None or context.case is None:
-            return {}, 0.0
+            return {}, 0.0, ()
         began = time.monotonic()
         async with self._sandboxes:
             waited = time.monotonic() - began
             judge = CodeJudge(
-                self._sandbox, context.case, context.subject, transcript, context.workspace, self._asked_limits
+                self._sandbox,
+                context.case,
+                context.subject,
+                transcript,
+                context.workspace,
+                self._asked_limits,
+                checks=len(points),
             )
             try:
-                return {point.id: await judge.judge(point) for point in points}, waited
+                return {point.id: await judge.judge(point) for point in points}, waited, judge.isolation
             finally:
                 await judge.close()
 

@@ -26,7 +26,7 @@ def take(size: int) -> bytes:
 
 
 def load() -> Any:
-    """Make modules of the source, and start the server."""
+    """Make modules of the source, and start the keeper, or the server."""
     boot = json.loads(take(int.from_bytes(take(4), "big")))
     for name, source in boot["modules"]:
         module = types.ModuleType(name)
@@ -40,7 +40,7 @@ def load() -> Any:
         if parent:
             setattr(sys.modules[parent], leaf, module)
         exec(compile(source, "<viva " + leaf + ">", "exec"), module.__dict__)  # noqa: S102
-    return sys.modules["sandbox.inside.server"].serve(boot["options"])
+    return sys.modules["sandbox.inside.keeper"].serve(boot["options"])
 
 
 if __name__ == "__main__":

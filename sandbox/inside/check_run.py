@@ -8,7 +8,7 @@ import select
 import signal
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from sandbox.inside import files, hardening, watch
 
@@ -21,8 +21,19 @@ MAX_FLAGS = 50
 REPORTED = ("passed", "failed", "broken", "limit")
 
 
-class ServerStop(Exception):
-    """The server must end, and everything in its sandbox with it."""
+class Staged(Protocol):
+    """See `staging.Staged`."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def output(self) -> int: ...
+    @property
+    def result(self) -> int: ...
+    @property
+    def base(self) -> int: ...
+
+    def ended(self, status: int, usage: Any) -> tuple[int, float]: ...
 
 
 @dataclass(frozen=True)
@@ -40,16 +51,14 @@ class CheckLocation:
 class CheckRun:
     """One check under way."""
 
-    def __init__(
-        self, location: CheckLocation, pid: int, out_read: int, result_read: int, limits: dict[str, float], base: int
-    ) -> None:
-        self.location, self.pid, self.limits, self.base = location, pid, limits, base
-        self.out_read, self.result_read = out_read, result_read
+    def __init__(self, location: CheckLocation, staged: Staged, limits: dict[str, float]) -> None:
+        self.location, self.staged, self.limits = location, staged, limits
+        self.out_read, self.result_read = staged.output, staged.result
         self.output = watch.Output(int(limits["output_kb"] * 1024))
         self.result = bytearray()
         self.status: int | None = None
         self.cpu = 0.0
-        for descriptor in (out_read, result_read):
+        for descriptor in (self.out_read, self.result_read):
             os.set_blocking(descriptor, False)
 
     def follow(self, deadline: float) -> str:
@@ -73,7 +82,7 @@ class CheckRun:
                 next_look = time.monotonic() + WATCH_SECONDS
             for descriptor, event in poll.poll(max(0.0, min(deadline, next_look) - now) * 1000 + 0.5):
                 if descriptor == 0 and event & (select.POLLHUP | select.POLLERR | select.POLLRDHUP):
-                    raise ServerStop("stdin ended")
+                    raise watch.ServerStop("stdin ended")
                 if descriptor in (self.out_read, self.result_read) and not self.read(descriptor):
                     poll.unregister(descriptor)
                 elif descriptor == self.location.wake:
@@ -83,7 +92,7 @@ class CheckRun:
 
     def over_limit(self) -> str:
         """Return the limit that is exceeded now, or an empty string."""
-        used, count = self.location.processes.usage(self.base)
+        used, count = self.location.processes.usage(self.staged.base)
         if used > self.limits["memory_mb"] * hardening.MIB:
             return "memory"
         if count > self.limits["processes"]:
@@ -116,14 +125,16 @@ class CheckRun:
         """Collect the processes that have ended, and note how the check's own did."""
         while self.status is None:
             try:
-                pid, status, usage = os.wait4(-1, os.WNOHANG)
+                # In a world, another child may be the first process of the next check.
+                pid, status, usage = os.wait4(self.location.processes.first or -1, os.WNOHANG)
             except ChildProcessError:
                 self.status = -1
                 return
             if not pid:
                 return
-            if pid == self.pid:
-                self.status, self.cpu = status, usage.ru_utime + usage.ru_stime
+            if pid == self.staged.pid:
+                self.status, self.cpu = self.staged.ended(status, usage)
+                self.location.processes.first = 0
 
     def outcome(self, proof: bytes, stopped: str) -> dict[str, Any]:
         """Return the ending, and what was flagged before it."""

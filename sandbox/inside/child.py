@@ -1,4 +1,4 @@
-"""One check in its forked process: prepares the process, runs the code, tells the server how it ended."""
+"""One check in its forked process: prepares the process, waits for the code, runs it, tells the server how it ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sys
 import types
 from typing import Any, NamedTuple
 
-from sandbox.inside import faults, hardening, landlock, witness
+from sandbox.inside import faults, hardening, landlock, namespaces, witness
 
 # What the code under check may replace is taken before it runs.
 _compile, _exec, _write, _exit, _getpid = compile, exec, os.write, os._exit, os.getpid
@@ -33,6 +33,17 @@ ENVIRONMENT = {
     "GIT_CONFIG_KEY_1": "core.hooksPath",
     "GIT_CONFIG_VALUE_1": "/dev/null",
 }
+
+
+READY = b"+"
+
+
+class Pipes(NamedTuple):
+    """A check's ends of its pipes: where its request comes from, and where its output and its result go."""
+
+    request: int
+    output: int
+    result: int
 
 
 class Scratch(NamedTuple):
@@ -72,21 +83,41 @@ class Report:
             data = data[_write(self.descriptor, data) :]
 
 
-def run(request: dict[str, Any], stage: dict[str, Any], output: int, result: int, proof: bytes) -> None:
-    """Run `request["code"]` in this process, and end the process. Never returns."""
+def run(stage: dict[str, Any], pipes: Pipes) -> None:
+    """Prepare this process, wait for a request, run its code, and end the process. Never returns.
+
+    What it sends before the request is one byte, which says that it is ready, or the reason why it never will be. It
+    has no proof before, so that nothing of this can be taken for an ending.
+    """
     me = _getpid()
-    report = Report(result, proof)
+    report = Report(pipes.result, b"")
     try:
         hardening.set_dumpable(True)  # for a moment, so that /proc/self is this process's own
         hardening.first_to_die()
+        if stage["world"]:
+            namespaces.lock_proc()
+            if not stage["filter"].install():
+                raise OSError("there is no filter of system calls for this machine")
         landlock.enter_domain(stage["landlock_ruleset"])
-        report.descriptor = _connect_streams(output, result)
-        namespace = _prepare_process(request, stage)
+        request_end, report.descriptor = _connect_streams(pipes)
+        namespace = _prepare_process(stage)
+        _write(report.descriptor, READY)
+    except BaseException as error:
+        _write(report.descriptor, b"-" + faults.words(error).encode("utf-8", "replace")[:500])
+        _exit(70)
+    request = _request(request_end)
+    if request is None:
+        _exit(0)
+    try:
+        report.proof = bytes.fromhex(request["proof"])
+        os.chdir(stage["home"])  # which was not there before
+        hardening.limit_resources(request["limits"], stage["base"], stage["helpers"])
         try:
             code = _compile(request["code"], "<check>", "exec", 0, True)
         except BaseException as error:
             outcome = faults.not_compiling(error)
         else:
+            del request  # it holds the proof
             outcome = _attempt(code, namespace, stage, report)
         _flush()
     except BaseException as error:
@@ -94,6 +125,20 @@ def run(request: dict[str, Any], stage: dict[str, Any], output: int, result: int
     if _getpid() == me:  # else a fork made by the check came here as well: only the check itself has an ending
         report.send(b"E", _as_json(outcome).encode())
     _exit(0)
+
+
+def _request(descriptor: int) -> dict[str, Any] | None:
+    """Wait for the request. Returns none when the server wants no more checks."""
+    data, size = bytearray(), 4
+    while len(data) < size:
+        piece = os.read(descriptor, 65536)
+        if not piece:
+            return None
+        data += piece
+        size = 4 + int.from_bytes(data[:4], "big") if len(data) >= 4 else 4
+    os.close(descriptor)
+    request: dict[str, Any] = json.loads(data[4:])
+    return request
 
 
 def _as_json(outcome: dict[str, Any]) -> str:
@@ -115,19 +160,25 @@ def _attempt(code: types.CodeType, namespace: dict[str, Any], stage: dict[str, A
     return {"ending": "passed"}
 
 
-def _connect_streams(output: int, result: int) -> int:
-    """Close every descriptor of the server's; stdin becomes empty, stdout and stderr go to the output pipe."""
-    result = fcntl.fcntl(result, fcntl.F_DUPFD_CLOEXEC, 60)
+def _connect_streams(pipes: Pipes) -> tuple[int, int]:
+    """Close every descriptor of the server's; stdin becomes empty, stdout and stderr go to the output pipe.
+
+    Returns where the request comes from, and where the result goes.
+    """
+    request = fcntl.fcntl(pipes.request, fcntl.F_DUPFD_CLOEXEC, 60)
+    result = fcntl.fcntl(pipes.result, fcntl.F_DUPFD_CLOEXEC, request + 1)
+    output = pipes.output
     null = os.open("/dev/null", os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    os.closerange(3, result)
+    os.closerange(3, request)
+    os.closerange(request + 1, result)
     os.closerange(result + 1, 256)
-    return result
+    return request, result
 
 
-def _prepare_process(request: dict[str, Any], stage: dict[str, Any]) -> dict[str, Any]:
+def _prepare_process(stage: dict[str, Any]) -> dict[str, Any]:
     """Set up what each check needs for itself, and return the namespace for its code.
 
     The kernel first copies each page that this writes to, so whatever can be shared is done once, by `prepare`.
@@ -138,13 +189,11 @@ def _prepare_process(request: dict[str, Any], stage: dict[str, Any]) -> dict[str
     # memory, write to that memory, or open the pipe to the server, all of which lie below /proc.
     hardening.set_dumpable(False)
     hardening.drop_capabilities()
-    os.chdir(stage["home"])
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main
     namespace = main.__dict__
     namespace["__builtins__"] = builtins
     namespace.update(stage["names"])
-    hardening.limit_resources(request["limits"], stage["base"], stage["count_processes"])
     return namespace
 
 

@@ -12,6 +12,7 @@ import resource
 import signal
 import struct
 
+PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
 MIB = 1024 * 1024
@@ -36,6 +37,11 @@ def become_subreaper() -> None:
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
+def end_with_parent(number: int) -> None:
+    """Have the kernel send this process a signal when its parent ends."""
+    libc.prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+
+
 def own_memory() -> tuple[int, int, int]:
     """Return this process's size, data and private resident bytes: every fork begins with these."""
     with open("/proc/self/statm") as file:
@@ -44,8 +50,12 @@ def own_memory() -> tuple[int, int, int]:
     return size * page, data * page, (resident - shared) * page
 
 
-def limit_resources(limits: dict[str, float], base: tuple[int, int, int], count_processes: bool) -> None:
-    """Set the soft and the hard rlimits of a check's process, for good."""
+def limit_resources(limits: dict[str, float], base: tuple[int, int, int], helpers: int) -> None:
+    """Set the soft and the hard rlimits of a check's process, for good.
+
+    `helpers` is how many processes of ours count against RLIMIT_NPROC; below zero, it is not set, since it would count
+    those of others too.
+    """
     memory = int(limits["memory_mb"] * MIB)
     cpu = max(1, int(-(-limits["cpu_seconds"] // 1)))
     wanted = [
@@ -61,8 +71,8 @@ def limit_resources(limits: dict[str, float], base: tuple[int, int, int], count_
     ]
     if hasattr(resource, "RLIMIT_MSGQUEUE"):
         wanted.append((resource.RLIMIT_MSGQUEUE, 0, 0))
-    if count_processes:
-        maximum = int(limits["processes"]) + 1  # the server itself counts
+    if helpers >= 0:
+        maximum = int(limits["processes"]) + helpers
         wanted.append((resource.RLIMIT_NPROC, maximum, maximum))
     for kind, soft, hard in wanted:
         ceiling = resource.getrlimit(kind)[1]
@@ -85,6 +95,7 @@ def first_to_die() -> None:
 def default_signals() -> None:
     """Undo the server's signal handlers. A check expects Python's own settings (SIGPIPE and SIGXFSZ ignored)."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -1,14 +1,11 @@
-"""The fork server: it takes a workspace, and runs each check in a new process on a fresh copy of it.
+"""The fork server of one run: it takes a workspace, and runs each check in a new process on a fresh copy of it.
 
-It reads and writes frames on stdin and stdout: four bytes of length (big-endian), one byte of kind, the payload.
-In: `O` (a workspace and what the check sees of the run), `C` (a check, JSON), `P` (are you there?).
-Out: `H` (hello), `R` (ready), `V` (an ending), `P` (I am), `E` (it cannot go on), all JSON.
-When stdin ends, it ends all its processes and itself.
+When stdin ends, it ends all its processes and itself. It is started once for each run, or a keeper (`keeper.py`) makes
+one for each run of itself. `frames.py` says how it is spoken to.
 """
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import json
 import os
@@ -23,9 +20,12 @@ from sandbox.inside import (
     child,
     conversation,
     files,
+    frames,
     hardening,
     landlock,
+    namespaces,
     own_faults,
+    staging,
     system_calls,
     watch,
     witness,
@@ -43,119 +43,181 @@ class Server:
     """One server, for one session.
 
     The options are `alone` (it has a PID namespace to itself), `root` (a directory for the copies), `mounts` (file
-    systems that nobody else writes to), `count_processes` (RLIMIT_NPROC counts only this server's processes) and
-    `site` (installed dependencies).
+    systems that nobody else writes to), `sizes` (their MiB, in a world), `count_processes` (RLIMIT_NPROC counts only
+    this server's processes), `site` (installed dependencies) and `way`: `world`, where each run has namespaces of its
+    own, `fork`, where it has a process of its own, and `once` for a server that serves one run.
     """
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
-        self.processes = watch.Processes(options["alone"])
+        self.world = options["way"] == "world"
+        self.who = (os.getuid(), os.getgid())
+        self.trusted: tuple[str, ...] = ()
+        self.classes: dict[str, Any] = {}
+        self.landlock_ruleset = -1
+        self.filter = system_calls.Filter()
+        self.filtered = False
+        self.masks: list[tuple[str, str]] = []
+        self.for_run(options)
+
+    def for_run(self, options: dict[str, Any]) -> Server:
+        """Forget what belongs to a run, and return this server, ready for one with these options."""
+        self.options = options
+        self.processes = watch.Processes(options["alone"], self.world)
         self.root = options["root"]
         self.home = self.root + "/work"
         self.scratch = child.Scratch(self.root + "/home", self.root + "/temporary")
-        self.trusted: tuple[str, ...] = ()
         self.workspace: files.Workspace | None = None
         self.names: dict[str, Any] = {}
-        self.classes: dict[str, Any] = {}
         self.disk_before = 0
-        self.landlock_ruleset = -1
-        self.wake_read, self.wake_write = os.pipe()
+        self.wake_read = self.wake_write = -1
+        self.staged: staging.Staged | None = None
+        self.is_set_up = False
+        return self
 
-    def start(self) -> None:
-        """Do once what every check needs, harden this process, and say hello."""
+    def warm(self) -> None:
+        """Do what every run needs alike, and harden this process."""
         hardening.set_dumpable(False)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # PID 1 is only reached by signals that it handles
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
-        os.set_blocking(self.wake_write, False)
-        os.set_blocking(self.wake_read, False)
-        signal.set_wakeup_fd(self.wake_write, warn_on_full_buffer=False)
-        if not self.options["alone"]:
-            hardening.become_subreaper()
         if self.options.get("site"):
             _add_packages(self.options["site"])
         for name in PRELOADED.split():
             import_module(name)
         self.classes = conversation.message_classes()
         self.trusted = witness.trusted_folders(sys.path)
-        child.prepare(self.home, self.scratch, self.options.get("site"))
         self.landlock_ruleset = landlock.create_ruleset(guards_settings=not self.options["alone"])
-        filtered = system_calls.forbid()
+        # In a world each check has it for itself: this process has namespaces and mounts to make.
+        self.filtered = self.world or self.filter.install()
+        self.masks = namespaces.masks() if self.world else []
         gc.collect()
         gc.freeze()
-        self.send(b"H", {"python": sys.version.split()[0], "pid": os.getpid(), "filtered": filtered})
+
+    def start(self) -> None:
+        """Do what this run needs."""
+        self.wake_read, self.wake_write = os.pipe()
+        os.set_blocking(self.wake_write, False)
+        os.set_blocking(self.wake_read, False)
+        signal.set_wakeup_fd(self.wake_write, warn_on_full_buffer=False)
+        if not self.options["alone"]:
+            hardening.become_subreaper()
+        child.prepare(self.home, self.scratch, self.options.get("site"))
+        if self.world:
+            hardening.set_dumpable(True)  # for a moment, so that /proc/self is this process's own
+            namespaces.settle(*self.who)
+            hardening.set_dumpable(False)
+        self.renew(first=True)
+
+    def hello(self, **more: Any) -> None:
+        """Say that this process is ready."""
+        frames.send(b"H", {"python": sys.version.split()[0], "pid": os.getpid(), **more})
 
     def loop(self) -> None:
-        """Answer frames until stdin ends."""
+        """Answer frames until the run is over."""
         while True:
-            kind, payload = self.receive()
+            kind, payload = frames.receive()
             if kind == b"O":
                 self.workspace = files.Workspace(payload)
                 self.names = conversation.names(self.workspace.header, self.classes)
                 self.set_up()
-                self.send(b"R", {})
+                frames.send(b"R", {})
+                self.staged = self.stage()
             elif kind == b"C":
-                self.send(b"V", self.check(json.loads(bytes(payload))))
-                self.set_up()
+                request = json.loads(bytes(payload))
+                frames.send(b"V", self.check(request))
+                if request.get("more", True):
+                    self.renew()
+                    self.set_up()
+                    self.staged = self.staged or self.stage()
             elif kind == b"P":
-                self.send(b"P", {})
+                frames.send(b"P", {})
+            elif kind == b"X":
+                return
             else:
-                raise check_run.ServerStop("unknown frame")
+                raise watch.ServerStop("unknown frame")
 
-    def set_up(self) -> None:
-        """Remove everything the last check left, and write a fresh copy of the workspace for the next one."""
-        assert self.workspace is not None
-        for mount in [self.root] if not self.options["mounts"] else self.options["mounts"]:
+    def renew(self, *, first: bool = False) -> None:
+        """Remove everything the last check left."""
+        mounts = self.options["mounts"]
+        if self.world:
+            namespaces.refresh(list(map(namespaces.FileSystem, mounts, self.options["sizes"])), first=first)
+            return
+        for mount in mounts or [self.root]:
             files.wipe(mount)
         if self.options["alone"]:
             hardening.remove_sysv()
+
+    def set_up(self) -> None:
+        """Write a fresh copy of the workspace for the next check."""
+        assert self.workspace is not None
         self.disk_before = files.used_bytes(self.options["mounts"])
         self.workspace.lay_out(self.home)
         for folder in self.scratch:
             os.mkdir(folder, 0o700)
+        self.is_set_up = True
+
+    def stage(self) -> staging.Staged:
+        """Prepare the process of the next check."""
+        # The server itself counts; in a world the first process of a check's namespaces, and the two of the next one.
+        helpers = 4 if self.world else 1
+        settings = {
+            "home": self.home,
+            "names": self.names,
+            "trusted": self.trusted,
+            "landlock_ruleset": self.landlock_ruleset,
+            "helpers": helpers if self.options["count_processes"] else -1,
+            "world": self.world,
+            "masks": self.masks,
+            "filter": self.filter,
+        }
+        return staging.stage(settings)
 
     def check(self, request: dict[str, Any]) -> dict[str, Any]:
         """Run one check in a process of its own, and return how it ended."""
         limits, proof = request["limits"], os.urandom(32)
-        base = hardening.own_memory()
-        stage = {
-            "home": self.home,
-            "names": self.names,
-            "base": base,
-            "trusted": self.trusted,
-            "landlock_ruleset": self.landlock_ruleset,
-            "count_processes": self.options["count_processes"],
-        }
-        out_read, out_write = os.pipe()
-        result_read, result_write = os.pipe()
+        if not self.is_set_up:
+            self.renew()
+            self.set_up()
         self.processes.shared_before = watch.shared_memory()
         started = time.monotonic()
-        leave = os._exit
-        pid = os.fork()
-        if pid == 0:
-            try:
-                signal.set_wakeup_fd(-1)
-                child.run(request, stage, out_write, result_write, proof)
-            finally:
-                leave(70)
-        os.close(out_write)
-        os.close(result_write)
-        try:
-            mounts = self.options["mounts"]
-            location = check_run.CheckLocation(self.processes, self.root, mounts, self.disk_before, self.wake_read)
-            check = check_run.CheckRun(location, pid, out_read, result_read, limits, base[2])
-            stopped = check.follow(started + limits["seconds"])
-            seconds = time.monotonic() - started
-            if not self.processes.end():
-                raise check_run.ServerStop("processes of a check could not be ended")
-            check.drain()
-            outcome = check.outcome(proof, stopped)
-            if outcome["ending"] == "broken" and outcome["imported"] and not self.is_broken(request["code"], outcome):
-                # The agent's code ran, and says that the check is broken. Nobody leaves the averages by saying so.
-                outcome["ending"] = "failed"
-            return {**outcome, "output": check.output.text(), "seconds": round(seconds, 6)}
-        finally:
-            os.close(out_read)
-            os.close(result_read)
+        staged = self.begin(request, proof)
+        self.is_set_up = False
+        if self.world and request.get("more", True):
+            # While this check runs: the next one's process has namespaces of its own, and waits in them.
+            self.staged = self.stage()
+        mounts = self.options["mounts"]
+        location = check_run.CheckLocation(self.processes, self.root, mounts, self.disk_before, self.wake_read)
+        check = check_run.CheckRun(location, staged, limits)
+        stopped = check.follow(started + limits["seconds"])
+        seconds = time.monotonic() - started
+        if not self.processes.end_check():
+            raise watch.ServerStop("processes of a check could not be ended")
+        check.drain()
+        staged.close()
+        outcome = check.outcome(proof, stopped)
+        if outcome["ending"] == "broken" and outcome["imported"] and not self.is_broken(request["code"], outcome):
+            # The agent's code ran, and says that the check is broken. Nobody leaves the averages by saying so.
+            outcome["ending"] = "failed"
+        return {**outcome, "output": check.output.text(), "seconds": round(seconds, 6)}
+
+    def begin(self, request: dict[str, Any], proof: bytes) -> staging.Staged:
+        """Hand a check over to the process that was prepared for it, or to a new one where that has died."""
+        staged = self.staged
+        self.staged = None
+        for _ in range(2):
+            staged = staged or self.stage()
+            if staged.begin(request, proof):
+                self.processes.first = staged.pid if self.world else 0
+                return staged
+            staged.end()  # whatever ended it while it waited, it was nothing of the check's
+            staged = None
+        raise watch.ServerStop("a check's process does not live until its request")
+
+    def unstage(self) -> None:
+        """End the process that was prepared, and that nobody needs."""
+        if self.staged is not None:
+            self.staged.end()
+            self.staged = None
 
     def is_broken(self, code: str, outcome: dict[str, Any]) -> bool:
         """Tell whether the check is broken in itself, without regard to what the agent left."""
@@ -163,30 +225,6 @@ class Server:
         left = {entry[1].partition("/")[0].partition(".")[0] for entry in self.workspace.header["entries"]}
         path = [folder for folder in sys.path if folder != self.home]
         return own_faults.is_broken(code, outcome.get("exception"), self.names, left, path)
-
-    def receive(self) -> tuple[bytes, memoryview]:
-        """Return the kind and the payload of the next frame."""
-        head = self.take(5)
-        return bytes(head[4:5]), memoryview(self.take(int.from_bytes(head[:4], "big")))
-
-    def take(self, size: int) -> bytes:
-        """Read exactly `size` bytes."""
-        data = bytearray(size)
-        view, at = memoryview(data), 0
-        while at < size:
-            got = os.readv(0, [view[at:]])
-            if not got:
-                raise check_run.ServerStop("stdin ended")
-            at += got
-        view.release()
-        return bytes(data) if size < 65536 else data  # type: ignore[return-value]
-
-    def send(self, kind: bytes, message: dict[str, Any]) -> None:
-        """Write one frame."""
-        data = json.dumps(message).encode("utf-8")
-        data = len(data).to_bytes(4, "big") + kind + data
-        while data:
-            data = data[os.write(1, data) :]
 
 
 def _add_packages(folder: str) -> None:
@@ -196,25 +234,3 @@ def _add_packages(folder: str) -> None:
     added = [path for path in sys.path if path not in before]
     index = next((at for at, path in enumerate(before) if path.endswith("-packages")), len(before))
     sys.path[:] = before[:index] + added + before[index:]
-
-
-def serve(options: dict[str, Any]) -> None:
-    """Run a server until it ends, clean up behind it, and end this process."""
-    server = Server(options)
-    reason = "left"
-    try:
-        server.start()
-        server.loop()
-    except check_run.ServerStop as stop:
-        reason = str(stop)
-    except BaseException as error:
-        reason = f"{type(error).__name__}: {error}"
-    server.processes.end(2.0)
-    if options.get("remove_root"):
-        with contextlib.suppress(OSError):
-            files.wipe(server.root)
-            os.rmdir(server.root)
-    if reason != "stdin ended":
-        with contextlib.suppress(OSError):
-            server.send(b"E", {"message": reason})
-    os._exit(0 if reason == "stdin ended" else 4)

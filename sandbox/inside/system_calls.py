@@ -97,17 +97,24 @@ def filter_program(machine: str) -> bytes | None:
     return b"".join(struct.pack("HBBI", *line) for line in code)
 
 
-def forbid() -> bool:
-    """Install the filter for this process and its future children. Returns False where that is not possible."""
-    program = filter_program(platform.machine())
-    if program is None:
-        return False
+class _Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
 
-    class Program(ctypes.Structure):
-        _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
 
-    buffer = ctypes.create_string_buffer(program, len(program))
-    prog = Program(len(program) // 8, ctypes.cast(buffer, ctypes.c_void_p))
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    return bool(libc.prctl(_PR_SET_SECCOMP, 2, ctypes.byref(prog), 0, 0) == 0)
+class Filter:
+    """The filter for this machine. Making it takes longer than installing it, and is done once."""
+
+    def __init__(self) -> None:
+        program = filter_program(platform.machine())
+        self._prctl = ctypes.CDLL(None, use_errno=True).prctl
+        self._buffer = ctypes.create_string_buffer(program, len(program)) if program is not None else None
+        length = len(program) // 8 if program is not None else 0
+        self._program = _Program(length, ctypes.cast(self._buffer, ctypes.c_void_p) if self._buffer else None)
+        self._reference = ctypes.byref(self._program)
+
+    def install(self) -> bool:
+        """Install it for this process and its future children. Returns False where that is not possible."""
+        if self._buffer is None:
+            return False
+        self._prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        return bool(self._prctl(_PR_SET_SECCOMP, 2, self._reference, 0, 0) == 0)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import SandboxLimits, SandboxUnavailable
-from sandbox.bwrap import Launch, arguments, counts_processes, find_launch
+from sandbox.bwrap import Launch, Room, arguments, counts_processes, find_launch
 
 from .conftest import missing
 
@@ -70,7 +70,7 @@ def test_of_a_python_in_somebodys_home_only_the_python_is_shared(tmp_path: Path)
     """`./configure --prefix=$HOME` makes the home its installation."""
     for name in ("bin", "lib", ".ssh"):
         (tmp_path / name).mkdir()
-    words = arguments(Launch("bwrap", str(tmp_path / "bin" / "python3"), 20_001), SandboxLimits(), 1, None)
+    words = arguments(Launch("bwrap", str(tmp_path / "bin" / "python3"), 20_001), Room(SandboxLimits(), 1, None))
     assert [word for word in words if word.startswith(str(tmp_path))] == [
         str(tmp_path / name) for name in ("bin", "bin", "lib", "lib")
     ]
@@ -90,7 +90,7 @@ def test_processes_are_counted_only_where_they_are_the_sessions_own(
 
 
 def test_the_command_line_shares_nothing_but_what_it_names() -> None:
-    words = arguments(Launch("bwrap", SYSTEM_PYTHON, 20_001), SandboxLimits(), 1, None)
+    words = arguments(Launch("bwrap", SYSTEM_PYTHON, 20_001), Room(SandboxLimits(), 1, None))
     assert "--unshare-all" in words
     assert "--share-net" not in words
     assert "--bind" not in words

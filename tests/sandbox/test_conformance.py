@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
+import itertools
 import os
 import socket
 import tempfile
@@ -41,6 +42,7 @@ TRAITS = {
 QUICK = SandboxLimits(seconds=60, cpu_seconds=30, memory_mb=128, processes=16, disk_mb=32, file_mb=16, output_kb=4)
 
 CHEAPEST = ("process",)
+NUMBERS = itertools.count()
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -66,7 +68,8 @@ async def session_with(box: Sandbox, files: dict[str, str] | Path | None = None,
         else:
             workspace = files
         await box.prepare()
-        session = await box.open(workspace, view or RunView(), run_id="conformance")
+        # Each session is another run: one whose session was lost is not given a world again.
+        session = await box.open(workspace, view or RunView(), run_id=f"conformance-{next(NUMBERS)}")
         try:
             yield session
         finally:

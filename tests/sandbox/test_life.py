@@ -307,8 +307,8 @@ async def test_a_session_is_ready_when_the_conversation_ends(daemon: Daemon, mon
         await sandbox.close()
 
 
-async def test_no_container_serves_two_runs(daemon: Daemon) -> None:
-    sandbox = DockerSandbox(Daemon(), concurrency=2)
+async def test_where_each_run_is_to_have_a_container_none_serves_two(daemon: Daemon) -> None:
+    sandbox = DockerSandbox(Daemon(), concurrency=2, fresh="container")
     try:
         seen = set()
         for number in range(4):

@@ -13,7 +13,7 @@ from cases import Case, CheckLimits
 from cases.check_limits import ALLOWED
 from records.codec import decode
 from sandbox import Ending, RunView, SandboxLimits
-from sandbox.bwrap import Launch, arguments
+from sandbox.bwrap import Launch, Room, arguments
 from sandbox.docker import ContainerSpec, container_settings
 from sandbox.limits import DEFAULTS, largest, limits_for
 
@@ -98,7 +98,7 @@ def test_a_containers_walls_follow_from_its_limits() -> None:
 
 
 def test_the_file_systems_of_bubblewrap_follow_from_the_limits() -> None:
-    words = arguments(Launch("bwrap", "/usr/bin/python3", 20_001), SandboxLimits(disk_mb=500), 100, None)
+    words = arguments(Launch("bwrap", "/usr/bin/python3", 20_001), Room(SandboxLimits(disk_mb=500), 100, None))
     sizes = {words[at + 3]: int(words[at + 1]) // 1024 // 1024 for at, word in enumerate(words) if word == "--size"}
     assert (sizes["/box"], sizes["/tmp"]) == (600, 500)
 

@@ -58,3 +58,20 @@ def test_the_limits_that_were_asked_for_are_in_the_record_and_no_others(desk: De
     judge = ("judge", "said", "--sandbox", "process", "--json", "--out", "again", "--check-timeout", "9")
     again = json.loads(desk.viva(*judge, expect=0).stdout)["runs"][0]["setting"]
     assert (again["check_seconds"], again["check_memory_mb"]) == (9.0, None)
+
+
+def test_what_separated_the_checks_from_others_is_in_the_record_of_each_run(desk: Desk) -> None:
+    case = desk.case()
+    assert isolation(desk.run(case)) == [
+        {"host": "nothing but limits and filters", "runs": "a process and a folder of its own"}
+    ]
+    own = {"host": "nothing but limits and filters", "runs": "an interpreter and a folder of its own"}
+    assert isolation(desk.run(case, "--sandbox-fresh", "container", out="own")) == [own]
+    judge = ("judge", "own", "--sandbox", "process", "--json", "--out", "again")
+    again = json.loads(desk.viva(*judge, expect=0).stdout)["runs"][0]
+    assert isolation(again)[0]["runs"] == "a process and a folder of its own", "each judging says what it had"
+
+
+def isolation(record: dict[str, Any]) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = record["insights"][0]["isolation"]
+    return found

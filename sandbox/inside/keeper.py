@@ -1,0 +1,220 @@
+"""The keeper: a warm process that makes the server of each run of itself, one run after the other.
+
+A run's server has the keeper's stdin and stdout as long as it lives, so that the keeper never holds anything of a run.
+In a world the server is PID 1 of namespaces of its own: when it ends, the kernel ends whatever is in them, and what lay
+in their file systems is gone.
+
+Before a run: `W` (begin a run; `nonce`, and in `options` what differs between runs), answered by the run's server with
+`W` and the same `nonce`. After it: `X` with the nonce, and `worn` where the container was hit by a limit of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import time
+from typing import Any
+
+from sandbox.inside import ending, files, frames, hardening, namespaces, watch
+from sandbox.inside.server import Server
+
+LAST_SECONDS = 5.0
+"""How long a run's server has to end itself when its harness is gone."""
+# Counters of the container's control group, in version 1 and in version 2: how often it was hit by a limit.
+_COUNTERS = (
+    "/sys/fs/cgroup/memory/memory.failcnt",
+    "/sys/fs/cgroup/memory.events.local",
+    "/sys/fs/cgroup/pids/pids.events",
+    "/sys/fs/cgroup/pids.events",
+)
+_HITS = ("max", "oom", "oom_kill")
+_TRIAL_LIMITS = {
+    "seconds": 20.0, "cpu_seconds": 20.0, "memory_mb": 64, "processes": 4, "open_files": 64, "file_mb": 1,
+    "disk_mb": 16, "output_kb": 1,
+}  # fmt: skip
+_TRIAL = "import os\nassert os.getpid() == 2 and os.getppid() == 1"
+
+
+class Keeper:
+    """Makes servers of `template`, which is warm and serves no run itself."""
+
+    def __init__(self, template: Server) -> None:
+        self.template = template
+        self.world = template.world
+        self.hits = 0
+        self.wake_read, self.wake_write = os.pipe()
+
+    def start(self) -> None:
+        """Get ready, and say hello: with `why` where no world can be made here."""
+        self.template.warm()
+        if not self.template.options["alone"]:
+            hardening.become_subreaper()
+        for descriptor in (self.wake_read, self.wake_write):
+            os.set_blocking(descriptor, False)
+        signal.set_wakeup_fd(self.wake_write, warn_on_full_buffer=False)
+        why = self.why_no_world() if self.world else ""
+        self.hits = hits()
+        self.template.hello(keeps=not why, why=why, filtered=self.template.filtered)
+
+    def loop(self) -> None:
+        """Serve one run after the other, until stdin ends."""
+        while True:
+            kind, payload = frames.receive()
+            if kind == b"W":
+                self.run(json.loads(bytes(payload)))
+            elif kind == b"P":
+                frames.send(b"P", {})
+            else:
+                raise watch.ServerStop("unknown frame")
+
+    def run(self, order: dict[str, Any]) -> None:
+        """Serve one run: make its server, and wait for its end."""
+        options = order.get("options") or {}
+        pid = self.fork()
+        if pid == 0:
+            server = self.server(options)
+
+            def work() -> None:
+                server.start()
+                frames.send(b"W", {"nonce": order["nonce"]})
+                server.loop()
+
+            ending.run_to_its_end(server, work)
+        status = self.wait_for(pid)
+        if not self.template.processes.end():
+            raise watch.ServerStop("processes of a run could not be ended")
+        if options.get("remove_root") and os.path.lexists(options["root"]):  # its server could not
+            files.wipe(options["root"])
+            os.rmdir(options["root"])
+        if status != 0:
+            raise watch.ServerStop("the server of a run was lost")
+        before, self.hits = self.hits, hits()
+        frames.send(b"X", {"nonce": order["nonce"], "worn": self.hits > before})
+
+    def fork(self) -> int:
+        """Make the process of a run's server: in a world PID 1 of its own namespaces."""
+        keeper = os.getpid()
+        pid = namespaces.clone(namespaces.OF_A_RUN) if self.world else os.fork()
+        if pid == 0:
+            try:
+                signal.set_wakeup_fd(-1)
+                os.close(self.wake_read)
+                os.close(self.wake_write)
+                if not self.world:
+                    _end_with(keeper)
+            except BaseException:
+                os._exit(72)
+        return pid
+
+    def server(self, options: dict[str, Any]) -> Server:
+        """Return a server with the template's warmth, for one run."""
+        return self.template.for_run({**self.template.options, **options})
+
+    def wait_for(self, pid: int) -> int:
+        """Wait for the end of a run's server, and end it where its harness is gone and it does not end itself."""
+        poll = select.poll()
+        poll.register(0, select.POLLRDHUP)  # only its hang-up
+        poll.register(self.wake_read, select.POLLIN)
+        deadline = None
+        while True:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended == pid:
+                return status
+            if deadline is not None and time.monotonic() > deadline:
+                os.kill(pid, signal.SIGKILL)
+                return os.waitpid(pid, 0)[1]
+            for descriptor, _event in poll.poll(None if deadline is None else 100):
+                if descriptor == 0:
+                    poll.unregister(0)
+                    deadline = time.monotonic() + LAST_SECONDS
+                else:
+                    _drain(self.wake_read)
+
+    def why_no_world(self) -> str:
+        """Try a whole world with a check in it. Returns an empty string, or why it cannot be had here."""
+        read, write = os.pipe()
+        try:
+            pid = self.fork()
+        except OSError as error:
+            return str(error)
+        if pid == 0:
+            os.write(write, _trial(self.server({})).encode("utf-8", "replace")[:500])
+            os._exit(0)
+        os.close(write)
+        said = b""
+        while piece := os.read(read, 500):
+            said += piece
+        os.close(read)
+        os.waitpid(pid, 0)
+        return "" if said == b"+" else said.decode("utf-8", "replace") or "its server died"
+
+
+def _trial(server: Server) -> str:
+    try:
+        server.start()
+        header = json.dumps({"entries": [], "chat_history": [], "rounds": []}).encode()
+        server.workspace = files.Workspace(memoryview(len(header).to_bytes(4, "big") + header))
+        for _ in range(2):
+            server.set_up()
+            found = server.check({"code": _TRIAL, "limits": _TRIAL_LIMITS})
+            if found["ending"] != "passed":
+                return str(found.get("message") or found["ending"])
+            server.renew()
+        return "+"
+    except BaseException as error:
+        return str(error) or type(error).__name__
+
+
+def _end_with(keeper: int) -> None:
+    """Have the kernel tell this process when its keeper ends, and stop then as if stdin had ended."""
+
+    def stop(number: int, frame: object) -> None:
+        raise watch.ServerStop("stdin ended")
+
+    signal.signal(signal.SIGTERM, stop)
+    hardening.end_with_parent(signal.SIGTERM)
+    if os.getppid() != keeper:
+        os._exit(0)
+
+
+def hits() -> int:
+    """Return how often this container was hit by a limit of its control group; 0 where that cannot be seen."""
+    total = 0
+    for path in _COUNTERS:
+        try:
+            with open(path) as file:
+                lines = file.read().splitlines()
+        except OSError:
+            continue
+        for line in lines:
+            name, _, number = line.rpartition(" ")
+            total += int(number) if name in ("", *_HITS) and number.isdigit() else 0
+    return total
+
+
+def _drain(descriptor: int) -> None:
+    try:
+        while os.read(descriptor, 4096):
+            pass
+    except BlockingIOError:
+        return
+
+
+def serve(options: dict[str, Any]) -> None:
+    """Run a keeper until its stdin ends, or with `once` the server of one run, and end this process."""
+    server = Server(options)
+    keeper = None if options["way"] == "once" else Keeper(server)
+
+    def work() -> None:
+        if keeper is not None:
+            keeper.start()
+            keeper.loop()
+        else:
+            server.warm()
+            server.start()
+            server.hello(keeps=False, filtered=server.filtered)
+            server.loop()
+
+    ending.run_to_its_end(server, work)

@@ -1,0 +1,159 @@
+"""Makes worlds: namespaces with file systems of their own, one for each run, and inside it one for each check."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import platform
+import signal
+import socket
+import struct
+from typing import NamedTuple
+
+_CLONE = {"x86_64": 56, "aarch64": 220}
+_USER, _MOUNT, _PID, _IPC, _NETWORK, _UTS, _CGROUP = (
+    0x10000000, 0x00020000, 0x20000000, 0x08000000, 0x40000000, 0x04000000, 0x02000000,
+)  # fmt: skip
+OF_A_RUN = _USER | _MOUNT | _PID | _IPC | _NETWORK | _UTS | _CGROUP
+OF_A_CHECK = _MOUNT | _PID
+_READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_PROGRAMS, _REMOUNT, _BIND, _RECURSIVE, _SLAVE, _SHARED, _DETACH = (
+    1, 2, 4, 8, 32, 4096, 16384, 1 << 19, 1 << 20, 2,
+)  # fmt: skip
+_PROC = _NO_SUID | _NO_DEVICES | _NO_PROGRAMS
+# What Docker masks in a container's /proc, as far as an ordinary user could read it.
+_MASKED = ("keys", "key-users", "kcore", "kmsg", "timer_list", "timer_stats", "sched_debug", "latency_stats")
+_MASKED_FOLDERS = ("acpi", "asound", "scsi")
+_EMPTY = "/sys"
+"""An empty, read-only folder in every world: no check needs what the kernel shows there."""
+_SET_FLAGS, _UP = 0x8914, 0x41
+# Smallest, usual and largest bytes of each socket: version 1 of control groups does not count them.
+TCP_BUFFERS = {"tcp_rmem": "4096 65536 131072", "tcp_wmem": "4096 16384 131072"}
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_syscall, _mount, _umount2 = _libc.syscall, _libc.mount, getattr(_libc, "umount2", None)
+
+
+class FileSystem(NamedTuple):
+    """A file system in memory that a check can write to."""
+
+    place: str
+    size: int
+    """MiB."""
+
+
+def clone(flags: int) -> int:
+    """Fork into new namespaces, as PID 1 of them where these are PID namespaces. Returns 0 in the child.
+
+    Raises:
+        OSError: the kernel, or a filter of system calls, forbids it.
+    """
+    number = _CLONE.get(platform.machine())
+    if number is None:
+        raise OSError(38, f"the number of clone on {platform.machine()} is not known")
+    words = [ctypes.c_long(word) for word in (number, flags | signal.SIGCHLD, 0, 0, 0, 0)]
+    pid = int(_syscall(*words))  # libc's own view of this process is not renewed: the child forks, and does no more
+    if pid < 0:
+        raise _failed("clone into namespaces")
+    return pid
+
+
+def settle(user: int, group: int) -> None:
+    """Furnish a run's new namespaces, as their first process: everything but the file systems of its checks.
+
+    What the container has elsewhere stays as it is, read-only; what it shares between runs is covered, and what covers
+    it cannot be taken away, since no check may unmount.
+
+    `user` and `group` are those that this process had before, and keeps: the only ones that exist in here.
+
+    Raises:
+        OSError: the kernel forbids something.
+    """
+    _write("/proc/self/setgroups", "deny")
+    _write("/proc/self/uid_map", f"{user} {user} 1")
+    _write("/proc/self/gid_map", f"{group} {group} 1")
+    # Nothing goes out, and what is mounted here later comes to those that are made of this.
+    mount("none", "/", None, _RECURSIVE | _SLAVE)
+    mount("none", "/", None, _RECURSIVE | _SHARED)
+    mount("proc", "/proc", "proc", _PROC)
+    if os.path.isdir(_EMPTY):
+        mount("tmpfs", _EMPTY, "tmpfs", _PROC | _READ_ONLY, "size=4k,nr_inodes=2,mode=0555")
+    if os.path.isdir("/dev/pts"):
+        mount("devpts", "/dev/pts", "devpts", _NO_SUID | _NO_PROGRAMS, "newinstance,ptmxmode=0666,mode=0620")
+    if os.path.isdir("/dev/mqueue"):
+        mount("mqueue", "/dev/mqueue", "mqueue", _PROC | _READ_ONLY)
+    _raise_loopback()
+    for name, words in TCP_BUFFERS.items():
+        _write("/proc/sys/net/ipv4/" + name, words)
+
+
+def refresh(file_systems: list[FileSystem], *, first: bool) -> None:
+    """Replace each of the file systems by an empty one, here and in the namespaces that were made of these.
+
+    What was there is gone with its last process.
+    """
+    owner = f"mode=0700,uid={os.getuid()},gid={os.getgid()},nr_inodes=50000"
+    for one in file_systems:
+        if not first and (_umount2 is None or _umount2(one.place.encode(), _DETACH) != 0):
+            raise _failed("umount2 " + one.place)
+        mount("tmpfs", one.place, "tmpfs", _NO_SUID | _NO_DEVICES, f"size={one.size}m,{owner}")
+
+
+def masks() -> list[tuple[str, str]]:
+    """Return what has to be masked in a /proc of this machine, each with what covers it."""
+    found = [("/dev/null", "/proc/" + name) for name in _MASKED if os.path.exists("/proc/" + name)]
+    folders = [name for name in _MASKED_FOLDERS if os.path.isdir("/proc/" + name) and os.path.isdir(_EMPTY)]
+    return found + [(_EMPTY, "/proc/" + name) for name in folders]
+
+
+def close_off(masked: list[tuple[str, str]]) -> None:
+    """Give a check's new namespaces, as their first process, a /proc of its own, without what tells of others there.
+
+    Raises:
+        OSError: the kernel forbids something.
+    """
+    mount("none", "/", None, _RECURSIVE | _SLAVE)
+    mount("proc", "/proc", "proc", _PROC)
+    for cover, place in masked:
+        mount(cover, place, None, _BIND)
+
+
+def lock_proc() -> None:
+    """Make the /proc of this check read-only: the kernel's settings, and the switches of processes. Raises OSError."""
+    mount("none", "/proc", None, _REMOUNT | _BIND | _READ_ONLY | _PROC)
+
+
+def mount(source: str, place: str, kind: str | None, flags: int, data: str = "") -> None:
+    """Call mount(2). Raises OSError."""
+    if (
+        _mount(
+            source.encode(),
+            place.encode(),
+            kind.encode() if kind else None,
+            ctypes.c_ulong(flags),
+            data.encode() or None,
+        )
+        != 0
+    ):
+        raise _failed("mount " + place)
+
+
+def _raise_loopback() -> None:
+    """Switch on the only interface of a new network namespace."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sh22x", b"lo", _UP))
+
+
+def _write(path: str, words: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        os.write(descriptor, words.encode())
+    except OSError as error:
+        raise OSError(error.errno, f"{path}: {error.strerror}") from error
+    finally:
+        os.close(descriptor)
+
+
+def _failed(what: str) -> OSError:
+    number = ctypes.get_errno()
+    return OSError(number, f"{what}: {os.strerror(number)}")
