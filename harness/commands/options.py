@@ -34,8 +34,8 @@ sinks_option = click.option(
     "sinks",
     multiple=True,
     metavar="NAME[:…]",
-    help="Also send completed runs to jsonl:FILE, csv:FILE, otel, webhook:URL, package.module:Thing or file.py:Thing. "
-    "Can be repeated.",
+    help="Also send completed runs to jsonl:FILE, csv:FILE, otel, phoenix:URL, webhook:URL, package.module:Thing or "
+    "file.py:Thing. Can be repeated.",
 )
 
 

@@ -94,7 +94,9 @@ def _annotate(journal: Path, target: Target, *, show: bool) -> bool:
     try:
         done = annotate_journal(journal, PhoenixServer(target.address), target.source)
     except PhoenixError as error:
-        raise SetupError(f"{error}. The verdicts are in {journal}; to write them again: viva trace --resume") from error
+        raise SetupError(
+            f"{error}. The verdicts are in {journal}; to write them again: viva trace --resume {journal} --to phoenix"
+        ) from error
     total = done.spans + done.traces
     words = f"{counted(done.spans, 'span annotation')}, {counted(done.traces, 'trace annotation')}"
     if done.found < total:

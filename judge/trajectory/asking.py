@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from adapters.models.prompts import digest, render
 from judge.answers import Answer, Form
 from judge.quotes import Text
-from judge.view import ShownTranscript, show_fields, visible
+from judge.view import show_fields, visible
 from records.text import storable
 from records.verdict import Evidence, Fault, Label, Verdict
 
@@ -181,6 +181,3 @@ def stopwatch() -> Timer:
     """Start a clock that tells the seconds since."""
     began = time.monotonic()
     return lambda: time.monotonic() - began
-
-
-__all__ = ["Field", "Question", "Ruling", "ShownTranscript", "ask_all", "look_up", "prompt_hashes", "stopwatch"]

@@ -6,26 +6,23 @@ A step that an evaluator cannot judge, because it has no thought or calls no too
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, model_validator
 from pydantic import Field as Described
 
-from adapters.errors import SetupError
-from judge.answers import Form, LabelAnswer, Unusable, label_form
+from judge.answers import Form, Unusable
 from judge.trajectory import (
     ALIGNMENT,
     PARAMETER_QUALITY,
     PLAN_AND_RECOVERY,
     QUERY_TO_THOUGHT,
     SEQUENCE,
-    SKIPPED,
     THOUGHT_TO_TOOL,
 )
-from judge.trajectory.asking import PROMPTS, Field, Question, Ruling, ask_all, prompt_hashes, stopwatch
-from judge.trajectory.decisions import Decision, decisions
-from judge.trajectory.insights import summarize
+from judge.trajectory.asking import Field, Question, Ruling
+from judge.trajectory.decisions import Decision
+from judge.trajectory.model_evaluator import ModelEvaluator, Steps
 from judge.trajectory.views import (
     answer_field,
     earlier_steps,
@@ -39,87 +36,11 @@ from judge.trajectory.views import (
 from judge.view import show
 from records.evaluator import Context
 from records.transcript import Transcript
-from records.verdict import Insight, Label, Verdict
+from records.verdict import Verdict
 
-if TYPE_CHECKING:
-    from adapters.models.client import Model
-
-Path_ = Sequence[Decision]
 NO_THOUGHT = "the step has no thought"
 NO_TOOL_CALLED = "the step calls no tool"
 NO_STEPS = "the trajectory has no steps"
-
-
-class ModelEvaluator:
-    """Asks a model questions about a trajectory, and turns each answer into verdicts."""
-
-    name: ClassVar[str] = ""
-    needs: ClassVar[tuple[str, ...]] = ("model", "text")
-    labels: ClassVar[Mapping[str, float]] = {}
-    """Label to score, in the order in which the prompt has them; `unsure` and `error` are always there."""
-
-    def __init__(self, model: Model | None) -> None:
-        """Take the model.
-
-        Raises:
-            SetupError: there is none.
-        """
-        if model is None:
-            raise SetupError(f"the evaluator {self.name!r} requires a model: add --model openai:NAME.")
-        self._model = model
-
-    @property
-    def prompts(self) -> Mapping[str, str]:
-        """Hashes of the prompts."""
-        return prompt_hashes(self.name, self.prompt)
-
-    @property
-    def prompt(self) -> Path:
-        """The file that tells the model what to judge."""
-        return PROMPTS / f"{self.name}.md"
-
-    @property
-    def form(self) -> Form[Any]:
-        """What an answer must look like."""
-        return label_form((*self.labels, Label.UNSURE.value))
-
-    async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
-        """Judge every step, or the whole; what cannot be judged is skipped and counted."""
-        seconds = stopwatch()
-        asked = list(self.questions(transcript, decisions(transcript), context))
-        questions = [each for each in asked if isinstance(each, Question)]
-        model = self._model.for_run()
-        rulings = iter(await ask_all(model, self.form, self.prompt, questions))
-        verdicts: list[Verdict] = []
-        for each in asked:
-            if isinstance(each, Verdict):
-                verdicts.append(each)
-            else:
-                verdicts += self.verdicts(each, next(rulings))
-        return summarize(
-            self.name,
-            context.subject,
-            verdicts,
-            scores=self.scores(verdicts),
-            usage=model.usage,
-            seconds=seconds(),
-        )
-
-    def questions(self, transcript: Transcript, path: Path_, context: Context) -> Iterator[Question | Verdict]:
-        """Yield what is asked, and a verdict for everything that is skipped."""
-        raise NotImplementedError
-
-    def verdicts(self, question: Question, ruling: Ruling) -> Iterator[Verdict]:
-        """Yield the verdicts of one answer."""
-        yield ruling.verdict(question, self.name, "label", self.labels, self._model.name, self.name)
-
-    def scores(self, verdicts: Sequence[Verdict]) -> Mapping[str, float]:
-        """Give the named scores of the insight."""
-        return {}
-
-    def skip(self, subject: str, why: str, statement: str = "") -> Verdict:
-        """Make the verdict on something that is not judged."""
-        return Verdict(subject, self.name, SKIPPED, None, reason=why, statement=statement)
 
 
 CORRECT = {"correct": 1.0, "incorrect": 0.0}
@@ -131,7 +52,7 @@ class ThoughtToTool(ModelEvaluator):
     name = THOUGHT_TO_TOOL
     labels = CORRECT
 
-    def questions(self, transcript: Transcript, path: Path_, context: Context) -> Iterator[Question | Verdict]:
+    def questions(self, transcript: Transcript, path: Steps, context: Context) -> Iterator[Question | Verdict]:
         """Yield one question for each step with a thought."""
         tools = tuple(tools_field(transcript))
         before = {each.number: path[each.number - 2].result if each.number > 1 else "" for each in path}
@@ -154,7 +75,7 @@ class QueryToThought(ModelEvaluator):
     name = QUERY_TO_THOUGHT
     labels = CORRECT
 
-    def questions(self, transcript: Transcript, path: Path_, context: Context) -> Iterator[Question | Verdict]:
+    def questions(self, transcript: Transcript, path: Steps, context: Context) -> Iterator[Question | Verdict]:
         """Yield one question for each step with a thought that answers a query."""
         for each in path:
             if not each.thought or not each.query:
@@ -175,7 +96,7 @@ class SequenceOptimality(ModelEvaluator):
     name = SEQUENCE
     labels: ClassVar[Mapping[str, float]] = {"optimal": 1.0, "suboptimal": 0.0}
 
-    def questions(self, transcript: Transcript, path: Path_, context: Context) -> Iterator[Question | Verdict]:
+    def questions(self, transcript: Transcript, path: Steps, context: Context) -> Iterator[Question | Verdict]:
         """Yield one question for the whole trajectory."""
         yield _whole(transcript, path, context) if path else self.skip(context.subject, NO_STEPS)
 
@@ -192,7 +113,7 @@ class ParameterQuality(ModelEvaluator):
         "invalid_combination": 0.0,
     }
 
-    def questions(self, transcript: Transcript, path: Path_, context: Context) -> Iterator[Question | Verdict]:
+    def questions(self, transcript: Transcript, path: Steps, context: Context) -> Iterator[Question | Verdict]:
         """Yield one question for each tool call."""
         tools = tuple(tools_field(transcript))
         for each in path:
@@ -246,7 +167,7 @@ class PlanAndRecovery(ModelEvaluator):
         """An answer has three decisions; `not_applicable` has no score and opens no bounds."""
         return Form(PlanAnswer, self.decisions, lambda *_: None, _agree)
 
-    def questions(self, transcript: Transcript, path: Path_, context: Context) -> Iterator[Question | Verdict]:
+    def questions(self, transcript: Transcript, path: Steps, context: Context) -> Iterator[Question | Verdict]:
         """Yield one question for the whole trajectory."""
         yield _whole(transcript, path, context) if path else self.skip(context.subject, NO_STEPS)
 
@@ -266,7 +187,7 @@ class Alignment(ModelEvaluator):
     name = ALIGNMENT
     labels: ClassVar[Mapping[str, float]] = {"aligned": 1.0, "misaligned": 0.0}
 
-    def questions(self, transcript: Transcript, path: Path_, context: Context) -> Iterator[Question | Verdict]:
+    def questions(self, transcript: Transcript, path: Steps, context: Context) -> Iterator[Question | Verdict]:
         """Yield one question for the whole conversation."""
         if not any(round_.examiner for round_ in transcript.rounds):
             yield self.skip(context.subject, "no message of the user was recorded")
@@ -282,18 +203,6 @@ def _own(each: Decision) -> list[Field]:
     return [*thought, Field("Tool Called", each.tool, each.id), Field("Tool Action Input", each.input, each.id)]
 
 
-def _whole(transcript: Transcript, path: Path_, context: Context) -> Question:
+def _whole(transcript: Transcript, path: Steps, context: Context) -> Question:
     fields = (*tools_field(transcript), *queries_field(transcript), steps_field(path), *answer_field(transcript))
     return Question(context.subject, fields, sources=sources(transcript, path))
-
-
-__all__ = [
-    "Alignment",
-    "LabelAnswer",
-    "ModelEvaluator",
-    "ParameterQuality",
-    "PlanAndRecovery",
-    "QueryToThought",
-    "SequenceOptimality",
-    "ThoughtToTool",
-]

@@ -8,7 +8,7 @@ any order), `subset` (no call beyond the reference's), `superset` (all of the re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from judge.trajectory.decisions import canonical
@@ -85,7 +85,7 @@ def is_in_order(reference: Sequence[Call], made: Sequence[Call], like: Likeness)
     return place == len(reference)
 
 
-def _same(like: Likeness):  # type: ignore[no-untyped-def]
+def _same(like: Likeness) -> Callable[[Call, Call], bool]:
     return lambda wanted, call: wanted.tool == call.tool and like(wanted, call) >= SAME
 
 
@@ -103,7 +103,7 @@ def _subtract(wanted: list[Call], given: list[Call], *, by_arguments: bool) -> t
     return _left(wanted, keys, Counter(shared)), _left(given, keys, Counter(shared))
 
 
-def _left(calls: list[Call], key, taken: Counter[str]) -> list[Call]:  # type: ignore[no-untyped-def]
+def _left(calls: list[Call], key: Callable[[Call], str], taken: Counter[str]) -> list[Call]:
     left = []
     for call in calls:
         if taken[key(call)] > 0:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.wording import counted
+from judge.trajectory.decisions import as_arguments
 from judge.view import to_text
 from records.run_record import RunRecord
 from records.text import one_line, storable
@@ -114,10 +115,16 @@ def _spans(record: RunRecord, transcript: Transcript) -> Iterator[_Span]:
         ),
     }
     yield _Span(ids, record.id, None, f"{record.subject} by {record.agent}", began, end, words, record.error)
+    taken: set[str] = {record.id}
     for round_, begin, finish in rounds:
+        taken.add(round_.id)
         yield _round(ids, record.id, round_, begin, finish)
         for place, step in enumerate(round_.steps):
-            yield _step(ids, round_, step, begin + (finish - begin) * place / (len(round_.steps) or 1), finish)
+            # An agent that gives two steps one id has two steps; verdicts are about the first.
+            subject = step.id if step.id not in taken else f"{round_.id} {place} {step.id}"
+            taken.add(subject)
+            span = _step(ids, round_, step, begin + (finish - begin) * place / (len(round_.steps) or 1), finish)
+            yield replace(span, subject=subject)
 
 
 def _timed(transcript: Transcript, began: float) -> Iterator[tuple[Round, float, float]]:
@@ -153,7 +160,7 @@ def _step(ids: SpanIds, round_: Round, step: Step, begin: float, end: float) -> 
         **(_tokens(step.usage.input_tokens, step.usage.output_tokens) if kind == "LLM" else {}),
     }
     if step.tool is not None:
-        words |= {"tool.name": step.tool, "tool.parameters": given}
+        words |= {"tool.name": step.tool, "tool.parameters": _parsable(step.tool_input)}
     finish = began + step.seconds if step.seconds is not None else min(began, end)
     return _Span(ids, step.id, round_.id, step.tool or step.kind.value, began, finish, words, step.error)
 
@@ -179,6 +186,25 @@ def _set(attributes: Any, values: Mapping[str, Any]) -> None:
         else:
             text = storable(str(value))
             added.value.string_value = text if len(text) <= TEXT else f"{text[:TEXT]}… [cut]"
+
+
+def _parsable(given: Any) -> str | None:
+    """Write arguments as JSON that the server, which parses it, can also write: it fails on numbers beyond 64 bits."""
+    arguments = as_arguments(given)
+    try:
+        return to_text(_bounded(arguments)) if isinstance(arguments, dict) else None
+    except RecursionError:
+        return None
+
+
+def _bounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _bounded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_bounded(item) for item in value]
+    if isinstance(value, int | float) and not -(2**63) <= value < 2**63:
+        return "(beyond 64 bits)"
+    return value
 
 
 def _nanoseconds(seconds: float) -> int:

@@ -175,3 +175,45 @@ def test_a_live_exam_is_shown_with_its_spans_and_verdicts(
     assert len(of_traces) == len(records) + points
     whole = [each for each in of_traces if each["name"] == "Viva scoring_points"]
     assert [each["result"]["score"] for each in whole] == [each.score for each in records]
+
+
+STEPS = """
+from adapters import VirtualUser
+from viva import Reply, Step
+
+
+class Agent(VirtualUser):
+    def get_reply_from_agent(self, message):
+        evil = "<script>\\x1b[31m\\u202e" + "x" * 100_000
+        steps = (
+            Step("s1", thought=evil, tool="look\\n" + evil, tool_input={"a": 10**400}, result=evil),
+            Step("s2", tool="fail", error="it broke", started=-5.0, seconds=-1.0),
+        )
+        return Reply(message, steps)
+"""
+
+
+def test_the_steps_of_a_live_exam_are_spans_with_their_verdicts_whatever_they_hold(
+    phoenix: str, client: Any, project: str, tmp_path: Path
+) -> None:
+    (tmp_path / "agent.py").write_text(STEPS)
+    sink = f"phoenix:{phoenix}#{project}"
+    done = in_this_process(
+        "run",
+        "echo",
+        "--agent",
+        "agent.py:Agent",
+        "--evaluators",
+        "scoring_points,tool_success",
+        "--sink",
+        sink,
+        cwd=tmp_path,
+    )
+    assert "phoenix" not in done.stderr, done.stderr
+    spans = {span["context"]["span_id"]: span for span in client.spans.get_spans(project_identifier=project, limit=100)}
+    tools = [span for span in spans.values() if span["span_kind"] == "TOOL"]
+    assert len(tools) == 2 * sum(span["span_kind"] == "CHAIN" for span in spans.values())
+    of_spans, _ = annotations_of(phoenix, project, client)
+    found = {(spans[each["span_id"]]["name"][:4], each["name"], each["result"]["label"]) for each in of_spans}
+    assert found == {("look", "Viva tool_success", "succeeded"), ("fail", "Viva tool_success", "failed")}
+    assert {span["status_code"] for span in tools} == {"OK", "ERROR"}

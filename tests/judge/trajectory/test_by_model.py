@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from adapters.errors import SetupError
+from harness.exam.evaluation import evaluate_all
 from judge.registry import EVALUATORS, find_evaluators
 from judge.trajectory import by_model
 from judge.trajectory.by_model import ModelEvaluator
@@ -307,3 +312,36 @@ def test_each_evaluator_has_a_prompt_file_of_its_own_which_runs_record() -> None
     assert set(found) == set(NAMES) <= set(EVALUATORS.builtin)
     digests = {name: evaluator(object()).prompts[name] for name, evaluator in found.items()}  # type: ignore[arg-type]
     assert len(set(digests.values())) == len(NAMES)
+
+
+async def test_judged_again_only_the_steps_without_an_answer_are_asked_about(model_at: ModelAt) -> None:
+    asked: list[str] = []
+
+    def play(request: Request) -> str:
+        tool = prompts(request).split("[Tool Called]:\n    ")[1].splitlines()[0]
+        asked.append(tool)
+        return answer("nonsense") if tool == "list_issues" and asked.count(tool) <= 3 else answer("correct")
+
+    with ModelServer({"m": play}) as server:
+        [named] = find_evaluators(["thought_to_tool"])
+        evaluator = named.make({"model": model_at(server.url)})
+        [insight] = await evaluate_all([evaluator], REACT, Context("run"), judgings=2)
+    assert [each.label for each in insight.verdicts] == ["correct", "correct"]
+    assert Counter(asked) == {"list_my_repos": 1, "list_issues": 4}
+    assert insight.usage.calls == 5
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "offered", "extra"),
+    [
+        ("jsonschema", "argument_schema", {}, "trajectory"),
+        ("munkres", "match_strict", {"match_arguments": "partial"}, "trajectory"),
+    ],
+)
+def test_a_missing_package_is_a_usage_error_that_names_its_extra(
+    package: str, name: str, offered: dict[str, Any], extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    [named] = find_evaluators([name])
+    with pytest.raises(SetupError, match=re.escape(f"pip install 'vivavoce[{extra}]'")):
+        named.make(offered)

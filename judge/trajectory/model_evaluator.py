@@ -1,0 +1,108 @@
+"""What the evaluators of trajectories that ask a model have in common: questions asked, answers made verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from adapters.errors import SetupError
+from judge.answers import Form, label_form
+from judge.trajectory import SKIPPED
+from judge.trajectory.asking import PROMPTS, Question, Ruling, ask_all, prompt_hashes, stopwatch
+from judge.trajectory.decisions import Decision, decisions
+from judge.trajectory.insights import summarize
+from records.evaluator import Context
+from records.transcript import Transcript
+from records.verdict import Insight, Label, Verdict
+
+if TYPE_CHECKING:
+    from adapters.models.client import Model
+
+Steps = Sequence[Decision]
+MOST_KEPT = 20
+"""Runs whose usable answers are kept after a judging that left errors."""
+
+
+class ModelEvaluator:
+    """Asks a model questions about a trajectory, and turns each answer into verdicts."""
+
+    name: ClassVar[str] = ""
+    needs: ClassVar[tuple[str, ...]] = ("model", "text")
+    labels: ClassVar[Mapping[str, float]] = {}
+    """Label to score, in the order in which the prompt has them; `unsure` and `error` are always there."""
+
+    def __init__(self, model: Model | None) -> None:
+        """Take the model.
+
+        Raises:
+            SetupError: there is none.
+        """
+        if model is None:
+            raise SetupError(f"the evaluator {self.name!r} requires a model: add --model openai:NAME.")
+        self._model = model
+        self._usable: dict[str, dict[Question, Ruling]] = {}
+        """Run to the answers of a judging that left errors: where it is judged again, only the others are asked."""
+
+    @property
+    def prompts(self) -> Mapping[str, str]:
+        """Hashes of the prompts."""
+        return prompt_hashes(self.name, self.prompt)
+
+    @property
+    def prompt(self) -> Path:
+        """The file that tells the model what to judge."""
+        return PROMPTS / f"{self.name}.md"
+
+    @property
+    def form(self) -> Form[Any]:
+        """What an answer must look like."""
+        return label_form((*self.labels, Label.UNSURE.value))
+
+    async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+        """Judge every step, or the whole; what cannot be judged is skipped and counted."""
+        seconds = stopwatch()
+        asked = list(self.questions(transcript, decisions(transcript), context))
+        questions = [each for each in asked if isinstance(each, Question)]
+        model = self._model.for_run()
+        known = self._usable.pop(context.subject, {})
+        left = [each for each in questions if each not in known]
+        found = {**known, **dict(zip(left, await ask_all(model, self.form, self.prompt, left), strict=True))}
+        self._keep(context.subject, found)
+        verdicts: list[Verdict] = []
+        for each in asked:
+            if isinstance(each, Verdict):
+                verdicts.append(each)
+            else:
+                verdicts += self.verdicts(each, found[each])
+        return summarize(
+            self.name,
+            context.subject,
+            verdicts,
+            scores=self.scores(verdicts),
+            usage=model.usage,
+            seconds=seconds(),
+        )
+
+    def _keep(self, run: str, found: Mapping[Question, Ruling]) -> None:
+        usable = {question: ruling for question, ruling in found.items() if ruling.fault is None}
+        if len(usable) < len(found):
+            while len(self._usable) >= MOST_KEPT:
+                self._usable.pop(next(iter(self._usable)))
+            self._usable[run] = usable
+
+    def questions(self, transcript: Transcript, path: Steps, context: Context) -> Iterator[Question | Verdict]:
+        """Yield what is asked, and a verdict for everything that is skipped."""
+        raise NotImplementedError
+
+    def verdicts(self, question: Question, ruling: Ruling) -> Iterator[Verdict]:
+        """Yield the verdicts of one answer."""
+        yield ruling.verdict(question, self.name, "label", self.labels, self._model.name, self.name)
+
+    def scores(self, verdicts: Sequence[Verdict]) -> Mapping[str, float]:
+        """Give the named scores of the insight."""
+        return {}
+
+    def skip(self, subject: str, why: str, statement: str = "") -> Verdict:
+        """Make the verdict on something that is not judged."""
+        return Verdict(subject, self.name, SKIPPED, None, reason=why, statement=statement)
