@@ -66,7 +66,7 @@ def _numbers(error: BaseException | None) -> set[int]:
 def _disk(folder: Path | None) -> str | None:
     place = folder
     # What the agent put in place of its workspace says nothing about the disk that its files are on.
-    while place is not None and (place.is_symlink() or not place.is_dir()):
+    while place is not None and (os.path.islink(place) or not os.path.isdir(place)):
         place = None if place == place.parent else place.parent
     if place is None:
         return None

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import io
 import re
+import sys
 import tempfile
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from cases import find_case
 from harness.reports.run_console import run_report
+from harness.reports.suite_console import suite_report
+from harness.statistics.summary import summarize
 from harness.suites.conduct import Surroundings
 from harness.suites.plan import Plan
 from harness.suites.suite import Request, run_suite
@@ -27,15 +30,28 @@ async def forgetful() -> None:
     with tempfile.TemporaryDirectory() as folder:
         await run_suite(Request(Path(folder), plan), Surroundings())
         (record,) = read_records(Path(folder))
+    report = run_report(record, Path("runs/20261120-101500-sum_1_to_50-3f2a"))
+    _draw(report, "make eval AGENT=example:forgetful", "report.svg")
+
+
+def trajectories(journal: Path) -> None:
+    """The report of traces that were judged: `python docs/pictures.py JOURNAL`."""
+    _draw(suite_report(summarize(read_records(journal)), Path("runs/traced")), "viva trace", "trajectories.svg")
+
+
+def _draw(report: RenderableType, title: str, name: str) -> None:
     console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True)
-    console.print(run_report(record, Path("runs/20261120-101500-sum_1_to_50-3f2a")))
-    svg = console.export_svg(title="make eval AGENT=example:forgetful")
+    console.print(report)
+    svg = console.export_svg(title=title)
     # No font from a server: the page must work, and look alike, without a network.
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL).replace("Fira Code, monospace", "monospace")
     svg = svg.replace("Fira Code", "monospace")
-    (IMAGES / "report.svg").write_text(re.sub(r"[ \t]+$", "", svg, flags=re.MULTILINE))
+    (IMAGES / name).write_text(re.sub(r"[ \t]+$", "", svg, flags=re.MULTILINE))
 
 
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
-    asyncio.run(forgetful())
+    if len(sys.argv) > 1:
+        trajectories(Path(sys.argv[1]))
+    else:
+        asyncio.run(forgetful())

@@ -14,8 +14,8 @@ class Sink(Protocol):
     A sink may also have these plain methods, which must return at once:
 
     - `begin(folder)` is called with the folder of the journal, before the first run;
-    - `start_run(run)` and `end_run(run_id)` are called in the task of a run that is being conducted, so that what they
-      make current there (the span of a trace) is current for the agent. `run` is a `RunHeader`.
+    - `start_run(name, run=…, agent=…)` makes the sink a `RunTracer`: it is called in the task of a run that is being
+      conducted or observed, so that the span that it makes current there is current for the agent.
     """
 
     async def write(self, record: RunRecord, transcript: Transcript) -> None:

@@ -27,6 +27,7 @@ from cases.field_readers import CASE_KEYS, POINT_KEYS
 from cases.script import SCRIPT_KEYS
 from harness.cli import viva
 from harness.exam.options import Options, Part
+from harness.exam.references import load_references
 from harness.plugin.options import OPTIONS, name_of
 from records.codec import decode
 from records.journal import Damage, parse
@@ -172,15 +173,19 @@ def test_a_command_with_an_option_that_is_not_there_is_found() -> None:
 @pytest.mark.parametrize("block", named(blocks("yaml")))
 def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
     name = block.file
+    if block.page.name == "desktop-sessions.md":
+        file = tmp_path / name
+        file.write_text(block.text)
+        assert load_names(file).agent == yaml.safe_load(block.text)["agent"]
+        return
     if name == "tools.yaml":
         (tmp_path / name).write_text(block.text)
         defined = [tool["function"]["name"] for tool in load_tools(str(tmp_path / name))]
         assert defined == list(yaml.safe_load(block.text))
         return
-    if block.page.name == "desktop-sessions.md":
-        file = tmp_path / name
-        file.write_text(block.text)
-        assert load_names(file).agent == yaml.safe_load(block.text)["agent"]
+    if name == "reference.yaml":
+        (tmp_path / name).write_text(block.text)
+        assert list(load_references(str(tmp_path / name)).by_subject) == list(yaml.safe_load(block.text))
         return
     if not name.endswith("/case.yaml"):
         from adapters.models.factory import make_model

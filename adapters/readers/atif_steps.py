@@ -156,9 +156,7 @@ class _Reader:
                 )
             )
         if copied:
-            self._notes["steps that were copied from an earlier trajectory, not judged"] = (
-                self._notes.get("steps that were copied from an earlier trajectory, not judged", 0) + 1
-            )
+            self._note("steps that were copied from an earlier trajectory, not judged", 1)
         elif not calls:
             draft.agent = text if draft.agent is None else f"{draft.agent}\n\n{text}"
             draft.images += [image for image in images if image not in draft.images]
@@ -168,8 +166,10 @@ class _Reader:
         known = {call.get("tool_call_id") for call in calls}
         strays = sum(identity is not None and identity not in known for identity, _, _ in results)
         if strays:
-            words = "tool results without a call"
-            self._notes[words] = self._notes.get(words, 0) + strays
+            self._note("tool results without a call", strays)
+
+    def _note(self, words: str, count: int) -> None:
+        self._notes[words] = self._notes.get(words, 0) + count
 
 
 def _is_of(identity: str | None, call: Mapping[str, Any] | None, calls: int) -> bool:

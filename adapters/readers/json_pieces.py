@@ -17,6 +17,7 @@ from adapters.readers.recording import RecordingError
 PIECE = 1 << 16
 """Bytes that are read at a time."""
 _BLANK = re.compile(r"[ \t\r\n]*")
+_AFTER = tuple(",]}: \t\r\n")
 _DECODER = json.JSONDecoder()
 
 
@@ -67,8 +68,9 @@ class Pieces:
                 raise self.fault(getattr(error, "msg", str(error)), getattr(error, "pos", None)) from error
             except RecursionError as error:
                 raise self.fault("it is nested too deeply") from error
-            # A number may go on in the next piece.
-            if end < len(self._text) or not self._more():
+            # A number may go on in the next piece: `1` in `1.5`, and `1.` is read as 1 with something after it.
+            whole = self._text[end : end + 1] in _AFTER if isinstance(value, int | float) else True
+            if whole or not self._more():
                 self._at = end
                 return value
 

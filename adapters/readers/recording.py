@@ -52,7 +52,8 @@ class Reader(Protocol):
 
         Args:
             source: The text after the reader's name in a SPEC: a file, a folder, an address.
-            options: Options of this reader; an unknown option is a usage error.
+            options: Options of this reader; an unknown option is a usage error. `viva trace --since` passes `since`, a
+                `datetime` with a time zone, to readers that take it.
 
         Raises:
             RecordingError: while iterating, at the first position that cannot be read.

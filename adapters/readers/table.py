@@ -47,11 +47,6 @@ class LoadedReader:
         """The evaluators that its reader names for recordings of this kind; none where it says nothing."""
         return tuple(getattr(self.reader, "evaluators", ()))
 
-    def takes(self, option: str) -> bool:
-        """Tell whether its reader has an option of this name."""
-        parameters = inspect.signature(self.reader.read).parameters
-        return option in parameters or any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
-
     def read(self, **options: Any) -> Iterator[Recording]:
         """Yield the recordings of the source, one after another; each has a unique run key.
 
@@ -81,16 +76,19 @@ class LoadedReader:
             raise RecordingError(f"the reader {self.name} failed on {self.source}: {describe(error)}.") from error
 
     def _check(self, options: Mapping[str, Any]) -> None:
-        """Refuse `--since` in the words of the command line where the reader does not take it."""
+        """Refuse `--since` and `--mapping` in the words of the command line if the reader does not take them."""
         try:
             parameters = inspect.signature(self.reader.read).parameters
         except (TypeError, ValueError):
             return
-        takes = "since" in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())
-        if "since" in options and not takes:
+        takes_all = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        refused = [name for name in options if not takes_all and name not in parameters]
+        if "since" in refused:
             raise RecordingError(
                 f"the reader {self.name} cannot choose by --since: import all, or name another source."
             )
+        if "mapping" in refused:
+            raise RecordingError(f"the reader {self.name} does not take a mapping file (--mapping).")
 
 
 def load_reader(spec: str) -> LoadedReader:

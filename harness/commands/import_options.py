@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
 
 from adapters.readers.given_tools import load_tools
 from adapters.readers.moments import read_moment
+from adapters.readers.table import READERS
+from harness.sinks import make_sinks
+from records.plugins import split
+from records.sink import Sink
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def import_options(command: Command) -> Command:
-    """Add `--since` and `--tools` to a command; `chosen_imports` reads them."""
+    """Add `--since`, `--tools` and `--mapping` to a command; `chosen_imports` reads them."""
     tools = click.option(
         "--tools",
         multiple=True,
@@ -25,7 +29,13 @@ def import_options(command: Command) -> Command:
     since = click.option(
         "--since", metavar="TIME", help="Import what began at TIME or later: 2026-11-22, 2026-11-22T10:00, 24h, 7d."
     )
-    return since(tools(command))
+    mapping = click.option(
+        "--mapping",
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        help="What the log calls its fields, for logs of other agents in the form of UFO's.",
+    )
+    return since(tools(mapping(command)))
 
 
 def chosen_imports(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,5 +47,25 @@ def chosen_imports(given: Mapping[str, Any]) -> dict[str, Any]:
     since = given["since"]
     return {
         "since": None if since is None else read_moment(since).timestamp(),
+        "mapping": given["mapping"],
         "tools": tuple(tool for source in given["tools"] for tool in load_tools(source)),
     }
+
+
+def import_sinks(recordings: Sequence[str], specs: Sequence[str]) -> list[tuple[str, Sink]]:
+    """Create the sinks, and for desktop sessions the one that writes `evaluation.log` into their folders.
+
+    Args:
+        recordings: SPECs of the sources.
+        specs: SPECs of the sinks that the user named.
+
+    Raises:
+        SetupError: a sink cannot be created.
+    """
+    made = make_sinks(specs)
+    if any(split(READERS, spec)[0] == "ufo" for spec in recordings):
+        # Brings the evaluator of sessions along.
+        from harness.sinks.evaluation_log import folder_logs
+
+        made += folder_logs(recordings, specs)
+    return made

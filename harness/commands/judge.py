@@ -26,6 +26,7 @@ from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.run_console import run_report
 from harness.reports.suite_console import suite_report
+from harness.reports.trajectory_csv import write_evaluations
 from harness.sinks import make_sinks
 from harness.statistics.summary import summarize
 from harness.suites.conduct import Surroundings
@@ -36,7 +37,7 @@ from harness.wording import score_line
 from records.codec import to_plain
 from records.journal_reader import read_records, split_reference
 from records.run_record import RunRecord
-from records.text import one_line
+from records.text import one_line, printable
 
 ALLOWED_WITH_RESUME = frozenset({"resume", "retry_errors", "concurrency", "sinks", "as_json", "quiet", "fail_under"})
 
@@ -94,6 +95,9 @@ def command(
         click.echo(json.dumps({"journal": str(folder), "runs": [to_plain(record, full=True) for record in records]}))
     else:
         _report(records, sources, folder, quiet=quiet)
+    written = write_evaluations(folder)
+    if written and not (as_json or quiet):
+        click.echo(printable(f"written: {', '.join(map(str, written))}"), err=True)
     code, words = gate(summarize(records), gates)
     if words and not as_json:
         click.echo(words, err=True)

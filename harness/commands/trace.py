@@ -11,8 +11,7 @@ from typing import Any
 import click
 from rich.console import Console, Group
 
-from adapters.readers.table import READERS
-from harness.commands.import_options import chosen_imports, import_options
+from harness.commands.import_options import chosen_imports, import_options, import_sinks
 from harness.commands.options import (
     concurrency_option,
     options_from,
@@ -33,7 +32,6 @@ from harness.reports.cross_agent_console import cross_agent_table
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.run_console import run_report
 from harness.reports.suite_console import figures_plain, suite_report
-from harness.sinks import make_sinks
 from harness.statistics.summary import Figures, summarize
 from harness.suites.conduct import Surroundings
 from harness.suites.gates import Gates, gate, parse_gates, read_baseline
@@ -45,8 +43,6 @@ from harness.suites.watching import follow as follow_sources
 from harness.wording import counted
 from records.codec import to_plain
 from records.journal_reader import read_records
-from records.plugins import split
-from records.sink import Sink
 
 # fmt: off
 ALLOWED_WITH_RESUME = frozenset({
@@ -59,12 +55,6 @@ ALLOWED_WITH_RESUME = frozenset({
 @click.command("trace")
 @click.argument("recordings", nargs=-1, metavar="[SOURCE]...")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Import at most N recordings.")
-@click.option(
-    "--mapping",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="How the recordings name things, for logs of other agents in the shape of UFO's.",
-)
 @import_options
 @concurrency_option
 @shared_options(Part.JUDGE)
@@ -105,7 +95,6 @@ ALLOWED_WITH_RESUME = frozenset({
 def command(
     recordings: tuple[str, ...],
     limit: int | None,
-    mapping: str | None,
     follow: bool,
     threshold: float,
     resume: Path | None,
@@ -139,7 +128,7 @@ def command(
         folder, sources = resumed_sources(resume, "trace", ALLOWED_WITH_RESUME, given)
     else:
         told = parse_labels(labels, "--label"), parse_labels(other_labels, "--compare-label")
-        folder, sources = _new(recordings, limit, mapping, out, given, other, told)
+        folder, sources = _new(recordings, limit, out, given, other, told)
     targets = targets_of(to, sources.recordings)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     alarm = None
@@ -152,7 +141,7 @@ def command(
                 sources, folder, watch_from(given), gates, alarm, display, sinks, targets, resumed=resume is not None
             )
         else:
-            around = Surroundings(display, [*make_sinks(sinks), *_evaluation_log(sources, sinks)])
+            around = Surroundings(display, import_sinks(sources.recordings, sinks))
             run_async(trace_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors))
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}", STOPPED)
@@ -191,7 +180,6 @@ def _check(
 def _new(
     recordings: tuple[str, ...],
     limit: int | None,
-    mapping: str | None,
     out: Path | None,
     given: dict[str, Any],
     other: Other | None,
@@ -204,7 +192,6 @@ def _new(
         "trace",
         recordings=recordings if compared is None else (*recordings, compared),
         limit=limit,
-        mapping=mapping,
         options=options_from(given),
         folder=os.getcwd(),
         labels=labels[0],
@@ -243,7 +230,7 @@ def _follow(
 ) -> None:
     # A look closes its sinks when it ends.
     def make_around() -> Surroundings:
-        return Surroundings(display, [*make_sinks(sinks), *_evaluation_log(sources, sinks)])
+        return Surroundings(display, import_sinks(sources.recordings, sinks))
 
     def told(look: Look) -> bool:
         if targets and (failed := annotate_new(folder, targets, frozenset(look.new))):
@@ -254,14 +241,3 @@ def _follow(
         run_async(follow_sources(sources, folder, watch, gates, make_around, told, resumed=resumed))
     finally:
         alarm.close()
-
-
-def _evaluation_log(sources: Sources, sinks: tuple[str, ...]) -> list[tuple[str, Sink]]:
-    """Return the sink that writes into the folders of UFO's sessions, as UFO does; none where the user named a file."""
-    split_specs = [split(READERS, spec) for spec in sources.recordings]
-    folders = [Path(source) for reader, source in split_specs if reader == "ufo"]
-    if not folders or any(spec.partition(":")[0] == "evaluation_log" for spec in sinks):
-        return []
-    from harness.sinks.evaluation_log import EvaluationLogSink
-
-    return [("evaluation_log", EvaluationLogSink(sources=folders))]

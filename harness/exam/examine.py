@@ -112,7 +112,7 @@ async def examine(
     run.append("transcript", transcript.without_rounds())
     timing = Timing(started, time.monotonic() - began)
     record = await judge_and_record(run, setting, transcript, agent_folder, timing)
-    if workspace.is_dir():
+    if os.path.isdir(workspace):
         # On a thread: removing a folder can take two milliseconds, as long as fifty rounds.
         removal = asyncio.get_running_loop().run_in_executor(None, _remove_if_empty, workspace)
         if not record.outcome.counts:
@@ -126,9 +126,10 @@ async def _with_kept_files(run: ExamRun, setting: Setting, agent_folder: Path, w
     journal = run.folder.resolve()
     if agent_folder.is_relative_to(journal / workspace.relative_to(run.folder)):
         return replace(setting, workspace=str(agent_folder.relative_to(journal))), agent_folder
-    if agent_folder.is_symlink():
+    # These raise for no path, however long or hidden.
+    if os.path.islink(agent_folder):
         return setting, agent_folder
-    if not agent_folder.is_dir():
+    if not os.path.isdir(agent_folder):
         return setting, workspace
     name = workspace_name(run.header.id)
     left_out = await asyncio.to_thread(keep_workspace, agent_folder, run.folder, name)
@@ -229,8 +230,10 @@ async def run_conversation(
         return Transcript(kick_off=KICK_OFF, stop=stop, stop_detail=str(error), fault="target"), workspace
     trouble = None
     # An adapter's own folder may be a link now; if it becomes a link later, the link is not followed.
-    folder = workspace if session.workspace in (None, workspace) else session.workspace.resolve()
+    folder = workspace
     try:
+        if session.workspace not in (None, workspace):
+            folder = _resolved(session.workspace)
         copy_data_files(case, folder)
         transcript = await converse(
             examiner, WatchedSession(session, health), limits, lambda round_: keep(round_, folder)
@@ -248,6 +251,18 @@ async def run_conversation(
     transcript = replace(transcript, participants=participants, notes=(*transcript.notes, *notes))
     # What an agent observed of itself says more than its replies.
     return replace(transcript, metrics=session.metrics or conversation_metrics(transcript)), folder
+
+
+def _resolved(folder: Path) -> Path:
+    """Resolve the folder that an adapter names.
+
+    Raises:
+        AgentError: it is no path, or its links lead in a circle.
+    """
+    try:
+        return folder.resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise AgentError(f"its workspace {str(folder)!r:.200} is no folder: {error}") from error
 
 
 def setting_for(run: ExamRun, workspace: str) -> Setting:

@@ -16,8 +16,8 @@ SINKS = Kind(
     "viva.sinks",
     {
         "jsonl": "harness.sinks.jsonl:JsonLinesSink",
-        "phoenix": "harness.sinks.phoenix.sink:PhoenixSink",
         "evaluation_log": "harness.sinks.evaluation_log:EvaluationLogSink",
+        "phoenix": "harness.sinks.phoenix.sink:PhoenixSink",
         "csv": "harness.sinks.csv:CsvSink",
         "otel": "harness.sinks.otel.sink:OpenTelemetrySink",
         "webhook": "harness.sinks.webhook:WebhookSink",

@@ -101,7 +101,7 @@ class Metric:
             from opentelemetry.sdk.metrics import MeterProvider
             from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
         except ImportError as error:
-            raise SetupError("--alert otel requires OpenTelemetry: pip install 'vivavoce[phoenix]'.") from error
+            raise SetupError("--alert otel requires OpenTelemetry: pip install 'vivavoce[otel]'.") from error
         self._provider = MeterProvider([PeriodicExportingMetricReader(OTLPMetricExporter())])
         meter = self._provider.get_meter("viva.evals")
         self._rates = meter.create_gauge("viva.evals.rolling_rate", "1", "Low bound of a rate over the newest runs.")

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from adapters.errors import SetupError
+from adapters.readers.table import READERS
 from judge.session.evaluation_log import FILE, append_evaluations, evaluation_of
 from judge.session.evaluator import SessionEvaluator
+from records.plugins import split
 from records.run_record import RunRecord
+from records.sink import Sink
 from records.transcript import Transcript
 
 
@@ -58,3 +61,16 @@ class EvaluationLogSink:
         if not place or not folder.is_dir() or not any(folder.is_relative_to(source) for source in self._sources):
             return None
         return folder / FILE
+
+
+def folder_logs(recordings: Sequence[str], sinks: Sequence[str]) -> list[tuple[str, Sink]]:
+    """Return the sink that writes into the folders of UFO's sessions, as UFO does.
+
+    Args:
+        recordings: SPECs of the sources that the user named.
+        sinks: SPECs of the sinks that the user named. If one of them is an `evaluation_log`, there is none beside it.
+    """
+    folders = [Path(source) for reader, source in (split(READERS, spec) for spec in recordings) if reader == "ufo"]
+    if not folders or any(spec.partition(":")[0] == "evaluation_log" for spec in sinks):
+        return []
+    return [("evaluation_log", EvaluationLogSink(sources=folders))]

@@ -129,19 +129,17 @@ def _begin_reading(
     """
     streams: list[tuple[str, Iterator[Recording]]] = []
     empty = True
-    options: dict[str, Any] = {} if sources.mapping is None else {"mapping": sources.mapping}
-    since = {} if sources.since is None else {"since": datetime.fromtimestamp(sources.since, UTC)}
+    options: dict[str, Any] = {} if sources.since is None else {"since": datetime.fromtimestamp(sources.since, UTC)}
+    options |= {} if sources.mapping is None else {"mapping": sources.mapping}
     for reader in readers:
-        if unknown := [name for name in options if not reader.takes(name)]:
-            raise SetupError(f"--{unknown[0]} is not for {reader.spec}: the reader {reader.name} does not take one.")
-        read = reader.read(**since, **options)
+        read = reader.read(**options)
         recordings = (replace(each, transcript=with_tools(each.transcript, sources.tools)) for each in read)
         first = list(itertools.islice(recordings, 1))
         empty = empty and not first
         streams.append((reader.spec, itertools.chain(first, recordings)))
     if empty and not may_be_empty:
         names = ", ".join(reader.spec for reader in readers)
-        later = f" that began at {since['since'].isoformat()} or later" if since else ""
+        later = f" that began at {options['since'].isoformat()} or later" if sources.since is not None else ""
         raise SetupError(f"there is nothing to import: {names} contains no recording{later}.")
     return streams
 

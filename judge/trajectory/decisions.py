@@ -153,16 +153,25 @@ def _plain(value: Any) -> Any:
 
 
 def step_lines(path: Sequence[Decision], longest: int) -> str:
-    """Write steps in their order, for a judge: thought, tool, input and result of each, none longer than `longest`."""
+    """Write steps in their order, for a judge: thought, tool, input and result of each, none longer than `longest`.
+
+    The text of each part is indented from its first line, so that nothing in it can be taken for a step or a part.
+    """
     lines: list[str] = []
     for each in path:
         parts = [("thought", each.thought or "(none stated)"), ("tool", each.tool)]
-        parts.append(("input" if each.calls_tool else "answer", each.input))
+        parts.append(("input" if each.calls_tool else "answer", each.input or "(nothing)"))
         if each.calls_tool:
             parts.append(("result", each.result or "(not recorded)"))
         lines.append(f"Step {each.number}")
-        lines += [f"  {name}: {_cut(text, longest)}" for name, text in parts]
+        for name, text in parts:
+            lines += [f"  {name}:", indented(_cut(text, longest))]
     return "\n".join(lines)
+
+
+def indented(text: str) -> str:
+    """Indent every line of a text, by whatever character it ends."""
+    return "\n".join(f"    {line}" for line in text.splitlines())
 
 
 def _cut(text: str, longest: int) -> str:

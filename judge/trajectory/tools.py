@@ -8,6 +8,7 @@ from typing import Any
 
 from adapters.readers.tool_definitions import normal
 from judge.view import to_text
+from records.text import one_line
 
 MOST_SHOWN = 60_000
 """Characters of all definitions in a judge's prompt."""
@@ -49,4 +50,5 @@ def definitions_text(tools: Mapping[str, ToolDefinition]) -> str:
 
 def _line(tool: ToolDefinition, *, with_parameters: bool) -> str:
     parameters = f" Parameters: {to_text(tool.parameters)}" if with_parameters and tool.parameters is not None else ""
-    return f"{tool.name}: {tool.description.strip() or '(no description)'}{parameters}"
+    # On one line each: a description must not look like another tool.
+    return one_line(f"{tool.name}: {tool.description.strip() or '(no description)'}{parameters}")

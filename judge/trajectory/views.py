@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from judge.trajectory.asking import Field
-from judge.trajectory.decisions import Decision, step_lines
+from judge.trajectory.decisions import Decision, indented, step_lines
 from judge.trajectory.tools import definitions_text, tool_definitions
 from judge.view import show
 from records.transcript import Round, Transcript
@@ -29,7 +29,7 @@ def queries_field(transcript: Transcript) -> Iterator[Field]:
     if len(asked) == 1:
         yield Field("User Query", asked[0].examiner or "", asked[0].id)
     elif asked:
-        words = "\n".join(f"Message {number}: {each.examiner}" for number, each in enumerate(asked, 1))
+        words = "\n".join(f"Message {number}:\n{indented(each.examiner or '')}" for number, each in enumerate(asked, 1))
         yield Field("User Query", words, asked[0].id)
 
 

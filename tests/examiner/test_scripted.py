@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from cases import ScriptLine, find_case, load_case
@@ -55,8 +53,6 @@ CATASTROPHES = [
 async def test_a_pattern_that_searches_without_end_is_cut_off_and_its_line_skipped(pattern: str, reply: str) -> None:
     examiner = ScriptedExaminer((ScriptLine("Hello."), ScriptLine("Never.", if_agent_says=pattern), ScriptLine("Bye.")))
     await examiner.next_message(None)
-    began = time.monotonic()
-    assert await examiner.next_message(reply) == "Bye."
-    assert time.monotonic() - began < 3
+    assert await examiner.next_message(reply) == "Bye."  # without a limit, it would not come in a lifetime
     assert all("took longer" in note for note in examiner.notes)
     assert await examiner.next_message("") is None

@@ -123,6 +123,14 @@ def test_the_frames_that_are_bent_are_answers_as_they_are(monkeypatch: pytest.Mo
     assert reply.steps[0].tool_input == {"a": 1}
 
 
+@pytest.mark.parametrize("workspace", [True, 7, ["/"], {"a": 1}, 0.5])
+def test_an_agent_whose_workspace_is_no_path_is_ended(monkeypatch: pytest.MonkeyPatch, workspace: object) -> None:
+    """Its process stayed, and so did Viva's sockets to it."""
+    double = Double([_frame(as_json(answer)) for answer in (ANSWERS[0], {"n": 2, "workspace": workspace})])
+    monkeypatch.setattr(process, "spawn", double.spawn)
+    assert asyncio.run(double.talk()) == []
+
+
 @pytest.mark.parametrize(("examples", "batch"), mutations.amounts(60, each=500, batches=20))
 def test_a_frame_is_an_answer_or_the_agents_failure(monkeypatch: pytest.MonkeyPatch, examples: int, batch: int) -> None:
     before = peak_memory()

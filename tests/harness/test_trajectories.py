@@ -19,6 +19,7 @@ from tests.conftest import KEY
 from tests.harness.viva_command import in_this_process
 from tests.judge.trajectory.react_model import judge
 from tests.model_server import ModelServer
+from tests.otlp_receiver import attributes, http_receiver
 from tests.recordings import TAU, shared_file
 
 TOOLS = Path(__file__).parents[1] / "airline_tools.yaml"
@@ -505,3 +506,23 @@ def test_training_data_are_chat_messages_with_their_provenance(tmp_path: Path) -
     assert Counter(step["label"] for step in steps) == {"succeeded": 4, "failed": 1}
     alone = in_this_process("report", "out", "--format", "training_preference", cwd=tmp_path)
     assert [json.loads(line)["type"] for line in alone.stdout.splitlines()] == ["preference"]
+
+
+def test_figures_and_alerts_are_exported_as_metrics(tmp_path: Path) -> None:
+    save(tmp_path, TALKS)
+    with http_receiver() as received:
+        arguments = ("--fail-under", "tool_success=0.9", "--alert", "otel", "--looks", 1)
+        trace(tmp_path, *FOLLOW, *arguments, environment=received.environment)
+    rates = {
+        attributes(point)["viva.evaluator"]: point.as_double for point in received.points("viva.evals.rolling_rate")
+    }
+    assert rates == {"score": pytest.approx(1 / 3), "tool_success": 0.75}
+    assert [point.as_int for point in received.points("viva.evals.alerts")] == [1]
+
+
+def test_a_stored_run_is_judged_again_with_its_files(tmp_path: Path) -> None:
+    save(tmp_path, TALKS)
+    trace(tmp_path, "--out", "out")
+    done = in_this_process("judge", "out", "--evaluators", "loops,tool_success", "--out", "judged", cwd=tmp_path)
+    assert "evaluations/tool_success.csv" in done.stderr
+    assert len(rows(tmp_path / "judged", "tool_success")) == 4

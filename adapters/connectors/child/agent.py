@@ -63,7 +63,9 @@ class ChildAgent(ConnectedAgent):
             started = True
             async with time_limit(seconds):
                 await self.load()
-                answer = await self._ask("make", **self._arguments)
+                folder = (await self._ask("make", **self._arguments)).get("workspace")
+            if not isinstance(folder, str | None):
+                raise AgentError("its process sent a workspace that is no path")
         except BaseException as error:
             await self._end()
             if isinstance(error, SetupError) and started:
@@ -75,7 +77,6 @@ class ChildAgent(ConnectedAgent):
                 raise AgentError(f"its construction failed: {error}") from error
             raise
         self._made = True
-        folder = answer.get("workspace")
         self.workspace = None if folder is None else Path(folder)
 
     async def start(self) -> None:

@@ -137,7 +137,7 @@ class OpenTelemetrySink:
         try:
             await asyncio.to_thread(providers.flush, self._flush_seconds)
         except (TimeoutError, RuntimeError):
-            # Nobody there: waiting again and again would slow the runs down. `close` reports it.
+            # Nobody receives it: waiting again and again would slow the runs down. `close` reports it.
             self._in_step = False
 
     async def close(self) -> None:

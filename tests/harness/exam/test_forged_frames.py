@@ -25,6 +25,7 @@ FORGED = {
     "an answer before the question": "self.frame(n=9, text='Hello.')",
     "a number that is none": "self.frame(n=True, text='Hello.')",
     "a number as text": "self.frame(n='3', text='Hello.')",
+    "a workspace that is no path": "self.frame(n=3, workspace=True)",
     "a list": "self.raw(b'[]')",
     "millions of values": "self.frame(n=3, reply={'text': 'a', 'steps': [0] * 2_000_000})",
     "deep values": "self.raw(b'[' * 4000)",

@@ -69,3 +69,21 @@ def test_what_takes_the_place_of_its_workspace_later_is_not_read_and_does_not_ex
     assert judged.returncode in (0, 3), judged.stderr
     assert "Viva itself failed" not in judged.stdout
     assert "precious" not in [path.name for path in Path(desk.folder).rglob("*") if path.parent.name != "outside"]
+
+
+NO_FOLDERS = {
+    "half a path": "self.workspace = Path('a\\0b')",
+    "a circle": "os.symlink('loop', 'loop'); self.workspace = Path('loop/deep').absolute()",
+    "too long": "self.workspace = Path('x' * 5000)",
+    "half a character": "self.workspace = Path('\\ud800')",
+    "bytes that are no text": "self.workspace = os.fsdecode(b'\\xff\\xfe')",
+}
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+@pytest.mark.parametrize("what", list(NO_FOLDERS))
+def test_a_workspace_that_is_none_is_no_excuse(desk: Desk, what: str, isolate: bool) -> None:
+    method = "def get_reply_from_agent(self, message): return 'Hello.'"
+    agent = desk.agent(f"def __init__(self, task_description):\n    {NO_FOLDERS[what]}\n{method}")
+    record = desk.run(desk.case(), "--agent", agent, *(["--isolate"] if isolate else []))
+    assert record["outcome"] in ("target_error", "scored"), record["error"]

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from tests.model_server import OWN_MARK, Request, text_of
 
 Label = Callable[[str], str]
-FIELD = re.compile(r"^\[([^\]\n]+)\]: (.*(?:\n    .*)*)", re.MULTILINE)
+FIELD = re.compile(r"^\[([^\]\n]+)\]:\n((?:    .*\n?)*)", re.MULTILINE)
 
 
 def fields_of(request: Request) -> Mapping[str, str]:
     """The fields of the data in a question, as the judge is shown them."""
     words = "\n".join(text_of(message) for message in request["messages"])
     data = words.rpartition("----- data ")[0].rpartition(" begins -----")[2]
-    return {name: text.replace("\n    ", "\n") for name, text in FIELD.findall(data)}
+    return {name: "\n".join(line[4:] for line in text.splitlines()) for name, text in FIELD.findall(data)}
 
 
 def judge(labels: Mapping[str, str]) -> Callable[[Request], str]:

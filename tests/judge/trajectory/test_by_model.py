@@ -163,7 +163,7 @@ async def test_no_evaluator_calls_anything_right_that_its_model_did_not_judge(na
 
 async def test_a_provider_that_fails_leaves_the_step_open_and_the_others_judged(model_at: ModelAt) -> None:
     def play(request: Request) -> Any:
-        return ServerError() if "[Tool Called]: list_issues" in prompts(request) else answer("correct")
+        return ServerError() if "[Tool Called]:\n    list_issues\n" in prompts(request) else answer("correct")
 
     insight, _ = await judged("thought_to_tool", play, model_at)
     assert [(each.label, each.fault) for each in insight.verdicts] == [("correct", None), ("error", "infra")]
@@ -208,7 +208,7 @@ async def test_an_answer_without_a_tool_is_judged_as_no_tool_used(model_at: Mode
     step = replace(call(1, None, None, None), thought="I can answer.", attributes={"trajectory": {"answer": "Two."}})
     insight, server = await judged("thought_to_tool", answer("correct", "No tool used"), model_at, transcript(step))
     assert [each.label for each in insight.verdicts] == ["correct"]
-    assert "[Tool Called]: No tool used\n[Tool Action Input]: Two." in prompts(server.requests[0].body)
+    assert "[Tool Called]:\n    No tool used\n[Tool Action Input]:\n    Two." in prompts(server.requests[0].body)
     insight, _ = await judged("parameter_quality", answer("good"), model_at, transcript(step))
     assert [each.label for each in insight.verdicts] == ["skipped"]
 
@@ -250,7 +250,7 @@ async def test_the_prompt_names_every_label_and_asks_for_the_explanation_first(n
     form = system[system.index("Answer with one JSON object") :]
     for label in SCORES.get(name, {"yes": 1, "no": 0, "not_applicable": None, "unsure": None}):
         assert f'"{label}"' in system[: -len(form)]
-        assert f'"{label}"' in form
+        assert label in form
     keys = [line.lstrip('{ "').split('"')[0] for line in form.splitlines() if line.lstrip("{ ").startswith('"')]
     expected = ["planned", "followed", "recovered"] if name == "plan_and_recovery" else ["label"]
     assert keys == ["reason", "quotes", "mark", *expected]
@@ -294,10 +294,10 @@ async def test_the_query_of_a_step_is_the_message_before_it(model_at: ModelAt) -
     )
     _, server = await judged("query_to_thought", answer("correct", "repos"), model_at, Transcript(rounds, source="t"))
     first, second = sorted((text_of(each.body["messages"][1]) for each in server.requests), key=len)
-    assert "[User Query]: List my repos." in first
+    assert "[User Query]:\n    List my repos." in first
     assert "Earlier Conversation" not in first
-    assert "[User Query]: And its issues?" in second
-    assert "[Earlier Conversation]: [round 1] examiner: List my repos." in second
+    assert "[User Query]:\n    And its issues?" in second
+    assert "[Earlier Conversation]:\n    [round 1] examiner:\n        List my repos." in second
     assert "Steps So Far" not in second, "the steps of an earlier message are no steps towards this one"
 
 

@@ -58,7 +58,9 @@ def provider(file: Path) -> Any:
                                 span[key] = base64.b64decode(span[key]).hex()
             with file.open("a") as out:
                 # Stack traces name this machine's folders.
-                text = json.dumps(document).replace(sys.prefix, "/app").replace(str(Path(__file__).parent), "/app")
+                text = json.dumps(document)
+                for folder in (sys.prefix, sys.base_prefix, str(Path(__file__).parent)):
+                    text = text.replace(folder, "/app")
                 out.write(text + "\n")
             return SpanExportResult.SUCCESS
 
