@@ -107,22 +107,28 @@ class Alarm:
     rang: bool = False
     """Whether anything was below its bound in any look."""
     ringing: bool = field(default=False)
+    told: set[str] = field(default_factory=set)
+    """The channels that know of the present alarm: one that could not be reached is told at the next look."""
 
     def look(self, look: Look) -> bool:
         """Take one look; say whether to go on."""
         alert = Alert(str(self.journal), look.runs, look.below, rates_of(look))
-        changed = bool(look.below) != self.ringing
-        self.ringing = bool(look.below)
+        began = bool(look.below) and not self.ringing
+        # A judge that does not answer ends no alarm: nobody knows whether the figure has risen.
+        self.ringing = bool(look.below) or (self.ringing and bool(look.unjudged))
         self.rang = self.rang or self.ringing
         words = f"{counted(len(look.new), 'new run')}; newest {look.runs}: {_rates_words(alert)}"
-        self.tell(f"ALERT: {one_line(look.below, 1000)}" if changed and look.below else words)
+        self.tell(f"ALERT: {one_line(look.below, 1000)}" if began else words)
+        if look.unjudged:
+            self.tell(f"no bound can be checked: {one_line(look.unjudged, 1000)}")
         for name, channel in self.channels:
             try:
                 channel.measure(alert)
-                if changed:
+                if self.ringing != (name in self.told) and not look.unjudged:
                     channel.send(alert)
+                    self.told ^= {name}
             except (OSError, urllib.error.URLError) as error:
-                self.tell(f"the alert could not be sent to {one_line(name, 200)}: {error}")
+                self.tell(f"the alert could not be sent to {one_line(name, 200)}, and will be repeated: {error}")
         return not (self.exits and look.below)
 
     def close(self) -> None:

@@ -53,6 +53,8 @@ class Look:
     """Of the window."""
     below: str
     """Which figure is below its bound, in words; empty where none is."""
+    unjudged: str = ""
+    """Why nobody can say whether a figure is below its bound, in words: what has a bound was not judged."""
 
 
 @dataclass(slots=True)
@@ -123,7 +125,8 @@ async def follow(
 def _look(new: Sequence[str], window: Window, gates: Gates, watch: Watch) -> Look:
     figures = summarize(window.records)
     code, words = gate(figures, gates) if len(window.records) >= watch.least else (0, "")
-    return Look(tuple(new), len(window.records), figures, words if code == EXIT_BELOW else "")
+    below, unjudged = (words, "") if code == EXIT_BELOW else ("", words)
+    return Look(tuple(new), len(window.records), figures, below, unjudged)
 
 
 def _chooser(watch: Watch) -> Callable[[Recording], bool]:
