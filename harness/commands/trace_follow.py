@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import click
+from click.core import ParameterSource
 
+from adapters.errors import SetupError
 from harness.sinks.alerts import Alert, Channel, make_channel
 from harness.suites.watching import Look, Watch
 from harness.wording import counted
@@ -18,7 +20,8 @@ from records.text import one_line
 P = ParamSpec("P")
 T = TypeVar("T")
 EXIT = "exit"
-OPTIONS = ("follow", "interval", "sample", "settle", "window", "window_min", "looks", "alerts")
+OPTIONS = ("interval", "settle", "window", "window_min", "looks", "alerts")
+"""What only `--follow` takes."""
 
 
 def follow_options(function: Callable[P, T]) -> Callable[P, T]:
@@ -36,14 +39,6 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
                 show_default=True,
                 metavar="SECONDS",
                 help="With --follow: pause between two looks.",
-            ),
-            click.option(
-                "--sample",
-                type=click.FloatRange(0, 1),
-                default=usual.sample,
-                show_default=True,
-                metavar="RATE",
-                help="With --follow: share of the recordings that are judged.",
             ),
             click.option(
                 "--settle",
@@ -83,11 +78,22 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
     return function
 
 
+def refuse_without_follow() -> None:
+    """Refuse the options of `--follow` where it is not given: they would have no effect.
+
+    Raises:
+        SetupError: one of them is given.
+    """
+    context = click.get_current_context()
+    for option in context.command.params:
+        if option.name in OPTIONS and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
+            raise SetupError(f"viva trace: {option.opts[0]} requires --follow.")
+
+
 def watch_from(given: Mapping[str, Any]) -> Watch:
     """Make a watch of the options."""
     return Watch(
         interval=given["interval"],
-        sample=given["sample"],
         settle=given["settle"],
         window=given["window"],
         least=min(given["window_min"], given["window"]),
