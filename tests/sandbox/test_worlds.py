@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from sandbox import Ending, RunView, SandboxError, SandboxLimits, SandboxLost, SandboxSession, ownership
+from sandbox import Ending, Isolation, RunView, SandboxError, SandboxLimits, SandboxLost, SandboxSession, ownership
 from sandbox.backend import MAX_FAILURES, ServerSandbox
 from sandbox.connection import ServerConnection
 
 from .attacks.attack import PRELUDE, X86
 from .attacks.between_runs import TRACES, Trace
-from .conftest import eventually, sandbox_of
+from .conftest import eventually, missing, sandbox_of
 
 ISOLATING = ("docker", "bwrap")
 EVERY = (*ISOLATING, "process")
@@ -55,12 +55,9 @@ async def passes(session: SandboxSession, code: str = "assert True") -> None:
     assert result.ending is Ending.PASSED, result
 
 
-def skip_without_worlds(session: Any) -> None:
-    note = session.isolation.note
-    if note and os.environ.get("VIVA_REQUIRE"):
-        pytest.fail(note)
-    if note:
-        pytest.skip(note)
+def skip_without_worlds(isolation: Isolation) -> None:
+    if isolation.note:
+        missing("worlds", isolation.note)
 
 
 # --- between two runs of one container ---------------------------------------------------------------------------
@@ -72,7 +69,7 @@ def skip_without_worlds(session: Any) -> None:
 async def test_a_run_leaves_nothing_for_the_next_one_in_its_container(kind: str, trace: Trace) -> None:
     async with box_of(kind) as box:
         first = await opened(box, "first")
-        skip_without_worlds(first)
+        skip_without_worlds(first.isolation)
         left = await first.check(PRELUDE + trace.leave, PATIENT)
         assert left.ending is Ending.PASSED or "without the server seeing" in left.message, left
         first._limit_broken = False  # by os._exit: the server would be replaced, and nothing could be found in it
@@ -98,6 +95,7 @@ async def test_many_runs_share_a_server_and_see_only_their_own_files(kind: str, 
             folder.mkdir()
             (folder / "mine").write_text(str(number))
             session = await opened(box, f"run-{number}", folder)
+            skip_without_worlds(session.isolation)
             for _ in range(2):
                 await passes(
                     session,
@@ -122,6 +120,7 @@ async def test_a_run_that_ends_in_the_middle_of_a_check_leaves_nothing(kind: str
     )
     async with box_of(kind) as box:
         session = await opened(box, "first")
+        skip_without_worlds(session.isolation)
         check = asyncio.ensure_future(session.check(busy, PATIENT))
         await asyncio.sleep(0.5)
         keeper = await keeper_of(session._connection.pipe)
@@ -329,6 +328,7 @@ async def test_a_keeper_that_opens_no_world_costs_no_run(kind: str, monkeypatch:
         await real(connection, payload, options)
 
     async with box_of(kind) as box:
+        skip_without_worlds(await box.try_out())
         monkeypatch.setattr(ServerConnection, "begin", refusing)
         for number in range(MAX_FAILURES):
             assert box.fallback == ""
