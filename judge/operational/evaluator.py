@@ -120,7 +120,11 @@ def _notes(metrics: Metrics) -> tuple[str, ...]:
     notes.append(f"{calls} tool calls, {sum(metrics.tool_failures.values())} failed")
     if metrics.never_completed or metrics.never_started:
         notes.append(f"{metrics.never_completed} tool calls never completed, {metrics.never_started} never started")
-    for noun, counts in (("aborts", metrics.aborts), ("failed model calls", metrics.model_failures)):
+    for noun, counts in (
+        ("aborts", metrics.aborts),
+        ("failed model calls", metrics.model_failures),
+        ("unknown to Viva", metrics.unknown),
+    ):
         if counts:
             notes.append(f"{noun}: {', '.join(f'{name} {number}' for name, number in list(counts.items())[:10])}")
     return tuple(notes)
