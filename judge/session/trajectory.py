@@ -42,7 +42,9 @@ def of_session(transcript: Transcript, run: str, request: str, apis: str) -> Sub
 def of_round(transcript: Transcript, round_: Round, request: str, apis: str) -> Subject:
     """Return one round as a subject: its own steps, and the pictures taken at its end."""
     last = transcript.rounds[-1] is round_
-    images = transcript.images if last and not round_.images else ()
+    roles = round_.attributes.get("image_roles")
+    own = round_.images if not isinstance(roles, list | tuple) else [role for role in roles if role == "round_final"]
+    images = transcript.images if last and not own else ()
     return Subject(round_.id, "round", replace(transcript, rounds=(round_,), images=images), request, apis)
 
 
