@@ -74,6 +74,8 @@ class Shown:
     """The number omitted because they are placeholders (one colour, or hardly a pixel) or cannot be decoded."""
     thinned: int = 0
     """The number omitted because there were too many."""
+    without: int = 0
+    """The number of steps without a screenshot, if each step's are shown."""
 
     @property
     def size(self) -> int:
@@ -120,7 +122,8 @@ class Shown:
     def _left_out(self) -> str:
         left = [f"{self.unusable} were blank or could not be decoded"] if self.unusable else []
         left += [f"{self.thinned} were left out evenly, because there were too many"] if self.thinned else []
-        return f" Of {self.taken} screenshots {' and '.join(left)}." if left else ""
+        words = f" Of {self.taken} screenshots {' and '.join(left)}." if left else ""
+        return words + (f" Steps without a screenshot: {self.without}." if self.without else "")
 
     @property
     def _lost(self) -> str:
@@ -180,7 +183,9 @@ def prepare(transcript: Transcript, mode: Screenshots, read: ReadPicture) -> Sho
     good = list(dict.fromkeys(usable for shot in looked_at if (usable := _usable(shot, read, share))))
     kept = thin(good, MOST_IMAGES)
     unusable = len(looked_at) - len(good)
-    return Shown(mode, tuple(kept), len(chosen), unusable, len(chosen) - unusable - len(kept))
+    # Actions below a step share its screenshots.
+    bare = sum(not (step.images or step.parent_id) for step in _steps(transcript)) if mode == "all" else 0
+    return Shown(mode, tuple(kept), len(chosen), unusable, len(chosen) - unusable - len(kept), bare)
 
 
 def thin(shots: Sequence[Shot], most: int) -> list[Shot]:

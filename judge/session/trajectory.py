@@ -103,7 +103,8 @@ def step_words(step: Step, names: Sequence[str] = FIELDS) -> str:
     told = {name: step.attributes.get(name) for name in ("subtask", "comment", "application")}
     told |= {"observation": step.observation, "thought": step.thought, "plan": step.plan}
     told |= {"action": _action(step), "result": step.result, "error": step.error}
-    parts = [f"{name}={told[name]}" for name in names if told[name] not in (None, "")]
+    # Indented, because a thought of several lines could otherwise imitate a result.
+    parts = [f"{name}=" + "\n  ".join(str(told[name]).splitlines()) for name in names if told[name] not in (None, "")]
     return storable("\n".join(parts)) or "(nothing is told of it)"
 
 
