@@ -15,6 +15,7 @@ from typing import Any
 from adapters.chat_messages import read_arguments, read_content
 from adapters.readers.react import to_json
 from adapters.readers.spans.span import Span
+from adapters.readers.spans.values import flatten
 
 _PARTS = {"text": "content", "reasoning": "content", "thinking": "content"}
 
@@ -101,7 +102,10 @@ def _messages(span: Span, wholes: Iterable[str], listed: str, older: str) -> lis
             found = [_from_parts(message) for message in given if isinstance(message, dict)]
             if found:
                 return found
-    found = [_from_openinference(element) for element in indexed(span.attributes, listed)]
+    # Dumps of tables hold the list as one JSON text.
+    whole = loaded(span.attributes.get(listed))
+    nested = [flatten(each) for each in whole if isinstance(each, dict)] if isinstance(whole, list) else []
+    found = [_from_openinference(element) for element in indexed(span.attributes, listed) or nested]
     if not found:
         found = [_from_openllmetry(element) for element in indexed(span.attributes, older)]
     return found or (_message_events(span) if older == "gen_ai.prompt" else [])

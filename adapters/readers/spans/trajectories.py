@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from adapters.readers.output_text import text_of_output
@@ -132,7 +133,9 @@ def _step(span: Span, tree: Tree, parent_id: str | None) -> Step:
         span.id,
         _KINDS.get(span.kind, StepKind.AGENT),
         parent_id,
-        agent=agent_name(next((each for each in (span, *tree.ancestors(span)) if each.kind is SpanKind.AGENT), None)),
+        agent=agent_name(
+            next((each for each in chain((span,), tree.ancestors(span)) if each.kind is SpanKind.AGENT), None)
+        ),
         tool=None if ran is None else ran.name or span.name,
         tool_input=None if ran is None else ran.arguments,
         result=None if ran is None else ran.result,

@@ -23,6 +23,8 @@ from records.transcript import Transcript
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 
+SAID = 'Thought: t\nAction: f\nAction Input: {"a": [1]}'
+
 
 def span(number: int, parent: int | None = None, **more: Any) -> dict[str, Any]:
     made: dict[str, Any] = {
@@ -146,6 +148,14 @@ def test_a_model_without_output_messages_is_read_from_its_output_value(output: s
     assert answer_of(second) == "5"
     if output.startswith("Thought"):
         assert first.result == "5"
+
+
+@pytest.mark.parametrize("message", [{"message": {"role": "assistant", "content": SAID}}, {"message.content": SAID}])
+def test_a_list_of_messages_may_be_one_json_text(message: dict[str, Any], tmp_path: Path) -> None:
+    made = span(1, span_kind="LLM", attributes={"llm.output_messages": json.dumps([message])})
+    (recording,) = read(tmp_path, [made])
+    (step,) = trajectory(recording.transcript)
+    assert (step.thought, step.tool, step.tool_input) == ("t", "f", {"a": [1]})
 
 
 def test_attributes_may_be_nested(tmp_path: Path) -> None:
