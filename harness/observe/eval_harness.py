@@ -117,6 +117,7 @@ class EvalHarness:
 
         Raises:
             RuntimeError: the harness is closed.
+            TypeError: the label is no text.
         """
         if self._observer is not None:
             self._observer.begin(label)
@@ -174,6 +175,8 @@ class _Observer:
     def begin(self, label: str) -> None:
         if self._closed:
             raise RuntimeError("this harness is closed: attach another one to observe further runs.")
+        if not isinstance(label, str):
+            raise TypeError(f"the label of a task must be text, not {type(label).__name__}.")
         self._give_up()
         label = storable(label)
         self._trials[label] += 1

@@ -224,6 +224,18 @@ async def test_a_harness_that_is_closed_says_so(tmp_path: Path) -> None:
         harness.begin_task("tidy up")
 
 
+async def test_a_label_that_is_no_text_is_refused_and_the_open_run_goes_on(tmp_path: Path) -> None:
+    session = await Runtime(lambda prompt: work()).create_session()
+    async with EvalHarness.attach(session, options(tmp_path, Remembering())) as harness:
+        harness.begin_task("tidy up")
+        with pytest.raises(TypeError, match="must be text, not NoneType"):
+            harness.begin_task(None)  # type: ignore[arg-type]
+        await session.send_and_wait("go")
+        record, _ = await harness.complete_run()
+    assert record is not None
+    assert record.task == "tidy up"
+
+
 async def test_a_run_that_cannot_be_judged_leaves_no_span_open(tmp_path: Path) -> None:
     class Asks:
         name = "asks"
