@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from judge.session.answer import aggregate
-from judge.session.trajectory import Subject
+from judge.session.trajectory import CLAIMS_ONLY, Subject
 from records.text import one_line, storable
 from records.transcript import Usage
 from records.verdict import Fault, Insight, Label, Verdict
@@ -58,6 +58,7 @@ def answered(name: str, subject: Subject, judged: Judged, by: str) -> Insight:
         statement=f"The {subject.level} fulfils the request",
         flags=(*flags, *(("sub-goals-differ",) if ours != answer.complete else ())),
     )
+    claimed = [each.sub.name for each in judged.subs if each.sub.evaluation == "yes" and CLAIMS_ONLY in each.flags]
     counts = Counter(evaluations)
     shares = ", ".join(f"{counts[label]} {label}" for label in ("yes", "no", "unsure") if counts[label])
     return Insight(
@@ -65,11 +66,14 @@ def answered(name: str, subject: Subject, judged: Judged, by: str) -> Insight:
         subject.id,
         answer.complete,
         1.0 if answer.complete == "yes" else 0.0,
-        low=1.0 if answer.complete == ours == "yes" else 0.0,
+        low=1.0 if answer.complete == ours == "yes" and not claimed else 0.0,
         high=0.0 if answer.complete == "no" else 1.0,
         scores={"sub_goals": counts["yes"] / len(evaluations)},
         summary=reason,
-        notes=(f"the sub-goals come to {ours} ({shares}); the model's word for the whole is {answer.complete}",),
+        notes=(
+            f"the sub-goals come to {ours} ({shares}); the model's word for the whole is {answer.complete}",
+            *(f"yes only by the agent's own word: {one_line(storable(name), 120)}" for name in claimed),
+        ),
         verdicts=(*_sub_goals(subject, judged, by, flags), whole),
         details={"sub_goals": ours},
     )

@@ -27,6 +27,10 @@ PROMPTS = Path(__file__).parent / "prompts"
 GUIDANCE, FORM_PROMPT, QUESTION = PROMPTS / "guidance.md", PROMPTS / "form.md", PROMPTS / "session.md"
 TOO_LARGE_OR_REFUSED = frozenset({400, 413, 414, 415, 422})
 """The HTTP statuses with which providers reject a request that is too large or not accepted."""
+_WHAT = {
+    "session": "a whole session",
+    "round": "one round of a session, by its own request alone; what other rounds did is not shown",
+}
 
 
 def prompt_hashes() -> dict[str, str]:
@@ -134,7 +138,7 @@ def compose(subject: Subject, session: ShownTranscript, shown: Shown, mark: str)
     """Return the question about a subject, and the parts that follow it: screenshots with captions, and the mark."""
     question = render(
         QUESTION,
-        what="The session" if subject.level == "session" else "The round of a session",
+        what=_WHAT[subject.level],
         marker=session.marker,
         session=session.text,
         screenshots=shown.words,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -150,6 +151,11 @@ def _config(file: Path) -> dict[str, Any]:
     data = _yaml(file, _read(file, "the configuration file"))
     if not isinstance(data, dict):
         raise SetupError(f"{file} is not a mapping; it needs keys such as EVA_SESSION: true.")
+    for key in data:
+        if str(key).startswith("EVA_") and key not in KEYS:
+            close = get_close_matches(str(key), KEYS, 1)
+            hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(KEYS)}."
+            raise SetupError(f"{file}: {str(key)[:80]} is no option of the evaluation; {hint}")
     return {key: data[key] for key in KEYS if data.get(key) is not None}
 
 

@@ -9,7 +9,7 @@ from judge.session.settings import Screenshots
 from records.images import kind_of
 from records.scaled_pictures import look_at, scale_picture
 from records.text import one_line
-from records.transcript import Round, Step, Transcript
+from records.transcript import Step, Transcript
 
 MOST_IMAGES = 40
 """The maximum number of images in one request."""
@@ -27,6 +27,7 @@ REPLY = "reply"
 _BEST = ("selected_controls", "clean", "annotated", "desktop", "concatenated")
 _FIRST = ("clean", "desktop", "annotated", "selected_controls", "concatenated")
 _ENDS = ("final", "round_final", "sub_round_final")
+_KNOWN = frozenset({*_BEST, *_ENDS})
 
 ReadPicture = Callable[[str], bytes | None]
 """Returns the bytes of a picture that a transcript names, or None if it is missing or must not be read."""
@@ -45,15 +46,19 @@ class Shot:
     after: str = ""
     """The id of the round after which a final picture was taken."""
     content: bytes = b""
+    instead: tuple[Shot, ...] = ()
+    """The next best screenshots, in order, for one that shows nothing or cannot be decoded."""
 
     @property
     def caption(self) -> str:
         """Return the words before the picture in a request."""
         if self.role == REPLY:
-            return f"screenshot that came with the agent's reply in round {self.after.removeprefix('r')}"
+            number = self.after.removeprefix("r")
+            return "screenshot that came with the agent's reply" + (f" in round {number}" if number.isdecimal() else "")
         if self.step == FINAL:
             return "screenshot at the end, after the last step"
-        role = one_line(self.role, 40).replace("_", " ")
+        # An agent's own name of a role would stand outside of what the prompt marks as data.
+        role = self.role.replace("_", " ") if self.role in _KNOWN else ""
         return f"screenshot of step {one_line(self.step, 60)}" + (f" ({role})" if role else "")
 
 
@@ -69,6 +74,8 @@ class Shown:
     """The number omitted because they are placeholders (one colour, or hardly a pixel) or cannot be decoded."""
     thinned: int = 0
     """The number omitted because there were too many."""
+    without: int = 0
+    """The number of steps without a screenshot, if each step's are shown."""
 
     @property
     def size(self) -> int:
@@ -102,15 +109,21 @@ class Shown:
 
     @property
     def _which(self) -> str:
+        ended = self.shots[-1].step == FINAL
+        last = "" if ended else "; there is none of the end"
         if len(self.shots) == 1:
-            return self.shots[0].caption
-        return "each step's and the final one" if self.mode == "all" else "the first step's and the final one"
+            return self.shots[0].caption + last
+        if self.mode == "all":
+            return f"each step's{' and the final one' if ended else last}"
+        final = "the final one" if ended else "the last step's"
+        return f"the first step's and {final}{last}"
 
     @property
     def _left_out(self) -> str:
         left = [f"{self.unusable} were blank or could not be decoded"] if self.unusable else []
         left += [f"{self.thinned} were left out evenly, because there were too many"] if self.thinned else []
-        return f" Of {self.taken} screenshots {' and '.join(left)}." if left else ""
+        words = f" Of {self.taken} screenshots {' and '.join(left)}." if left else ""
+        return words + (f" Steps without a screenshot: {self.without}." if self.without else "")
 
     @property
     def _lost(self) -> str:
@@ -122,7 +135,10 @@ class _Chosen:
     shots: list[Shot] = field(default_factory=list)
 
     def add(self, shot: Shot | None) -> None:
-        if shot is not None and all(shot.name != other.name for other in self.shots):
+        """Add a screenshot unless it is there. In a journal, screenshots of the same content have the same name."""
+        if shot is not None and all(
+            (shot.step, shot.name, shot.after) != (other.step, other.name, other.after) for other in self.shots
+        ):
             self.shots.append(shot)
 
 
@@ -145,10 +161,11 @@ def choose(transcript: Transcript, mode: Screenshots) -> list[Shot]:
                     chosen.add(Shot(FINAL, REPLY, name, round_.id))
     else:
         chosen.add(next((shot for shot in map(_first, _steps(transcript)) if shot), None))
-    final = _final(transcript)
-    if final is None and mode == "ends":
-        final = next((shot for shot in map(_first, reversed(_steps(transcript))) if shot), None)
-    chosen.add(final)
+    finals = _finals(transcript)
+    if mode == "ends":
+        finals += [shot for shot in map(_first, reversed(_steps(transcript))) if shot][:1]
+    if finals:
+        chosen.add(replace(finals[0], instead=tuple(finals[1:])))
     return chosen.shots
 
 
@@ -162,10 +179,13 @@ def prepare(transcript: Transcript, mode: Screenshots, read: ReadPicture) -> Sho
     # One less than that, so that every second of them is shown where none is blank.
     looked_at = thin(chosen, 2 * MOST_IMAGES - 1)
     share = min(ONE_LIMIT, ALL_LIMIT // max(1, min(len(looked_at), MOST_IMAGES)))
-    good = [replace(shot, content=content) for shot in looked_at if (content := _fit(read(shot.name), share))]
+    # One that stands in for another may have been chosen itself.
+    good = list(dict.fromkeys(usable for shot in looked_at if (usable := _usable(shot, read, share))))
     kept = thin(good, MOST_IMAGES)
     unusable = len(looked_at) - len(good)
-    return Shown(mode, tuple(kept), len(chosen), unusable, len(chosen) - unusable - len(kept))
+    # Actions below a step share its screenshots.
+    bare = sum(not (step.images or step.parent_id) for step in _steps(transcript)) if mode == "all" else 0
+    return Shown(mode, tuple(kept), len(chosen), unusable, len(chosen) - unusable - len(kept), bare)
 
 
 def thin(shots: Sequence[Shot], most: int) -> list[Shot]:
@@ -174,6 +194,14 @@ def thin(shots: Sequence[Shot], most: int) -> list[Shot]:
         return list(shots)
     last = len(shots) - 1
     return [shots[round(place * last / (most - 1))] for place in range(most)]
+
+
+def _usable(shot: Shot, read: ReadPicture, share: int) -> Shot | None:
+    """Return a screenshot with its content, or the first of those instead of it that shows something."""
+    for each in (shot, *shot.instead):
+        if content := _fit(read(each.name), share):
+            return replace(each, content=content, instead=())
+    return None
 
 
 def _fit(content: bytes | None, share: int) -> bytes | None:
@@ -205,20 +233,14 @@ def _first(step: Step) -> Shot | None:
     return _best(step, _FIRST)
 
 
-def _final(transcript: Transcript) -> Shot | None:
-    """Return the final picture: that of the session, or else of the last round, or else of its last sub-round."""
-    if transcript.images:
-        after = transcript.rounds[-1].id if transcript.rounds else ""
-        return Shot(FINAL, "final", transcript.images[-1], after)
-    for round_ in reversed(transcript.rounds[-1:]):
-        return _round_final(round_)
-    return None
-
-
-def _round_final(round_: Round) -> Shot | None:
-    pairs = _roles(round_.images, round_.attributes)
-    for role in _ENDS:
-        for found, name in reversed(pairs):
-            if found == role:
-                return Shot(FINAL, role, name, round_.id)
-    return Shot(FINAL, REPLY, pairs[-1][1], round_.id) if pairs else None
+def _finals(transcript: Transcript) -> list[Shot]:
+    """Return the final pictures, best first: of the session, else of the last round, else of its last sub-round."""
+    last = transcript.rounds[-1:]
+    found = [Shot(FINAL, "final", name, last[0].id if last else "") for name in transcript.images[-1:]]
+    for round_ in last:
+        pairs = _roles(round_.images, round_.attributes)
+        for role in _ENDS:
+            found += [Shot(FINAL, role, name, round_.id) for known, name in reversed(pairs) if known == role][:1]
+        if pairs and not any(shot.role in _ENDS[1:] for shot in found):
+            found.append(Shot(FINAL, REPLY, pairs[-1][1], round_.id))
+    return found

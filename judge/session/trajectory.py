@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from judge.quotes import Text
 from judge.session.shots import FINAL, Shot, Shown
@@ -21,6 +23,10 @@ CLAIMS_ONLY = "claims-only"
 """The flag of a verdict whose evidence is nothing but what the agent thought, planned or said."""
 
 
+_PLAIN_ID = re.compile(rf"(?!{FINAL})[\w.:#/-]{{1,{STEP_ID_SHOWN}}}", re.I)
+"""The ids that a judge can cite as they are, and that cannot be taken for anything else in the prompt."""
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """A session, or one round of it, that is judged."""
@@ -32,18 +38,52 @@ class Subject:
     transcript: Transcript
     request: str
     apis: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The own ids of the steps that have other ids here, because theirs are not distinct."""
 
 
 def of_session(transcript: Transcript, run: str, request: str, apis: str) -> Subject:
     """Return the whole session as a subject."""
-    return Subject(run, "session", transcript, request, apis)
+    told, names = _told_apart(transcript)
+    return Subject(run, "session", told, request, apis, names)
 
 
 def of_round(transcript: Transcript, round_: Round, request: str, apis: str) -> Subject:
     """Return one round as a subject: its own steps, and the pictures taken at its end."""
     last = transcript.rounds[-1] is round_
-    images = transcript.images if last and not round_.images else ()
-    return Subject(round_.id, "round", replace(transcript, rounds=(round_,), images=images), request, apis)
+    roles = round_.attributes.get("image_roles")
+    own = round_.images if not isinstance(roles, list | tuple) else [role for role in roles if role == "round_final"]
+    images = transcript.images if last and not own else ()
+    told, names = _told_apart(replace(transcript, rounds=(round_,), images=images))
+    return Subject(round_.id, "round", told, request, apis, names)
+
+
+def _told_apart(transcript: Transcript) -> tuple[Transcript, dict[str, str]]:
+    """Give new ids to steps that a judge could not cite by their own.
+
+    An agent may begin to count again in each round, and may call a step what it likes, such as `final`.
+
+    Returns:
+        The transcript, and the own id of each step that has a new one.
+    """
+    times = Counter(step.id for round_ in transcript.rounds for step in round_.steps)
+    kept = {name for name, number in times.items() if number == 1 and _PLAIN_ID.fullmatch(name)}
+    names: dict[str, str] = {}
+    rounds = []
+    for round_ in transcript.rounds:
+        new: dict[str, str] = {}
+        steps = []
+        for place, step in enumerate(round_.steps, 1):
+            name = step.id
+            if name not in kept:
+                name = f"{round_.id}-{place}"
+                while name in kept or name in names:
+                    name += "x"
+                names[name] = step.id
+                new.setdefault(step.id, name)
+            steps.append(replace(step, id=name, parent_id=new.get(step.parent_id or "", step.parent_id)))
+        rounds.append(replace(round_, steps=tuple(steps)) if new else round_)
+    return (replace(transcript, rounds=tuple(rounds)) if names else transcript), names
 
 
 def request_of(rounds: Sequence[Round], task: str = "") -> str:
@@ -63,7 +103,8 @@ def step_words(step: Step, names: Sequence[str] = FIELDS) -> str:
     told = {name: step.attributes.get(name) for name in ("subtask", "comment", "application")}
     told |= {"observation": step.observation, "thought": step.thought, "plan": step.plan}
     told |= {"action": _action(step), "result": step.result, "error": step.error}
-    parts = [f"{name}={told[name]}" for name in names if told[name] not in (None, "")]
+    # Indented, because a thought of several lines could otherwise imitate a result.
+    parts = [f"{name}=" + "\n  ".join(str(told[name]).splitlines()) for name in names if told[name] not in (None, "")]
     return storable("\n".join(parts)) or "(nothing is told of it)"
 
 
@@ -116,13 +157,14 @@ class Citations:
         self._facts = {step.id: Text(visible(step_words(step, FACTS))) for step in steps}
         self._parents = {step.id: step.parent_id for step in steps if step.parent_id}
         self._said = {each.id: Text(visible(each.agent)) for each in subject.transcript.rounds if each.agent}
+        self._names = subject.names
         self._shown = {shot.step: shot for shot in shown.shots}
 
     def look_up(self, cited: Sequence[tuple[str, str]]) -> Found:
         """Look up pairs of a step and a quote. An empty quote cites the step's screenshot."""
         evidence: list[Evidence] = []
         lost: list[str] = []
-        by_picture = False
+        by_picture = facts = False
         for name, quote in cited:
             step = _plain(name)
             if not quote.strip():
@@ -131,20 +173,23 @@ class Citations:
                     lost.append(f"no screenshot of step {one_line(name, 60)!r} was shown")
                     continue
                 by_picture = True
-                evidence.append(Evidence(shot.after if shot.step == FINAL else step, ""))
+                evidence.append(Evidence(shot.after if shot.step == FINAL else self._own(step), ""))
                 continue
             where = self._where(step, quote)
             if where is None:
                 lost.append(f"these words do not stand in the steps: {one_line(quote, 120)!r}")
             else:
-                evidence.append(Evidence(where, storable(quote.strip())))
+                facts = facts or self._is_fact(where, quote)
+                evidence.append(Evidence(self._own(where), storable(quote.strip())))
         kept = tuple(dict.fromkeys(evidence))
-        claims = bool(kept) and not by_picture and not any(self._is_fact(each) for each in kept)
-        return Found(kept, by_picture, claims, tuple(lost))
+        return Found(kept, by_picture, bool(kept) and not by_picture and not facts, tuple(lost))
 
-    def _is_fact(self, evidence: Evidence) -> bool:
-        text = self._facts.get(evidence.where)
-        return text is not None and bool(text.find(evidence.quote))
+    def _own(self, step: str) -> str:
+        return self._names.get(step, step)
+
+    def _is_fact(self, step: str, quote: str) -> bool:
+        text = self._facts.get(step)
+        return text is not None and bool(text.find(quote))
 
     def _shot(self, step: str) -> Shot | None:
         found = self._shown.get(step)

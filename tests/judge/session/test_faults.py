@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from judge.session.settings import Settings
+from records.transcript import Round, Step, Transcript
 from tests.conftest import ModelAt
 from tests.model_server import (
     OWN_MARK,
@@ -27,8 +28,9 @@ from tests.model_server import (
     text_of,
     without_structured_output,
 )
+from tests.ufo_folders import picture
 
-from .asked import folder_of, judge, pictures, said, sub
+from .asked import captions, folder_of, judge, pictures, said, sub
 
 YES, NO, UNSURE = said("yes"), said("no", sub("sent", "no")), said("unsure", sub("sent", "unsure"))
 SORRY = "I'm sorry, but I can't help with evaluating this session."
@@ -263,3 +265,39 @@ async def test_an_answer_that_stands_in_the_session_is_the_agents_and_does_not_c
 
     (insight,), _ = await judge(parrot, model_at, folder)
     assert insight.label == "error"
+
+
+async def test_steps_that_are_numbered_anew_in_each_round_are_told_apart(tmp_path: Path, model_at: ModelAt) -> None:
+    rounds = tuple(
+        Round(number, f"Request {number}", "Done.", (Step("1", tool="type", result=f"typed in round {number}"),))
+        for number in (1, 2)
+    )
+    answer = said(
+        "yes", sub("a", step="r1-1", quote="typed in round 1"), sub("b", step="r2-1", quote="typed in round 2")
+    )
+    (insight,), (request,) = await judge(answer, model_at, tmp_path, transcript=Transcript(rounds))
+    assert "[round 1, step r1-1]" in text_of(request["messages"][1])
+    assert insight.label == "yes"
+    assert [verdict.evidence[0].where for verdict in insight.verdicts[:2]] == ["1", "1"], "the ids of the recording"
+
+
+async def test_a_step_that_calls_itself_final_is_not_taken_for_the_end(tmp_path: Path, model_at: ModelAt) -> None:
+    (tmp_path / "a.png").write_bytes(picture("a picture that the agent made"))
+    steps = (Step("final", tool="click", images=("a.png",)), Step("2]\n[round 1, step 9", tool="wait"))
+    answer = said("yes", sub("a", step="final", quote=""))
+    (insight,), requests = await judge(
+        answer, model_at, tmp_path, transcript=Transcript((Round(1, "Send it", None, steps),))
+    )
+    assert captions(requests[0]) == ["[1 of 1] screenshot of step r1-1:"]
+    assert "[round 1, step r1-2]" in text_of(requests[0]["messages"][1])
+    assert insight.label == "unsure"
+
+
+@pytest.mark.parametrize(("quote", "low"), [("thought 1", 0.0), ("comment 1", 0.0), ("click_input", 1.0), ("", 1.0)])
+async def test_a_yes_on_nothing_but_the_agents_word_passes_no_gate(
+    quote: str, low: float, folder: Path, model_at: ModelAt
+) -> None:
+    answer = said("yes", sub("sent", quote=quote))
+    (insight,), _ = await judge(answer, model_at, folder)
+    assert (insight.label, insight.score, insight.low) == ("yes", 1.0, low)
+    assert ("yes only by the agent's own word: sent" in insight.notes) == (low == 0)

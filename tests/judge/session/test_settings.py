@@ -90,3 +90,12 @@ def test_apis_are_read_as_text_or_as_ufos_yaml(tmp_path: Path) -> None:
     assert load_settings(apis=tmp_path / "api.txt", environment={}).apis == "click: clicks"
     (tmp_path / "api.yaml").write_text("click_input:\n  summary: is to click\n  usage: an API call\n")
     assert load_settings(apis=tmp_path / "api.yaml", environment={}).apis == "- click_input: is to click an API call"
+
+
+def test_a_misspelled_option_in_a_file_is_named_and_ufos_other_keys_are_ignored(tmp_path: Path) -> None:
+    file = tmp_path / "system.yaml"
+    file.write_text("MAX_STEP: 50\nEVALUATION_AGENT: {}\n")
+    assert load_settings(config=file, environment={}) == Settings()
+    file.write_text("EVA_ALL_SCREENSHOT: false\n")
+    with pytest.raises(SetupError, match=r"EVA_ALL_SCREENSHOT is no option.*did you mean EVA_ALL_SCREENSHOTS\?"):
+        load_settings(config=file, environment={})
