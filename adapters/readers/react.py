@@ -30,17 +30,20 @@ class Label(StrEnum):
     ANSWER = "Answer"
 
 
+# Possessive (`*+`), so that the time does not grow with the square of a run of blanks.
 _LABEL = re.compile(
-    r"^[^\S\n]*(?:[>#]+[^\S\n]*)?\*{0,2}"
-    r"(Thought|Action[ _]?Input|Action|Observation|Final[ _]?Answer|Answer)(?:[^\S\n]*\d{1,4})?"
-    r"[^\S\n]*\*{0,2}[^\S\n]*:\*{0,2}",
+    r"^[^\S\n]*+(?:[>#]++[^\S\n]*+)?+\*{0,2}+"
+    r"(Thought|Action[ _]?Input|Action|Observation|Final[ _]?Answer|Answer)(?:[^\S\n]*+\d{1,4}+)?+"
+    r"[^\S\n]*+\*{0,2}+[^\S\n]*+:\*{0,2}",
     re.MULTILINE,
 )
 _ANSWER_WITHIN = re.compile(r"(?<=\s)(?:Final Answer|Answer):")
 _OBSERVATION = re.compile(r"\s*Observation:\s?")
-_FENCE = re.compile(r"\s*```[\w-]*[^\S\n]*\n?(?P<inside>.*?)(?:\n?[^\S\n]*```\s*|\Z)", re.DOTALL)
+_FENCE = re.compile(r"\s*```[\w-]*[^\S\n]*\n?(?P<inside>.*?)(?:```\s*|\Z)", re.DOTALL)
 _NAME = re.compile(r"[^\s(]+")
 _NO_TOOL = frozenset({"", "-", "none", "n/a", "na", "null", "no tool", "no tool used", "no tool needed", "no action"})
+INPUTS = 100
+"""Inputs in one text whose ends are looked for: each broken one costs as much time as the whole text is long."""
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -75,14 +78,15 @@ class ReactText:
 def segments(text: str) -> list[Segment]:
     """Take a text apart at its labels, which begin a line.
 
-    An `Action Input` that begins with a JSON value extends as far as the value, whatever lines it contains. An `Answer`
-    extends to the end. In a text without an action, an `Answer:` also counts within a line.
+    An `Action Input` that begins with a JSON value (one of the first `INPUTS`) extends as far as the value, whatever
+    lines it contains. An `Answer` extends to the end. In a text without an action, an `Answer:` also counts within a
+    line.
 
     Returns:
         The parts in order; all markers and texts put together are the text itself.
     """
     parts: list[Segment] = []
-    label, marker, begun, position = Label.NONE, "", 0, 0
+    label, marker, begun, position, inputs = Label.NONE, "", 0, 0, 0
     while label is not Label.ANSWER:
         found = _LABEL.search(text, position)
         if found is None:
@@ -90,7 +94,8 @@ def segments(text: str) -> list[Segment]:
         if marker or found.start() > begun:
             parts.append(Segment(label, marker, text[begun : found.start()]))
         label, marker, begun = _label(found[1]), found[0], found.end()
-        position = _end_of_value(text, begun) if label is Label.INPUT else begun
+        inputs += label is Label.INPUT
+        position = _end_of_value(text, begun) if label is Label.INPUT and inputs <= INPUTS else begun
     if marker or begun < len(text):
         parts.append(Segment(label, marker, text[begun:]))
     acts = any(part.label in (Label.ACTION, Label.ANSWER) for part in parts)

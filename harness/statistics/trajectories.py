@@ -7,7 +7,7 @@ be judged is in no rate, and is counted beside it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -91,11 +91,11 @@ class TrajectoryTally:
             return
         by_tool, by_query = _by_subject(found[THOUGHT_TO_TOOL]), _by_subject(found[QUERY_TO_THOUGHT])
         both = [(by_tool[step], by_query[step]) for step in by_tool if step in by_query and step != run]
-        steps = [_together(pair) for pair in both if not any(verdict.label == SKIPPED for verdict in pair)]
+        steps = [pair for pair in both if not any(verdict.label == SKIPPED for verdict in pair)]
         counts = self._counts(COMBINED_STEPS)
         counts.skipped += len(both) - len(steps)
         for step in steps:
-            counts.take(step)
+            counts.add_all(step)
         if SEQUENCE not in found:
             return
         traces, path = self._counts(COMBINED_TRACES), found[SEQUENCE].verdicts
@@ -104,7 +104,7 @@ class TrajectoryTally:
         if not judged or not path or path[0].label == SKIPPED:
             traces.skipped += 1
         else:
-            traces.take(_together((*judged, path[0])))
+            traces.add_all((*judged, path[0]))
 
     def _compare(self, record: RunRecord, found: Mapping[str, Insight]) -> None:
         reward = insight_of(record.insights, REWARD, record.id)
@@ -178,14 +178,6 @@ def _by_subject(insight: Insight) -> dict[str, Verdict]:
     return {verdict.subject: verdict for verdict in islice(insight.verdicts, 1_000_000)}
 
 
-def _together(verdicts: Iterable[Verdict]) -> float | None:
-    """1 where all are right, 0 where one is wrong for certain, None where it depends on one that is open."""
-    scores = [verdict.score for verdict in verdicts]
-    if any(score is not None and score < 1 for score in scores):
-        return 0.0
-    return None if None in scores else 1.0
-
-
 @dataclass(slots=True)
 class _Counts:
     right: float = 0.0
@@ -204,11 +196,15 @@ class _Counts:
         else:
             self.skipped += 1
 
-    def take(self, combined: float | None) -> None:
-        if combined is None:
-            self.unsure += 1
+    def add_all(self, verdicts: Sequence[Verdict]) -> None:
+        """Add one thing that is right where all verdicts are: one that is wrong decides, whatever else is open."""
+        wrong = any(verdict.score is not None and verdict.score < 1 for verdict in verdicts)
+        if wrong or all(verdict.score is not None for verdict in verdicts):
+            self.right, self.judged = self.right + (not wrong), self.judged + 1
+        elif any(verdict.label == Label.ERROR for verdict in verdicts):
+            self.errors += 1
         else:
-            self.right, self.judged = self.right + combined, self.judged + 1
+            self.unsure += 1
 
     def rate(self, name: str) -> Rate:
         return Rate(

@@ -117,7 +117,8 @@ def test_a_label_that_cannot_be_used_is_counted_and_scored_nowhere(tmp_path: Pat
         labels={**RIGHT, "thought_to_tool badly": "rather correct"},
     )
     assert "Thought-to-Tool accuracy: 100.00% (2 of 2 steps; 1 not judged, 1 skipped)" in done.stdout
-    assert "Combined accuracy (both correct): 100.00% (2 of 2 steps; 1 unsure, 1 skipped)" in done.stdout
+    told = " ".join(done.stdout.split())
+    assert "Combined accuracy (both correct): 100.00% (2 of 2 steps; 1 not judged, 1 skipped)" in told
     found = Counter((row["label"], row["score"]) for row in rows(tmp_path / "out", "thought_to_tool"))
     assert found == {("correct", "1"): 2, ("error", ""): 1, ("skipped", ""): 1}
 
@@ -180,6 +181,18 @@ def test_no_cell_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
         ("combined_steps=0.7", {"thought_to_tool badly": "incorrect"}, 1, "by combined_steps (low bound) is 0.6667"),
         ("combined_traces=0.6", {"thought_to_tool badly": "incorrect"}, 1, "by combined_traces (low bound) is 0.5"),
         ("combined_traces=0.5", {"thought_to_tool badly": "incorrect"}, 0, ""),
+        (
+            "combined_steps=0.6",
+            {"query_to_thought badly": "none"},
+            3,
+            "combined_steps could not judge everything: 1 error",
+        ),
+        (
+            "combined_traces=0.5",
+            {"query_to_thought badly": "none"},
+            3,
+            "combined_traces could not judge everything: 1 error",
+        ),
         ("match_strict=0.5", {}, 3, "match_strict judged no run"),
     ],
 )

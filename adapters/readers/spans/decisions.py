@@ -33,18 +33,18 @@ class Decision:
     fault: str | None = None
 
 
-def decide(calls: Sequence[ModelCall], place: int, tools: ToolRuns) -> list[Decision]:
+def decide(call: ModelCall, place: int, tools: ToolRuns, *, in_words: bool) -> list[Decision]:
     """Read what was decided in one model call.
 
     Args:
-        calls: All of the agent run, in order.
-        place: Which of them.
+        call: A call of the agent run.
+        place: Its place among the run's calls.
         tools: The tools that ran in the run. Each is taken once: go through the calls in order.
+        in_words: What `acts_in_words` says of the run.
 
     Returns:
         One decision for each tool call, or one without a tool.
     """
-    call = calls[place]
     output = call.output
     if output.calls:
         outcomes = tools.outcomes(place, output.calls, None)
@@ -55,7 +55,7 @@ def decide(calls: Sequence[ModelCall], place: int, tools: ToolRuns) -> list[Deci
             )
             for number, (asked, outcome) in enumerate(zip(output.calls, outcomes, strict=True))
         ]
-    if not acts_in_words(calls):
+    if not in_words:
         return [Decision(call, output.reasoning, answer=output.text or "")]
     return [_in_words(call, place, tools)]
 

@@ -9,7 +9,7 @@ from typing import Any
 from adapters.readers.output_text import text_of_output
 from adapters.readers.recording import Recording
 from adapters.readers.spans.about import about, agent_name, first_text, plain
-from adapters.readers.spans.decisions import Decision, decide
+from adapters.readers.spans.decisions import Decision, acts_in_words, decide
 from adapters.readers.spans.messages import loaded
 from adapters.readers.spans.model_calls import model_calls, total_usage, usage_of
 from adapters.readers.spans.questions import question_of
@@ -101,7 +101,8 @@ def _top(run: Run, tree: Tree, alone: bool) -> list[Span]:
 
 def _steps(run: Run, tree: Tree) -> tuple[list[Decision], list[Step]]:
     tools = ToolRuns(run.spans, run.calls, tree)
-    decisions = [decision for place, _ in enumerate(run.calls) for decision in decide(run.calls, place, tools)]
+    in_words = acts_in_words(run.calls)
+    decisions = [made for place, call in enumerate(run.calls) for made in decide(call, place, tools, in_words=in_words)]
     by_span: dict[str, list[Decision]] = {}
     for decision in decisions:
         by_span.setdefault(decision.call.span.id, []).append(decision)

@@ -31,6 +31,22 @@ def test_segments_put_together_are_the_text(text: str) -> None:
     assert "".join(part.marker + part.text for part in segments(text)) == text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thought" + " " * 300_000 + "x",
+        "#" * 300_000 + "Thought",
+        "Action: a\nAction Input: ```json\n" + (" " * 100_000 + "\n") * 3 + "x",
+        "Action Input: [\n" * 100_000,
+    ],
+    ids=["blanks", "marks", "blanks in a fence", "broken inputs"],
+)
+def test_the_time_grows_with_the_length_of_a_hostile_text_not_with_its_square(text: str) -> None:
+    """Each took minutes, which no suite would wait for."""
+    assert "".join(part.marker + part.text for part in segments(text)) == text
+    read_react(text)
+
+
 @given(TEXTS)
 def test_reading_never_raises_and_every_word_is_in_a_part(text: str) -> None:
     read = read_react(text)
