@@ -99,3 +99,10 @@ def test_a_misspelled_option_in_a_file_is_named_and_ufos_other_keys_are_ignored(
     file.write_text("EVA_ALL_SCREENSHOT: false\n")
     with pytest.raises(SetupError, match=r"EVA_ALL_SCREENSHOT is no option.*did you mean EVA_ALL_SCREENSHOTS\?"):
         load_settings(config=file, environment={})
+
+
+def test_an_example_in_ufos_form_is_shown_as_the_json_that_is_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "examples.yaml"
+    lines = ["example1:", "  Request: |-", "    Send hello", "  Response:", "    reason: Sent.", "    complete: yes"]
+    file.write_text("\n".join(lines))
+    assert prompt_text(str(file)) == '[Request]: Send hello\n[Response]: {"reason": "Sent.", "complete": "yes"}'
