@@ -178,7 +178,7 @@ def _read(file: Path, what: str) -> str:
 
 def _yaml(file: Path, text: str, loader: type[yaml.SafeLoader | yaml.BaseLoader] = yaml.SafeLoader) -> Any:
     try:
-        return yaml.load(text, Loader=loader)
+        return yaml.load(text, Loader=loader)  # noqa: S506 - both loaders make plain data only
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise SetupError(f"{file} is not YAML: {' '.join(str(error).split())[:300]}.") from error
 

@@ -67,7 +67,7 @@ def test_a_prompt_of_ufos_file_is_its_system_text(tmp_path: Path) -> None:
     (tmp_path / "evaluate.yaml").write_text('version: 1.0\nsystem: |-\n  Be strict. {apis} {{ "reason": "" }}\n')
     assert prompt_text(str(tmp_path / "evaluate.yaml")) == 'Be strict. {apis} { "reason": "" }'
     (tmp_path / "examples.yaml").write_text("example1: {Request: Say hello, Response: {complete: 'yes'}}\n")
-    assert prompt_text(str(tmp_path / "examples.yaml")) == "[Request]: Say hello\n[Response]: {'complete': 'yes'}"
+    assert prompt_text(str(tmp_path / "examples.yaml")) == '[Request]: Say hello\n[Response]: {"complete": "yes"}'
     (tmp_path / "other.yaml").write_text("a: 1")
     with pytest.raises(SetupError, match="neither the key `system`"):
         prompt_text(str(tmp_path / "other.yaml"))
