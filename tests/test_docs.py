@@ -276,6 +276,12 @@ def test_every_place_in_the_table_of_the_proposal_is_there() -> None:
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in PAGES])
+def test_every_test_that_a_page_names_is_there(page: Path) -> None:
+    for named in re.findall(r"`(tests/[\w/]+(?:/|\.py))`", page.read_text()):
+        assert (ROOT / named).exists(), named
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in PAGES])
 def test_relative_links_lead_somewhere(page: Path) -> None:
     text = re.sub(r"^```.*?^```$|`[^`\n]*`(?!\])", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):

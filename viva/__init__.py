@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from viva.given_cases import load_case
     from viva.journals import SuiteResult, read_journal
     from viva.judgements import judge, judge_async
+    from viva.recordings import trace, trace_async
     from viva.suites import run_suite, run_suite_async
 
 _HOMES = {
@@ -110,6 +111,7 @@ _HOMES = {
     "viva.given_cases": ("load_case",),
     "viva.journals": ("SuiteResult", "read_journal"),
     "viva.judgements": ("judge", "judge_async"),
+    "viva.recordings": ("trace", "trace_async"),
     "viva.suites": ("run_suite", "run_suite_async"),
 }
 """The module from which each public name is imported."""
@@ -187,6 +189,8 @@ __all__ = [
     "read_journal",
     "run_suite",
     "run_suite_async",
+    "trace",
+    "trace_async",
 ]
 
 

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from adapters.events.copilot_vocabulary import ENVELOPE, FIELDS, TYPES, VALUES
-from adapters.events.tally import amount_of, count_of
+from adapters.events.tally import amount_of, count_of, is_count
 
 if TYPE_CHECKING:
     from adapters.events.collector import EvalCollector
@@ -127,8 +127,15 @@ def _system(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None
         collector.system_said(data("content"))
 
 
+_TOKENS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
+
+
 def _usage(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
     billing = {}
+    for name in _TOKENS:
+        value = data(name)
+        if value is not None and not is_count(value):
+            collector.not_known(f"value assistant.usage.{name}")
     cost, units = amount_of(data("cost")), data("copilotUsage")
     if cost is not None:
         billing[COST] = cost

@@ -11,7 +11,8 @@ from typing import Any
 from adapters.events.collector import EvalCollector
 
 SOURCE = "gen_ai"
-MODEL_OPERATIONS = ("chat", "text_completion", "generate_content", "embeddings")
+EMBEDDINGS = "embeddings"
+MODEL_OPERATIONS = ("chat", "text_completion", "generate_content", EMBEDDINGS)
 TOOL = "execute_tool"
 AGENT = "invoke_agent"
 
@@ -64,7 +65,8 @@ def take_gen_ai_span(collector: EvalCollector, span: Any) -> None:
         collector.model_called(
             given.get("gen_ai.response.model") or given.get("gen_ai.request.model"),
             input_tokens=given.get("gen_ai.usage.input_tokens"),
-            output_tokens=given.get("gen_ai.usage.output_tokens"),
+            # An embedding puts nothing out, and its span states no figure for that.
+            output_tokens=given.get("gen_ai.usage.output_tokens", 0 if operation == EMBEDDINGS else None),
             cached_tokens=given.get("gen_ai.usage.cache_read.input_tokens"),
             cache_write_tokens=given.get("gen_ai.usage.cache_creation.input_tokens"),
             reasoning_tokens=given.get("gen_ai.usage.reasoning.output_tokens"),

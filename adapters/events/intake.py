@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from adapters.events.rounds import FAILED, MOST_TEXT, RoundsDraft, StepDraft
-from adapters.events.tally import Tally, add, amount_of, count_of, name_of
+from adapters.events.tally import Tally, add, amount_of, count_of, is_count, name_of
 from records.transcript import StepKind
 
 NO_BILLING: Mapping[str, float] = MappingProxyType({})
@@ -71,6 +71,8 @@ class Intake:
     ) -> None:
         """Count answered model calls. Tokens that are not told are 0, a cost that is not told is unknown.
 
+        Where input or output is not told, or is no count, the usage is not `reported`: it is not all there was.
+
         Args:
             model: Its name.
             input_tokens: All of them, those read from and written to the cache included.
@@ -93,7 +95,8 @@ class Intake:
             count_of(cache_write_tokens),
             count_of(reasoning_tokens),
         )
-        reported = input_tokens is not None or output_tokens is not None
+        # What is missing or cannot be read is 0 here, so the sum is not all that was used.
+        reported = is_count(input_tokens) and is_count(output_tokens)
         dollars = None if cost is None else amount_of(cost)
         with self._lock:
             name, task = name_of(model), self._task

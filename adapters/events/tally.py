@@ -44,13 +44,14 @@ def name_of(value: object) -> str:
     return str(value)[:LONGEST_NAME] if value not in (None, "") else UNKNOWN
 
 
+def is_count(value: object) -> bool:
+    """Tell whether a value is a sound count of tokens."""
+    return (type(value) is int or isinstance(value, float)) and 0 <= value < MOST_TOKENS
+
+
 def count_of(value: object) -> int:
     """Give a count of tokens: 0 for what is no sound number."""
-    if type(value) is int and 0 <= value < MOST_TOKENS:
-        return value
-    if isinstance(value, float) and 0 <= value < MOST_TOKENS:
-        return int(value)
-    return 0
+    return int(value) if is_count(value) else 0  # type: ignore[call-overload]
 
 
 def amount_of(value: object) -> float | None:

@@ -122,14 +122,16 @@ class EvalAgent:
                 fault, unusable = str(error), unusable + 1
                 if unusable >= self.options.answers:
                     raise ModelError(f"no answer of the analyst could be used: {fault}.") from error
-            except ModelError as error:
-                if tokens < SMALLEST_CONTEXT or not _TOO_LONG.search(str(error)):
-                    raise
-                tokens //= 2
             except SetupError:
                 raise
             except Exception as error:
-                raise ModelError(f"the analyst failed: {describe(error)}") from error
+                # A runner of the user's own, or a session of the SDK's, has exceptions of its own.
+                if tokens >= SMALLEST_CONTEXT and _TOO_LONG.search(str(error)):
+                    tokens //= 2
+                elif isinstance(error, ModelError):
+                    raise
+                else:
+                    raise ModelError(f"the analyst failed: {describe(error)}") from error
 
     def _prompts(self) -> list[str]:
         own = {"persona": self.options.persona is None, "instruction": self.options.instruction is None}

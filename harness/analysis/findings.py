@@ -52,7 +52,7 @@ class DroppedClaim:
     """`weakness` or `improvement`."""
     title: str
     reason: str
-    """Which of its runs do not exist, or that it cites none."""
+    """Which of its runs do not exist, that it cites none, or that there are too many claims."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class EvalAnalysis:
     weaknesses: tuple[Weakness, ...] = ()
     improvements: tuple[Improvement, ...] = ()
     dropped: tuple[DroppedClaim, ...] = ()
-    """Claims that were thrown away, because they cite runs that do not exist, or none."""
+    """Claims that were thrown away: they cite runs that do not exist, or none, or exceed the number asked for."""
     runs: int = 0
     """Runs that the figures are about."""
     shown: int = 0
@@ -133,9 +133,11 @@ def check_claims(
         known: Id to cite to where the run is found.
         most: Weaknesses, and improvements, at most.
     """
-    weaknesses, improvements, dropped = [], [], []
-    for weakness in answer.weaknesses[:most]:
-        if (reason := _why_dropped(weakness.runs, known)) is not None:
+    weaknesses: list[Weakness] = []
+    improvements: list[Improvement] = []
+    dropped: list[DroppedClaim] = []
+    for weakness in answer.weaknesses:
+        if (reason := _why_dropped(weakness.runs, known, most - len(weaknesses))) is not None:
             dropped.append(DroppedClaim(kind="weakness", title=storable(weakness.title), reason=reason))
             continue
         weaknesses.append(
@@ -146,8 +148,8 @@ def check_claims(
                 runs=tuple(dict.fromkeys(known[run] for run in weakness.runs)),
             )
         )
-    for improvement in answer.improvements[:most]:
-        if (reason := _why_dropped(improvement.runs, known)) is not None:
+    for improvement in answer.improvements:
+        if (reason := _why_dropped(improvement.runs, known, most - len(improvements))) is not None:
             dropped.append(DroppedClaim(kind="improvement", title=storable(improvement.title), reason=reason))
             continue
         improvements.append(
@@ -161,13 +163,15 @@ def check_claims(
     return tuple(weaknesses), tuple(improvements), tuple(dropped)
 
 
-def _why_dropped(runs: list[str], known: Collection[str]) -> str | None:
+def _why_dropped(runs: list[str], known: Collection[str], room: int) -> str | None:
     unknown = list(dict.fromkeys(run for run in runs if run not in known))
     if unknown:
         names = ", ".join(repr(storable(run)[:80]) for run in unknown[:3])
         more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
         return f"it cites runs that do not exist: {names}{more}"
-    return None if runs else "it cites no run"
+    if not runs:
+        return "it cites no run"
+    return None if room > 0 else "there are more claims than were asked for"
 
 
 def _objects(text: str) -> Iterator[Any]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
+from adapters.calls import describe
 from adapters.errors import ModelAnswerError, ModelError, SetupError
 from harness.analysis.findings import UnusableAnswer
 from harness.analysis.options import EvalAnalysisRequest, EvalAnalysisRunner
+from records.text import one_line
 from records.transcript import UNREPORTED, Usage
 
 if TYPE_CHECKING:
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 Configure = Callable[[MutableMapping[str, Any]], None]
 """Changes the arguments with which a session is created."""
 NAME = "viva-analyst"
+LOG = logging.getLogger("viva")
 
 
 class AutoGenRunner:
@@ -99,7 +103,11 @@ async def _close(session: Any) -> None:
         session, "destroy", None
     )
     if close is not None:
-        await close()
+        try:
+            await close()
+        except Exception as error:
+            # What it answered, or why it did not, matters more.
+            LOG.warning("%s", one_line(f"the analyst's session could not be closed: {describe(error)}", 1000))
 
 
 def _content_of(event: Any) -> str:

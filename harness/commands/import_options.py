@@ -18,7 +18,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def import_options(command: Command) -> Command:
-    """Add `--since`, `--tools` and `--mapping` to a command; `chosen_imports` reads them."""
+    """Add `--sample`, `--since`, `--tools` and `--mapping` to a command; `chosen_imports` reads them."""
     tools = click.option(
         "--tools",
         multiple=True,
@@ -29,13 +29,21 @@ def import_options(command: Command) -> Command:
     since = click.option(
         "--since", metavar="TIME", help="Import what began at TIME or later: 2026-11-22, 2026-11-22T10:00, 24h, 7d."
     )
+    sample = click.option(
+        "--sample",
+        type=click.FloatRange(0, 1),
+        default=1.0,
+        show_default=True,
+        metavar="RATE",
+        help="Share of the recordings that are imported and judged.",
+    )
     mapping = click.option(
         "--mapping",
         type=click.Path(dir_okay=False),
         metavar="FILE",
         help="What the log calls its fields, for logs of other agents in the form of UFO's.",
     )
-    return since(tools(mapping(command)))
+    return sample(since(tools(mapping(command))))
 
 
 def chosen_imports(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,6 +54,7 @@ def chosen_imports(given: Mapping[str, Any]) -> dict[str, Any]:
     """
     since = given["since"]
     return {
+        "sample": given["sample"],
         "since": None if since is None else read_moment(since).timestamp(),
         "mapping": given["mapping"],
         "tools": tuple(tool for source in given["tools"] for tool in load_tools(source)),

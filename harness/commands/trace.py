@@ -23,7 +23,7 @@ from harness.commands.options import (
 )
 from harness.commands.process import STOPPED, fail, report_user_errors, run_async
 from harness.commands.trace_compare import Other, compare, find_other
-from harness.commands.trace_follow import OPTIONS, Alarm, follow_options, make_alarm, watch_from
+from harness.commands.trace_follow import OPTIONS, Alarm, follow_options, make_alarm, refuse_without_follow, watch_from
 from harness.commands.trace_outputs import Target, annotate_new, targets_of, write_outputs
 from harness.exam.journal_paths import new_journal_folder, refuse_journal
 from harness.exam.options import Part
@@ -47,7 +47,7 @@ from records.journal_reader import read_records
 # fmt: off
 ALLOWED_WITH_RESUME = frozenset({
     "resume", "retry_errors", "concurrency", "sinks", "threshold", "as_json", "quiet", "fail_under", "baseline",
-    "max_drop", "to", "compared", *OPTIONS,
+    "max_drop", "to", "compared", "follow", *OPTIONS,
 })
 # fmt: on
 
@@ -119,6 +119,8 @@ def command(
     reward in its recording, and desktop sessions are judged by the evaluator session, which requires a model.
     """
     _check(recordings, resume, retry_errors, baseline, max_drop)
+    if not follow:
+        refuse_without_follow()
     other = None if compared is None else find_other(compared)
     if other_labels and (other is None or other.source is None):
         fail("viva trace: --compare-label requires --compare with a SOURCE.")
@@ -144,7 +146,8 @@ def command(
             around = Surroundings(display, import_sinks(sources.recordings, sinks))
             run_async(trace_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors))
     except KeyboardInterrupt:
-        fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}", STOPPED)
+        again = " --follow, with the other options of following" if follow else ""
+        fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}{again}", STOPPED)
     figures = summarize(read_records(folder), threshold)
     if other is None and sources.compared is not None:
         other = Other(source=sources.compared)

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import click
+from click.core import ParameterSource
 
+from adapters.errors import SetupError
 from harness.sinks.alerts import Alert, Channel, make_channel
 from harness.suites.watching import Look, Watch
 from harness.wording import counted
@@ -18,7 +20,8 @@ from records.text import one_line
 P = ParamSpec("P")
 T = TypeVar("T")
 EXIT = "exit"
-OPTIONS = ("follow", "interval", "sample", "settle", "window", "window_min", "looks", "alerts")
+OPTIONS = ("interval", "settle", "window", "window_min", "looks", "alerts")
+"""What only `--follow` takes."""
 
 
 def follow_options(function: Callable[P, T]) -> Callable[P, T]:
@@ -36,14 +39,6 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
                 show_default=True,
                 metavar="SECONDS",
                 help="With --follow: pause between two looks.",
-            ),
-            click.option(
-                "--sample",
-                type=click.FloatRange(0, 1),
-                default=usual.sample,
-                show_default=True,
-                metavar="RATE",
-                help="With --follow: share of the recordings that are judged.",
             ),
             click.option(
                 "--settle",
@@ -83,11 +78,22 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
     return function
 
 
+def refuse_without_follow() -> None:
+    """Refuse the options of `--follow` where it is not given: they would have no effect.
+
+    Raises:
+        SetupError: one of them is given.
+    """
+    context = click.get_current_context()
+    for option in context.command.params:
+        if option.name in OPTIONS and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
+            raise SetupError(f"viva trace: {option.opts[0]} requires --follow.")
+
+
 def watch_from(given: Mapping[str, Any]) -> Watch:
     """Make a watch of the options."""
     return Watch(
         interval=given["interval"],
-        sample=given["sample"],
         settle=given["settle"],
         window=given["window"],
         least=min(given["window_min"], given["window"]),
@@ -107,22 +113,28 @@ class Alarm:
     rang: bool = False
     """Whether anything was below its bound in any look."""
     ringing: bool = field(default=False)
+    told: set[str] = field(default_factory=set)
+    """The channels that know of the present alarm: one that could not be reached is told at the next look."""
 
     def look(self, look: Look) -> bool:
         """Take one look; say whether to go on."""
         alert = Alert(str(self.journal), look.runs, look.below, rates_of(look))
-        changed = bool(look.below) != self.ringing
-        self.ringing = bool(look.below)
+        began = bool(look.below) and not self.ringing
+        # A judge that does not answer ends no alarm: nobody knows whether the figure has risen.
+        self.ringing = bool(look.below) or (self.ringing and bool(look.unjudged))
         self.rang = self.rang or self.ringing
         words = f"{counted(len(look.new), 'new run')}; newest {look.runs}: {_rates_words(alert)}"
-        self.tell(f"ALERT: {one_line(look.below, 1000)}" if changed and look.below else words)
+        self.tell(f"ALERT: {one_line(look.below, 1000)}" if began else words)
+        if look.unjudged:
+            self.tell(f"no bound can be checked: {one_line(look.unjudged, 1000)}")
         for name, channel in self.channels:
             try:
                 channel.measure(alert)
-                if changed:
+                if self.ringing != (name in self.told) and not look.unjudged:
                     channel.send(alert)
+                    self.told ^= {name}
             except (OSError, urllib.error.URLError) as error:
-                self.tell(f"the alert could not be sent to {one_line(name, 200)}: {error}")
+                self.tell(f"the alert could not be sent to {one_line(name, 200)}, and will be repeated: {error}")
         return not (self.exits and look.below)
 
     def close(self) -> None:

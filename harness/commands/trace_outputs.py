@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -94,9 +95,9 @@ def _annotate(journal: Path, target: Target, *, show: bool) -> bool:
     try:
         done = annotate_journal(journal, PhoenixServer(target.address), target.source)
     except PhoenixError as error:
-        raise SetupError(
-            f"{error}. The verdicts are in {journal}; to write them again: viva trace --resume {journal} --to phoenix"
-        ) from error
+        to = PHOENIX if target.source is not None else f"{PHOENIX}:{target.address}"
+        again = f"viva trace --resume {quote(str(journal))} --to {quote(to)}"
+        raise SetupError(f"{error}. The verdicts are in {journal}; to write them: {again}") from error
     total = done.spans + done.traces
     words = f"{counted(done.spans, 'span annotation')}, {counted(done.traces, 'trace annotation')}"
     if done.found < total:

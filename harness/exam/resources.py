@@ -20,7 +20,7 @@ from harness.exam.descriptors import raise_file_limit
 from harness.exam.given import NOTHING, Given
 from harness.exam.options import JudgeKind, Options
 from harness.exam.references import References, load_references
-from judge.registry import DEFAULT, Need, find_evaluators
+from judge.registry import DEFAULT, NamedEvaluator, Need, find_evaluators
 from judge.scoring_points.scoring import case_needs_model
 from records.evaluator import Evaluator
 from sandbox import Sandbox
@@ -297,6 +297,24 @@ async def _sandbox(options: Options, cases: Sequence[Case]) -> tuple[Sandbox, li
     return choice.sandbox, [choice.note] if choice.note else []
 
 
+def refuse_evaluators(named: Sequence[NamedEvaluator]) -> None:
+    """Refuse evaluators that cannot judge runs without a case; what else they lack is told when they are built.
+
+    Raises:
+        SetupError: one requires a case, or declares an unknown requirement.
+    """
+    for each in named:
+        if Need.CASE in each.needs((None,), "code"):
+            raise _no_case(each.spec)
+
+
+def _no_case(evaluator: str) -> SetupError:
+    return SetupError(
+        f"the evaluator {evaluator!r} requires a case, and recorded runs have none: "
+        "name other evaluators with --evaluators."
+    )
+
+
 def _check_needs(
     needs: Mapping[str, frozenset[Need]],
     cases: Sequence[Case | None],
@@ -307,10 +325,7 @@ def _check_needs(
 ) -> None:
     for evaluator, each in needs.items():
         if Need.CASE in each and any(case is None for case in cases):
-            raise SetupError(
-                f"the evaluator {evaluator!r} requires a case, and recorded runs have none: "
-                "name other evaluators with --evaluators."
-            )
+            raise _no_case(evaluator)
         if Need.RECORDING in each and cases and all(case is not None for case in cases):
             raise SetupError(
                 f"the evaluator {evaluator!r} requires recorded runs, and these are exams: "

@@ -16,16 +16,17 @@ from adapters.events.collector import EvalCollector, Session
 from adapters.trace_context import current_trace_id
 from harness.exam.examine import ExamRun, judge_and_record
 from harness.exam.given import Given
-from harness.exam.resources import Resources, build_resources
+from harness.exam.resources import Resources, build_resources, refuse_evaluators
 from harness.exam.subscribers import RunHeader
 from harness.exam.versions import versions, viva_version
 from harness.observe.options import EvalOptions
 from harness.suites.sink_feed import SinkFeed
+from judge.registry import find_evaluators
 from records.eval_run_record import EvalRunRecord
 from records.history import EvalHistorySource
 from records.journal import Journal, observed_run_id
 from records.journal_history import JournalHistory
-from records.run_record import Setting, Timing
+from records.run_record import RunRecord, Setting, Timing
 from records.text import one_line, storable
 from records.transcript import Transcript
 from records.verdict import Insight
@@ -76,7 +77,8 @@ class EvalHarness:
             source: What transcripts name as their source.
 
         Raises:
-            SetupError: a sink or evaluator is not there, or a variable has a value that it cannot have.
+            SetupError: a sink or evaluator is not there, an evaluator requires a case, or a variable has a value that
+                it cannot have.
             JournalError: the journal cannot be written.
         """
         options = EvalOptions.from_environment() if options is None else options
@@ -112,6 +114,9 @@ class EvalHarness:
         """Begin a run; call it before each prompt. A run that was not completed is given up.
 
         The span that a telemetry sink opens for it is current in the calling context from now on.
+
+        Raises:
+            RuntimeError: the harness is closed.
         """
         if self._observer is not None:
             self._observer.begin(label)
@@ -154,7 +159,9 @@ class _Observer:
     def __init__(self, options: EvalOptions, collector: EvalCollector) -> None:
         self.collector = collector
         self._options = options
-        options.named_evaluators()  # a mistake in them is told now
+        # A mistake in the options is told now, not when the first run is complete.
+        names, given = options.named_evaluators()
+        refuse_evaluators(find_evaluators(names, given))
         sinks = options.make_sinks()
         self._journal = Journal(options.journal)
         self._feeds = [SinkFeed(sink, name, _warn, options.journal) for name, sink in sinks]
@@ -165,6 +172,8 @@ class _Observer:
         self._closed = False
 
     def begin(self, label: str) -> None:
+        if self._closed:
+            raise RuntimeError("this harness is closed: attach another one to observe further runs.")
         self._give_up()
         label = storable(label)
         self._trials[label] += 1
@@ -186,6 +195,21 @@ class _Observer:
         run, self._run = self._run, None
         if run is None:
             raise RuntimeError("there is no run to complete: call begin_task(label) before the prompt.")
+        try:
+            transcript, record = await self._record(run, success)
+        except BaseException:
+            # Its span must end, and must not stay current for what the caller does next.
+            self._abandon(run)
+            raise
+        for feed in self._feeds:
+            await feed.on_end(run.header, record, transcript)
+        # All at once: a sink that hangs takes no time from the others.
+        await asyncio.gather(*(feed.settled(self._options.sink_seconds) for feed in self._feeds))
+        kept: Transcript | None = transcript if self._options.capture_content else None
+        return CompletedRun(EvalRunRecord(record, kept), record.insights[0] if record.insights else None)
+
+    async def _record(self, run: _OpenRun, success: bool | None) -> tuple[Transcript, RunRecord]:
+        """Write what was observed to the journal, and judge it."""
         transcript = self.collector.transcript()
         transcript = replace(
             transcript,
@@ -204,12 +228,7 @@ class _Observer:
         exam.append("setting", setting)
         record = await judge_and_record(exam, setting, transcript, None, timing)
         await asyncio.to_thread(self._journal.sync)
-        for feed in self._feeds:
-            await feed.on_end(run.header, record, transcript)
-        # All at once: a sink that hangs takes no time from the others.
-        await asyncio.gather(*(feed.settled(self._options.sink_seconds) for feed in self._feeds))
-        kept: Transcript | None = transcript if self._options.capture_content else None
-        return CompletedRun(EvalRunRecord(record, kept), record.insights[0] if record.insights else None)
+        return transcript, record
 
     async def close(self) -> None:
         if self._closed:
@@ -225,8 +244,11 @@ class _Observer:
     def _give_up(self) -> None:
         run, self._run = self._run, None
         if run is not None:
-            for feed in self._feeds:
-                feed.give_up_run(run.header)
+            self._abandon(run)
+
+    def _abandon(self, run: _OpenRun) -> None:
+        for feed in self._feeds:
+            feed.give_up_run(run.header)
 
     async def _exam(self, header: RunHeader) -> ExamRun:
         if self._resources is None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import logging
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from adapters.connectors.loaded_agent import LoadedAgent
 from adapters.errors import SetupError
@@ -25,6 +26,8 @@ from harness.suites.plan import Plan
 from harness.suites.suite import Request, run_suite
 from judge.success import SuccessPredicate
 from records.codec import encode
+from records.history import EvalHistorySource
+from records.sink import Sink
 from records.text import one_line
 
 MAX_CONCURRENCY = 4
@@ -114,14 +117,15 @@ class EvalSuite:
         refuse_journal(folder)
         by_name = {case.name: case for case in self.cases}
         agent = session_agent(self._open, by_name, self._timeout, capture_content=self._options.capture_content)
-        names, evaluators = suite_evaluators(self._options, by_name, agent)
+        sinks = self._options.make_sinks()
+        names, evaluators = suite_evaluators(self._options, by_name, agent, _history(self._options, sinks))
         papers = {f"{case.name} (made in Python)": _paper(case, self._timeout) for case in self.cases}
         spec = self._options.agent or "copilot"
         plan = Plan(tuple(papers), (spec,), options=self._exam_options(names))
         loaded = LoadedAgent(spec, spec, agent, self._options.agent_version)
         around = Surroundings(
             _Logged(),
-            self._options.make_sinks(),
+            sinks,
             engine=LocalEngine(given=Given(agents={spec: loaded}, evaluators=evaluators)),
         )
         end = await run_suite(Request(folder, plan, cases=papers), around)
@@ -137,6 +141,14 @@ class EvalSuite:
             concurrency=self._max_concurrency,
             attempts=1,
         )
+
+
+def _history(options: EvalOptions, sinks: Sequence[tuple[str, Sink]]) -> EvalHistorySource | None:
+    """What a suite's runs are compared with: its journal is new, so earlier runs are where a sink sent them."""
+    if options.history is not None:
+        return options.history
+    found = (sink for _, sink in sinks if inspect.iscoroutinefunction(getattr(sink, "runs", None)))
+    return cast("EvalHistorySource | None", next(found, None))
 
 
 def _opener(client: Client | OpenSession) -> OpenSession:

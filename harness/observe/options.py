@@ -123,6 +123,8 @@ class EvalOptions:
         """
         if not self.sinks:
             return [("jsonl", make_sink(f"jsonl:{Path(self.working_directory, LOCAL_SINK)}"))]
+        if isinstance(self.sinks, str):
+            raise SetupError(f"sinks must be a list: [{self.sinks!r:.80}].")
         made: list[tuple[str, Sink]] = []
         for each in self.sinks:
             if isinstance(each, str):
@@ -137,8 +139,12 @@ class EvalOptions:
         """The names of the evaluators, the primary first, and those that are objects by their name.
 
         Raises:
-            SetupError: one has no name, or two have the same.
+            SetupError: there is none, one has no name, or two have the same.
         """
+        if isinstance(self.evaluators, str):
+            raise SetupError(f"evaluators must be a tuple: ({self.evaluators!r:.80},).")
+        if not self.evaluators:
+            raise SetupError(f"evaluators is empty: name at least one, such as {DEFAULT_EVALUATOR!r}.")
         names: list[str] = []
         given: dict[str, object] = {}
         for each in self.evaluators:

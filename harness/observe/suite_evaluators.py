@@ -12,6 +12,7 @@ from harness.observe.session_agent import SessionAgent
 from judge.operational.evaluator import OperationalEvaluator
 from judge.success import SUCCEEDED, SUCCESS, SuccessEvaluator
 from records.evaluator import Context, Evaluator
+from records.history import EvalHistorySource
 from records.transcript import Transcript
 from records.verdict import Insight
 
@@ -19,9 +20,11 @@ NOBODY_SAYS = "unknown"
 
 
 def suite_evaluators(
-    options: EvalOptions, cases: Mapping[str, Any], agent: type[SessionAgent]
+    options: EvalOptions, cases: Mapping[str, Any], agent: type[SessionAgent], history: EvalHistorySource | None
 ) -> tuple[tuple[str, ...], dict[str, object]]:
     """Give the names of a suite's evaluators, the primary first, and those that are objects by their name.
+
+    `history` holds the earlier runs that the operational evaluator compares with; None is the suite's own journal.
 
     Raises:
         SetupError: one has no name, or two have the same.
@@ -30,7 +33,7 @@ def suite_evaluators(
     success = CaseSuccess(cases, agent.successes)
     given = dict(given)
     if DEFAULT_EVALUATOR in names and DEFAULT_EVALUATOR not in given:
-        given[DEFAULT_EVALUATOR] = _KnowsSuccess(OperationalEvaluator(options.history), success)
+        given[DEFAULT_EVALUATOR] = _KnowsSuccess(OperationalEvaluator(history), success)
     if SUCCESS not in names:
         names, given[SUCCESS] = (*names, SUCCESS), success
     return names, given

@@ -19,8 +19,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--viva-agent",
         metavar="SPEC",
-        help="Collect case folders and test this agent: package.module:Class, path/to/file.py:Class, either with "
-        "@/path/to/venv behind it, http(s)://host/v1#model, replay:JOURNAL, or example:NAME.",
+        help="Collect case folders and test this agent: package.module:Class, path/to/file.py:Class, either one "
+        "followed by @/path/to/venv, http(s)://host/v1#model, replay:JOURNAL, or example:NAME.",
     )
     for field, option in Options.declared(*OPTIONS):
         group.addoption(name_of(option), **declared(field, option))

@@ -44,7 +44,8 @@ class Group:
     runs: int = 0
     """Runs that count; scores and rates are taken over these."""
     excluded: Mapping[str, int] = field(default_factory=dict)
-    """Outcome (`examiner_error`, `judge_error`, `infra_error`) to runs; `unscored` for a scored run without a score."""
+    """Outcome (`examiner_error`, `judge_error`, `infra_error`) to runs; `unscored` for a scored run without a score,
+    `skipped` for one in which the evaluator found nothing to judge."""
     target_errors: int = 0
     """Runs in which the agent failed; they are among `runs`."""
     mean: float | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -45,6 +46,8 @@ class Sources:
     """Names for its recordings."""
     limit: int | None = None
     """Maximum number of recordings to import."""
+    sample: float = 1.0
+    """Share of the recordings to import."""
     since: float | None = None
     """Seconds since the epoch: recordings that began before are not imported."""
     tools: tuple[Mapping[str, Any], ...] = ()
@@ -59,6 +62,11 @@ class Sources:
     def labels_of(self, spec: str) -> Mapping[str, str]:
         """Return the user's names for the recordings of a source."""
         return self.compared_labels if spec == self.compared else self.labels
+
+    def samples(self, key: str) -> bool:
+        """Tell whether a recording belongs to the sample: by its key alone, so always or never."""
+        digest = hashlib.sha256(key.encode(errors="replace")).digest()
+        return int.from_bytes(digest[:8], "big") < self.sample * 2**64
 
     @property
     def journals(self) -> list[tuple[Path, str | None]]:

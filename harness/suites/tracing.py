@@ -171,7 +171,7 @@ def _import(
             if run in taken:
                 found.doubled += 1
                 continue
-            if choose is not None and not choose(recording):
+            if not sources.samples(recording.run_key) or (choose is not None and not choose(recording)):
                 continue
             taken.add(run)
             _write(labelled(recording, sources.labels_of(spec)), subject, trials[subject], run, spec, journal)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -29,8 +28,6 @@ class Watch:
 
     interval: float = 30.0
     """Seconds from the end of one look to the next."""
-    sample: float = 1.0
-    """Share of the recordings that are imported, chosen by their keys: the same ones each time."""
     settle: float = 60.0
     """Seconds since the newest thing in a recording before it is imported: it may not have ended."""
     window: int = 50
@@ -53,6 +50,8 @@ class Look:
     """Of the window."""
     below: str
     """Which figure is below its bound, in words; empty where none is."""
+    unjudged: str = ""
+    """Why nobody can say whether a figure is below its bound, in words: what has a bound was not judged."""
 
 
 @dataclass(slots=True)
@@ -123,22 +122,17 @@ async def follow(
 def _look(new: Sequence[str], window: Window, gates: Gates, watch: Watch) -> Look:
     figures = summarize(window.records)
     code, words = gate(figures, gates) if len(window.records) >= watch.least else (0, "")
-    return Look(tuple(new), len(window.records), figures, words if code == EXIT_BELOW else "")
+    below, unjudged = (words, "") if code == EXIT_BELOW else ("", words)
+    return Look(tuple(new), len(window.records), figures, below, unjudged)
 
 
 def _chooser(watch: Watch) -> Callable[[Recording], bool]:
     now = time.time()
 
     def chosen(recording: Recording) -> bool:
-        return is_sampled(recording.run_key, watch.sample) and now - newest(recording.transcript) >= watch.settle
+        return now - newest(recording.transcript) >= watch.settle
 
     return chosen
-
-
-def is_sampled(key: str, share: float) -> bool:
-    """Tell whether a recording belongs to a sample of this share: by its key alone, so always or never."""
-    digest = hashlib.sha256(key.encode(errors="replace")).digest()
-    return int.from_bytes(digest[:8], "big") < share * 2**64
 
 
 def newest(transcript: Transcript) -> float:

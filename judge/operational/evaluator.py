@@ -30,7 +30,7 @@ class OperationalEvaluator:
 
     def __init__(self, history: EvalHistorySource | None = None) -> None:
         """Args:
-        history: The earlier runs; None is what the run's journal holds.
+        history: The earlier runs, recorded elsewhere; None is what the run's journal holds.
         """
         self._history = history
 
@@ -62,31 +62,38 @@ class OperationalEvaluator:
 
     async def _earlier(self, context: Context) -> tuple[Sequence[EvalRunRecord], tuple[str, ...]]:
         """Find the newest runs of the same task and agent that began before this one, and say what went wrong."""
-        source = self._history or context.history
+        source, elsewhere = self._history or context.history, self._history is not None
         if source is None or not context.task:
             return (), ()
         try:
             runs = await source.runs(context.task, limit=LOOKED_AT)
-            found = _before(runs, context)
+            found = _before(runs, context, elsewhere=elsewhere)
             if len(found) < EARLIER and len(runs) == LOOKED_AT:
                 # A run that is judged late has many after it.
-                found = _before(await source.runs(context.task), context)
+                found = _before(await source.runs(context.task), context, elsewhere=elsewhere)
         except Exception as error:
             return (), (f"the history cannot be read: {describe(error)}",)
         return found[-EARLIER:], ()
 
 
-def _before(runs: Sequence[EvalRunRecord], context: Context) -> list[EvalRunRecord]:
+def _before(runs: Sequence[EvalRunRecord], context: Context, *, elsewhere: bool) -> list[EvalRunRecord]:
     """Those of the same agent that began before; where nobody knows when, those that the source has before this one."""
-    own = next((place for place, run in enumerate(runs) if run.id == context.subject), None)
+    own = next((place for place, run in enumerate(runs) if _is_own(run, context, elsewhere=elsewhere)), None)
     return [
         run
         for place, run in enumerate(runs)
-        if run.id != context.subject
+        if not _is_own(run, context, elsewhere=elsewhere)
         and run.record.metrics is not None
         and (not context.agent or run.agent == context.agent)
         and _began_before(run, place, own, context.started)
     ]
+
+
+def _is_own(run: EvalRunRecord, context: Context, *, elsewhere: bool) -> bool:
+    """Whether it is the run that is judged. Ids are unique within a journal; a suite that is run again repeats them."""
+    if run.id != context.subject:
+        return False
+    return not elsewhere or context.started is None or run.started >= context.started
 
 
 def _began_before(run: EvalRunRecord, place: int, own: int | None, started: float | None) -> bool:
@@ -113,7 +120,11 @@ def _notes(metrics: Metrics) -> tuple[str, ...]:
     notes.append(f"{calls} tool calls, {sum(metrics.tool_failures.values())} failed")
     if metrics.never_completed or metrics.never_started:
         notes.append(f"{metrics.never_completed} tool calls never completed, {metrics.never_started} never started")
-    for noun, counts in (("aborts", metrics.aborts), ("failed model calls", metrics.model_failures)):
+    for noun, counts in (
+        ("aborts", metrics.aborts),
+        ("failed model calls", metrics.model_failures),
+        ("unknown to Viva", metrics.unknown),
+    ):
         if counts:
             notes.append(f"{noun}: {', '.join(f'{name} {number}' for name, number in list(counts.items())[:10])}")
     return tuple(notes)

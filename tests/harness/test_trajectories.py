@@ -436,6 +436,25 @@ def test_a_sample_is_the_same_recordings_each_time(tmp_path: Path) -> None:
     assert 30 < len(chosen[0]) < 90
 
 
+def test_a_resumed_trace_keeps_its_sample(tmp_path: Path) -> None:
+    save(tmp_path, [conversation(f"task {number}") for number in range(40)])
+    trace(tmp_path, *FOLLOW, "--looks", 1, "--sample", 0.3)
+    chosen = {record.id for record in read_records(tmp_path / "out")}
+    assert 0 < len(chosen) < 40
+    for more in ((), ("--follow", "--looks", 1)):
+        in_this_process("trace", "--resume", "out", *more, cwd=tmp_path)
+        assert {record.id for record in read_records(tmp_path / "out")} == chosen
+    trace(tmp_path, "--sample", 0.3, "--out", "once")
+    assert {record.id for record in read_records(tmp_path / "once")} == chosen
+
+
+@pytest.mark.parametrize("option", [("--looks", 1), ("--settle", 60), ("--window", 3), ("--alert", "exit")])
+def test_an_option_of_following_is_refused_without_it(option: tuple[str, Any], tmp_path: Path) -> None:
+    save(tmp_path, TALKS)
+    done = trace(tmp_path, *option)
+    assert (done.returncode, f"{option[0]} requires --follow" in done.stderr) == (2, True)
+
+
 def test_an_alert_ends_following_with_the_code_of_a_gate(tmp_path: Path) -> None:
     save(tmp_path, TALKS)
     done = trace(tmp_path, *FOLLOW, "--looks", 50, "--fail-under", "tool_success=0.9")

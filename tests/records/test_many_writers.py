@@ -34,8 +34,11 @@ def logged(logs: Path) -> Counter[str]:
 
 
 def wait_for(logs: Path, lines: int, writers: list[subprocess.Popen[bytes]]) -> None:
-    """Wait until so much has been written."""
-    while sum(file.stat().st_size for file in logs.iterdir()) < lines * 14:
+    """Wait until so much has been written, also by each of those that are killed."""
+    killed = [logs / f"p{number}" for number in range(PROCESSES - KILLED, PROCESSES)]
+    while sum(file.stat().st_size for file in logs.iterdir()) < lines * 14 or not all(
+        file.exists() and file.stat().st_size for file in killed
+    ):
         assert any(writer.poll() is None for writer in writers), "they ended too early"
         time.sleep(0.01)
 
@@ -75,7 +78,9 @@ def check(folder: Path, logs: Path) -> Damage:
 def run_crowd(folder: Path, logs: Path, count: int, *, torn: bool) -> list[subprocess.Popen[bytes]]:
     """Let them write, and kill two of them midway."""
     logs.mkdir()
-    writers = [start(folder, logs, number, count, torn and number == 0) for number in range(PROCESSES)]
+    # Those that are killed would not end for a long time, however slow the others are.
+    counts = [count] * (PROCESSES - KILLED) + [count * 1000] * KILLED
+    writers = [start(folder, logs, number, each, torn and number == 0) for number, each in enumerate(counts)]
     wait_for(logs, PROCESSES * crowd.THREADS * count // 4, writers)
     for writer in writers[-KILLED:]:
         writer.kill()

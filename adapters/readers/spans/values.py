@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from records.text import storable
+
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _FRACTION = re.compile(r"\.(\d+)")
 _PLAIN_TIME = re.compile(r"-?\d+")
@@ -65,7 +67,8 @@ def read_id(value: Any, length: int) -> str | None:
         value = str(value)
     if not isinstance(value, str) or not value.strip("0 "):
         return None
-    text = value.strip().removeprefix("0x")
+    # Ids are sorted in a database, which takes no lone surrogate.
+    text = storable(value.strip().removeprefix("0x"))
     if len(text) == (length * 4 // 6 + 3) // 4 * 4 and not _HEX.fullmatch(text):
         try:
             decoded = base64.b64decode(text, validate=True)

@@ -25,6 +25,8 @@ FLUSH_SECONDS = 10.0
 FLUSH_EVERY = 500
 """Spans after which the exporter is waited for: what a fast suite emits beyond its queue would be dropped."""
 
+_RUN = "viva-run"
+"""The key of a context under which the run is found whose span is current."""
 _PREFIX = re.compile(r"[A-Za-z][\w./-]{0,200}", re.ASCII)
 
 
@@ -43,7 +45,8 @@ class OpenRun:
         self.ended: int | None = None
         """When the run ended, in nanoseconds since the epoch; None while it goes on."""
         self.given_up = False
-        self._before = before
+        self.before = before
+        """What was current before."""
 
     def end(self, record: RunRecord | None, transcript: Transcript | None) -> None:
         """Note that the run has ended, and make current what was before; a run that was given up ends as an error."""
@@ -52,7 +55,7 @@ class OpenRun:
         self.ended = time.time_ns()
         # Not by the token: the end may come in another task or thread than the start, where it would not be valid.
         if trace.get_current_span() is self.span:
-            context.attach(self._before)
+            context.attach(self.before)
         if record is None:
             self.give_up("the run was given up")
 
@@ -116,9 +119,9 @@ class OpenTelemetrySink:
         from harness.sinks.otel.spans import begin_run
 
         tracer = self._ready().tracers.get_tracer(EvalTelemetry.TRACER_NAME)
-        before = context.get_current()
-        opened = OpenRun(begin_run(tracer, run, name, agent), before)
-        context.attach(trace.set_span_in_context(opened.span))
+        before = _without_ended_runs(context.get_current())
+        opened = OpenRun(begin_run(tracer, run, name, agent, parent=before), before)
+        context.attach(context.set_value(_RUN, opened, trace.set_span_in_context(opened.span, before)))
         with self._turn:
             self._open[run] = opened
         return opened
@@ -183,6 +186,17 @@ class OpenTelemetrySink:
                 self._providers = find_providers()
                 self._measurements = Measurements(self._providers.meters, self._prefix)
             return self._providers
+
+
+def _without_ended_runs(current: Context) -> Context:
+    """What was current before runs that have ended in another task: only that task could make it current again."""
+    from opentelemetry import context, trace
+
+    while isinstance(opened := context.get_value(_RUN, current), OpenRun):
+        if opened.ended is None or trace.get_current_span(current) is not opened.span:
+            break
+        current = opened.before
+    return current
 
 
 def _parse(options: str) -> dict[str, str]:

@@ -45,8 +45,10 @@ class RunSpans:
         return self.by_subject.get(subject, self.run)
 
 
-def begin_run(tracer: Tracer, run: str, subject: str, agent: str, start: float | None = None) -> Span:
-    """Start the span of a run, as a child of the span that is current.
+def begin_run(
+    tracer: Tracer, run: str, subject: str, agent: str, start: float | None = None, *, parent: Context | None = None
+) -> Span:
+    """Start the span of a run.
 
     Args:
         tracer: Makes it.
@@ -54,6 +56,7 @@ def begin_run(tracer: Tracer, run: str, subject: str, agent: str, start: float |
         subject: Case, task label or trace.
         agent: Its name or SPEC.
         start: Seconds since the epoch; None is now.
+        parent: Holds the span that it becomes a child of; None is the current context.
     """
     attributes = cleaned(
         {
@@ -67,7 +70,8 @@ def begin_run(tracer: Tracer, run: str, subject: str, agent: str, start: float |
         }
     )
     name = f"invoke_workflow {attributes[names.WORKFLOW]}"
-    return tracer.start_span(name, attributes=attributes, start_time=None if start is None else _nanoseconds(start))
+    began = None if start is None else _nanoseconds(start)
+    return tracer.start_span(name, parent, attributes=attributes, start_time=began)
 
 
 def begin_recorded_run(tracer: Tracer, record: RunRecord, transcript: Transcript) -> Span:

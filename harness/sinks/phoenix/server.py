@@ -139,7 +139,7 @@ class PhoenixServer:
 _WORDS = {
     401: "it refuses access; set PHOENIX_API_KEY",
     403: "it refuses access; set PHOENIX_API_KEY",
-    404: "it does not have all of these spans, or has no such project; were they read from this server?",
+    404: "it does not have all of these spans, or has no such project",
 }
 
 

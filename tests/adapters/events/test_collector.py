@@ -183,3 +183,14 @@ def test_the_dominant_model_has_the_most_tokens_then_the_most_calls_then_the_fir
     assert collector.snapshot().dominant_model == "b"
     collector.model_called("c", input_tokens=0, output_tokens=9)
     assert collector.snapshot().dominant_model == "c"
+
+
+@pytest.mark.parametrize("given", [{"outputTokens": 7}, {"inputTokens": "12", "outputTokens": 7}, {"inputTokens": -1}])
+def test_tokens_that_are_missing_in_part_or_cannot_be_read_are_not_taken_for_all(given: dict[str, Any]) -> None:
+    collector = EvalCollector()
+    collector.take(event("assistant.usage", 1, model="m", **given))
+    snapshot = collector.snapshot()
+    assert not snapshot.usage.reported
+    assert snapshot.usage.input_tokens == 0
+    wrong = {"value assistant.usage.inputTokens": 1} if "inputTokens" in given else {}
+    assert snapshot.unknown == wrong

@@ -348,6 +348,40 @@ async def test_a_session_that_fails_is_closed_and_told_of(content: Any, words: s
     assert client.closed == len(client.sessions)
 
 
+async def test_a_session_that_finds_the_request_too_long_gets_half_of_it() -> None:
+    class Small(Client):
+        async def send_and_wait(self, prompt: str, *, timeout: float) -> Any:
+            answered = await super().send_and_wait(prompt, timeout=timeout)
+            if len(self.prompts) == 1:
+                raise RuntimeError("Session error: prompt token count exceeds the context window")
+            return answered
+
+    client = Small(GOOD)
+    found = await EvalAgent.from_client(client).analyze([EvalRunRecord(record(n, 0.0)) for n in range(300)])
+    assert found.weaknesses
+    assert len(client.prompts[1][0]) < len(client.prompts[0][0])
+
+
+async def test_a_session_that_cannot_be_closed_costs_no_answer(caplog: pytest.LogCaptureFixture) -> None:
+    class Stuck(Client):
+        async def disconnect(self) -> None:
+            raise RuntimeError("the connection is gone")
+
+    found = await EvalAgent.from_client(Stuck(GOOD)).analyze([EvalRunRecord(record(n, 0.0)) for n in (1, 2)])
+    assert found.weaknesses
+    assert "could not be closed" in caplog.text
+
+
+async def test_claims_beyond_those_asked_for_are_reported_and_unfounded_ones_take_no_place() -> None:
+    claims = answer(("Made up", ["shop-99"]), ("One", ["shop-1"]), ("Two", ["shop-1"]), improvements=[])
+    found = await EvalAgent(EvalAgentOptions(runner=Stub(claims), most=1)).analyze([EvalRunRecord(record(1, 0.0))])
+    assert [each.title for each in found.weaknesses] == ["One"]
+    assert [(each.title, each.reason) for each in found.dropped] == [
+        ("Made up", "it cites runs that do not exist: 'shop-99'"),
+        ("Two", "there are more claims than were asked for"),
+    ]
+
+
 async def test_the_arguments_are_those_of_the_real_client() -> None:
     copilot = pytest.importorskip("copilot")
     import inspect

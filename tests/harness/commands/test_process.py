@@ -18,6 +18,8 @@ MISTAKES = {
     "trace": ("no_such_reader:x",),
     "report": ("nowhere",),
     "compare": ("nowhere", "nowhere"),
+    "history": ("nowhere",),
+    "analyze": ("nowhere",),
     "cases": ("check", "nowhere"),
     "sandbox": ("no_such_command",),
     "doctor": ("--no-such-option",),
@@ -28,6 +30,7 @@ DONE = {
     "replay": ("journal",),
     "judge": ("journal", "--sandbox", "process", "--quiet"),
     "report": ("journal",),
+    "history": ("journal",),
     "cases": (),
 }
 

@@ -118,7 +118,9 @@ def test_a_format_that_is_named_goes_into_a_file_of_any_ending(suite: Path) -> N
 
 
 def test_every_format_can_be_imported_and_every_ending_has_one() -> None:
-    assert set(ENDINGS.values()) == set(FORMATS.builtin)
+    # Files of these have an ending that says too little: `.jsonl`, `.json`.
+    by_name_only = {"atif", "training", "training_supervised", "training_preference", "training_reward"}
+    assert set(ENDINGS.values()) == set(FORMATS.builtin) - by_name_only
     assert all(callable(writer(name)) for name in FORMATS.builtin)
 
 

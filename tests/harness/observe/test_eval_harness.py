@@ -206,6 +206,52 @@ async def test_a_run_is_kept_though_its_evaluator_lacks_something(tmp_path: Path
     assert stored.transcript.metrics is not None
 
 
+@pytest.mark.parametrize(("evaluator", "words"), [("nobodys", "no evaluator"), ("scoring_points", "requires a case")])
+async def test_an_evaluator_that_cannot_judge_is_told_when_observing_begins(
+    tmp_path: Path, evaluator: str, words: str
+) -> None:
+    session = await Runtime(lambda prompt: work()).create_session()
+    with pytest.raises(SetupError, match=words):
+        EvalHarness.attach(session, options(tmp_path, evaluators=("operational", evaluator)))
+    assert not (tmp_path / "runs").exists()
+
+
+async def test_a_harness_that_is_closed_says_so(tmp_path: Path) -> None:
+    session = await Runtime(lambda prompt: work()).create_session()
+    harness = EvalHarness.attach(session, options(tmp_path, Remembering()))
+    await harness.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        harness.begin_task("tidy up")
+
+
+async def test_a_run_that_cannot_be_judged_leaves_no_span_open(tmp_path: Path) -> None:
+    class Asks:
+        name = "asks"
+        needs = (Need.MODEL,)
+
+        async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
+            raise AssertionError
+
+    ended: list[tuple[object, object]] = []
+
+    class Traces(Remembering):
+        def start_run(self, name: str, *, run: str, agent: str) -> Any:
+            class Open:
+                trace_id = "1" * 32
+
+                def end(self, record: RunRecord | None, transcript: Transcript | None) -> None:
+                    ended.append((record, transcript))
+
+            return Open()
+
+    session = await Runtime(lambda prompt: work()).create_session()
+    async with EvalHarness.attach(session, options(tmp_path, Traces(), evaluators=(Asks(),))) as harness:
+        harness.begin_task("tidy up")
+        with pytest.raises(SetupError, match="model"):
+            await harness.complete_run()
+        assert ended == [(None, None)]
+
+
 async def test_the_span_of_a_run_is_current_while_the_session_works_and_found_by_the_record(tmp_path: Path) -> None:
     from opentelemetry import trace
 

@@ -130,3 +130,24 @@ def test_what_opens_no_session_and_limits_that_are_none_are_refused() -> None:
         EvalSuite([EvalCase("a", "x")], object())  # type: ignore[arg-type]
     with pytest.raises(SetupError, match="max_concurrency"):
         EvalSuite([EvalCase("a", "x")], Runtime(answer), max_concurrency=0)
+
+
+async def test_a_suite_is_compared_with_the_suites_before_it(tmp_path: Path) -> None:
+    tokens = [100, 50, 200]
+
+    def spend(prompt: str) -> Sequence[Event]:
+        return [
+            event("user.message", 1, content=prompt),
+            event("assistant.usage", 2, model="gpt-5", inputTokens=tokens.pop(0), outputTokens=0),
+            event("assistant.message", 3, content="done", messageId="m"),
+        ]
+
+    said = []
+    for _ in range(3):
+        result = await EvalSuite(
+            [EvalCase("one", "one")], Runtime(spend), EvalOptions(working_directory=tmp_path)
+        ).run()
+        (case,) = result.cases
+        assert case.insight is not None
+        said.append((case.insight.label, case.insight.scores.get("efficiency")))
+    assert said == [("Inconclusive", None), ("Improved", 1.0), ("Degraded", 75 / 200)]

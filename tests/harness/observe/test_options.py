@@ -81,7 +81,18 @@ def test_what_is_no_sink_is_refused(sink: object) -> None:
         EvalOptions().add_sink(sink).make_sinks()  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("evaluators", [("operational", "operational"), (object(),)])
-def test_what_is_no_evaluator_or_there_twice_is_refused(evaluators: tuple[object, ...]) -> None:
-    with pytest.raises(SetupError):
+@pytest.mark.parametrize(
+    ("evaluators", "words"),
+    [
+        (("operational", "operational"), "two evaluators"), ((object(),), "no evaluator"),
+        ("operational", r"must be a tuple: \('operational',\)"), ((), "empty"),
+    ],
+)  # fmt: skip
+def test_what_is_no_evaluator_or_there_twice_is_refused(evaluators: tuple[object, ...], words: str) -> None:
+    with pytest.raises(SetupError, match=words):
         EvalOptions(evaluators=evaluators).named_evaluators()  # type: ignore[arg-type]
+
+
+def test_a_single_sink_that_is_no_list_is_called_that() -> None:
+    with pytest.raises(SetupError, match="must be a list"):
+        EvalOptions(sinks="jsonl:runs/a.jsonl").make_sinks()  # type: ignore[arg-type]

@@ -407,6 +407,25 @@ async def test_an_observed_session_works_within_the_span_that_its_record_names(
     }
 
 
+async def test_runs_that_are_completed_in_another_task_do_not_become_parts_of_each_other(
+    received_by_http: Received, tmp_path: Path
+) -> None:
+    session = Session()
+    options = EvalOptions(enabled=True, working_directory=tmp_path).add_open_telemetry_sink()
+    traces = []
+    async with EvalHarness.attach(session, options) as harness:
+        for label in ("one", "two", "three"):
+            harness.begin_task(label)
+            await session.work()
+            # What `asyncio.gather`, and in Python 3.11 `wait_for`, do, too.
+            completed = await asyncio.create_task(harness.complete_run())
+            assert completed.record is not None
+            traces.append(completed.record.trace_id)
+    assert len(set(traces)) == 3
+    runs = [span for span in received_by_http.spans if span.name.startswith("invoke_workflow")]
+    assert [span.parent_span_id for span in runs] == [b""] * 3
+
+
 async def test_each_attempt_at_a_run_has_a_span_and_the_record_names_the_last(received_by_http: Received) -> None:
     def told(words: str) -> None:
         raise AssertionError(words)

@@ -93,3 +93,16 @@ async def test_success_is_a_part_of_reliability_and_of_the_trend() -> None:
     insight = await judged(used(100), earlier("a", 100), success=False)
     assert insight.scores["reliability"] == 0.5
     assert insight.label == "Flat"
+
+
+async def test_a_run_of_the_same_id_that_another_journal_holds_is_an_earlier_run() -> None:
+    context = Context("now", task="task", agent="copilot", started=10.0)
+    before, itself = earlier("now", 100), earlier("now", 1, started=10.0)
+    insight = await OperationalEvaluator(History(before, itself)).evaluate(Transcript(metrics=used(200)), context)
+    assert insight.scores["efficiency"] == 0.5
+    assert "compared with 1 earlier run:" in insight.summary
+
+
+async def test_what_viva_did_not_understand_is_said() -> None:
+    insight = await judged(Metrics(tool_calls={"bash": 1}, unknown={"event odd.one": 2, "line": 1}))
+    assert "unknown to Viva: event odd.one 2, line 1" in insight.notes

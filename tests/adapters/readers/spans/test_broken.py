@@ -176,6 +176,13 @@ def test_what_is_no_time_is_none(value: Any) -> None:
     assert read_time(value) is None
 
 
+def test_an_id_that_no_encoding_takes_loses_nothing_else(tmp_path: Path) -> None:
+    odd = model(2, None, "Hello.")
+    odd["context"] = {"trace_id": "\ud800", "span_id": "\udfff"}
+    first, second = read(tmp_path, [model(1, None, "Hello."), odd])
+    assert {first.transcript.trace_id, second.transcript.trace_id} == {TRACE, "\\ud800"}
+
+
 def test_spans_without_times_parents_or_names_are_read_and_told(tmp_path: Path) -> None:
     spans = [
         span(1, None, start_time="soon", end_time=None),
