@@ -11,6 +11,8 @@ from typing import Any
 from adapters.events.collector import EvalCollector
 
 SOURCE = "gen_ai"
+VIVA = "viva"
+"""The provider that Viva's own spans name: they tell again what was observed, and must not be counted once more."""
 EMBEDDINGS = "embeddings"
 MODEL_OPERATIONS = ("chat", "text_completion", "generate_content", EMBEDDINGS)
 TOOL = "execute_tool"
@@ -54,7 +56,7 @@ def take_gen_ai_span(collector: EvalCollector, span: Any) -> None:
     """Take one ended span (`opentelemetry.sdk.trace.ReadableSpan`); spans of other conventions are passed over."""
     given: Mapping[str, Any] = span.attributes or {}
     operation = given.get("gen_ai.operation.name")
-    if operation is None:
+    if operation is None or given.get("gen_ai.provider.name") == VIVA:
         return
     began, ended = _seconds(span.start_time), _seconds(span.end_time)
     failure = given.get("error.type") or ("error" if _failed(span) else None)

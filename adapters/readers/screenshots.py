@@ -45,15 +45,20 @@ class Screenshots:
     """Maps each fault, in words, to the number of pictures that have it."""
     used: set[str] = field(default_factory=set)
 
-    def of_step(self, line: Fields, step: int | None) -> Shots:
-        """Find the pictures of a step: those that its line names, or else those with UFO's names for its number."""
+    def of_step(self, line: Fields, step: int | None, round_: int) -> Shots:
+        """Find the pictures of a step: those that its line names, or else those with the usual names for its number.
+
+        A picture that another step has is not taken by its usual name: steps may be numbered anew in each round.
+        """
         found: dict[str, str] = {}
         for role in ROLES:
             named = line.picture(role)
             if named:
                 found[role] = named
-            elif named is None and step is not None and self._exists(name := self._standard(role, step=step)):
-                found[role] = name
+            elif named is None and step is not None:
+                name = self._standard(role, step=step, round=round_)
+                if name not in self.used and self._exists(name):
+                    found[role] = name
         return self._look(found)
 
     def of_round(self, number: int) -> Shots:

@@ -144,7 +144,7 @@ class _Session:
             self._plan(draft, line)
         elif self._names.steps_of is None or kind in self._names.steps_of:
             step = line.number("step")
-            taken = steps_of(self._identity(step), line, self._shots.of_step(line, step), self._names)
+            taken = steps_of(self._identity(step), line, self._shots.of_step(line, step, self._last), self._names)
             if request not in (None, draft.request):
                 taken[0] = replace(taken[0], attributes={**taken[0].attributes, "request": request})
             draft.steps += taken

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from adapters.calls import describe
+from adapters.errors import SetupError
 from adapters.events.collector import EvalCollector, Session
 from adapters.trace_context import current_trace_id
 from harness.exam.examine import ExamRun, judge_and_record
@@ -77,11 +79,13 @@ class EvalHarness:
             source: What transcripts name as their source.
 
         Raises:
-            SetupError: a sink or evaluator is not there, an evaluator requires a case, or a variable has a value that
-                it cannot have.
+            SetupError: a sink or evaluator is not there, an evaluator requires a case, a variable has a value that it
+                cannot have, or this is no session.
             JournalError: the journal cannot be written.
         """
         options = EvalOptions.from_environment() if options is None else options
+        if options.is_enabled and not callable(getattr(session, "on", None)):
+            raise SetupError(f"{session!r:.80} is no session: it has no on(handler).")
         harness = cls(options, take=take, source=source)
         if harness._observer is not None:
             harness._observer.collector.attach(session)
@@ -117,6 +121,7 @@ class EvalHarness:
 
         Raises:
             RuntimeError: the harness is closed.
+            TypeError: the label is no text.
         """
         if self._observer is not None:
             self._observer.begin(label)
@@ -174,6 +179,8 @@ class _Observer:
     def begin(self, label: str) -> None:
         if self._closed:
             raise RuntimeError("this harness is closed: attach another one to observe further runs.")
+        if not isinstance(label, str):
+            raise TypeError(f"the label of a task must be text, not {type(label).__name__}.")
         self._give_up()
         label = storable(label)
         self._trials[label] += 1
@@ -235,7 +242,11 @@ class _Observer:
             return
         self._closed = True
         self._give_up()
-        self.collector.detach()
+        try:
+            self.collector.detach()
+        except Exception as error:
+            # The session is not Viva's; what was observed must reach its sinks all the same.
+            _warn(f"the session's events could not be unsubscribed from: {describe(error)}")
         await asyncio.gather(*(feed.on_closed() for feed in self._feeds))
         if self._resources is not None:
             await self._resources.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,8 @@ def append_evaluations(file: Path, entries: list[dict[str, Any]]) -> None:
 
 
 def read_evaluations(file: Path) -> Evaluations:
-    """Read a log. A line that is not a JSON object is skipped and counted. One object on several lines is read, too.
+    """Read a log. A line that is not a JSON object is skipped and counted. An object that another
+    program wrote on several lines is read, too.
 
     Raises:
         OSError: the file cannot be read, or is too long.
@@ -92,12 +94,29 @@ def read_evaluations(file: Path) -> Evaluations:
     if (whole := _object(content)) is not None:
         return Evaluations((whole,))
     entries, broken = [], 0
-    for line in content.splitlines():
-        if line.strip():
-            entry = _object(line)
-            broken += entry is None
-            entries += [entry] if entry is not None else []
+    for lines in _objects(content):
+        entry = _object(b"\n".join(lines))
+        broken += len(lines) if entry is None else 0
+        entries += [entry] if entry is not None else []
     return Evaluations(tuple(entries), broken)
+
+
+def _objects(content: bytes) -> Iterator[list[bytes]]:
+    """Yield the lines of each object: one, or those from a brace to the next one at the left margin."""
+    begun: list[bytes] = []
+    for line in content.splitlines():
+        if begun and line.startswith(b"{"):  # what was begun has no end
+            yield begun
+            begun = []
+        if begun or line.rstrip() == b"{":
+            begun.append(line)
+            if line.rstrip() == b"}":
+                yield begun
+                begun = []
+        elif line.strip():
+            yield [line]
+    if begun:
+        yield begun
 
 
 def _object(content: bytes) -> dict[str, Any] | None:

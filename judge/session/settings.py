@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -113,7 +114,8 @@ def prompt_text(given: str) -> str:
     text = _read(Path(given), "the prompt file")
     if Path(given).suffix.lower() not in (".yaml", ".yml"):
         return text
-    data = _yaml(Path(given), text)
+    # All values stay text: YAML takes a plain `yes`, which is an answer here, for a truth value.
+    data = _yaml(Path(given), text, yaml.BaseLoader)
     if isinstance(data, dict) and isinstance(data.get("system"), str):
         return str(data["system"]).replace("{{", "{").replace("}}", "}")
     if isinstance(data, dict) and any(str(key).startswith("example") for key in data):
@@ -143,7 +145,9 @@ def _examples(data: Mapping[Any, Any]) -> str:
     found = []
     for key, value in data.items():
         if str(key).startswith("example") and isinstance(value, dict):
-            found.append(f"[Request]: {value.get('Request')}\n[Response]: {value.get('Response')}")
+            response = value.get("Response")
+            shown = response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
+            found.append(f"[Request]: {value.get('Request')}\n[Response]: {shown}")
     return "\n\n".join(found)
 
 
@@ -172,9 +176,9 @@ def _read(file: Path, what: str) -> str:
     return text.strip()
 
 
-def _yaml(file: Path, text: str) -> Any:
+def _yaml(file: Path, text: str, loader: type[yaml.SafeLoader | yaml.BaseLoader] = yaml.SafeLoader) -> Any:
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, Loader=loader)  # noqa: S506 - both loaders make plain data only
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise SetupError(f"{file} is not YAML: {' '.join(str(error).split())[:300]}.") from error
 

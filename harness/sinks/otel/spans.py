@@ -17,6 +17,7 @@ from harness.sinks.otel.attributes import (
     usage_attributes,
 )
 from records.run_record import RunRecord
+from records.trajectory import CALL_ID
 from records.transcript import Round, Step, StepKind, Transcript
 
 if TYPE_CHECKING:
@@ -160,7 +161,9 @@ def _tell_step(tracer: Tracer, spans: RunSpans, step: Step, round_span: Span, st
     if step.kind in (StepKind.TOOL, StepKind.ACTION):
         operation = "execute_tool"
         what: str | None = step.tool or step.kind.value
-        attributes |= cleaned({names.TOOL_NAME: what, names.TOOL_CALL_ID: step.id})
+        # The source's own id, by which the agent's own telemetry names the call, where there is one.
+        call = step.attributes.get(CALL_ID)
+        attributes |= cleaned({names.TOOL_NAME: what, names.TOOL_CALL_ID: call if isinstance(call, str) else step.id})
         if content and step.tool_input is not None:
             attributes[names.TOOL_ARGUMENTS] = as_json(step.tool_input)
         if content and step.result is not None:

@@ -13,6 +13,7 @@ from autogen_core.logging import LLMCallEvent, LLMStreamEndEvent, MessageHandler
 
 import adapters.models.client  # noqa: F401 -- it silences AutoGen's loggers, which observing must overcome
 from adapters.events.autogen import LOGGER, autogen_collector, observing_autogen
+from adapters.events.collector import EvalCollector
 from adapters.events.conversation import conversation_metrics
 from adapters.events.gen_ai import GenAiSpans
 from records.transcript import Round, Step, StepKind, StopReason, Transcript, Usage
@@ -110,6 +111,16 @@ def test_gen_ai_spans_are_collected() -> None:
     assert snapshot.unknown == {"event dance": 1}
     assert spans.force_flush()
     spans.shutdown()
+
+
+def test_the_spans_that_vivas_own_sink_makes_of_a_run_are_not_counted_once_more() -> None:
+    from harness.sinks.otel.spans import VIVA
+
+    trace, spans = tracer()
+    for operation in ("chat", "execute_tool"):
+        told = {"gen_ai.operation.name": operation, "gen_ai.provider.name": VIVA, "gen_ai.usage.input_tokens": 20}
+        trace.start_span(operation, attributes=told).end()
+    assert spans.collector.snapshot() == EvalCollector().snapshot()
 
 
 def test_a_span_that_cannot_be_read_stops_nothing() -> None:

@@ -295,3 +295,19 @@ def test_odd_values_make_a_step_and_no_error(line: dict[str, Any], tmp_path: Pat
     folder = make_folder(tmp_path / "t", [line, app_line(2)])
     steps = [step for round_ in read_session(folder).transcript.rounds for step in round_.steps]
     assert any(step.thought == "thought 2" for step in steps)
+
+
+def test_steps_numbered_anew_in_each_round_have_their_own_screenshots(tmp_path: Path) -> None:
+    folder = tmp_path / "t"
+    lines = [{"n": 1, "round": 0}, {"n": 1, "round": 1}]
+    make_folder(folder, [json.dumps(line) for line in lines], final=False)
+    mapping = tmp_path / "m.yaml"
+    named = "fields: {step: n, round: round}\nfiles: {clean: 'r{round}_s{step}.png'}\n"
+    for number in (0, 1):
+        (folder / f"r{number}_s1.png").write_bytes(picture(f"round {number}"))
+    mapping.write_text(named)
+    talk = only(f"ufo:{folder}", mapping=mapping).transcript
+    assert [round_.steps[0].images for round_ in talk.rounds] == [("r0_s1.png",), ("r1_s1.png",)]
+    mapping.write_text(named.replace("r{round}_s{step}", "r0_s{step}"))
+    talk = only(f"ufo:{folder}", mapping=mapping).transcript
+    assert [round_.steps[0].images for round_ in talk.rounds] == [("r0_s1.png",), ()], "a picture shows one step"

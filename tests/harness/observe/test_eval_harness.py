@@ -224,6 +224,42 @@ async def test_a_harness_that_is_closed_says_so(tmp_path: Path) -> None:
         harness.begin_task("tidy up")
 
 
+async def test_a_session_that_cannot_be_left_costs_no_sink_its_runs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Clinging:
+        def on(self, handler: Any) -> Any:
+            def leave() -> None:
+                raise RuntimeError("the connection is gone")
+
+            return leave
+
+    sink = Remembering()
+    async with EvalHarness.attach(Clinging(), options(tmp_path, sink)) as harness:
+        harness.begin_task("tidy up")
+        await harness.complete_run(success=True)
+    assert (len(sink.found), sink.closed) == (1, 1)
+    assert "could not be unsubscribed from: RuntimeError: the connection is gone" in caplog.text
+
+
+def test_what_is_no_session_is_refused_before_anything_is_opened(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match=r"is no session: it has no on\(handler\)"):
+        EvalHarness.attach(object(), options(tmp_path))  # type: ignore[arg-type]
+    assert not (tmp_path / "runs").exists()
+
+
+async def test_a_label_that_is_no_text_is_refused_and_the_open_run_goes_on(tmp_path: Path) -> None:
+    session = await Runtime(lambda prompt: work()).create_session()
+    async with EvalHarness.attach(session, options(tmp_path, Remembering())) as harness:
+        harness.begin_task("tidy up")
+        with pytest.raises(TypeError, match="must be text, not NoneType"):
+            harness.begin_task(None)  # type: ignore[arg-type]
+        await session.send_and_wait("go")
+        record, _ = await harness.complete_run()
+    assert record is not None
+    assert record.task == "tidy up"
+
+
 async def test_a_run_that_cannot_be_judged_leaves_no_span_open(tmp_path: Path) -> None:
     class Asks:
         name = "asks"

@@ -220,6 +220,13 @@ async def test_hostile_text_and_numbers_neither_lose_a_batch_nor_run_away(receiv
     assert all(len(span.name) < 300 for span in received_by_http.spans)
 
 
+async def test_a_tool_call_has_the_id_that_its_source_gave_it(received_by_http: Received) -> None:
+    steps = (Step("s1", tool="bash", attributes={"call_id": "toolu_7"}), Step("s2", tool="bash"))
+    await send(RECORD, Transcript((Round(1, "a", "b", steps),)))
+    calls = [attributes(span) for span in received_by_http.spans if span.name == "execute_tool bash"]
+    assert [each["gen_ai.tool.call.id"] for each in calls] == ["toolu_7", "s2"]
+
+
 async def test_a_run_of_many_calls_arrives_whole(received_by_http: Received) -> None:
     steps = tuple(Step(f"s{number}", tool="t", started=1.7e9, seconds=0.1) for number in range(5000))
     await send(RECORD, Transcript((Round(1, "a", "b", steps),)))

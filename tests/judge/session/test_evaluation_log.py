@@ -70,3 +70,19 @@ def test_a_log_that_is_a_link_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"evaluation\.log"):
         append_evaluations(tmp_path / "evaluation.log", [{"complete": "yes"}])
     assert target.read_text() == "mine"
+
+
+def test_an_evaluation_after_one_on_several_lines_reads_back_as_the_second(tmp_path: Path) -> None:
+    log = tmp_path / "evaluation.log"
+    log.write_text(json.dumps({"complete": "no", "sub_scores": [{"name": "a"}]}, indent=4))
+    append_evaluations(log, [{"complete": "yes"}])
+    append_evaluations(log, [{"complete": "unsure"}])
+    found = read_evaluations(log)
+    assert ([entry["complete"] for entry in found.entries], found.broken) == (["no", "yes", "unsure"], 0)
+
+
+def test_a_torn_evaluation_on_several_lines_costs_only_itself(tmp_path: Path) -> None:
+    log = tmp_path / "evaluation.log"
+    log.write_text('{\n    "complete": "no",\n{"complete": "yes"}\n{\n')
+    found = read_evaluations(log)
+    assert ([entry["complete"] for entry in found.entries], found.broken) == (["yes"], 3)

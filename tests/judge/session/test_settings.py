@@ -67,7 +67,7 @@ def test_a_prompt_of_ufos_file_is_its_system_text(tmp_path: Path) -> None:
     (tmp_path / "evaluate.yaml").write_text('version: 1.0\nsystem: |-\n  Be strict. {apis} {{ "reason": "" }}\n')
     assert prompt_text(str(tmp_path / "evaluate.yaml")) == 'Be strict. {apis} { "reason": "" }'
     (tmp_path / "examples.yaml").write_text("example1: {Request: Say hello, Response: {complete: 'yes'}}\n")
-    assert prompt_text(str(tmp_path / "examples.yaml")) == "[Request]: Say hello\n[Response]: {'complete': 'yes'}"
+    assert prompt_text(str(tmp_path / "examples.yaml")) == '[Request]: Say hello\n[Response]: {"complete": "yes"}'
     (tmp_path / "other.yaml").write_text("a: 1")
     with pytest.raises(SetupError, match="neither the key `system`"):
         prompt_text(str(tmp_path / "other.yaml"))
@@ -99,3 +99,10 @@ def test_a_misspelled_option_in_a_file_is_named_and_ufos_other_keys_are_ignored(
     file.write_text("EVA_ALL_SCREENSHOT: false\n")
     with pytest.raises(SetupError, match=r"EVA_ALL_SCREENSHOT is no option.*did you mean EVA_ALL_SCREENSHOTS\?"):
         load_settings(config=file, environment={})
+
+
+def test_an_example_in_ufos_form_is_shown_as_the_json_that_is_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "examples.yaml"
+    lines = ["example1:", "  Request: |-", "    Send hello", "  Response:", "    reason: Sent.", "    complete: yes"]
+    file.write_text("\n".join(lines))
+    assert prompt_text(str(file)) == '[Request]: Send hello\n[Response]: {"reason": "Sent.", "complete": "yes"}'
