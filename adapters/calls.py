@@ -90,6 +90,7 @@ async def within(seconds: float, work: Awaitable[Any], *, leave: bool = False) -
     task = asyncio.ensure_future(work)
     left = TimeLeft(seconds)
     try:
+        await asyncio.sleep(0)  # work that waits for nothing ends here, and needs no timer
         over = False
         while not (over or task.done()):
             await asyncio.wait((task,), timeout=left.step)

@@ -60,7 +60,7 @@ def figures() -> list[Figure]:
     return [
         Figure("scripted examiner, async agent, 10 rounds", scripted, "us", 60),
         Figure("scripted examiner, async agent, 50 rounds", scripted_50, "us", 60),
-        Figure("  overhead of a synchronous agent's thread", threaded - scripted_50, "us", 150),
+        Figure("  overhead of a synchronous agent's thread", threaded - scripted_50, "us", 120),
         Figure("model examiner (AutoGen), async agent, 10 rounds", modelled, "us", 200),
         Figure("model examiner (AutoGen), async agent, 50 rounds", modelled_50, "us", note="see growth"),
         Figure("  growth from 10 to 50 rounds", modelled_50 / modelled, "x", 2),

@@ -36,7 +36,7 @@ def figures() -> list[Figure]:
 
 async def _of(kind: str) -> list[Figure]:
     sandbox = (await choose(kind, concurrency=8)).sandbox
-    budget = 5.0 if kind == "docker" else None
+    budget = 3.6 if kind == "docker" else None
     try:
         with tempfile.TemporaryDirectory() as folder:
             small, mega = workspace_of(folder, "small", 3, 1000), workspace_of(folder, "mega", 20, 50_000)

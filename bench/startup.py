@@ -23,7 +23,7 @@ def figures() -> list[Figure]:
     viva = Path(sysconfig.get_path("scripts")) / "viva"
     count, size = installed("vivavoce")
     return [
-        Figure("viva --version", _milliseconds([str(viva), "--version"]), "ms", 150),
+        Figure("viva --version", _milliseconds([str(viva), "--version"]), "ms", 80),
         Figure("  of which Python itself", _milliseconds([sys.executable, "-c", "pass"]), "ms"),
         Figure("viva --help", _milliseconds([str(viva), "--help"]), "ms"),
         Figure("installed core, without byte code", size, "MB", 90),

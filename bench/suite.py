@@ -58,7 +58,7 @@ def _budgets() -> list[Figure]:
         rates[number] = measured["us_per_round"]
         found.append(Figure(f"{number:,} conversations of 10 rounds, at 50: per round", rates[number], "us"))
         if number == 10000:
-            found.append(Figure("  peak memory", measured["peak_mb"], "MB", 150))
+            found.append(Figure("  peak memory", measured["peak_mb"], "MB", 60))
     found.append(Figure("  10,000 against 1,000: linear is 1", rates[10000] / rates[1000], "x", 1.25))
     for rounds, budget in ((50, 0.95), (10, 0.92)):
         share = median(viva(500, rounds, 500, "--latency", 0.2)["ideal"] for _ in range(PASSES))
@@ -72,8 +72,8 @@ def _budgets() -> list[Figure]:
 def _judging() -> list[Figure]:
     measured = _json([sys.executable, "-m", "bench.rejudge", "5000", "10"])
     return [
-        Figure("judging 5,000 stored conversations again", measured["wall_s"], "s", 2),
-        Figure("  peak memory", measured["peak_mb"], "MB", 150),
+        Figure("judging 5,000 stored conversations again", measured["wall_s"], "s", 1.7),
+        Figure("  peak memory", measured["peak_mb"], "MB", 60),
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -21,6 +21,8 @@ MAX_DEPTH = 100
 """Maximum depth of lists and mappings in objects that pydantic refuses; deeper values become text."""
 
 _ADAPTERS: dict[type, TypeAdapter[Any]] = {}
+_SCAN: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+"""Parses one value from a position; returns it and its end. Raises StopIteration where no value begins there."""
 
 
 def _adapter(kind: type) -> TypeAdapter[Any]:
@@ -72,6 +74,10 @@ def loads(line: bytes | str) -> Any:
     # Decoded here, because json would guess UTF-16 or UTF-32 from NUL bytes.
     text = line if isinstance(line, str) else line.decode("utf-8")
     try:
+        # As json.loads does it, which spends a third of its time around this call; whatever is odd is left to it.
+        value, end = _SCAN(text, 0)
+        return value if end == len(text) or not text[end:].strip(" \t\n\r") else json.loads(text)
+    except StopIteration:
         return json.loads(text)
     except json.JSONDecodeError:
         raise

@@ -38,6 +38,10 @@ class ConversationLines:
     gap: str | None = None
     """Which rounds are missing, in words; None if the conversation is whole. With a gap, it is not judged."""
 
+    def without_judgements(self) -> ConversationLines:
+        """Return the conversation alone, to be judged again."""
+        return ConversationLines(self.folder, self.run, self.attempt, self.lines, (), self.ended, self.gap)
+
 
 class Line(NamedTuple):
     """One line of a journal."""

@@ -101,7 +101,7 @@ def read_runs(
 
 
 def decode_run(lines: ConversationLines, damage: Damage | None = None) -> StoredRun:
-    """Decode a run from its lines; the result is the same as from `read_runs`, with the lines for copying.
+    """Decode a run from its lines; the result is the same as from `read_runs`.
 
     Args:
         lines: Lines from `read_conversation_lines`, of this or another process. Long texts are read from its folder.
@@ -112,8 +112,8 @@ def decode_run(lines: ConversationLines, damage: Damage | None = None) -> Stored
     for text in (*lines.lines, *lines.judged):
         event = parse(text, 0, damage)
         if event is not None:
-            found.append(Line(0, event.kind, text.encode(), event.data))
-    return _decode(Path(lines.folder), lines.run, lines.attempt, found, damage, True)
+            found.append(Line(0, event.kind, b"", event.data))
+    return _decode(Path(lines.folder), lines.run, lines.attempt, found, damage, False)
 
 
 def read_records(folder: Path, damage: Damage | None = None) -> Iterator[RunRecord]:

@@ -161,14 +161,7 @@ async def judge_and_record(
     for insight in insights:
         run.append("insight", insight)
     timing = replace(timing, seconds=timing.seconds + judge_seconds, judge_seconds=judge_seconds)
-    header = run.header
-    record = replace(
-        make_record(header.id, setting, transcript, insights, timing),
-        agent_version=header.agent_version,
-        trial=header.trial,
-        attempt=header.attempt,
-        tags=header.tags,
-    )
+    record = make_record(run.header.id, setting, transcript, insights, timing, run.header)
     run.append("run", record)
     return record
 

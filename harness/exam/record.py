@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from harness.exam.outcome import outcome_of
+from harness.exam.subscribers import RunHeader
 from harness.statistics.scores import insight_of, primary_evaluator
 from harness.wording import SCORING_POINTS
 from judge.success import SUCCEEDED, SUCCESS
@@ -17,12 +18,18 @@ POINT_LABELS = frozenset({Label.HIT, Label.MISS, Label.UNSURE, Label.ERROR})
 
 
 def make_record(
-    run: str, setting: Setting, transcript: Transcript, insights: tuple[Insight, ...], timing: Timing
+    run: str,
+    setting: Setting,
+    transcript: Transcript,
+    insights: tuple[Insight, ...],
+    timing: Timing,
+    header: RunHeader | None = None,
 ) -> RunRecord:
     """Make the record of a run that has been judged, or could not be judged.
 
     The primary evaluator is the first that the setting names, or else that of the first insight. It alone decides
-    score, bounds, points and outcome; the order of the other insights does not matter.
+    score, bounds, points and outcome; the order of the other insights does not matter. The header, if there is one,
+    gives the agent's version, trial, attempt and tags.
     """
     primary = primary_evaluator(setting, insights)
     main = insight_of(insights, primary, run)
@@ -55,6 +62,10 @@ def make_record(
         success=transcript.success if transcript.success is not None else _success(insights, run),
         metrics=transcript.metrics,
         setting=setting,
+        agent_version=header.agent_version if header else None,
+        trial=header.trial if header else 1,
+        attempt=header.attempt if header else 1,
+        tags=header.tags if header else (),
     )
 
 

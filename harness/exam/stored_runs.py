@@ -161,7 +161,9 @@ def carry_over(
         name = workspace_name(stored.id)
         left_out = keep_workspace(workspace, journal.folder, name, link=True) or ""
         name, workspace = (None, workspace) if left_out else (name, journal.folder / name)
-    setting = replace(setting, workspace=name, workspace_left_out=storable(left_out))
+    left_out = storable(left_out)
+    if (name, left_out) != (setting.workspace, setting.workspace_left_out):
+        setting = replace(setting, workspace=name, workspace_left_out=left_out)
     journal.copy_lines(lines, stored.folder)
     journal.append("setting", stored.id, stored.attempt, setting)
     return replace(stored, folder=journal.folder, setting=setting), workspace

@@ -148,7 +148,7 @@ def _job(
         header=header,
         case_hash=case_hash,
         # Earlier judgements are not needed to judge again.
-        conversation=replace(lines, judged=()),
+        conversation=lines.without_judgements(),
         timing=facts.timing,
         carried=carried,
         evaluators=(facts.evaluators or (DEFAULT,)) if evaluators is None else evaluators,

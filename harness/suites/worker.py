@@ -165,8 +165,11 @@ class Worker:
     ) -> tuple[StoredRun, Path | None]:
         """Copy a conversation and the agent's files to the new journal, with the setting of the new judgement."""
         assert job.conversation is not None
-        setting = self._setting(run, stored.setting, job.case_hash)
-        if not self._is_this_journal(stored.folder):
+        here = self._is_this_journal(stored.folder)
+        # Without files, the new journal's setting names none.
+        files = stored.setting.workspace if here or workspace is not None else None
+        setting = self._setting(run, stored.setting, job.case_hash, files)
+        if not here:
             lines = b"" if job.carried else "".join(f"{line}\n" for line in job.conversation.lines).encode()
             carry = partial(carry_over, stored, lines, self._journal, setting, workspace)
             # Copying files can take long; without files, a thread is not worth its cost.
@@ -181,12 +184,13 @@ class Worker:
             self._journals[folder] = folder.resolve() == self._journal.folder.resolve()
         return self._journals[folder]
 
-    def _setting(self, run: ExamRun, setting: Setting, case_hash: str) -> Setting:
+    def _setting(self, run: ExamRun, setting: Setting, case_hash: str, workspace: str | None) -> Setting:
         """Return a run's setting with the present judge and evaluators."""
         judge = self.resources.judge
         return replace(
             setting,
             case_hash=case_hash,
+            workspace=workspace,
             judge=judge.kind,
             judge_model=judge.model.name if judge.model else None,
             evaluators=tuple(each.name for each in run.evaluators),

@@ -45,7 +45,7 @@ def write(folder: Path) -> None:
 
 def test_a_run_decoded_from_its_lines_is_the_run_that_is_read(tmp_path: Path) -> None:
     write(tmp_path)
-    read = list(read_runs(tmp_path, keep_lines=True))
+    read = list(read_runs(tmp_path))
     split = list(read_conversation_lines(tmp_path))
     assert [decode_run(lines) for lines in split] == read
     assert [(lines.run, lines.attempt, lines.ended) for lines in split] == [
@@ -109,7 +109,7 @@ def test_a_torn_round_is_counted_once_and_handed_to_nobody(tmp_path: Path) -> No
     split = list(read_conversation_lines(tmp_path, damage=damage))
     decoded = [decode_run(lines, later) for lines in split]
     whole = Damage()
-    read = list(read_runs(tmp_path, damage=whole, keep_lines=True))
+    read = list(read_runs(tmp_path, damage=whole))
     assert [replace(stored, lines=b"") for stored in decoded] == [replace(stored, lines=b"") for stored in read]
     # One stands in the older attempt, which nobody decodes.
     assert (damage.torn, later.torn, whole.torn) == (3, 0, 3)
