@@ -140,6 +140,9 @@ class SinkFeed:
                     self._lost += 1
                     continue
                 await self._call(WRITE_SECONDS, self._sink.write, record, transcript)
+            except asyncio.CancelledError:
+                self._lost += 1  # closing gives it up: nobody knows whether it was written
+                raise
             except TimeoutLeft:
                 self._lost += 1
                 self._give_up(f"writing a run took longer than {WRITE_SECONDS:g} s")
