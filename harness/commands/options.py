@@ -7,13 +7,17 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import Field, replace
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
 
 from harness.commands.process import fail
 from harness.exam.options import Option, Options, Part, Value
+from harness.suites.engines import ENGINES, LOCAL, EngineChoice
 from harness.suites.sources import Command, Sources, load_sources
+
+if TYPE_CHECKING:
+    from harness.suites.engine import Engine
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -161,6 +165,44 @@ def resume_options(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
         return options(checked)
 
     return decorate
+
+
+def engine_options(function: Callable[P, T]) -> Callable[P, T]:
+    """Add the options for where the jobs are done; `engine_from` reads them."""
+    return _stack(
+        click.option(
+            "--engine",
+            type=click.Choice(ENGINES),
+            default=LOCAL,
+            show_default=True,
+            help="Where the jobs are done: in this process, or on a Ray cluster (see docs/cluster.md).",
+        ),
+        click.option(
+            "--ray-address",
+            metavar="ADDRESS",
+            help="HOST:PORT of the head of the Ray cluster, or auto. [default: RAY_ADDRESS, else a cluster of this "
+            "machine, for this command only]",
+        ),
+        click.option(
+            "--ray-workers",
+            type=click.IntRange(1),
+            metavar="NUMBER",
+            help="Maximum number of workers, which share --concurrency. [default: the CPUs of the cluster]",
+        ),
+    )(function)
+
+
+ENGINE_OPTIONS = frozenset({"engine", "ray_address", "ray_workers"})
+"""The names of these options. They change no exam, so they are allowed with --resume."""
+
+
+def engine_from(given: Mapping[str, Any]) -> Engine:
+    """Return the engine that the options name.
+
+    Raises:
+        SetupError: an option requires another one, or a package is missing.
+    """
+    return EngineChoice(given["engine"], given["ray_address"], given["ray_workers"]).make()
 
 
 def _note_trust(context: click.Context, _: click.Parameter, value: bool) -> None:

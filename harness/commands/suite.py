@@ -16,7 +16,10 @@ from rich.text import Text
 from adapters.connectors.spec import FORMS
 from adapters.errors import SharedSetupError
 from harness.commands.options import (
+    ENGINE_OPTIONS,
     concurrency_option,
+    engine_from,
+    engine_options,
     options_from,
     output_options,
     refuse_beside_resume,
@@ -47,7 +50,7 @@ from records.text import one_line
 ALLOWED_WITH_RESUME = frozenset({
     "resume", "fresh", "retry_errors", "concurrency", "sandboxes", "model_calls", "attempts", "max_cost", "max_tokens",
     "max_time", "threshold", "sinks", "as_json", "quiet", "fail_under", "baseline", "max_drop",
-})
+}) | ENGINE_OPTIONS
 # fmt: on
 """The options allowed with --resume: they do not change the exams. Others would be ignored, so they are rejected."""
 
@@ -77,6 +80,9 @@ class CommandLine:
     fail_under: tuple[str, ...]
     baseline: str | None
     max_drop: tuple[str, ...]
+    engine: str
+    ray_address: str | None
+    ray_workers: int | None
 
     @classmethod
     def parse(cls, values: Mapping[str, Any]) -> CommandLine:
@@ -96,6 +102,7 @@ class CommandLine:
 )
 @click.option("--trials", type=click.IntRange(1), default=1, show_default=True, help="Runs of each case and agent.")
 @concurrency_option
+@engine_options
 @click.option(
     "--name", "names", multiple=True, metavar="PATTERN", help="Only cases whose name matches (shell pattern)."
 )
@@ -131,6 +138,7 @@ def command(**values: Any) -> None:
     """Run every case at or below each PATH with every agent, several times if requested, and report statistics."""
     line = CommandLine.parse(values)
     _check(line)
+    engine = engine_from(values)
     gates, drops = parse_gates(line.fail_under), parse_gates(line.max_drop, "--max-drop")
     request = _new(line) if line.resume is None else _resumed(line.resume, line)
     # Before the exams, so that a missing journal is reported now and not hours later.
@@ -140,7 +148,7 @@ def command(**values: Any) -> None:
     display = ConsoleDisplay(console, show=not (line.as_json or line.quiet))
     try:
         with separate_stdout():
-            end = run_async(run_suite(request, Surroundings(display, make_sinks(line.sinks))))
+            end = run_async(run_suite(request, Surroundings(display, make_sinks(line.sinks), engine=engine)))
     except SharedSetupError as error:
         fail(f"viva: {error}\nTo resume: viva suite --resume {request.folder}")
     except KeyboardInterrupt:

@@ -13,7 +13,10 @@ from rich.console import Console, Group
 
 from harness.commands.import_options import chosen_imports, import_options, import_sinks
 from harness.commands.options import (
+    ENGINE_OPTIONS,
     concurrency_option,
+    engine_from,
+    engine_options,
     options_from,
     output_options,
     resume_options,
@@ -34,6 +37,7 @@ from harness.reports.run_console import run_report
 from harness.reports.suite_console import figures_plain, suite_report
 from harness.statistics.summary import Figures, summarize
 from harness.suites.conduct import Surroundings
+from harness.suites.engines import LOCAL
 from harness.suites.gates import Gates, gate, parse_gates, read_baseline
 from harness.suites.labels import parse_labels
 from harness.suites.sources import Sources
@@ -47,7 +51,7 @@ from records.journal_reader import read_records
 # fmt: off
 ALLOWED_WITH_RESUME = frozenset({
     "resume", "retry_errors", "concurrency", "sinks", "threshold", "as_json", "quiet", "fail_under", "baseline",
-    "max_drop", "to", "compared", "follow", *OPTIONS,
+    "max_drop", "to", "compared", "follow", *OPTIONS, *ENGINE_OPTIONS,
 })
 # fmt: on
 
@@ -57,6 +61,7 @@ ALLOWED_WITH_RESUME = frozenset({
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Import at most N recordings.")
 @import_options
 @concurrency_option
+@engine_options
 @shared_options(Part.JUDGE)
 @threshold_option
 @resume_options("a trace")
@@ -124,6 +129,7 @@ def command(
     other = None if compared is None else find_other(compared)
     if other_labels and (other is None or other.source is None):
         fail("viva trace: --compare-label requires --compare with a SOURCE.")
+    engine = engine_from(given)
     gates, drops = parse_gates(fail_under), parse_gates(max_drop, "--max-drop")
     before = None if baseline is None else read_baseline(baseline, threshold)
     if resume is not None:
@@ -138,12 +144,14 @@ def command(
         if follow:
             if limit is not None or retry_errors:
                 fail("viva trace: --follow takes neither --limit nor --retry-errors.")
+            if given["engine"] != LOCAL:
+                fail("viva trace: --follow judges in this process, so it takes no --engine.")
             alarm = make_alarm(folder, given["alerts"], display.warn)
             _follow(
                 sources, folder, watch_from(given), gates, alarm, display, sinks, targets, resumed=resume is not None
             )
         else:
-            around = Surroundings(display, import_sinks(sources.recordings, sinks))
+            around = Surroundings(display, import_sinks(sources.recordings, sinks), engine=engine)
             run_async(trace_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors))
     except KeyboardInterrupt:
         again = " --follow, with the other options of following" if follow else ""
