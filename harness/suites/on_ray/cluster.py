@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import socket
 import sys
@@ -62,6 +63,8 @@ class Cluster:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         import ray
 
+        # Ray logs warnings about its own affairs; what a user should know comes as an error.
+        logging.getLogger("ray").setLevel(logging.ERROR)
         if ray.is_initialized():
             raise SetupError(
                 "this process is already connected to a Ray cluster: call ray.shutdown() before the suite."

@@ -183,7 +183,7 @@ class Pool:
         self._kept.add(key)
 
     async def _beside(self, job: Job) -> Beside:
-        sends_case = (job.header.subject, job.case_hash) not in self._sent
+        sends_case = bool(job.case_hash) and (job.header.subject, job.case_hash) not in self._sent
         folder, named = self._journal.folder, self._workspaces
         if job.conversation is None:
             return gather_beside(job, folder, named, sends_case=False)
