@@ -14,7 +14,7 @@ from harness.suites.job import Job, WorkOrder
 from harness.suites.on_ray.cluster import Cluster, require_ray
 from harness.suites.on_ray.pool import Pool
 from harness.suites.on_ray.shares import needs_sandbox_of, share_out
-from harness.suites.on_ray.staff import Staff
+from harness.suites.on_ray.staff import Places, Staff
 from harness.suites.on_ray.staging import remove, stage
 from records.journal import Journal
 
@@ -22,16 +22,18 @@ from records.journal import Journal
 class RayEngine:
     """Runs all jobs on the workers of a Ray cluster."""
 
-    def __init__(self, address: str | None = None, workers: int | None = None) -> None:
+    def __init__(self, address: str | None = None, workers: int | None = None, cluster: Places | None = None) -> None:
         """Args:
         address: `HOST:PORT` of the cluster's head, `auto`, or `local`; None stands for RAY_ADDRESS, or else `local`.
         workers: Maximum number of workers; None stands for the cluster's CPUs.
+        cluster: Replaces Ray.
 
         Raises:
             SetupError: Ray is not installed.
         """
-        require_ray()
-        self._cluster = Cluster(address)
+        if cluster is None:
+            require_ray()
+        self._cluster = cluster or Cluster(address)
         self._most = workers
         self._staged: Path | None = None
         self._staff: Staff | None = None

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn, Protocol
 
 from adapters.errors import SetupError
@@ -37,7 +38,23 @@ class PlacedLink(Link, Protocol):
 
 
 class Places(Protocol):
-    """Where workers can be started."""
+    """Where workers can be started. `connect`, `slots` and `close` may block, so they are called on a thread."""
+
+    def connect(self, staged: Path, *, cpus: int | None = None) -> None:
+        """Connect, so that the workers have a folder with this content as their working directory.
+
+        Raises:
+            SetupError: that is not possible.
+        """
+        ...
+
+    def slots(self) -> tuple[int, int]:
+        """Return how many workers there may be, and how many of them may have a sandbox."""
+        ...
+
+    def close(self) -> None:
+        """Leave; all workers end."""
+        ...
 
     def start_worker(self, *, checks: bool) -> PlacedLink:
         """Have a worker started in a free slot."""

@@ -82,7 +82,7 @@ class Staging:
             for entry in sorted(entries, key=lambda each: each.name):
                 if entry.name.startswith(".") or entry.name in LEFT_OUT:
                     continue
-                if entry.is_dir(follow_symlinks=False):
+                if entry.is_dir(follow_symlinks=False) and Path(entry.path) != self.folder:
                     # An environment cannot be moved, and a journal is output.
                     if not any(
                         os.path.lexists(os.path.join(entry.path, name)) for name in ("pyvenv.cfg", JOURNAL_FILE)
@@ -116,7 +116,7 @@ def stage(order: WorkOrder, folder: Path) -> tuple[WorkOrder, Staging]:
     Raises:
         SetupError: a file is missing, or the files are too large.
     """
-    staging = Staging(folder)
+    staging = Staging(folder.resolve())
     (folder / "here").mkdir()
     try:
         for spec in order.agents:
