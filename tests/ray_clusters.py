@@ -12,7 +12,7 @@ import subprocess
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -129,3 +129,16 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def containers_of(processes: Iterable[int]) -> list[str]:
+    """The sandbox containers that these processes started and that are still there, a moment after they ended."""
+    owners = {str(pid) for pid in processes}
+    command = ["docker", "ps", "-a", "--filter", "label=viva.kind", "--format", '{{.Names}} {{.Label "viva.pid"}}']
+    until = time.monotonic() + 30
+    while True:
+        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+        found = [line for line in listed if line.rpartition(" ")[2] in owners]
+        if not found or time.monotonic() > until:
+            return found
+        time.sleep(0.2)

@@ -23,6 +23,7 @@ from records.transcript import NO_USAGE, Round, Transcript, Usage
 PLAIN_SECONDS = 10.0
 """Minimum number of seconds between two lines if there is no terminal."""
 SHOWN_RUNS = 8
+SHOWN_NODES = 4
 
 
 @dataclass(slots=True)
@@ -115,6 +116,11 @@ class ConsoleDisplay:
             parts.append(f"mean score {self._scores / self._scored:.3f}")
         faults = {kind: number for kind, number in self.outcomes.items() if kind is not Outcome.SCORED}
         parts.extend(f"{number} {kind.value}" for kind, number in sorted(faults.items()))
+        nodes = Counter(each.header.node for each in self._running.values() if each.header.node is not None)
+        if nodes:
+            shown = [f"{number} on {one_line(node, 40)}" for node, number in sorted(nodes.items())[:SHOWN_NODES]]
+            more = len(nodes) - SHOWN_NODES
+            parts.append(", ".join([*shown, f"the others on {more} more nodes"] if more > 0 else shown))
         if is_reported(self.usage):
             parts.append(usage_words(self.usage))
         parts.append(f"{seconds:.0f} s")
@@ -132,8 +138,13 @@ class ConsoleDisplay:
             return Text(self.line())
         runs = Table.grid(padding=(0, 2))
         for each in list(self._running.values())[:SHOWN_RUNS]:
-            runs.add_row(Text(one_line(each.header.id, 70), style="dim"), Text(f"round {each.rounds}", style="dim"))
+            runs.add_row(Text(one_line(each.header.id, 70), style="dim"), Text(_where(each), style="dim"))
         more = len(self._running) - SHOWN_RUNS
         if more > 0:
             runs.add_row(Text(f"and {more} more", style="dim"), "")
         return Group(ProgressBar(self.total or 1, self.done), Text(self.line()), runs)
+
+
+def _where(running: _Running) -> str:
+    node = running.header.node
+    return f"round {running.rounds}" if node is None else f"round {running.rounds} on {one_line(node, 40)}"

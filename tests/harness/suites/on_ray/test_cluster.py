@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -15,11 +15,12 @@ import pytest
 from harness.suites.on_ray import cluster as connection
 from records.journal import scan
 from records.journal_reader import read_records, read_runs
+from tests.conftest import require
 from tests.harness.conftest import Desk, point
 from tests.harness.real_suites import left_running, until
 from tests.harness.suites.conftest import MODEL, SECRET
 from tests.harness.viva_command import clean_environment, in_this_process, start
-from tests.ray_clusters import OPEN, RayNodes, descendants, ray_nodes
+from tests.ray_clusters import OPEN, RayNodes, containers_of, descendants, ray_nodes
 
 AGENT = """
 async def get_reply_from_agent(self, message):
@@ -58,14 +59,6 @@ def suite(place: Desk, nodes: RayNodes, *more: str | int) -> list[str | Path | f
     return ["suite", "exam", "--agent", "agent.py:Agent", "--sandbox", "process", *where, "--out", "j", *more]
 
 
-def containers() -> list[str]:
-    """The sandbox containers on this machine."""
-    done = subprocess.run(
-        ["docker", "ps", "-aq", "--filter", "label=viva"], capture_output=True, text=True, check=False
-    )
-    return done.stdout.split()
-
-
 def test_a_key_is_used_on_the_nodes_and_never_travels(place: Desk, cluster: RayNodes) -> None:
     place.case(script=["tell"], scoring_points=[point(None, "The sum should be 3.")])
     done = in_this_process(*suite(place, cluster, "--judge-model", f"openai:{MODEL}", "--quiet"), cwd=place.folder)
@@ -100,14 +93,20 @@ def test_a_driver_with_a_key_does_not_send_it(place: Desk, cluster: RayNodes, mo
     assert [file for file, content in cluster.logs() if b"another-secret-77ab" in content] == []
 
 
-def test_a_driver_that_is_killed_leaves_no_worker_and_the_suite_resumes(place: Desk, cluster: RayNodes) -> None:
+def test_a_driver_that_is_killed_leaves_no_worker_and_no_container_and_the_suite_resumes(
+    place: Desk, cluster: RayNodes
+) -> None:
+    require("docker", shutil.which("docker"), "there is no docker command")
     place.case(script=["one", f"wait {place.folder}"])
-    process = start(*suite(place, cluster, "--trials", 2, "--concurrency", 2), cwd=place.folder)
+    options = ["--sandbox", "docker", "--trials", 2, "--concurrency", 2]
+    process = start(*suite(place, cluster, *options), cwd=place.folder)
     until(lambda: len(list(place.folder.glob("waiting-*"))) == 2, process)
-    assert len(cluster.workers()) == 2
+    workers = cluster.workers()
+    assert len(workers) == 2
     process.send_signal(signal.SIGKILL)
     process.communicate()
     soon(lambda: cluster.workers() == [])
+    assert containers_of(workers) == []
     (place.folder / "go").touch()
     where = ["--engine", "ray", "--ray-address", cluster.address]
     done = in_this_process("suite", "--resume", "j", "--quiet", *where, cwd=place.folder)
