@@ -33,8 +33,6 @@ class Staged(Protocol):
     @property
     def base(self) -> int: ...
 
-    def ended(self, status: int, usage: Any) -> tuple[int, float]: ...
-
 
 @dataclass(frozen=True)
 class CheckLocation:
@@ -125,7 +123,7 @@ class CheckRun:
         """Collect the processes that have ended, and note how the check's own did."""
         while self.status is None:
             try:
-                # In a world, another child may be the first process of the next check.
+                # In a world, another child may be the process of the next check.
                 pid, status, usage = os.wait4(self.location.processes.first or -1, os.WNOHANG)
             except ChildProcessError:
                 self.status = -1
@@ -133,7 +131,7 @@ class CheckRun:
             if not pid:
                 return
             if pid == self.staged.pid:
-                self.status, self.cpu = self.staged.ended(status, usage)
+                self.status, self.cpu = status, usage.ru_utime + usage.ru_stime
                 self.location.processes.first = 0
 
     def outcome(self, proof: bytes, stopped: str) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def run(stage: dict[str, Any], pipes: Pipes) -> None:
         hardening.set_dumpable(True)  # for a moment, so that /proc/self is this process's own
         hardening.first_to_die()
         if stage["world"]:
-            namespaces.lock_proc()
+            namespaces.close_off(stage["masks"])
             if not stage["filter"].install():
                 raise OSError("there is no filter of system calls for this machine")
         landlock.enter_domain(stage["landlock_ruleset"])

@@ -16,9 +16,8 @@ _USER, _MOUNT, _PID, _IPC, _NETWORK, _UTS, _CGROUP = (
     0x10000000, 0x00020000, 0x20000000, 0x08000000, 0x40000000, 0x04000000, 0x02000000,
 )  # fmt: skip
 OF_A_RUN = _USER | _MOUNT | _PID | _IPC | _NETWORK | _UTS | _CGROUP
-OF_A_CHECK = _MOUNT | _PID
-_READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_PROGRAMS, _REMOUNT, _BIND, _RECURSIVE, _SLAVE, _SHARED, _DETACH = (
-    1, 2, 4, 8, 32, 4096, 16384, 1 << 19, 1 << 20, 2,
+_READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_PROGRAMS, _BIND, _RECURSIVE, _SLAVE, _SHARED, _DETACH = (
+    1, 2, 4, 8, 4096, 16384, 1 << 19, 1 << 20, 2,
 )  # fmt: skip
 _PROC = _NO_SUID | _NO_DEVICES | _NO_PROGRAMS
 # What Docker masks in a container's /proc, as far as an ordinary user could read it.
@@ -32,6 +31,7 @@ TCP_BUFFERS = {"tcp_rmem": "4096 65536 131072", "tcp_wmem": "4096 16384 131072"}
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _syscall, _mount, _umount2 = _libc.syscall, _libc.mount, getattr(_libc, "umount2", None)
+_unshare, _setns = getattr(_libc, "unshare", None), getattr(_libc, "setns", None)
 
 
 class FileSystem(NamedTuple):
@@ -55,6 +55,32 @@ def clone(flags: int) -> int:
     pid = int(_syscall(*words))  # libc's own view of this process is not renewed: the child forks, and does no more
     if pid < 0:
         raise _failed("clone into namespaces")
+    return pid
+
+
+def own_pids() -> int:
+    """Return a descriptor of this process's PID namespace, which `fork_apart` returns to. Raises OSError."""
+    return os.open("/proc/self/ns/pid", os.O_RDONLY)
+
+
+def fork_apart(own_pids: int) -> int:
+    """Fork into a new PID namespace, as its first process. Returns 0 in the child.
+
+    This is a whole fork, which `clone` is not: the child may run whatever it likes.
+
+    Raises:
+        OSError: the kernel, or a filter of system calls, forbids it.
+    """
+    if _unshare is None or _setns is None or _unshare(_PID) != 0:
+        raise _failed("unshare")
+    try:
+        pid = os.fork()
+        if pid == 0:
+            return 0
+    finally:
+        # The next child needs another one, which the kernel makes only for a process whose children stay in its own.
+        if _setns(own_pids, _PID) != 0:
+            raise _failed("setns")
     return pid
 
 
@@ -107,20 +133,19 @@ def masks() -> list[tuple[str, str]]:
 
 
 def close_off(masked: list[tuple[str, str]]) -> None:
-    """Give a check's new namespaces, as their first process, a /proc of its own, without what tells of others there.
+    """Give the first process of a PID namespace mounts of its own, and a /proc without what tells of others.
+
+    It is read-only: so are the kernel's settings, and the switches of processes.
 
     Raises:
         OSError: the kernel forbids something.
     """
+    if _unshare is None or _unshare(_MOUNT) != 0:
+        raise _failed("unshare")
     mount("none", "/", None, _RECURSIVE | _SLAVE)
-    mount("proc", "/proc", "proc", _PROC)
+    mount("proc", "/proc", "proc", _PROC | _READ_ONLY)
     for cover, place in masked:
         mount(cover, place, None, _BIND)
-
-
-def lock_proc() -> None:
-    """Make the /proc of this check read-only: the kernel's settings, and the switches of processes. Raises OSError."""
-    mount("none", "/proc", None, _REMOUNT | _BIND | _READ_ONLY | _PROC)
 
 
 def mount(source: str, place: str, kind: str | None, flags: int, data: str = "") -> None:

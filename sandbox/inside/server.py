@@ -70,7 +70,7 @@ class Server:
         self.workspace: files.Workspace | None = None
         self.names: dict[str, Any] = {}
         self.disk_before = 0
-        self.wake_read = self.wake_write = -1
+        self.wake_read = self.wake_write = self.own_pids = -1
         self.staged: staging.Staged | None = None
         self.is_set_up = False
         return self
@@ -105,6 +105,7 @@ class Server:
         if self.world:
             hardening.set_dumpable(True)  # for a moment, so that /proc/self is this process's own
             namespaces.settle(*self.who)
+            self.own_pids = namespaces.own_pids()
             hardening.set_dumpable(False)
         self.renew(first=True)
 
@@ -158,8 +159,8 @@ class Server:
 
     def stage(self) -> staging.Staged:
         """Prepare the process of the next check."""
-        # The server itself counts; in a world the first process of a check's namespaces, and the two of the next one.
-        helpers = 4 if self.world else 1
+        # The server itself counts, and in a world the process of the next check.
+        helpers = 2 if self.world else 1
         settings = {
             "home": self.home,
             "names": self.names,
@@ -167,6 +168,7 @@ class Server:
             "landlock_ruleset": self.landlock_ruleset,
             "helpers": helpers if self.options["count_processes"] else -1,
             "world": self.world,
+            "own_pids": self.own_pids,
             "masks": self.masks,
             "filter": self.filter,
         }
