@@ -30,8 +30,6 @@ class Staged(Protocol):
     def output(self) -> int: ...
     @property
     def result(self) -> int: ...
-    @property
-    def base(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -42,6 +40,8 @@ class CheckLocation:
     root: str
     mounts: list[str]
     disk_before: int
+    base: int
+    """Bytes of private memory that each of its processes begins with."""
     wake: int
     """A descriptor that becomes readable when a process has ended."""
 
@@ -90,7 +90,7 @@ class CheckRun:
 
     def over_limit(self) -> str:
         """Return the limit that is exceeded now, or an empty string."""
-        used, count = self.location.processes.usage(self.staged.base)
+        used, count = self.location.processes.usage(self.location.base)
         if used > self.limits["memory_mb"] * hardening.MIB:
             return "memory"
         if count > self.limits["processes"]:

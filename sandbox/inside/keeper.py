@@ -155,7 +155,7 @@ def _trial(server: Server) -> str:
     try:
         server.start()
         header = json.dumps({"entries": [], "chat_history": [], "rounds": []}).encode()
-        server.workspace = files.Workspace(memoryview(len(header).to_bytes(4, "big") + header))
+        server.load(memoryview(len(header).to_bytes(4, "big") + header))
         for _ in range(2):
             server.set_up()
             found = server.check({"code": _TRIAL, "limits": _TRIAL_LIMITS})

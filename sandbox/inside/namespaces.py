@@ -73,14 +73,10 @@ def fork_apart(own_pids: int) -> int:
     """
     if _unshare is None or _setns is None or _unshare(_PID) != 0:
         raise _failed("unshare")
-    try:
-        pid = os.fork()
-        if pid == 0:
-            return 0
-    finally:
-        # The next child needs another one, which the kernel makes only for a process whose children stay in its own.
-        if _setns(own_pids, _PID) != 0:
-            raise _failed("setns")
+    pid = os.fork()
+    # The next child needs another one, which the kernel makes only for a process whose children stay in its own.
+    if pid != 0 and _setns(own_pids, _PID) != 0:
+        raise _failed("setns")
     return pid
 
 

@@ -70,6 +70,7 @@ class Server:
         self.workspace: files.Workspace | None = None
         self.names: dict[str, Any] = {}
         self.disk_before = 0
+        self.base = (0, 0, 0)
         self.wake_read = self.wake_write = self.own_pids = -1
         self.staged: staging.Staged | None = None
         self.is_set_up = False
@@ -118,8 +119,7 @@ class Server:
         while True:
             kind, payload = frames.receive()
             if kind == b"O":
-                self.workspace = files.Workspace(payload)
-                self.names = conversation.names(self.workspace.header, self.classes)
+                self.load(payload)
                 self.set_up()
                 frames.send(b"R", {})
                 self.staged = self.stage()
@@ -136,6 +136,12 @@ class Server:
                 return
             else:
                 raise watch.ServerStop("unknown frame")
+
+    def load(self, payload: memoryview) -> None:
+        """Take a workspace and a conversation, and see what a fork of this process begins with."""
+        self.workspace = files.Workspace(payload)
+        self.names = conversation.names(self.workspace.header, self.classes)
+        self.base = hardening.own_memory()
 
     def renew(self, *, first: bool = False) -> None:
         """Remove everything the last check left."""
@@ -162,6 +168,7 @@ class Server:
         # The server itself counts, and in a world the process of the next check.
         helpers = 2 if self.world else 1
         settings = {
+            "base": self.base,
             "home": self.home,
             "names": self.names,
             "trusted": self.trusted,
@@ -188,7 +195,9 @@ class Server:
             # While this check runs: the next one's process has namespaces of its own, and waits in them.
             self.staged = self.stage()
         mounts = self.options["mounts"]
-        location = check_run.CheckLocation(self.processes, self.root, mounts, self.disk_before, self.wake_read)
+        location = check_run.CheckLocation(
+            self.processes, self.root, mounts, self.disk_before, self.base[2], self.wake_read
+        )
         check = check_run.CheckRun(location, staged, limits)
         stopped = check.follow(started + limits["seconds"])
         seconds = time.monotonic() - started

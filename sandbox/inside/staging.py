@@ -12,7 +12,7 @@ import signal
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.inside import child, hardening, namespaces
+from sandbox.inside import child, namespaces
 from sandbox.inside.watch import ServerStop
 
 READY_SECONDS = 20.0
@@ -26,8 +26,6 @@ class Staged:
     request: int
     output: int
     result: int
-    base: int
-    """Bytes of private memory that each of its processes begins with."""
 
     def begin(self, request: dict[str, Any], proof: bytes) -> bool:
         """Hand over the request. Returns False where the process has died meanwhile, and cannot take it.
@@ -75,16 +73,15 @@ def stage(settings: dict[str, Any]) -> Staged:
         OSError: the kernel forbids it.
     """
     request, output, result = os.pipe(), os.pipe(), os.pipe()
-    base = hardening.own_memory()
     leave = os._exit
     pid = namespaces.fork_apart(settings["own_pids"]) if settings["world"] else os.fork()
     if pid == 0:
         try:
             signal.set_wakeup_fd(-1)
             os.close(request[1])  # else nobody would notice that the server has closed its own
-            child.run({**settings, "base": base}, child.Pipes(request[0], output[1], result[1]))
+            child.run(settings, child.Pipes(request[0], output[1], result[1]))
         finally:
             leave(70)
     for theirs in (request[0], output[1], result[1]):
         os.close(theirs)
-    return Staged(pid, request[1], output[0], result[0], base[2])
+    return Staged(pid, request[1], output[0], result[0])
