@@ -123,8 +123,7 @@ class CheckRun:
         """Collect the processes that have ended, and note how the check's own did."""
         while self.status is None:
             try:
-                # In a world, another child may be the process of the next check.
-                pid, status, usage = os.wait4(self.location.processes.first or -1, os.WNOHANG)
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
                 self.status = -1
                 return
@@ -132,7 +131,6 @@ class CheckRun:
                 return
             if pid == self.staged.pid:
                 self.status, self.cpu = status, usage.ru_utime + usage.ru_stime
-                self.location.processes.first = 0
 
     def outcome(self, proof: bytes, stopped: str) -> dict[str, Any]:
         """Return the ending, and what was flagged before it."""

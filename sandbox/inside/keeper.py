@@ -161,7 +161,7 @@ def _trial(server: Server) -> str:
             found = server.check({"code": _TRIAL, "limits": _TRIAL_LIMITS})
             if found["ending"] != "passed":
                 return str(found.get("message") or found["ending"])
-            server.renew()
+            server.replace_file_systems()
         return "+"
     except BaseException as error:
         return str(error) or type(error).__name__

@@ -38,6 +38,10 @@ ast base64 bisect collections contextlib csv dataclasses datetime decimal fracti
 math numbers operator pathlib re shutil string textwrap time typing
 """
 
+MANY_FILES = 200
+"""Beyond it, a file system is replaced and not emptied, which costs more the more files there are. Replacing costs a
+wait for the whole kernel, which is long on a busy machine."""
+
 
 class Server:
     """One server, for one session.
@@ -63,7 +67,7 @@ class Server:
     def for_run(self, options: dict[str, Any]) -> Server:
         """Forget what belongs to a run, and return this server, ready for one with these options."""
         self.options = options
-        self.processes = watch.Processes(options["alone"], self.world)
+        self.processes = watch.Processes(options["alone"])
         self.root = options["root"]
         self.home = self.root + "/work"
         self.scratch = child.Scratch(self.root + "/home", self.root + "/temporary")
@@ -108,7 +112,9 @@ class Server:
             namespaces.settle(*self.who)
             self.own_pids = namespaces.own_pids()
             hardening.set_dumpable(False)
-        self.renew(first=True)
+            self.replace_file_systems(first=True)
+        else:
+            self.renew()
 
     def hello(self, **more: Any) -> None:
         """Say that this process is ready."""
@@ -127,9 +133,9 @@ class Server:
                 request = json.loads(bytes(payload))
                 frames.send(b"V", self.check(request))
                 if request.get("more", True):
+                    self.staged = self.stage()
                     self.renew()
                     self.set_up()
-                    self.staged = self.staged or self.stage()
             elif kind == b"P":
                 frames.send(b"P", {})
             elif kind == b"X":
@@ -143,16 +149,21 @@ class Server:
         self.names = conversation.names(self.workspace.header, self.classes)
         self.base = hardening.own_memory()
 
-    def renew(self, *, first: bool = False) -> None:
+    def renew(self) -> None:
         """Remove everything the last check left."""
         mounts = self.options["mounts"]
-        if self.world:
-            namespaces.refresh(list(map(namespaces.FileSystem, mounts, self.options["sizes"])), first=first)
+        if self.world and files.used_entries(mounts) > MANY_FILES:
+            self.replace_file_systems()
             return
         for mount in mounts or [self.root]:
             files.wipe(mount)
         if self.options["alone"]:
             hardening.remove_sysv()
+
+    def replace_file_systems(self, *, first: bool = False) -> None:
+        """Mount the file systems of a world, `first`, or others in their stead."""
+        file_systems = map(namespaces.FileSystem, self.options["mounts"], self.options["sizes"])
+        namespaces.refresh(list(file_systems), first=first)
 
     def set_up(self) -> None:
         """Write a fresh copy of the workspace for the next check."""
@@ -165,15 +176,13 @@ class Server:
 
     def stage(self) -> staging.Staged:
         """Prepare the process of the next check."""
-        # The server itself counts, and in a world the process of the next check.
-        helpers = 2 if self.world else 1
         settings = {
             "base": self.base,
             "home": self.home,
             "names": self.names,
             "trusted": self.trusted,
             "landlock_ruleset": self.landlock_ruleset,
-            "helpers": helpers if self.options["count_processes"] else -1,
+            "helpers": 1 if self.options["count_processes"] else -1,  # this server
             "world": self.world,
             "own_pids": self.own_pids,
             "masks": self.masks,
@@ -191,9 +200,6 @@ class Server:
         started = time.monotonic()
         staged = self.begin(request, proof)
         self.is_set_up = False
-        if self.world and request.get("more", True):
-            # While this check runs: the next one's process has namespaces of its own, and waits in them.
-            self.staged = self.stage()
         mounts = self.options["mounts"]
         location = check_run.CheckLocation(
             self.processes, self.root, mounts, self.disk_before, self.base[2], self.wake_read
@@ -201,7 +207,7 @@ class Server:
         check = check_run.CheckRun(location, staged, limits)
         stopped = check.follow(started + limits["seconds"])
         seconds = time.monotonic() - started
-        if not self.processes.end_check():
+        if not self.processes.end():
             raise watch.ServerStop("processes of a check could not be ended")
         check.drain()
         staged.close()
@@ -218,7 +224,6 @@ class Server:
         for _ in range(2):
             staged = staged or self.stage()
             if staged.begin(request, proof):
-                self.processes.first = staged.pid if self.world else 0
                 return staged
             staged.end()  # whatever ended it while it waited, it was nothing of the check's
             staged = None

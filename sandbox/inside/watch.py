@@ -21,12 +21,8 @@ class Processes:
     the process table.
     """
 
-    def __init__(self, alone: bool, world: bool = False) -> None:
+    def __init__(self, alone: bool) -> None:
         self.alone = alone
-        self.world = world
-        """Whether each check has a PID namespace of its own, and the next check's process may wait in another one."""
-        self.first = 0
-        """In a world, the first process of the running check's PID namespace; 0 when none is running."""
         self.shared_before = 0
         """Shared memory on the machine when the check began, in bytes."""
 
@@ -54,8 +50,6 @@ class Processes:
     def usage(self, base: int) -> tuple[int, int]:
         """Return the memory that the processes hold beyond the `base` that each inherited, and the number of tasks."""
         found = {pid: _usage(pid) for pid in self.pids()}
-        if self.world:
-            found = _below(self.first, found)
         total = sum(max(0, one.private - base) for one in found.values())
         all_shared = sum(one.shared for one in found.values())
         largest_shared = max((one.shared for one in found.values()), default=0)
@@ -73,17 +67,6 @@ class Processes:
                 return int(file.readline().split()[2])
         except (OSError, ValueError, IndexError):
             return 0
-
-    def end_check(self) -> bool:
-        """Kill and reap all processes of the check. Returns False if some remain."""
-        if not self.world:
-            return self.end()
-        if self.first:
-            # The kernel ends with it whatever is in its PID namespace, and lets nobody wait for it before that is done.
-            os.kill(self.first, signal.SIGKILL)
-            os.waitpid(self.first, 0)
-            self.first = 0
-        return True
 
     def end(self, patience: float = 10.0) -> bool:
         """Kill and reap all of them. Returns False if some remain: then this server must not be used again."""
@@ -113,12 +96,11 @@ class Usage(NamedTuple):
     private: int
     shared: int
     threads: int
-    parent: int
 
 
 def _usage(pid: int) -> Usage:
     """Return what a process uses; zeros for one that is gone."""
-    found = {"RssAnon": 0, "RssShmem": 0, "Threads": 0, "PPid": 0}
+    found = {"RssAnon": 0, "RssShmem": 0, "Threads": 0}
     try:
         with open(f"/proc/{pid}/status") as file:
             for line in file:
@@ -127,17 +109,7 @@ def _usage(pid: int) -> Usage:
                     found[name] = int(value.split()[0])
     except (OSError, ValueError):
         pass
-    return Usage(found["RssAnon"] * 1024, found["RssShmem"] * 1024, found["Threads"], found["PPid"])
-
-
-def _below(first: int, every: dict[int, Usage]) -> dict[int, Usage]:
-    """Return those that descend from `first`, without it."""
-    kin = {first}
-    while True:
-        more = {pid for pid, one in every.items() if one.parent in kin} - kin
-        if not more:
-            return {pid: every[pid] for pid in kin if pid != first and pid in every}
-        kin |= more
+    return Usage(found["RssAnon"] * 1024, found["RssShmem"] * 1024, found["Threads"])
 
 
 def shared_memory() -> int:
