@@ -16,8 +16,8 @@ _USER, _MOUNT, _PID, _IPC, _NETWORK, _UTS, _CGROUP = (
     0x10000000, 0x00020000, 0x20000000, 0x08000000, 0x40000000, 0x04000000, 0x02000000,
 )  # fmt: skip
 OF_A_RUN = _USER | _MOUNT | _PID | _IPC | _NETWORK | _UTS | _CGROUP
-_READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_PROGRAMS, _BIND, _RECURSIVE, _SLAVE, _SHARED, _DETACH = (
-    1, 2, 4, 8, 4096, 16384, 1 << 19, 1 << 20, 2,
+_READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_PROGRAMS, _BIND, _RECURSIVE, _PRIVATE, _DETACH = (
+    1, 2, 4, 8, 4096, 16384, 1 << 18, 2,
 )  # fmt: skip
 _PROC = _NO_SUID | _NO_DEVICES | _NO_PROGRAMS
 # What Docker masks in a container's /proc, as far as an ordinary user could read it.
@@ -94,9 +94,7 @@ def settle(user: int, group: int) -> None:
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{user} {user} 1")
     _write("/proc/self/gid_map", f"{group} {group} 1")
-    # Nothing goes out, and what is mounted here later comes to those that are made of this.
-    mount("none", "/", None, _RECURSIVE | _SLAVE)
-    mount("none", "/", None, _RECURSIVE | _SHARED)
+    mount("none", "/", None, _RECURSIVE | _PRIVATE)  # nothing goes out, and nothing comes in
     mount("proc", "/proc", "proc", _PROC)
     if os.path.isdir(_EMPTY):
         mount("tmpfs", _EMPTY, "tmpfs", _PROC | _READ_ONLY, "size=4k,nr_inodes=2,mode=0555")
@@ -110,7 +108,7 @@ def settle(user: int, group: int) -> None:
 
 
 def refresh(file_systems: list[FileSystem], *, first: bool) -> None:
-    """Replace each of the file systems by an empty one, here and in the namespaces that were made of these.
+    """Replace each of the file systems by an empty one, here and in the namespaces that are made of these later.
 
     What was there is gone with its last process.
     """
@@ -138,7 +136,6 @@ def close_off(masked: list[tuple[str, str]]) -> None:
     """
     if _unshare is None or _unshare(_MOUNT) != 0:
         raise _failed("unshare")
-    mount("none", "/", None, _RECURSIVE | _SLAVE)
     mount("proc", "/proc", "proc", _PROC | _READ_ONLY)
     for cover, place in masked:
         mount(cover, place, None, _BIND)

@@ -133,9 +133,7 @@ class Server:
                 request = json.loads(bytes(payload))
                 frames.send(b"V", self.check(request))
                 if request.get("more", True):
-                    self.staged = self.stage()
-                    self.renew()
-                    self.set_up()
+                    self.prepare_next()
             elif kind == b"P":
                 frames.send(b"P", {})
             elif kind == b"X":
@@ -149,13 +147,19 @@ class Server:
         self.names = conversation.names(self.workspace.header, self.classes)
         self.base = hardening.own_memory()
 
+    def prepare_next(self) -> None:
+        """Prepare the next check's process, and meanwhile its files."""
+        renewed = self.world and files.used_entries(self.options["mounts"]) > MANY_FILES
+        if renewed:
+            self.replace_file_systems()  # first: that process has the file systems that are mounted when it is forked
+        self.staged = self.stage()
+        if not renewed:
+            self.renew()
+        self.set_up()
+
     def renew(self) -> None:
         """Remove everything the last check left."""
-        mounts = self.options["mounts"]
-        if self.world and files.used_entries(mounts) > MANY_FILES:
-            self.replace_file_systems()
-            return
-        for mount in mounts or [self.root]:
+        for mount in self.options["mounts"] or [self.root]:
             files.wipe(mount)
         if self.options["alone"]:
             hardening.remove_sysv()
