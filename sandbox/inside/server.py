@@ -95,6 +95,7 @@ class Server:
         # In a world each check has it for itself: this process has namespaces and mounts to make.
         self.filtered = self.world or self.filter.install()
         self.masks = namespaces.masks() if self.world else []
+        child.prepare(self.options.get("site"))
         gc.collect()
         gc.freeze()
 
@@ -106,7 +107,7 @@ class Server:
         signal.set_wakeup_fd(self.wake_write, warn_on_full_buffer=False)
         if not self.options["alone"]:
             hardening.become_subreaper()
-        child.prepare(self.home, self.scratch, self.options.get("site"))
+        child.prepare_run(self.home, self.scratch)
         if self.world:
             hardening.set_dumpable(True)  # for a moment, so that /proc/self is this process's own
             namespaces.settle(*self.who)
