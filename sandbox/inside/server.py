@@ -96,6 +96,8 @@ class Server:
         self.filtered = self.world or self.filter.install()
         self.masks = namespaces.masks() if self.world else []
         child.prepare(self.options.get("site"))
+        if self.world:
+            child.prepare_run(self.home, self.scratch)  # the same folders in every world
         gc.collect()
         gc.freeze()
 
@@ -107,7 +109,6 @@ class Server:
         signal.set_wakeup_fd(self.wake_write, warn_on_full_buffer=False)
         if not self.options["alone"]:
             hardening.become_subreaper()
-        child.prepare_run(self.home, self.scratch)
         if self.world:
             hardening.set_dumpable(True)  # for a moment, so that /proc/self is this process's own
             namespaces.settle(*self.who)
@@ -115,6 +116,7 @@ class Server:
             hardening.set_dumpable(False)
             self.replace_file_systems(first=True)
         else:
+            child.prepare_run(self.home, self.scratch)
             self.renew()
 
     def hello(self, **more: Any) -> None:
