@@ -34,7 +34,7 @@ _TRIAL_LIMITS = {
     "seconds": 20.0, "cpu_seconds": 20.0, "memory_mb": 64, "processes": 4, "open_files": 64, "file_mb": 1,
     "disk_mb": 16, "output_kb": 1,
 }  # fmt: skip
-_TRIAL = "import os\nassert os.getpid() == 1 and os.getppid() == 0"
+_TRIAL = "import os\nassert os.getpid() == 2 and os.getppid() == 0"
 
 
 class Keeper:

@@ -32,6 +32,11 @@ TCP_BUFFERS = {"tcp_rmem": "4096 65536 131072", "tcp_wmem": "4096 16384 131072"}
 _libc = ctypes.CDLL(None, use_errno=True)
 _syscall, _mount, _umount2 = _libc.syscall, _libc.mount, getattr(_libc, "umount2", None)
 _unshare, _setns = getattr(_libc, "unshare", None), getattr(_libc, "setns", None)
+_clone, _PAUSE = _libc.clone, ctypes.cast(_libc.pause, ctypes.c_void_p)
+_SHARE_MEMORY, _SHARE_FILES = 0x00000100, 0x00000400
+_STACK = ctypes.create_string_buffer(16384)
+_TOP = ctypes.c_void_p((ctypes.addressof(_STACK) + len(_STACK)) & ~15)
+_EVERY_SIGNAL = signal.valid_signals()
 
 
 class FileSystem(NamedTuple):
@@ -63,20 +68,39 @@ def own_pids() -> int:
     return os.open("/proc/self/ns/pid", os.O_RDONLY)
 
 
-def fork_apart(own_pids: int) -> int:
-    """Fork into a new PID namespace, as its first process. Returns 0 in the child.
+def fork_apart(own_pids: int) -> tuple[int, int]:
+    """Fork into a new PID namespace. Returns zeros in the child, else the ids of the child and of the first process.
 
-    This is a whole fork, which `clone` is not: the child may run whatever it likes.
+    The child is the second: signals do to it what they do to any process, unlike to a first one. The first shares this
+    process's memory, so that it costs nothing to make or to end, and waits in libc's `pause` until it is killed: with
+    it, everything in the namespace is. Whatever loses its parent there comes to it, and is reaped.
+
+    The caller must have no other children, and wait for the child before it waits for the first process.
 
     Raises:
         OSError: the kernel, or a filter of system calls, forbids it.
     """
     if _unshare is None or _setns is None or _unshare(_PID) != 0:
         raise _failed("unshare")
+    first = _waiting_process()
     pid = os.fork()
+    if pid == 0:
+        return 0, 0
     # The next child needs another one, which the kernel makes only for a process whose children stay in its own.
-    if pid != 0 and _setns(own_pids, _PID) != 0:
+    if _setns(own_pids, _PID) != 0:
         raise _failed("setns")
+    return pid, first
+
+
+def _waiting_process() -> int:
+    # No handler of ours may run in it: this process's memory would change below it.
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _EVERY_SIGNAL)
+    pid = int(_clone(_PAUSE, _TOP, _SHARE_MEMORY | _SHARE_FILES | signal.SIGCHLD, None))
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    signal.signal(signal.SIGCHLD, before)
+    if pid < 0:
+        raise _failed("clone")
     return pid
 
 

@@ -183,13 +183,14 @@ class Server:
 
     def stage(self) -> staging.Staged:
         """Prepare the process of the next check."""
+        helpers = 2 if self.world else 1  # this server; the first process of the check's namespace
         settings = {
             "base": self.base,
             "home": self.home,
             "names": self.names,
             "trusted": self.trusted,
             "landlock_ruleset": self.landlock_ruleset,
-            "helpers": 1 if self.options["count_processes"] else -1,  # this server
+            "helpers": helpers if self.options["count_processes"] else -1,
             "world": self.world,
             "own_pids": self.own_pids,
             "masks": self.masks,
@@ -231,6 +232,7 @@ class Server:
         for _ in range(2):
             staged = staged or self.stage()
             if staged.begin(request, proof):
+                self.processes.first = staged.first
                 return staged
             staged.end()  # whatever ended it while it waited, it was nothing of the check's
             staged = None

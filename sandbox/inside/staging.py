@@ -1,6 +1,7 @@
 """The process of a session's next check, prepared before anybody asks for it, and its way to end.
 
-In a world it is the first process of PID and mount namespaces of its own: when it ends, so does whatever is in them.
+In a world it has PID and mount namespaces of its own, whose first process waits until it is killed, and everything in
+them with it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ class Staged:
     """A check's process that waits for its request, as the server sees it."""
 
     pid: int
+    first: int
+    """In a world, the first process of its PID namespace; else 0."""
     request: int
     output: int
     result: int
@@ -49,8 +52,10 @@ class Staged:
 
     def end(self) -> None:
         """End a process that has started nothing yet, and wait for it: nobody has to look for others."""
-        os.kill(self.pid, signal.SIGKILL)  # where it has ended, it has not been waited for
-        os.waitpid(self.pid, 0)
+        for pid in (self.pid, self.first):
+            if pid:
+                os.kill(pid, signal.SIGKILL)  # where it has ended, it has not been waited for
+                os.waitpid(pid, 0)
         self.close()
 
     def close(self) -> None:
@@ -74,7 +79,7 @@ def stage(settings: dict[str, Any]) -> Staged:
     """
     request, output, result = os.pipe(), os.pipe(), os.pipe()
     leave = os._exit
-    pid = namespaces.fork_apart(settings["own_pids"]) if settings["world"] else os.fork()
+    pid, first = namespaces.fork_apart(settings["own_pids"]) if settings["world"] else (os.fork(), 0)
     if pid == 0:
         try:
             signal.set_wakeup_fd(-1)
@@ -84,4 +89,4 @@ def stage(settings: dict[str, Any]) -> Staged:
             leave(70)
     for theirs in (request[0], output[1], result[1]):
         os.close(theirs)
-    return Staged(pid, request[1], output[0], result[0])
+    return Staged(pid, first, request[1], output[0], result[0])

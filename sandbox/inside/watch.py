@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -23,13 +24,15 @@ class Processes:
 
     def __init__(self, alone: bool) -> None:
         self.alone = alone
+        self.first = 0
+        """In a world, the first process of the running check's PID namespace; 0 when none is running."""
         self.shared_before = 0
         """Shared memory on the machine when the check began, in bytes."""
 
     def pids(self) -> list[int]:
         """Return the ids of the check's processes."""
         me = os.getpid()
-        every = [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != me]
+        every = [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) not in (me, self.first)]
         if self.alone:
             return every
         children: dict[int, list[int]] = {}
@@ -70,6 +73,14 @@ class Processes:
 
     def end(self, patience: float = 10.0) -> bool:
         """Kill and reap all of them. Returns False if some remain: then this server must not be used again."""
+        if self.first:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.first, signal.SIGKILL)
+            self.first = 0
+            # What is in its namespace is killed with it, and it is the last to be waited for.
+            with contextlib.suppress(ChildProcessError):
+                while True:
+                    os.waitpid(-1, 0)
         deadline = time.monotonic() + patience
         while True:
             try:

@@ -31,7 +31,7 @@ time.sleep(0.1)
 """,
         """
 pids = sorted(int(name) for name in os.listdir('/proc') if name.isdigit())
-assert pids == [1] and os.getpid() == 1, pids
+assert pids == [1, 2] and os.getpid() == 2, pids
 time.sleep(0.05)
 assert not [place for place in ('/tmp', '/dev/shm', '/box') if os.path.exists(place + '/heartbeat')]
 """,
