@@ -36,7 +36,6 @@ _clone, _PAUSE = _libc.clone, ctypes.cast(_libc.pause, ctypes.c_void_p)
 _SHARE_MEMORY, _SHARE_FILES = 0x00000100, 0x00000400
 _STACK = ctypes.create_string_buffer(16384)
 _TOP = ctypes.c_void_p((ctypes.addressof(_STACK) + len(_STACK)) & ~15)
-_EVERY_SIGNAL = signal.valid_signals()
 
 
 class FileSystem(NamedTuple):
@@ -93,11 +92,9 @@ def fork_apart(own_pids: int) -> tuple[int, int]:
 
 
 def _waiting_process() -> int:
-    # No handler of ours may run in it: this process's memory would change below it.
+    # The only handler of ours must not run in it: this process's memory would change below it.
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _EVERY_SIGNAL)
     pid = int(_clone(_PAUSE, _TOP, _SHARE_MEMORY | _SHARE_FILES | signal.SIGCHLD, None))
-    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     signal.signal(signal.SIGCHLD, before)
     if pid < 0:
         raise _failed("clone")
