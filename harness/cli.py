@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from harness.streams import protect_streams
+
 COMMANDS = {
     "run": ("harness.commands.run", "Test one agent with one case."),
     "suite": ("harness.commands.suite", "Test agents with many cases and several trials, concurrently."),
@@ -84,6 +86,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    protect_streams()
     try:
         viva()
     except Exception:
