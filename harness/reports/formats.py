@@ -102,7 +102,7 @@ def choose_format(out: Path | None, kind: str | None = None, endings: Mapping[st
     known = ", ".join(endings)
     if kind is None:
         why = f"no format has the extension {out.suffix!r}" if out.suffix else "it has no file extension"
-        raise SetupError(f"the format of {out} is unknown: {why}. Use one of {known}, or give --format.")
+        raise SetupError(f"cannot tell the format of {out}: {why}. Use one of {known}, or give --format.")
     if ending and kind in FORMATS.builtin and ending not in {*endings, *ENDINGS_BY_NAME} and not is_stream(out):
         raise SetupError(
             f"no format has the extension {out.suffix!r} of {out}. Use one of {known} (with --format also "
