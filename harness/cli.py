@@ -89,6 +89,9 @@ def main() -> None:
     protect_streams()
     try:
         viva()
+    except OSError as error:  # of `--version` and help; commands report their own
+        click.echo(f"viva: {error}", err=True)
+        sys.exit(3)
     except Exception:
         import traceback
 

@@ -71,8 +71,12 @@ class _Heard(io.TextIOWrapper):
 
 
 def protect_streams() -> None:
-    """Replace `sys.stdout` and `sys.stderr` by streams that outlive their reader, where they are pipes or sockets."""
-    sys.stdout, sys.stderr = _protected(sys.stdout), _protected(sys.stderr)
+    """Replace `sys.stdout` and `sys.stderr` by streams that outlive their reader, where they are pipes or sockets.
+
+    Where the shell closed one (`>&-`), what is written to it is dropped: otherwise, the next file that is opened would
+    take its descriptor, and receive the output of agents.
+    """
+    sys.stdout, sys.stderr = _protected(sys.stdout, 1), _protected(sys.stderr, 2)
 
 
 def open_descriptor(descriptor: int, **options: Any) -> TextIO:
@@ -119,12 +123,18 @@ def standard_output() -> Iterator[TextIO]:
         file.detach()
 
 
-def _protected(stream: Any) -> Any:
+def _protected(stream: Any, number: int) -> Any:
+    if stream is None:
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        if nothing != number:
+            os.dup2(nothing, number)
+            os.close(nothing)
+        return open(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
     try:
         descriptor = stream.fileno()
         if not _is_pipe(descriptor):
             return stream
-    except (AttributeError, OSError, ValueError):  # closed, or one of a test
+    except (AttributeError, OSError, ValueError):  # one of a test
         return stream
     stream.flush()
     return io.TextIOWrapper(

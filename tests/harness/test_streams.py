@@ -36,29 +36,28 @@ def long(desk: Desk) -> Desk:
     return desk
 
 
-@pytest.mark.parametrize("lines", [0, 1])
 @pytest.mark.parametrize(
-    "arguments",
+    ("lines", "arguments"),
     [
-        ("replay", "journal"),
-        ("replay", "journal", "--json"),
-        ("report", "journal"),
-        ("report", "journal", "--out", "-", "--format", "json"),
-        ("report", "journal", "--out", "/dev/stdout", "--format", "html"),
-        ("report", "journal", "--format", "training"),
-        ("history", "journal"),
-        ("history", "journal", "--json"),
-        ("compare", "journal", "journal"),
-        ("cases",),
-        ("cases", "--json"),
-        ("cases", "check", "echo"),
-        ("doctor",),
-        ("--help",),
-        ("--version",),
+        (1, ("replay", "journal")),
+        (1, ("replay", "journal", "--json")),
+        (0, ("report", "journal")),
+        (1, ("report", "journal", "--out", "-", "--format", "json")),
+        (1, ("report", "journal", "--out", "/dev/stdout", "--format", "html")),
+        (0, ("report", "journal", "--format", "training")),
+        (0, ("history", "journal")),
+        (0, ("history", "journal", "--json")),
+        (0, ("compare", "journal", "journal")),
+        (0, ("cases",)),
+        (0, ("cases", "--json")),
+        (0, ("cases", "check", "echo")),
+        (1, ("doctor",)),
+        (0, ("--help",)),
+        (0, ("--version",)),
     ],
-    ids=" ".join,
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else str(value),
 )
-def test_a_reader_that_leaves_early_is_no_fault(long: Desk, arguments: tuple[str, ...], lines: int) -> None:
+def test_a_reader_that_leaves_early_is_no_fault(long: Desk, lines: int, arguments: tuple[str, ...]) -> None:
     expected = long.viva(*arguments).returncode if arguments[0] == "doctor" else 0
     assert piped(long, *arguments, lines=lines) == (expected, "")
 
@@ -90,3 +89,20 @@ def test_a_reader_that_left_is_no_reason_to_go_on_computing(long: Desk) -> None:
     )
     assert piped(long, "report", "journal", "--format", "slow.py:write", lines=1) == (0, "")
     assert int((long.folder / "written").read_text()) < 10_000
+
+
+@pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("cases", "--json")], ids=" ".join)
+def test_a_full_disk_behind_standard_output_is_told_without_a_traceback(desk: Desk, arguments: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = desk.viva(*arguments, stdout=full, expect=3)
+    assert "No space left" in done.stderr
+
+
+def test_an_exam_runs_where_standard_output_is_closed(desk: Desk) -> None:
+    agent = desk.agent("def get_reply_from_agent(self, message): print('thinking'); return 'no'")
+    call = f"'{VIVA}' run echo --agent {agent} --sandbox process --out journal"
+    for closed in (">&-", ">&- 2>&-", "<&- >&- 2>&-"):
+        done = subprocess.run(["bash", "-c", f"{call} {closed}"], cwd=desk.folder, env=clean_environment(), timeout=120)
+        assert done.returncode == 0
+    assert desk.kinds().count("run") == 3
+    assert "thinking" not in (desk.folder / "journal" / "journal.jsonl").read_text()

@@ -412,12 +412,24 @@ def test_figures_of_a_session_are_of_its_own_runs(exam: Exam) -> None:
     assert "viva: mute.py:Agent: 1 of 1 run passed, mean score 1.00" in printed
 
 
-def test_an_agent_that_cannot_be_reached_does_not_stop_the_other(exam: Exam) -> None:
-    for name in ("one", "two"):
+def test_an_agent_that_is_gone_does_not_stop_the_other(exam: Exam) -> None:
+    for name in ("a", "b", "c", "d", "e", "f"):
         exam.desk.case(name)
-    broken = exam.desk.agent("def __init__(self, *arguments, **options):\n    raise OSError('no licence')", "broken")
-    printed = outcomes(exam("--viva-agent", broken), passed=2, errors=2)
-    assert "no licence" in printed
+    gone = exam.desk.agent(
+        """
+        replies = ["Hello."]
+
+        def get_reply_from_agent(self, message):
+            from adapters.errors import AgentError
+            if not self.replies:
+                raise AgentError("nobody listens", unavailable=True)
+            return self.replies.pop()
+        """,
+        "gone",
+    )
+    printed = outcomes(exam("--viva-agent", gone), passed=6 + 1, failed=3, errors=2)
+    assert "could not be reached in 3 runs in a row" in printed
+    assert "viva: gone.py:Agent: 1 of 4 runs passed" in printed
 
 
 def test_an_agent_that_is_given_twice_is_a_usage_error(exam: Exam) -> None:
