@@ -142,7 +142,8 @@ def _print_runs(folder: Path, run: str | None, choice: RunChoice, speed: float |
 def print_run(console: Console, stored: StoredRun, speed: float | None = None) -> None:
     """Print a whole conversation and how it ended; at reading pace if a speed is given."""
     setting = stored.setting
-    title = f"{one_line(setting.case or stored.id, 60)} · {one_line(setting.agent, 80)}"
+    trial = f" · trial {setting.trial}" if (setting.trial or 1) > 1 else ""
+    title = f"{one_line(setting.case or stored.id, 60)} · {one_line(setting.agent, 80)}{trial}"
     console.print(Rule(Text(title), align="left"))
     about = verdicts_by_subject(stored.insights, stored.id)
     before = 0
