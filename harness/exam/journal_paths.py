@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from adapters.errors import SetupError
-from records.journal import FILE
+from records.journal import FILE, JournalError
 from records.text import slug
 
 RUNS = Path("runs")
@@ -23,7 +23,8 @@ def new_journal_folder(out: Path | None, name: str) -> Path:
     """Return the folder of a new journal.
 
     Raises:
-        SetupError: `out` is not a folder, or has the name of a report's file.
+        JournalError: `out` is something other than a folder.
+        SetupError: `out` has the name of a report's file.
     """
     if out is not None:
         _check_folder(out)
@@ -35,7 +36,7 @@ def _check_folder(out: Path) -> None:
     if out.is_dir():
         return
     if os.path.lexists(out):
-        raise SetupError(f"{out} is not a folder; --out names the folder of a journal. Choose another one.")
+        raise JournalError(f"{out} is not a folder; --out names the folder of a journal. Choose another one.")
     if out == Path("-") or out.suffix.lower() in FILE_ENDINGS:
         raise SetupError(
             f"--out names the folder of a journal, and {out} is the name of a file. Choose a folder, and write the "

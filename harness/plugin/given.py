@@ -17,6 +17,7 @@ from harness.exam.options import Options, Value
 from harness.plugin.options import OPTIONS, name_of
 from harness.suites.plan import FILE as PLAN_FILE
 from harness.suites.sources import FILE as SOURCES_FILE
+from records.journal import JournalError
 from records.text import one_line, printable
 
 
@@ -61,7 +62,7 @@ def journal_folder(config: pytest.Config) -> Path:
     given = config.getoption("viva_out")
     try:
         folder = new_journal_folder(Path(given) if given else None, "pytest")
-    except SetupError as error:
+    except (SetupError, JournalError) as error:
         raise pytest.UsageError(f"viva: {printable(str(error)).replace('--out', '--viva-out')}") from error
     if (folder / PLAN_FILE).exists() or (folder / SOURCES_FILE).exists():
         raise pytest.UsageError(

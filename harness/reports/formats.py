@@ -103,7 +103,8 @@ def choose_format(out: Path | None, kind: str | None = None, endings: Mapping[st
     if kind is None:
         why = f"no format has the extension {out.suffix!r}" if out.suffix else "it has no file extension"
         raise SetupError(f"cannot tell the format of {out}: {why}. Use one of {known}, or give --format.")
-    if ending and kind in FORMATS.builtin and ending not in {*endings, *ENDINGS_BY_NAME} and not is_stream(out):
+    known_endings = {"", f".{kind}", *endings, *ENDINGS_BY_NAME}
+    if kind in FORMATS.builtin and ending not in known_endings and not is_stream(out):
         raise SetupError(
             f"no format has the extension {out.suffix!r} of {out}. Use one of {known} (with --format also "
             f"{', '.join(ENDINGS_BY_NAME)} and names without an extension)."

@@ -36,7 +36,7 @@ def test_a_replay_prints_the_decisions_of_the_agent_and_not_every_span(tmp_path:
     at = next(
         number for number, line in enumerate(lines) if line.startswith("    step      get_weather({'city': 'Rome'})")
     )
-    assert lines[at - 1] == "    thought   I need the weather. Of Rome."
+    assert lines[at - 2 : at] == ["    thought   I need the weather.", "              Of Rome."]
     assert lines[at + 1] == "    result    25 degrees"
     assert "[written as convert({'degrees': 25, 'unit': 'fahrenheit',})]" in first
     assert "20 further spans in the journal" in first
