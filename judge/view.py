@@ -95,13 +95,13 @@ def _between_marks(turns: Sequence[tuple[str, str | None]]) -> ShownTranscript:
         cut = cut or short is not words
         lines.append(head if short is None else f"{head}:\n{_indent(short)}")
     text = "\n".join(lines)
-    return ShownTranscript(text, new_marker([text]), cut)
+    return ShownTranscript(text, new_marker(text), cut)
 
 
-def new_marker(texts: Sequence[str]) -> str:
-    """Return a random marker that is in none of these texts."""
+def new_marker(text: str) -> str:
+    """Return a random marker that is not in this text."""
     marker = secrets.token_hex(8)
-    while any(marker in text for text in texts):
+    while marker in text:
         marker = secrets.token_hex(8)
     return marker
 
