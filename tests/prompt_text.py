@@ -21,7 +21,7 @@ def form_in(prompt: str) -> Any:
     """
     start = prompt.index("\n{\n") + 1
     value, end = json.JSONDecoder().raw_decode(prompt, start)
-    assert prompt[end] == "\n", "nothing stands behind it on its line"
+    assert prompt[end : end + 1] in ("", "\n"), "nothing stands behind it on its line"
     return value
 
 
