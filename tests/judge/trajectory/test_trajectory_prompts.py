@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import get_args
 
@@ -14,7 +13,7 @@ from tests.conftest import ModelAt
 from tests.judge.trajectory.paths import REACT
 from tests.judge.trajectory.test_by_model import BY_STEP, NAMES, right
 from tests.model_server import ModelServer, Request, said_by, system_text
-from tests.prompt_text import choices, form_in, states
+from tests.prompt_text import choices, form_in, shared_beginning, states
 
 
 async def asked(name: str, model_at: ModelAt) -> list[Request]:
@@ -53,7 +52,7 @@ async def test_questions_about_one_trajectory_share_their_prompt_up_to_what_diff
     first, second = await asked(name, model_at)
     assert system_text(first) == system_text(second)
     one, other = (said_by("user", request)[0] for request in (first, second))
-    shared = os.path.commonprefix([one, other])
+    shared = shared_beginning(one, other)
     mark = re.search(r"two lines that carry (\w+)\.", one)
     assert mark is not None
     begins = f"----- data {mark[1]} begins -----\n["
