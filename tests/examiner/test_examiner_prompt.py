@@ -10,6 +10,8 @@ from tests.model_server import ModelServer, system_text
 from tests.prompt_text import states
 
 RULES = """
+The agent asks you something about the work (not what rule 2 names), with or without a result: answer from the task
+
 Asking again, by rule 2 or by rule 4, happens exactly once in a step: where a rule asks for it a second time, the step
 has failed. Nothing else is a reason to ask again.
 

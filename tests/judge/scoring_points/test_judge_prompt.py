@@ -40,6 +40,8 @@ them is not the agent's answer, nor a later correction of it.
 a tool call), too, unless such work would not be recorded.
 
 the transcript has no steps of the agent, or it is about a plan or a thought and no step has a part plan= or thought=.
+The same holds for a property of such work, and for what may stand in a gap, which is marked "[… N characters left out
+…]".
 
 Values are compared by meaning
 
