@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console, RenderableType
 from rich.console import Group as Stack
-from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from adapters.connectors.spec import agent_label
 from harness.reports.trajectory_words import trajectory_lines
+from harness.reports.why_console import Locate, error_lines, miss_lines, next_lines
 from harness.statistics.groups import FEWEST_CASES, Group
 from harness.statistics.intervals import Interval
 from harness.statistics.summary import Figures
 from harness.wording import UNSAFE, counted, usage_words
 from records.codec import to_plain
-from records.text import one_line, printable
+from records.text import one_line
 from records.transcript import NO_USAGE
 
 MOST_ROWS = 60
 MOST_HELD = 6
-MOST_ERROR_GROUPS = 5
 MOST_NAMED_SCORES = 12
 MATRIX_AGENTS = 6
 """Maximum number of agents that fit side by side."""
 
 
-def suite_report(figures: Figures, journal: Path, locations: Mapping[str, Path] | None = None) -> RenderableType:
+def print_suite_report(console: Console, report: RenderableType) -> None:
+    """Print a report with its commands whole: a terminal wraps them so that they can be copied, and a file has them."""
+    console.print(report, crop=False)
+
+
+def suite_report(
+    figures: Figures, journal: Path, *, again: str = "", locate: Locate | None = None, joined: bool = False
+) -> RenderableType:
     """Show the statistics of agents, cases, evaluators and the suite with intervals, and what was excluded and why.
+
+    What was missed, the distinct errors, and the next useful commands follow.
 
     Args:
         figures: The statistics. Several agents are shown side by side, never combined.
         journal: The journal's folder.
-        locations: The folders of other journals, by the ids of runs that are in them.
+        again: The command that made the journal and can repeat excluded runs (`viva suite`); empty if unknown.
+        locate: Finds the journal of the run that an error or a miss names; None stands for `journal`.
+        joined: Whether the statistics are of several journals, so that no command with one of them is named.
     """
     labels = short_names([group.name for group in figures.agents])
     parts: list[RenderableType] = []
@@ -55,22 +65,12 @@ def suite_report(figures: Figures, journal: Path, locations: Mapping[str, Path] 
     if figures.trajectories is not None:
         parts.extend(_trajectories(figures, labels))
     parts.append(_facts(figures, journal, labels))
-    parts.extend(error_lines(figures, journal, locations or {}))
+    find = locate or (lambda _: journal)
+    parts.extend(error_lines(figures, find))
+    parts.extend(miss_lines(figures, find, labels))
+    if not joined:
+        parts.extend(next_lines(figures, journal, again))
     return Stack(*parts)
-
-
-def error_lines(figures: Figures, journal: Path, locations: Mapping[str, Path]) -> Iterator[Text]:
-    """Yield the distinct errors of runs, each with the command that shows one of the runs."""
-    for group in figures.troubles[:MOST_ERROR_GROUPS]:
-        yield Text()
-        yield Text(
-            f"{counted(group.runs, 'run')}, {group.outcome.value}: {group.words}", style="yellow", overflow="fold"
-        )
-        run = printable(shlex.quote(f"{locations.get(group.run, journal)}#{group.run}"))
-        # Not wrapped, so that it can be copied.
-        yield Text(f"  viva replay {run}", style="dim", no_wrap=True, overflow="ignore")
-    if len(figures.troubles) > MOST_ERROR_GROUPS:
-        yield Text(f"… {len(figures.troubles) - MOST_ERROR_GROUPS} more kinds of errors: viva report", style="dim")
 
 
 def short_names(specs: Sequence[str]) -> dict[str, str]:

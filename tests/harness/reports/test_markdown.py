@@ -71,7 +71,10 @@ def test_a_large_suite_is_cut_to_the_limit_and_says_what_it_left_out(tmp_path: P
     text = report("markdown", tmp_path)
     assert len(text.encode()) <= SIZE_LIMIT
     assert re.search(r"\d+ more cases are left out here", text)
-    assert re.search(r"Left out here: \d+ more runs that did not pass", text)
+    with Journal(tmp_path) as journal:
+        for number in range(60):
+            write_run(journal, f"another {number}", hits=(False,), statement=f"Point {number}: {'words ' * 30}")
+    assert re.search(r"Left out here: \d+ more kinds of errors and misses", report("markdown", tmp_path))
 
 
 def test_it_opens_with_the_score_and_names_what_is_excluded(tmp_path: Path) -> None:
