@@ -31,7 +31,8 @@ from harness.exam.outcome import EXIT_BELOW, EXIT_NOT_SCORED
 from harness.reports.cross_agent_console import cross_agent_table
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.run_console import run_report
-from harness.reports.suite_console import figures_plain, print_suite_report, suite_report
+from harness.reports.suite_console import figures_plain, suite_report
+from harness.reports.why_console import print_whole
 from harness.statistics.summary import Figures, summarize
 from harness.suites.conduct import Surroundings
 from harness.suites.gates import Gates, gate, parse_gates, read_baseline
@@ -214,7 +215,7 @@ def _report(figures: Figures, folder: Path, comparison: Any, *, as_json: bool, q
     elif figures.suite.runs_all == 1:
         Console().print(run_report(next(iter(read_records(folder))), folder))
     else:
-        print_suite_report(Console(), suite_report(figures, folder, again="viva trace"))
+        print_whole(Console(), suite_report(figures, folder, again="viva trace"))
     if comparison is not None and not (as_json or quiet):
         Console().print(Group(*cross_agent_table(comparison)))
 

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from harness.reports.journals import Journals
 from harness.reports.run_console import run_report
-from harness.reports.suite_console import print_suite_report, suite_report
-from harness.reports.why_console import Locate
+from harness.reports.suite_console import suite_report
+from harness.reports.why_console import Locate, print_whole
 from harness.statistics.error_groups import ErrorGroup
 from harness.statistics.misses import MissGroup, has_miss
 from harness.statistics.summary import Figures
@@ -38,7 +38,7 @@ def write(journals: Journals, out: TextIO) -> None:
         figures = journals.figures()
         several = len(journals.locations) > 1
         locate = _locations(journals, figures) if several else None
-        print_suite_report(console, suite_report(figures, folder, locate=locate, joined=several))
+        print_whole(console, suite_report(figures, folder, locate=locate, joined=several))
     for other, _ in journals.locations[1:]:
         console.print(Text(f"joined with {one_line(str(other), 500)}"), soft_wrap=True)
     if unfinished:

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
 from harness.reports.bounded_text import BoundedText
-from harness.reports.facts import Standing, further_insights, headline, standing
 from harness.reports.journals import Journals
+from harness.reports.markdown_text import inert
+from harness.reports.markdown_whys import add_whys
 from harness.reports.suite_console import interval, number, percent, percents, short_names
 from harness.reports.trajectory_words import trajectory_lines
-from harness.reports.why_console import reasons_words, where_words
-from harness.statistics.error_groups import ErrorGroup
 from harness.statistics.groups import FEWEST_CASES, Group
-from harness.statistics.misses import MissGroup
 from harness.statistics.summary import Figures
 from harness.statistics.trajectory_figures import TrajectoryFigures
 from harness.wording import counted, dollars, usage_words
-from records.run_record import RunRecord
-from records.text import one_line
 from records.transcript import NO_USAGE
 
 SIZE_LIMIT = 60_000
 """Maximum size in bytes. GitHub drops job summaries of more than 1 MiB and comments of more than 65,536 characters."""
 TABLES_LIMIT = 30_000
 """Maximum size of the tables in bytes."""
-SCREEN_LINES = 56
-SCREEN_BYTES = 5_600
-"""How far errors and misses are listed; a summary of a usual suite fits on a screen."""
-FEWEST_WHYS = 6
-"""Errors and misses that are listed whatever the size of the tables."""
 MOST_ROWS = 30
 """Maximum number of rows of a table; the worst cases come first."""
 MOST_LINES = 60
@@ -39,40 +28,7 @@ MOST_LINES = 60
 MOST_AGENTS = 8
 """Maximum number of columns of the matrix; more are not readable."""
 MOST_HELD = 4
-MOST_ERRORS = 5
-"""Maximum number of errors that are listed before the misses."""
-MOST_INSIGHTS = 8
 MOST_NAMED_SCORES = 12
-
-
-class _Size(NamedTuple):
-    """Maximum number of characters of a miss."""
-
-    statement: int
-    reason: int
-    quote: int
-
-
-LONG, SHORT = _Size(200, 300, 160), _Size(72, 80, 0)
-"""The second is used where not all misses would fit on a screen in the first."""
-
-# The characters with a meaning in Markdown, in HTML, or in GitHub's autolinks. An underscore within a word has none in
-# any dialect in use.
-_SPECIAL = re.compile(r"[\\`*{}\[\]()<>#+!|~@:&$=^\"]|(?<![^\W_])_|_(?![^\W_])|(?<=www)\.", re.IGNORECASE)
-
-
-def inert(text: str, limit: int = 300) -> str:
-    """Return text on one line that Markdown shows literally.
-
-    Special characters become character references, which never form structure (CommonMark 2.5). GitHub still looks for
-    mentions and references to issues, so an invisible space behind `@` and `#` prevents notifications.
-    """
-
-    def reference(match: re.Match[str]) -> str:
-        character = match.group()
-        return f"&#{ord(character)};" + ("&#8203;" if character in "@#" else "")
-
-    return _SPECIAL.sub(reference, one_line(text, limit))
 
 
 def write(journals: Journals, out: TextIO) -> None:
@@ -84,10 +40,6 @@ def write(journals: Journals, out: TextIO) -> None:
     figures = journals.figures()
     labels = short_names([group.name for group in figures.agents])
     page = BoundedText()
-    insights = _Insights()
-    for entry in journals.entries():
-        if standing(entry.record, journals.threshold) is not Standing.PASSED:
-            insights.add(entry.record)
     page.add(_headline(figures, len(journals.unfinished()), journals))
     if figures.agents:
         page.table("agents", _agents(figures, labels), TABLES_LIMIT // 3, MOST_ROWS)
@@ -97,7 +49,7 @@ def write(journals: Journals, out: TextIO) -> None:
         if figures.trajectories is not None:
             page.table("tools", _trajectories(figures.trajectories), TABLES_LIMIT + TABLES_LIMIT // 2, MOST_LINES)
         page.add(_held(figures, labels))
-    _whys(page, figures, labels, insights)
+    add_whys(page, figures, labels, journals)
     out.write("".join(page.parts))
 
 
@@ -204,62 +156,3 @@ def _cell(group: Group | None) -> str:
     if group is None or group.mean is None:
         return "-"
     return f"{number(group.mean)} ({group.passes}/{group.runs}{', flaky' if group.flaky else ''})"
-
-
-def _whys(page: BoundedText, figures: Figures, labels: dict[str, str], insights: _Insights) -> None:
-    """Add a line for each distinct error and miss, as many as fit on a screen with the tables before them."""
-    errors = [_error(group) for group in figures.troubles]
-    for size in (LONG, SHORT):
-        misses = [_miss(group, labels, size) for group in figures.misses]
-        whys = [*errors[:MOST_ERRORS], *misses, *errors[MOST_ERRORS:], *insights.lines()]
-        if page.size + sum(len(why.encode()) for why in whys) <= SCREEN_BYTES:
-            break
-    kinds = len(whys) + figures.misses_all - len(figures.misses)
-    if not whys:
-        return
-    page.add("### What was missed\n\n")
-    shown = page.items(whys, size=SCREEN_BYTES, lines=SCREEN_LINES, fewest=FEWEST_WHYS)
-    if kinds > shown:
-        page.add(
-            f"\nLeft out here: {kinds - shown} more kinds of errors and misses; "
-            "<code>viva report --format html</code> shows all.\n"
-        )
-
-
-def _error(group: ErrorGroup) -> str:
-    return (
-        f"* {counted(group.runs, 'run')}, {inert(group.outcome.value, 30)}: <code>{inert(group.words, 120)}</code>, "
-        f"as in <code>{inert(group.run, 80)}</code>\n"
-    )
-
-
-def _miss(group: MissGroup, labels: dict[str, str], size: _Size) -> str:
-    head = f"{counted(group.runs, 'run')}, {inert(group.label, 30)}"
-    parts = [f"* {head}: **{inert(group.words, size.statement)}** ({inert(where_words(group, labels), 160)})"]
-    if group.reason:
-        parts.append(f"<code>{inert(group.reason, size.reason)}</code>{inert(reasons_words(group))}")
-    if group.quote and size.quote:
-        parts.append(f"<q>{inert(group.quote, size.quote)}</q>")
-    return " — ".join(parts) + f", as in <code>{inert(group.run, 80)}</code>\n"
-
-
-class _Insights:
-    """Collects what evaluators other than the primary ones said of runs that did not pass."""
-
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, str], list[str]] = {}
-        self._runs: Counter[tuple[str, str]] = Counter()
-
-    def add(self, record: RunRecord) -> None:
-        """Take one run."""
-        for insight in further_insights(record)[:MOST_INSIGHTS]:
-            key = insight.evaluator[:80], insight.label[:80]
-            if key not in self._found and len(self._found) < MOST_INSIGHTS:
-                parts = [inert(headline(insight, record.id), 200)]
-                parts += [inert(words, 160) for words in (insight.summary, *insight.notes[:1]) if words]
-                self._found[key] = parts
-            self._runs[key] += 1
-
-    def lines(self) -> list[str]:
-        """Return a line for each evaluator and label, as the first run had it."""
-        return [f"* {self._runs[key]} times {' — '.join(parts)}\n" for key, parts in self._found.items()]

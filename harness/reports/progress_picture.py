@@ -112,7 +112,7 @@ def _fitting(number: int, most: int, rows: int) -> int:
 
 def _agents(tallies: Sequence[AgentTally], shown: int, *, narrow: bool) -> Table:
     table = _table()
-    table.add_column("agent", min_width=5)
+    table.add_column("agent")
     table.add_column("done", justify="right", no_wrap=True)
     table.add_column("score" if narrow else "score so far", justify="right", no_wrap=True)
     # Of one agent, the figures above the table have them.
@@ -131,11 +131,11 @@ def _agents(tallies: Sequence[AgentTally], shown: int, *, narrow: bool) -> Table
 def _running(runs: Sequence[Running], more: int, *, narrow: bool) -> Table:
     on_nodes = not narrow and any(run.header.node for run in runs)
     table = _table()
-    table.add_column("running", min_width=7)
+    table.add_column("running")
     if not narrow:
-        table.add_column("agent", min_width=5)
+        table.add_column("agent")
     if on_nodes:
-        table.add_column("node", min_width=4)
+        table.add_column("node")
     table.add_column("round", no_wrap=True)
     if not narrow:
         table.add_column("time", justify="right", no_wrap=True)

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
@@ -27,6 +27,11 @@ Locate = Callable[[ErrorGroup | MissGroup], Path]
 """Finds the folder of the journal with the run that a group names."""
 
 
+def print_whole(console: Console, report: RenderableType) -> None:
+    """Print a report with its commands whole: a terminal wraps them so that they can be copied, and a file has them."""
+    console.print(report, crop=False)
+
+
 def error_lines(figures: Figures, locate: Locate) -> Iterator[Text]:
     """Yield the distinct errors of runs, each with the command that shows one of the runs."""
     for group in figures.troubles[:MOST_ERROR_GROUPS]:
@@ -34,7 +39,7 @@ def error_lines(figures: Figures, locate: Locate) -> Iterator[Text]:
         yield Text(
             f"{counted(group.runs, 'run')}, {group.outcome.value}: {group.words}", style="yellow", overflow="fold"
         )
-        yield _command(f"viva replay {_quoted(f'{locate(group)}#{group.run}')}")
+        yield command_line(f"viva replay {quoted(f'{locate(group)}#{group.run}')}")
     if len(figures.troubles) > MOST_ERROR_GROUPS:
         yield Text(f"… {len(figures.troubles) - MOST_ERROR_GROUPS} more kinds of errors: viva report", style="dim")
 
@@ -61,7 +66,7 @@ def miss_lines(figures: Figures, locate: Locate, labels: Mapping[str, str]) -> I
         if group.reason:
             reason = Text(f"{one_line(group.reason, SHOWN)}{reasons_words(group)}", overflow="fold")
             yield Padding(reason, (0, 0, 0, 2))
-        yield _command(f"viva replay {_quoted(f'{locate(group)}#{group.run}')}")
+        yield command_line(f"viva replay {quoted(f'{locate(group)}#{group.run}')}")
     if figures.misses_all > MOST_MISS_GROUPS:
         yield Text(f"… {figures.misses_all - MOST_MISS_GROUPS} more kinds of misses", style="dim")
 
@@ -74,7 +79,7 @@ def next_lines(figures: Figures, journal: Path, again: str) -> Iterator[Text]:
         journal: The journal's folder.
         again: The command that made the journal and can repeat excluded runs (`viva suite`); empty if unknown.
     """
-    folder = _quoted(str(journal))
+    folder = quoted(str(journal))
     commands = []
     excluded = sum(figures.suite.excluded.get(kind.value, 0) for kind in Outcome if not kind.counts)
     if excluded and again:
@@ -85,7 +90,7 @@ def next_lines(figures: Figures, journal: Path, again: str) -> Iterator[Text]:
     yield Text()
     yield Text("Next", style="bold")
     for command, purpose in commands:
-        yield _command(command, f"{purpose}: ")
+        yield command_line(command, f"{purpose}: ")
 
 
 def where_words(group: MissGroup, labels: Mapping[str, str]) -> str:
@@ -107,10 +112,11 @@ def reasons_words(group: MissGroup) -> str:
     return f" ({group.reason_runs} of {group.runs}; {least}{counted(group.reasons - 1, 'other reason')})"
 
 
-def _command(command: str, purpose: str = "") -> Text:
+def command_line(command: str, purpose: str = "") -> Text:
     """Return a command that is not wrapped, so that it can be copied."""
     return Text(f"  {purpose}{command}", style="dim", no_wrap=True, overflow="ignore")
 
 
-def _quoted(argument: str) -> str:
+def quoted(argument: str) -> str:
+    """Return an argument of a command as a shell takes it."""
     return printable(shlex.quote(argument))

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from harness.reports.markdown import SIZE_LIMIT, inert
+from harness.reports.markdown import SIZE_LIMIT
+from harness.reports.markdown_text import inert
 from records.journal import Journal
 from records.run_record import Outcome
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.reports.suite_console import print_suite_report, suite_report
+from harness.reports.suite_console import suite_report
+from harness.reports.why_console import print_whole
 from harness.statistics.summary import summarize
 from records.run_record import Outcome, RunRecord, Setting
 from records.verdict import Insight, Verdict
@@ -192,7 +193,7 @@ def test_the_next_useful_commands_follow_the_figures() -> None:
     records = [run("x", 1.0, agent=agent) for agent in ("x:A", "x:B")]
     figures = summarize([*records, run("y", 0, outcome=Outcome.INFRA_ERROR, agent="x:A")])
     out = io.StringIO()
-    print_suite_report(Console(file=out, width=60), suite_report(figures, Path("my runs"), again="viva suite"))
+    print_whole(Console(file=out, width=60), suite_report(figures, Path("my runs"), again="viva suite"))
     lines = [line.strip() for line in out.getvalue().split("Next\n")[1].splitlines()]
     assert lines == [
         "repeat 1 excluded run: viva suite --resume 'my runs' --retry-errors",
