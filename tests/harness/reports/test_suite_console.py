@@ -13,8 +13,12 @@ from rich.console import Console
 from harness.reports.suite_console import suite_report
 from harness.reports.why_console import print_whole
 from harness.statistics.summary import summarize
+from records.journal import Journal
 from records.run_record import Outcome, RunRecord, Setting
 from records.verdict import Insight, Verdict
+
+from .conftest import report
+from .made import write_run
 
 STRONG = Setting(examiner="script", judge="code", sandbox="docker", sandbox_isolates=True)
 WEAK = Setting(examiner="script", judge="model", judge_model="m", sandbox="process", sandbox_isolates=False)
@@ -201,3 +205,18 @@ def test_the_next_useful_commands_follow_the_figures() -> None:
         "compare the two agents: viva compare 'my runs'",
     ], "not wrapped, so that they can be copied"
     assert "--retry-errors" not in shown(*records)
+
+
+def test_of_joined_journals_the_run_to_replay_is_named_in_the_journal_that_has_it(tmp_path: Path) -> None:
+    """Both have runs of the same ids."""
+    for name, missed in (("before", False), ("after", True)):
+        with Journal(tmp_path / name) as journal:
+            write_run(journal, trial=1, hits=(not missed,), reason="It asks nobody.")
+            write_run(journal, trial=2, error=None if missed else "it hung", outcome=OUTCOMES[missed])
+    text = report("console", tmp_path / "before", tmp_path / "after")
+    shown = [line.strip().split("/")[-1] for line in text.splitlines() if "viva replay" in line]
+    assert [line.split("#")[0] for line in shown] == ["before", "after"]
+    assert "Next" not in text, "no command would show both"
+
+
+OUTCOMES = (Outcome.TARGET_ERROR, Outcome.SCORED)
