@@ -99,6 +99,8 @@ def where_words(group: MissGroup, labels: Mapping[str, str]) -> str:
     if len(labels) < 2:
         return words
     named = sorted(group.agents.items(), key=lambda item: -item[1])
+    if len(named) == 1:
+        return f"{words}; only {labels.get(named[0][0]) or one_line(named[0][0], 60)}"
     agents = [f"{labels.get(agent) or one_line(agent, 60)} {runs}" for agent, runs in named[:MOST_NAMED_AGENTS]]
     more = [f"{len(named) - MOST_NAMED_AGENTS} more agents"] if len(named) > MOST_NAMED_AGENTS else []
     return f"{words}; {', '.join(agents + more)}"
