@@ -84,8 +84,9 @@ def _miss(group: MissGroup, labels: dict[str, str], size: _Size) -> str:
     parts = [f"* {head}: **{inert(group.words, size.statement)}** ({inert(where_words(group, labels), 160)})"]
     if group.reason:
         parts.append(f"<code>{inert(group.reason, size.reason)}</code>{inert(reasons_words(group))}")
-    if group.quote and size.quote:
-        parts.append(f"<q>{inert(group.quote, size.quote)}</q>")
+    if group.quotes and size.quote:
+        quotes = (f"<q>{inert(quote, size.quote)}</q>" if quote else "(its screenshot)" for quote in group.quotes)
+        parts.append(", ".join(quotes))
     return " — ".join(parts) + f", as in <code>{inert(group.run, 80)}</code>\n"
 
 

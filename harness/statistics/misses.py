@@ -12,12 +12,14 @@ from harness.statistics.scores import primary_insight, score_of
 from judge.trajectory import SKIPPED
 from records.run_record import RunRecord
 from records.text import exact_line, one_line
+from records.verdict import Evidence
 
 WORDS = 400
 """Maximum number of characters of a statement and of a reason."""
 # What is held is bounded: journals of strangers may give every verdict words of its own.
 MOST_KINDS = 2_000
 MOST_REASONS = 20
+MOST_QUOTES = 2
 QUOTED = 200
 """Maximum number of characters of a quote."""
 MOST_AGENTS = 50
@@ -41,8 +43,8 @@ class MissGroup:
     """Runs with this reason."""
     reasons: int
     """Distinct reasons, counted up to `MOST_REASONS`; reasons that differ only in numbers are the same."""
-    quote: str
-    """What the verdict of that run quotes first, with marks for white space; empty if nothing."""
+    quotes: tuple[str, ...]
+    """What the verdict of that run quotes, with marks for white space; a quote of a screenshot is empty."""
     run: str
     """Id of that run."""
     runs: int
@@ -93,7 +95,7 @@ class MissGroups:
                 reason=exact_line(reason.words, WORDS),
                 reason_runs=reason.runs,
                 reasons=len(kind.reasons),
-                quote=exact_line(reason.quote, QUOTED),
+                quotes=tuple(exact_line(quote, QUOTED) for quote in reason.quotes),
                 run=reason.run,
                 runs=kind.runs,
                 case=reason.case,
@@ -117,7 +119,7 @@ def has_miss(record: RunRecord, group: MissGroup) -> bool:
 @dataclass(slots=True)
 class _Reason:
     words: str
-    quote: str
+    quotes: tuple[str, ...]
     run: str
     case: str
     runs: int = 0
@@ -139,8 +141,8 @@ class _Kind:
         if key not in self.reasons:
             if len(self.reasons) >= MOST_REASONS:
                 return
-            words, quote = miss.reason[: WORDS + 1], miss.quote[: QUOTED + 1]
-            self.reasons[key] = _Reason(words, quote, record.id, record.subject)
+            quotes = tuple(evidence.quote[: QUOTED + 1] for evidence in miss.evidence[:MOST_QUOTES])
+            self.reasons[key] = _Reason(miss.reason[: WORDS + 1], quotes, record.id, record.subject)
         self.reasons[key].runs += 1
 
 
@@ -148,7 +150,7 @@ class _Miss(NamedTuple):
     words: str
     label: str
     reason: str
-    quote: str = ""
+    evidence: tuple[Evidence, ...] = ()
 
 
 def _misses(record: RunRecord) -> Iterator[_Miss]:
@@ -160,5 +162,4 @@ def _misses(record: RunRecord) -> Iterator[_Miss]:
         yield _Miss(main.evaluator, main.label, main.summary)
     for verdict in islice(main.verdicts, MOST_VERDICTS):
         if (verdict.score is None or verdict.score < 1) and verdict.label != SKIPPED:
-            quote = next((evidence.quote for evidence in verdict.evidence), "")
-            yield _Miss(verdict.statement or verdict.criterion, verdict.label, verdict.reason, quote)
+            yield _Miss(verdict.statement or verdict.criterion, verdict.label, verdict.reason, verdict.evidence)

@@ -27,7 +27,7 @@ def test_a_miss_has_its_commonest_reason_its_runs_cases_and_agents() -> None:
     records = [run(n, miss(f"got {n}"), agent="ab"[n % 2], case=f"c{n % 3}") for n in range(5)]
     records += [run(9, miss("other"), agent="b")]
     (group,) = summarize(records).misses
-    assert (group.words, group.label, group.reason, group.quote) == ("It asks.", "miss", "got 0", "It··said.")
+    assert (group.words, group.label, group.reason, group.quotes) == ("It asks.", "miss", "got 0", ("It··said.",))
     assert (group.runs, group.reason_runs, group.reasons, group.run, group.case) == (6, 5, 2, "r0", "c0")
     assert (group.cases, group.agents) == (4, {"a": 3, "b": 3})
     assert [has_miss(record, group) for record in records] == [True] * 5 + [False]
