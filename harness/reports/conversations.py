@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.reports.page_images import Images
+from harness.reports.papers import Papers
 from harness.reports.quote_marks import Segment, segments
 from harness.reports.run_console import record_usage_lines
 from harness.reports.session_views import SHOWN, captions, plans_of, title_of, told_by
 from harness.reports.verdict_views import citing, insight_view, quotes_of, subjects_of, verdict_view
 from harness.statistics.cells import NOT_TOLD
+from harness.statistics.scores import primary_insight
 from harness.wording import agent_words, judge_words, sandbox_words
 from judge.view import to_text
 from records.codec import to_plain
@@ -44,22 +46,34 @@ class Blocks:
 
     limit: int = PAGE_LIMIT
     images: Images = field(default_factory=Images)
+    papers: Papers = field(default_factory=Papers)
     size: int = 0
     left_out: int = 0
     """Number of conversations that did not fit."""
 
-    def block(self, stored: StoredRun, attempt: int, *, passed: bool) -> str | None:
-        """Return the JSON of one run that is safe inside of HTML's `<script>`; None if the page is full.
+    def blocks(self, number: int, stored: StoredRun, attempt: int, *, passed: bool) -> Iterator[tuple[str, str]]:
+        """Yield the id and the JSON of one run, and of its case before it; nothing if the page is full.
+
+        The JSON is safe inside of HTML's `<script>`.
 
         Args:
+            number: The number of the run's row.
             stored: The conversation.
             attempt: The attempt of the run's record; a newer attempt may have broken off.
             passed: Whether the run passed.
         """
         if self.size >= (self.limit // 2 if passed else self.limit):
             self.left_out += 1
-            return None
-        text = in_script(conversation(stored, attempt, self.images))
+            return
+        setting = stored.setting if stored.record is None else stored.record.setting
+        shown = conversation(stored, attempt, self.images)
+        shown["paper"] = self.papers.number(stored.folder, setting)
+        for paper, content in self.papers.fresh().items():
+            yield f"k{paper}", self._counted(content)
+        yield f"c{number}", self._counted(shown)
+
+    def _counted(self, value: object) -> str:
+        text = in_script(value)
         self.size += len(text.encode())
         return text
 
@@ -73,6 +87,7 @@ def conversation(stored: StoredRun, attempt: int, images: Images) -> dict[str, A
     """Return what the page's script shows of one run. All text is printable, and none of it is markup."""
     record, transcript = stored.record, stored.transcript
     insights = record.insights if record is not None else stored.insights
+    main = primary_insight(record) if record is not None else None
     verdicts = [verdict for insight in insights for verdict in insight.verdicts][:MOST_VERDICTS]
     pictures: list[str] = []
     images.expect(_number_of_pictures(transcript))
@@ -86,7 +101,7 @@ def conversation(stored: StoredRun, attempt: int, images: Images) -> dict[str, A
         "id": one_line(stored.id, 200),
         "facts": list(_facts(stored)),
         "error": printable(record.error, TEXT_LIMIT) if record is not None and record.error else None,
-        "insights": [insight_view(insight, stored.id) for insight in insights],
+        "insights": [insight_view(insight, stored.id, primary=insight is main) for insight in insights],
         "rounds": _within(draft.rounds()),
         "verdicts": [verdict_view(verdict, draft.round_of, stored.id) for verdict in verdicts],
         "images": pictures,

@@ -46,7 +46,7 @@ class Compared:
 
 
 _TAIL = re.compile(r" \(line \d{1,9} of the check\)(?:; [^\n]*)?\Z")
-_EXCEPTION = re.compile(r"\A[A-Za-z_][\w.]{0,80}: ")
+_EXCEPTION = re.compile(r"\A[A-Za-z_][\w.]{0,80}(?:Error|Exception|Warning|Timeout): ")
 # Words that are also common in prose count only with a colon or an equals sign.
 _WORD = re.compile(
     r"""(?<![\w'"-])(?P<word>
@@ -71,17 +71,22 @@ def compared(reason: str) -> Compared | None:
     """
     if len(reason) > MOST_COMPARED:
         return None
-    tail = _TAIL.search(reason)
-    end = tail.start() if tail else len(reason)
-    start = found.end() if (found := _EXCEPTION.match(reason)) else 0
-    body = reason[start:end]
+    start, body, end = framed(reason)
     for find in (_by_words, _by_labels, _by_sign):
         values = find(body)
         if values is not None:
             head, (one, first), (other, second) = values
             sides = _sides((one, first), (other, second))
-            return Compared(reason[:start] + head, sides, reason[end:], _note(first, second))
+            return Compared(start + head, sides, end, _note(first, second))
     return None
+
+
+def framed(reason: str) -> tuple[str, str, str]:
+    """Split a reason into the name of the exception, what it says, and the line of the check."""
+    tail = _TAIL.search(reason)
+    end = tail.start() if tail else len(reason)
+    start = found.end() if (found := _EXCEPTION.match(reason)) and found.end() < end else 0
+    return reason[:start], reason[start:end], reason[end:]
 
 
 def shortened(parts: Sequence[Part]) -> list[Part]:

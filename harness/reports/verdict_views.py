@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.exam.record import POINT_LABELS
 from harness.reports.facts import subject_words, vote_words
-from harness.wording import named_scores
+from harness.reports.reason_diffs import Side, compared, framed
+from harness.wording import SCORING_POINTS, named_scores
 from judge.session.insights import SUB_GOAL
 from records.text import one_line, printable
 from records.verdict import Evidence, Insight, Verdict
@@ -16,9 +18,15 @@ MOST_QUOTES = 10
 """Maximum number of quotes of one verdict."""
 MOST_NOTES = 60
 """Maximum number of notes, and of named scores, of one insight."""
+MOST_MENTIONED = 5
+"""Maximum number of rounds that a reason refers to."""
 SCREENSHOT = "(its screenshot)"
 """Shown for evidence without a quote."""
 TONES = {"hit": "good", "correct": "good", "optimal": "good", "yes": "good", "miss": "bad", "unsure": "open"}
+
+# The checks of cases say which round they are about; a model's verdict quotes it.
+_ROUND = re.compile(r"\bround (\d{1,6})\b")
+_LINE = re.compile(r" \(line (\d{1,6}) of the check\)")
 
 
 def verdict_view(verdict: Verdict, rounds: Mapping[str, int], run: str) -> dict[str, Any]:
@@ -30,14 +38,20 @@ def verdict_view(verdict: Verdict, rounds: Mapping[str, int], run: str) -> dict[
         run: The run's id; for a verdict about anything else, the page names the subject.
     """
     points = verdict.label in POINT_LABELS and verdict.subject == run
+    reason = printable(verdict.reason, 4000)
+    line = _LINE.search(reason)
     return {
         "label": one_line(verdict.label, 30),
+        "criterion": verdict.criterion[:200],
         "tone": _tone(verdict),
         "weight": f"{verdict.weight:g}" if points else None,
         "score": None if points or verdict.score is None else f"{verdict.score:.2f}",
         "about": None if verdict.subject == run else [subject_words(verdict.subject), rounds.get(verdict.subject)],
         "statement": printable(verdict.statement or verdict.criterion, 2000),
-        "reason": printable(verdict.reason, 4000),
+        "reason": list(framed(reason)) if verdict.by == "code" else ["", reason, ""],
+        "compared": compared_view(reason) if verdict.by == "code" and verdict.score != 1 else None,
+        "line": int(line[1]) if line else None,
+        "mentions": [] if verdict.score == 1 else _mentioned(reason, rounds),
         "by": one_line(verdict.by, 80),
         "votes": vote_words(verdict),
         "flags": [one_line(flag, 60) for flag in verdict.flags],
@@ -53,8 +67,24 @@ def verdict_view(verdict: Verdict, rounds: Mapping[str, int], run: str) -> dict[
     }
 
 
-def _words(evidence: Evidence) -> str:
-    return printable(evidence.quote, 2000) or SCREENSHOT
+def compared_view(reason: str) -> dict[str, Any] | None:
+    """Return what the page shows of a reason that compares two values, side by side."""
+    found = compared(reason)
+    if found is None:
+        return None
+    sides = [[side.label, _parts(side)] for side in found.sides]
+    return {"head": found.head, "sides": sides, "tail": found.tail, "note": found.note}
+
+
+def _parts(side: Side) -> list[str | list[str]]:
+    return [part if isinstance(part, str) else list(part) for part in side.parts]
+
+
+def _mentioned(reason: str, rounds: Mapping[str, int]) -> list[int]:
+    """Return the rounds of this run that a reason names."""
+    known = set(rounds.values())
+    found = dict.fromkeys(int(number) for number in _ROUND.findall(reason))
+    return [number for number in found if number in known][:MOST_MENTIONED]
 
 
 def _tone(verdict: Verdict) -> str:
@@ -102,15 +132,22 @@ def citing(verdicts: Sequence[Verdict]) -> dict[str, list[int]]:
     return found
 
 
-def insight_view(insight: Insight, run: str) -> dict[str, Any]:
-    """Return what the page shows of one insight; the next `count` verdicts belong to it."""
+def insight_view(insight: Insight, run: str, *, primary: bool) -> dict[str, Any]:
+    """Return what the page shows of one insight; the next `count` verdicts belong to it.
+
+    Args:
+        insight: The insight of any evaluator.
+        run: The run's id.
+        primary: Whether its score is the run's, which the page has in the headline and does not repeat.
+    """
+    points = primary and insight.evaluator == SCORING_POINTS
     return {
         "evaluator": one_line(insight.evaluator, 80).replace("_", " ").capitalize(),
         "about": None if insight.subject == run else subject_words(insight.subject),
-        "label": one_line(insight.label, 40),
-        "score": None if insight.score is None else f"{insight.score:.2f}",
+        "label": "" if points else one_line(insight.label, 40),
+        "score": None if primary or insight.score is None else f"{insight.score:.2f}",
         "scores": named_scores(insight, MOST_NOTES),
-        "summary": printable(insight.summary, 4000),
+        "summary": "" if points else printable(insight.summary, 4000),
         "notes": [printable(note, 1000) for note in insight.notes[:MOST_NOTES]],
         "count": len(insight.verdicts),
     }

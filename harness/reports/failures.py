@@ -1,0 +1,117 @@
+"""Groups what runs missed by scoring point, and identical reasons within a point, for a page that shows failures first."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from harness.reports.facts import Standing, missed
+from records.run_record import RunRecord
+from records.text import one_line, printable
+
+MOST_GROUPS = 5000
+"""Maximum number of groups that are kept; the failures of further groups are only counted."""
+MOST_REASONS = 8
+"""Maximum number of distinct reasons that are kept of one group; runs with further reasons are only counted."""
+MOST_CHARACTERS = 1200
+"""Maximum length of a reason; checks print at most 1,000 characters and the line."""
+
+# Errors that differ in a count, a duration or an address are one error.
+_NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+")
+
+
+@dataclass(slots=True)
+class Reason:
+    """One distinct reason, and the runs that have it."""
+
+    text: str
+    """Printable text of several lines, with its white space."""
+    label: str
+    runs: int = 0
+    agents: dict[str, list[int]] = field(default_factory=dict)
+    """The number of runs and the row of the first of them, by agent."""
+
+
+@dataclass(slots=True)
+class Failure:
+    """One scoring point that was missed, or one error, in however many runs."""
+
+    standing: Standing
+    case: str
+    """The case; empty for an error, which may occur in several cases."""
+    statement: str
+    runs: int = 0
+    cases: Counter[str] = field(default_factory=Counter)
+    reasons: dict[str, Reason] = field(default_factory=dict)
+    others: int = 0
+    """Number of runs with reasons that are not kept."""
+
+    def add(self, row: int, agent: str, label: str, reason: str) -> None:
+        """Count one run."""
+        self.runs += 1
+        text = printable(reason, MOST_CHARACTERS).strip("\n")
+        key = text if self.case else _NUMBER.sub("0", text)
+        if key not in self.reasons:
+            if len(self.reasons) >= MOST_REASONS:
+                self.others += 1
+                return
+            self.reasons[key] = Reason(text, label)
+        found = self.reasons[key]
+        found.runs += 1
+        found.agents.setdefault(agent, [0, row])[0] += 1
+
+    @property
+    def commonest(self) -> list[Reason]:
+        """The reasons, the commonest first."""
+        return sorted(self.reasons.values(), key=lambda reason: -reason.runs)
+
+
+class Failures:
+    """Collects what runs missed."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str, str], Failure] = {}
+        self.left_out = 0
+        """Number of failures that belong to no group that is kept."""
+
+    def add(self, row: int, record: RunRecord, standing: Standing) -> None:
+        """Take one run.
+
+        Args:
+            row: The number of its row.
+            record: Any record.
+            standing: The result of the run.
+        """
+        case = one_line(record.subject, 200)
+        for group, (statement, label, reason) in _failures(record, standing):
+            key = (standing.value, statement, group) if record.error else ("", case, group)
+            failure = self._found.get(key)
+            if failure is None:
+                if len(self._found) >= MOST_GROUPS:
+                    self.left_out += 1
+                    continue
+                failure = self._found[key] = Failure(standing, "" if record.error else case, statement)
+            failure.cases[case] += 1
+            failure.add(row, record.agent, label, reason)
+
+    def worst(self) -> list[Failure]:
+        """Return the groups: those that count against an agent first, then those of most runs."""
+        found = self._found.values()
+        return sorted(found, key=lambda each: (each.standing is Standing.EXCLUDED, -each.runs))
+
+
+def _failures(record: RunRecord, standing: Standing) -> Iterator[tuple[str, tuple[str, str, str]]]:
+    """Yield the key of each group that a run belongs to, once, with a statement, a label and a reason."""
+    if record.error:
+        # What an agent that broke off did not reach says nothing more.
+        outcome = record.outcome.value.replace("_", " ")
+        yield _NUMBER.sub("0", one_line(record.error, 400)), (outcome, outcome, record.error)
+        return
+    seen = set()
+    for verdict in missed(record) if standing is not Standing.EXCLUDED else ():
+        statement = one_line(verdict.statement or verdict.criterion.replace("_", " "), 300)
+        if (key := f"{verdict.criterion[:200]} {statement}") not in seen:
+            seen.add(key)
+            yield key, (statement, one_line(verdict.label, 30), verdict.reason)
