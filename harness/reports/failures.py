@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from harness.reports.facts import Standing, missed
+from harness.statistics.scores import primary_evaluator
+from harness.wording import SCORING_POINTS
 from records.run_record import RunRecord
 from records.text import one_line, printable
 
@@ -29,6 +31,7 @@ class Reason:
     text: str
     """Printable text of several lines, with its white space."""
     label: str
+    """The label of the verdict if it is open, otherwise empty."""
     runs: int = 0
     agents: dict[str, list[int]] = field(default_factory=dict)
     """The number of runs and the row of the first of them, by agent."""
@@ -36,12 +39,13 @@ class Reason:
 
 @dataclass(slots=True)
 class Failure:
-    """One scoring point that was missed, or one error, in however many runs."""
+    """One scoring point that was missed, one criterion of another evaluator, or one error, in however many runs."""
 
     standing: Standing
     case: str
-    """The case; empty for an error, which may occur in several cases."""
+    """The case of a scoring point; empty for what may occur in several cases."""
     statement: str
+    is_error: bool = False
     runs: int = 0
     cases: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, Reason] = field(default_factory=dict)
@@ -52,7 +56,7 @@ class Failure:
         """Count one run."""
         self.runs += 1
         text = printable(reason, MOST_CHARACTERS).strip("\n")
-        key = text if self.case else _NUMBER.sub("0", text)
+        key = _NUMBER.sub("0", text) if self.is_error else text
         if key not in self.reasons:
             if len(self.reasons) >= MOST_REASONS:
                 self.others += 1
@@ -85,14 +89,16 @@ class Failures:
             standing: The result of the run.
         """
         case = one_line(record.subject, 200)
+        # The points of a case are its own; other evaluators judge all cases by the same criteria.
+        own = "" if record.error or primary_evaluator(record.setting, record.insights) != SCORING_POINTS else case
         for group, (statement, label, reason) in _failures(record, standing):
-            key = (standing.value, statement, group) if record.error else ("", case, group)
+            key = (standing.value if record.error else "", own, group)
             failure = self._found.get(key)
             if failure is None:
                 if len(self._found) >= MOST_GROUPS:
                     self.left_out += 1
                     continue
-                failure = self._found[key] = Failure(standing, "" if record.error else case, statement)
+                failure = self._found[key] = Failure(standing, own, statement, is_error=bool(record.error))
             failure.cases[case] += 1
             failure.add(row, record.agent, label, reason)
 
@@ -107,11 +113,11 @@ def _failures(record: RunRecord, standing: Standing) -> Iterator[tuple[str, tupl
     if record.error:
         # What an agent that broke off did not reach says nothing more.
         outcome = record.outcome.value.replace("_", " ")
-        yield _NUMBER.sub("0", one_line(record.error, 400)), (outcome, outcome, record.error)
+        yield f"{outcome} {_NUMBER.sub('0', one_line(record.error, 400))}", (outcome, "", record.error)
         return
     seen = set()
     for verdict in missed(record) if standing is not Standing.EXCLUDED else ():
         statement = one_line(verdict.statement or verdict.criterion.replace("_", " "), 300)
         if (key := f"{verdict.criterion[:200]} {statement}") not in seen:
             seen.add(key)
-            yield key, (statement, one_line(verdict.label, 30), verdict.reason)
+            yield key, (statement, one_line(verdict.label, 30) if verdict.score is None else "", verdict.reason)

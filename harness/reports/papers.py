@@ -60,5 +60,5 @@ def _paper(folder: Path, setting: Setting) -> dict[str, Any] | None:
     points = [point for point in case.scoring_points if point.eval_code][:MOST_CHECKS]
     return {
         "task": printable(case.task_description, TASK_LIMIT),
-        "checks": {point.id[:200]: printable(point.eval_code or "", CHECK_LIMIT) for point in points},
+        "checks": {printable(point.id, 200): printable(point.eval_code or "", CHECK_LIMIT) for point in points},
     }

@@ -45,7 +45,8 @@ class Compared:
     """A remark if the difference is hard to see."""
 
 
-_TAIL = re.compile(r" \(line \d{1,9} of the check\)(?:; [^\n]*)?\Z")
+# After the line, a fault of the workspace may follow, and what a second judge says.
+_TAIL = re.compile(r" \(line \d{1,9} of the check\)(?:(?:; | \| ).*)?\Z", re.DOTALL)
 _EXCEPTION = re.compile(r"\A[A-Za-z_][\w.]{0,80}(?:Error|Exception|Warning|Timeout): ")
 # Words that are also common in prose count only with a colon or an equals sign.
 _WORD = re.compile(

@@ -38,20 +38,16 @@ def verdict_view(verdict: Verdict, rounds: Mapping[str, int], run: str) -> dict[
         run: The run's id; for a verdict about anything else, the page names the subject.
     """
     points = verdict.label in POINT_LABELS and verdict.subject == run
-    reason = printable(verdict.reason, 4000)
-    line = _LINE.search(reason)
     return {
         "label": one_line(verdict.label, 30),
-        "criterion": verdict.criterion[:200],
         "tone": _tone(verdict),
         "weight": f"{verdict.weight:g}" if points else None,
         "score": None if points or verdict.score is None else f"{verdict.score:.2f}",
         "about": None if verdict.subject == run else [subject_words(verdict.subject), rounds.get(verdict.subject)],
         "statement": printable(verdict.statement or verdict.criterion, 2000),
-        "reason": list(framed(reason)) if verdict.by == "code" else ["", reason, ""],
-        "compared": compared_view(reason) if verdict.by == "code" and verdict.score != 1 else None,
-        "line": int(line[1]) if line else None,
-        "mentions": [] if verdict.score == 1 else _mentioned(reason, rounds),
+        "reason": printable(verdict.reason, 4000),
+        **({"check": printable(verdict.criterion, 200)} if points else {}),
+        **_missed_view(verdict, rounds),
         "by": one_line(verdict.by, 80),
         "votes": vote_words(verdict),
         "flags": [one_line(flag, 60) for flag in verdict.flags],
@@ -67,13 +63,24 @@ def verdict_view(verdict: Verdict, rounds: Mapping[str, int], run: str) -> dict[
     }
 
 
-def compared_view(reason: str) -> dict[str, Any] | None:
-    """Return what the page shows of a reason that compares two values, side by side."""
-    found = compared(reason)
-    if found is None:
-        return None
-    sides = [[side.label, _parts(side)] for side in found.sides]
-    return {"head": found.head, "sides": sides, "tail": found.tail, "note": found.note}
+def _missed_view(verdict: Verdict, rounds: Mapping[str, int]) -> dict[str, Any]:
+    """Return what else the page shows of a verdict that is no hit; without what would be empty, to keep pages small."""
+    if verdict.score == 1:
+        return {}
+    reason = printable(verdict.reason, 4000)
+    shown: dict[str, Any] = {}
+    if verdict.by == "code":
+        line, frame, found = _LINE.search(reason), framed(reason), compared(reason)
+        if line is not None:
+            shown["line"] = int(line[1])
+        if found is not None:
+            sides = [[side.label, _parts(side)] for side in found.sides]
+            shown["compared"] = {"head": found.head, "sides": sides, "tail": found.tail, "note": found.note}
+        elif frame[0] or frame[2]:
+            shown["frame"] = [len(frame[0]), len(frame[2])]
+    if mentioned := _mentioned(reason, rounds):
+        shown["mentions"] = mentioned
+    return shown
 
 
 def _parts(side: Side) -> list[str | list[str]]:

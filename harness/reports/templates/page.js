@@ -6,6 +6,7 @@
   const LONG_TALK = 12;
   const FEWEST_FOLDED = 3;
   const MOST_JUMPS = 40;
+  const MOST_GOOD = 6;
   const SHORT_CHECK = 14;
   const SHORT_TASK = 700;
   const byId = (id) => document.getElementById(id);
@@ -176,21 +177,26 @@
   const frame = (text) => text ? el("span", { class: "frame" }, text) : null;
   const reasonOf = (verdict) => {
     const found = verdict.compared;
-    const [head, words, tail] = verdict.reason;
-    if (found === null) return head || words ? el("div", { class: "reason", dir: "auto" }, frame(head), words, frame(tail)) : null;
+    const reason = verdict.reason;
+    if (!reason) return null;
+    if (!found) {
+      // The name of the exception and the line of the check are paler than what the check says.
+      const [head, tail] = verdict.frame || [0, 0];
+      return el("div", { class: "reason", dir: "auto" }, frame(reason.slice(0, head)), reason.slice(head, reason.length - tail), frame(reason.slice(reason.length - tail)));
+    }
     return el("div", { class: "reason", dir: "auto" }, frame(found.head.trim()), el("span", { class: "versus" }, found.sides.map(sideOf)),
       found.note ? el("span", { class: "remark" }, found.note) : null, frame(found.tail.trim()));
   };
   const checkOf = (paper, verdict) => {
-    if (!Object.hasOwn(paper.checks, verdict.criterion)) return null;
-    const lines = paper.checks[verdict.criterion].split("\n");
+    if (verdict.check === undefined || !Object.hasOwn(paper.checks, verdict.check)) return null;
+    const lines = paper.checks[verdict.check].split("\n");
     const node = el("details", { class: "facts check" }, el("summary", {}, "The check"),
       el("div", { class: "source", tabindex: 0, role: "region", "aria-label": "source of the check" },
         lines.map((line, place) => el("span", { class: place + 1 === verdict.line ? "line at" : "line" }, line + "\n"))));
     node.open = verdict.tone !== "good" && lines.length <= SHORT_CHECK;
     return node;
   };
-  const pointOf = (data, paper, verdict, number) => el("li", {},
+  const pointOf = (data, paper, verdict, number) => el("li", { class: verdict.tone },
     el("div", {}, el("span", { class: "chip " + verdict.tone }, verdict.label),
       el("small", { class: "weight" }, verdict.weight !== null ? "weight " + verdict.weight : verdict.score)),
     el("div", {},
@@ -203,7 +209,7 @@
         ? el("div", { class: "quote", dir: "auto" }, el("span", {}, place), quoted)
         : button([el("span", {}, place), quoted], () => jump(number, round, id), { class: "quote", dir: "auto" })),
       el("div", { class: "by", dir: "auto" }, ["by " + verdict.by].concat(verdict.votes, verdict.flags.map((flag) => "[" + flag + "]")).join(" · "),
-        verdict.mentions.map((round) => [" · ", button("round " + round, () => jump(number, round), { class: "link" })])),
+        (verdict.mentions || []).map((round) => [" · ", button("round " + round, () => jump(number, round), { class: "link" })])),
       checkOf(paper, verdict)));
   // A sub-goal beside what it rests on: its words stand with the insight.
   const citeOf = (data, number) => el("div", { class: "verdict cite " + data.verdicts[number].tone, "data-v": number },
@@ -257,9 +263,17 @@
     }
     return el("section", { class: "round", id: "round-" + round.n }, head, talk, margin);
   };
-  const badFirst = (verdicts) => {
+  // What is wrong comes first; many verdicts that are good are folded.
+  const pointsOf = (data, paper, own, start) => {
     const rank = ({ tone }) => ["bad", "excluded", "open", "good"].indexOf(tone);
-    return verdicts.map((verdict, place) => [verdict, place]).sort((a, b) => rank(a[0]) - rank(b[0]) || a[1] - b[1]);
+    const sorted = own.map((verdict, place) => [verdict, start + place]).sort((a, b) => rank(a[0]) - rank(b[0]) || a[1] - b[1]);
+    const items = ([verdict, number]) => pointOf(data, paper, verdict, number);
+    const good = sorted.filter(([verdict]) => verdict.tone === "good");
+    if (good.length <= MOST_GOOD) return el("ol", { class: "points" }, sorted.map(items));
+    const labels = Array.from(new Set(good.map(([verdict]) => verdict.label)));
+    const words = labels.map((label) => good.filter(([verdict]) => verdict.label === label).length + " × " + label).join(", ");
+    return el("ol", { class: "points" }, sorted.slice(0, sorted.length - good.length).map(items),
+      el("li", { class: "rest" }, el("details", {}, el("summary", { dir: "auto" }, words), el("ol", { class: "points" }, good.map(items)))));
   };
   const insightsOf = (data) => {
     const paper = paperOf(data);
@@ -271,13 +285,13 @@
       return el("section", {},
         el("h2", { dir: "auto" }, insight.evaluator, " ", el("small", {}, [insight.about, insight.label, insight.score, ...insight.scores].filter(Boolean).join(" · "))),
         insight.summary ? el("p", { class: "text", dir: "auto" }, insight.summary) : null,
-        el("ol", { class: "points" }, badFirst(own).map(([verdict, place]) => pointOf(data, paper, verdict, start + place))),
+        pointsOf(data, paper, own, start),
         insight.notes.map((note) => el("p", { class: "remark text", dir: "auto" }, note)));
     });
   };
   // Rounds that a verdict quotes, is about or names, and those where something broke.
   const citedOf = (data) => {
-    const named = data.verdicts.flatMap((verdict) => verdict.mentions.concat(verdict.quotes.map((quote) => quote[2])));
+    const named = data.verdicts.flatMap((verdict) => (verdict.mentions || []).concat(verdict.quotes.map((quote) => quote[2])));
     const cited = new Set(named);
     for (const round of data.rounds) {
       const steps = round.steps || [];
