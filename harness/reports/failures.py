@@ -1,4 +1,4 @@
-"""Groups what runs missed by scoring point, and identical reasons within a point, for a page that shows failures first."""
+"""Groups what runs missed by scoring point, and identical reasons within each, for a page with failures first."""
 
 from __future__ import annotations
 

@@ -47,6 +47,7 @@ class Compared:
 
 # After the line, a fault of the workspace may follow, and what a second judge says.
 _TAIL = re.compile(r" \(line \d{1,9} of the check\)(?:(?:; | \| ).*)?\Z", re.DOTALL)
+_LINE = re.compile(r" \(line \d{1,9} of the check\)\Z")
 _EXCEPTION = re.compile(r"\A[A-Za-z_][\w.]{0,80}(?:Error|Exception|Warning|Timeout): ")
 # Words that are also common in prose count only with a colon or an equals sign.
 _WORD = re.compile(
@@ -88,6 +89,11 @@ def framed(reason: str) -> tuple[str, str, str]:
     end = tail.start() if tail else len(reason)
     start = found.end() if (found := _EXCEPTION.match(reason)) and found.end() < end else 0
     return reason[:start], reason[start:end], reason[end:]
+
+
+def without_line(reason: str) -> str:
+    """Return a reason without the line of the check, if nothing follows it."""
+    return _LINE.sub("", reason)
 
 
 def shortened(parts: Sequence[Part]) -> list[Part]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from harness.reports.facts import Standing, cost_of, missed, standing, tokens_of
 from harness.reports.failures import Failures
 from harness.reports.journals import Journals
+from harness.reports.reason_diffs import without_line
 from harness.statistics.scores import evaluator_names, score_of
 from harness.statistics.summary import Figures, summarize
 from harness.wording import score_line
@@ -132,5 +133,6 @@ def _row(number: int, record: RunRecord, threshold: float) -> Row:
 
 
 def _reason(record: RunRecord, first: Verdict | None) -> str:
-    text = (record.error or (first.reason if first else "")).strip("\n")
+    # Without the line of the check, which says something only beside the check.
+    text = (record.error or (without_line(first.reason) if first else "")).strip("\n")
     return printable(text[:REASON_LIMIT]) + ("…" if len(text) > REASON_LIMIT else "")

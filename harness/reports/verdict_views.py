@@ -12,7 +12,7 @@ from harness.reports.reason_diffs import Side, compared, framed
 from harness.wording import SCORING_POINTS, named_scores
 from judge.session.insights import SUB_GOAL
 from records.text import one_line, printable
-from records.verdict import Evidence, Insight, Verdict
+from records.verdict import Insight, Verdict
 
 MOST_QUOTES = 10
 """Maximum number of quotes of one verdict."""

@@ -238,7 +238,7 @@
       step.cut ? el("p", { class: "note" }, "Its texts are left out for the length of the round; viva replay shows them.") : null,
       step.extra ? el("details", { class: "facts" }, el("summary", {}, "further attributes"), el("div", { class: "text mono", dir: "auto" }, step.extra)) : null,
       step.captions.length ? null : pictures(data, step.images, what, []));
-    node.open = node.querySelector("mark, img, .verdict") !== null;
+    node.open = node.querySelector("mark, img, .verdict:not(.good)") !== null;
     return node;
   };
   const turn = (data, who, pieces, kind) => pieces === null ? null
@@ -271,7 +271,7 @@
     const good = sorted.filter(([verdict]) => verdict.tone === "good");
     if (good.length <= MOST_GOOD) return el("ol", { class: "points" }, sorted.map(items));
     const labels = Array.from(new Set(good.map(([verdict]) => verdict.label)));
-    const words = labels.map((label) => good.filter(([verdict]) => verdict.label === label).length + " × " + label).join(", ");
+    const words = labels.map((label) => label + " (" + good.filter(([verdict]) => verdict.label === label).length + ")").join(", ");
     return el("ol", { class: "points" }, sorted.slice(0, sorted.length - good.length).map(items),
       el("li", { class: "rest" }, el("details", {}, el("summary", { dir: "auto" }, words), el("ol", { class: "points" }, good.map(items)))));
   };
@@ -306,7 +306,7 @@
     let fold = [];
     const flush = () => {
       const nodes = fold.map((round) => roundOf(data, round));
-      const words = fold.length + " rounds without a verdict: " + (fold.length ? fold[0].n + "–" + fold[fold.length - 1].n : "");
+      const words = fold.length ? "Rounds " + fold[0].n + " to " + fold[fold.length - 1].n + ": " + fold.length + " without a verdict" : "";
       shown.push(fold.length < FEWEST_FOLDED ? nodes : el("details", { class: "folded" }, el("summary", {}, words), nodes));
       fold = [];
     };

@@ -37,7 +37,7 @@ def marked(found: Compared | None) -> list[list[str]]:
         ("AssertionError: row 3: expected: 1\n got: 2" + AT, [("expected", "1"), ("got", "2")]),
         ("Expected:\n    1\nGot:\n    2", [("expected", "    1"), ("got", "    2")]),
         ("AssertionError: \nNot equal\n ACTUAL: 1\n DESIRED: 2", [("actual", "1"), ("desired", "2")]),
-        ("AssertionError: values are different\n[left]:  [1, 2]\n[right]: [1, 3]", [("left", "[1, 2]"), ("right", "[1, 3]")]),
+        ("AssertionError: differ\n[left]:  [1, 2]\n[right]: [1, 3]", [("left", "[1, 2]"), ("right", "[1, 3]")]),
         (
             "AssertionError: content of a.txt: 41, content of b.txt: 42" + AT,
             [("content of a.txt", "41"), ("content of b.txt", "42")],
@@ -85,10 +85,10 @@ def test_only_the_words_that_differ_are_marked() -> None:
 
 
 def test_the_message_of_unittest_is_read() -> None:
-    try:
-        unittest.TestCase().assertEqual("a  b\nc", "a b\nc")
-    except AssertionError as error:
-        reason = f"AssertionError: {error}{AT}"
+    compare = unittest.TestCase().assertEqual
+    with pytest.raises(AssertionError) as raised:
+        compare("a  b\nc", "a b\nc")
+    reason = f"AssertionError: {raised.value}{AT}"
     found = compared(reason)
     assert words(found) == [("left", r"'a  b\nc'"), ("right", r"'a b\nc'")]
     assert marked(found) == [[" "], []]
