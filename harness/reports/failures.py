@@ -6,10 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from harness.reports.facts import Standing, missed
-from harness.statistics.scores import primary_evaluator
+from harness.statistics.scores import primary_evaluator, primary_insight
 from harness.wording import SCORING_POINTS
+from judge.trajectory import SKIPPED
 from records.run_record import RunRecord
 from records.text import one_line, printable
 
@@ -116,8 +118,41 @@ def _failures(record: RunRecord, standing: Standing) -> Iterator[tuple[str, tupl
         yield f"{outcome} {_NUMBER.sub('0', one_line(record.error, 400))}", (outcome, "", record.error)
         return
     seen = set()
-    for verdict in missed(record) if standing is not Standing.EXCLUDED else ():
-        statement = one_line(verdict.statement or verdict.criterion.replace("_", " "), 300)
-        if (key := f"{verdict.criterion[:200]} {statement}") not in seen:
+    for miss in misses(record) if standing is not Standing.EXCLUDED else ():
+        key = f"{miss.criterion[:200]} {miss.statement}"
+        if key not in seen:
             seen.add(key)
-            yield key, (statement, one_line(verdict.label, 30) if verdict.score is None else "", verdict.reason)
+            yield key, (miss.statement, miss.label, miss.reason)
+
+
+class Miss(NamedTuple):
+    """What lowered a run's score, or is still open."""
+
+    criterion: str
+    statement: str
+    """The scoring point, or the criterion in words; on one line."""
+    label: str
+    """The label of the verdict if it is open, otherwise empty."""
+    reason: str
+    """As the judge gave it: hostile text."""
+
+
+def misses(record: RunRecord) -> list[Miss]:
+    """Return what the primary evaluator found missing; what it did not judge is not missing."""
+    main = primary_insight(record)
+    if main is not None and not main.verdicts and main.score is not None and main.score < 1:
+        return [Miss(main.evaluator, _words(main.evaluator), "", main.summary)]
+    return [
+        Miss(
+            verdict.criterion,
+            one_line(verdict.statement, 300) or _words(verdict.criterion),
+            one_line(verdict.label, 30) if verdict.score is None else "",
+            verdict.reason,
+        )
+        for verdict in missed(record)
+        if verdict.label != SKIPPED
+    ]
+
+
+def _words(name: str) -> str:
+    return one_line(name.replace("_", " "), 300)

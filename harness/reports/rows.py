@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from harness.reports.facts import Standing, cost_of, missed, standing, tokens_of
-from harness.reports.failures import Failures
+from harness.reports.facts import Standing, cost_of, standing, tokens_of
+from harness.reports.failures import Failures, misses
 from harness.reports.journals import Journals
 from harness.reports.reason_diffs import without_line
 from harness.statistics.scores import evaluator_names, score_of
@@ -14,7 +14,6 @@ from harness.statistics.summary import Figures, summarize
 from harness.wording import score_line
 from records.run_record import RunRecord
 from records.text import one_line, printable
-from records.verdict import Verdict
 
 MOST_COLUMNS = 4
 """Maximum number of evaluators other than the primary one that have a column."""
@@ -104,8 +103,7 @@ def gather_rows(journals: Journals) -> Rows:
 
 
 def _row(number: int, record: RunRecord, threshold: float) -> Row:
-    open_or_missed = missed(record)
-    first = open_or_missed[0] if open_or_missed and not record.error else None
+    missing = [] if record.error else misses(record)
     return Row(
         number=number,
         case=one_line(record.subject, 200),
@@ -126,13 +124,13 @@ def _row(number: int, record: RunRecord, threshold: float) -> Row:
             for name in evaluator_names(record)[1 : MOST_COLUMNS + 1]
             if (found := score_of(record, name)) is not None
         },
-        missed=one_line(first.statement or first.criterion, 120) if first else "",
-        reason=_reason(record, first),
-        more=len(open_or_missed) - 1 if first else 0,
+        missed=one_line(missing[0].statement, 120) if missing else "",
+        reason=_reason(record.error or (missing[0].reason if missing else "")),
+        more=max(0, len(missing) - 1),
     )
 
 
-def _reason(record: RunRecord, first: Verdict | None) -> str:
+def _reason(reason: str) -> str:
     # Without the line of the check, which says something only beside the check.
-    text = (record.error or (without_line(first.reason) if first else "")).strip("\n")
+    text = without_line(reason).strip("\n")
     return printable(text[:REASON_LIMIT]) + ("…" if len(text) > REASON_LIMIT else "")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.reports.failures import MOST_REASONS
+from harness.reports.failures import MOST_REASONS, misses
 from harness.reports.lead import Lead, lead_of
 from harness.statistics.summary import summarize
 from records.journal import Journal
@@ -211,3 +211,15 @@ def test_a_large_suite_shows_a_limited_number_of_failures_and_says_so(tmp_path: 
     table = text.partition('<table class="failures">')[2].partition("</table>")[0]
     assert table.count("<tr>") == 41
     assert "more are left out here; the runs below have them" in text
+
+
+def test_a_score_without_verdicts_is_a_failure_and_what_was_not_judged_is_none(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        write_run(journal, "a")
+    (record,) = read_records(tmp_path)
+    graded = Insight("my_grade", record.id, "poor", 0.4, summary="Too long.")
+    setting = replace(record.setting, evaluators=("my_grade",))
+    (miss,) = misses(replace(record, insights=(graded,), setting=setting))
+    assert miss[1:] == ("my grade", "", "Too long.")
+    skipped = Verdict(record.id, "my_grade", "skipped", None, reason="no thought")
+    assert misses(replace(record, insights=(replace(graded, verdicts=(skipped,)),), setting=setting)) == []
