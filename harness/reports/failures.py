@@ -1,4 +1,4 @@
-"""Groups what runs missed by scoring point, and identical reasons within each, for a page with failures first."""
+"""Groups what runs missed by its statement, and identical reasons within each, for a page with failures first."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from harness.reports.facts import Standing, missed
-from harness.statistics.scores import primary_evaluator, primary_insight
-from harness.wording import SCORING_POINTS
+from harness.statistics.scores import primary_insight
 from judge.trajectory import SKIPPED
 from records.run_record import RunRecord
 from records.text import one_line, printable
@@ -41,15 +40,15 @@ class Reason:
 
 @dataclass(slots=True)
 class Failure:
-    """One scoring point that was missed, one criterion of another evaluator, or one error, in however many runs."""
+    """One scoring point or criterion that was missed, or one error, in however many runs."""
 
     standing: Standing
-    case: str
-    """The case of a scoring point; empty for what may occur in several cases."""
     statement: str
+    """The scoring point; the outcome of an error."""
     is_error: bool = False
     runs: int = 0
     cases: Counter[str] = field(default_factory=Counter)
+    """The number of these runs by case."""
     reasons: dict[str, Reason] = field(default_factory=dict)
     others: int = 0
     """Number of runs with reasons that are not kept."""
@@ -78,7 +77,7 @@ class Failures:
     """Collects what runs missed."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str, str], Failure] = {}
+        self._found: dict[tuple[str, str], Failure] = {}
         self.left_out = 0
         """Number of failures that belong to no group that is kept."""
 
@@ -90,18 +89,15 @@ class Failures:
             record: Any record.
             standing: The result of the run.
         """
-        case = one_line(record.subject, 200)
-        # The points of a case are its own; other evaluators judge all cases by the same criteria.
-        own = "" if record.error or primary_evaluator(record.setting, record.insights) != SCORING_POINTS else case
         for group, (statement, label, reason) in _failures(record, standing):
-            key = (standing.value if record.error else "", own, group)
+            key = (standing.value if record.error else "", group)
             failure = self._found.get(key)
             if failure is None:
                 if len(self._found) >= MOST_GROUPS:
                     self.left_out += 1
                     continue
-                failure = self._found[key] = Failure(standing, own, statement, is_error=bool(record.error))
-            failure.cases[case] += 1
+                failure = self._found[key] = Failure(standing, statement, is_error=bool(record.error))
+            failure.cases[one_line(record.subject, 200)] += 1
             failure.add(row, record.agent, label, reason)
 
     def worst(self) -> list[Failure]:
@@ -119,16 +115,14 @@ def _failures(record: RunRecord, standing: Standing) -> Iterator[tuple[str, tupl
         return
     seen = set()
     for miss in misses(record) if standing is not Standing.EXCLUDED else ():
-        key = f"{miss.criterion[:200]} {miss.statement}"
-        if key not in seen:
-            seen.add(key)
-            yield key, (miss.statement, miss.label, miss.reason)
+        if miss.statement not in seen:
+            seen.add(miss.statement)
+            yield miss.statement, (miss.statement, miss.label, miss.reason)
 
 
 class Miss(NamedTuple):
     """What lowered a run's score, or is still open."""
 
-    criterion: str
     statement: str
     """The scoring point, or the criterion in words; on one line."""
     label: str
@@ -141,10 +135,9 @@ def misses(record: RunRecord) -> list[Miss]:
     """Return what the primary evaluator found missing; what it did not judge is not missing."""
     main = primary_insight(record)
     if main is not None and not main.verdicts and main.score is not None and main.score < 1:
-        return [Miss(main.evaluator, _words(main.evaluator), "", main.summary)]
+        return [Miss(_words(main.evaluator), "", main.summary)]
     return [
         Miss(
-            verdict.criterion,
             one_line(verdict.statement, 300) or _words(verdict.criterion),
             one_line(verdict.label, 30) if verdict.score is None else "",
             verdict.reason,

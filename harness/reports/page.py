@@ -224,6 +224,7 @@ def _environment() -> Environment:
         "line": one_line,
         "compared": compared,
         "framed": framed,
+        "runs_of": lambda cases, runs: sum(runs.get(case, 0) for case in cases),
         "shortened": shortened,
         "breakable": lambda text: Markup("_<wbr>").join(text.split("_")),
     }

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.reports.failures import MOST_REASONS, misses
+from harness.reports import page
+from harness.reports.facts import Standing
+from harness.reports.failures import MOST_REASONS, Failures, misses
 from harness.reports.lead import Lead, lead_of
 from harness.statistics.summary import summarize
 from records.journal import Journal
@@ -17,7 +19,7 @@ from records.run_record import Outcome
 from records.verdict import Insight, Verdict
 
 from .browser import Browser
-from .made import write_run, write_suite
+from .made import write_run
 from .test_page import check_harmless, write_page
 
 SPACES = "AssertionError: expected 'a b', got 'a  b' (line 3 of the check)"
@@ -64,7 +66,7 @@ def test_identical_failures_stand_once_and_those_of_most_runs_first(tmp_path: Pa
     with Journal(tmp_path) as journal:
         for trial in range(1, 4):
             write_run(journal, "often", trial=trial, hits=(False,), reason="AssertionError: same (line 1 of the check)")
-        write_run(journal, "once", hits=(False,), reason="AssertionError: other (line 1 of the check)")
+        write_run(journal, "once", hits=(False,), statement="It is short.", reason="AssertionError: other")
         write_run(journal, "fine")
     browser.go(write_page(tmp_path))
     rows = browser.run("return Array.from(document.querySelectorAll('.failures tbody tr'), (row) => row.innerText)")
@@ -201,16 +203,19 @@ def test_criteria_of_other_evaluators_are_grouped_over_all_cases(tmp_path: Path,
     browser.go(write_page(tmp_path / "j"))
     rows = browser.run("return Array.from(document.querySelectorAll('.failures tbody tr'), (row) => row.innerText)")
     assert [" ".join(row.split()) for row in rows] == [
-        "3 of 3 reward a, b, c the reward in the recording one of 3 runs"
+        "3 of 3 a, b, c reward the reward in the recording one of 3 runs"
     ]
 
 
 def test_a_large_suite_shows_a_limited_number_of_failures_and_says_so(tmp_path: Path) -> None:
-    target = write_page(write_suite(tmp_path / "journal", 60, agents=2))
+    with Journal(tmp_path) as journal:
+        for case in range(page.MOST_FAILURES + 5):
+            write_run(journal, f"case {case}", hits=(False,), statement=f"Point {case}.")
+    target = write_page(tmp_path)
     text = target.read_text(encoding="utf-8")
     table = text.partition('<table class="failures">')[2].partition("</table>")[0]
-    assert table.count("<tr>") == 41
-    assert "more are left out here; the runs below have them" in text
+    assert table.count("<tr>") == 1 + page.MOST_FAILURES
+    assert "5 more are left out here; the runs below have them" in text
 
 
 def test_a_score_without_verdicts_is_a_failure_and_what_was_not_judged_is_none(tmp_path: Path) -> None:
@@ -220,6 +225,24 @@ def test_a_score_without_verdicts_is_a_failure_and_what_was_not_judged_is_none(t
     graded = Insight("my_grade", record.id, "poor", 0.4, summary="Too long.")
     setting = replace(record.setting, evaluators=("my_grade",))
     (miss,) = misses(replace(record, insights=(graded,), setting=setting))
-    assert miss[1:] == ("my grade", "", "Too long.")
+    assert miss == ("my grade", "", "Too long.")
     skipped = Verdict(record.id, "my_grade", "skipped", None, reason="no thought")
     assert misses(replace(record, insights=(replace(graded, verdicts=(skipped,)),), setting=setting)) == []
+
+
+def test_a_point_with_the_same_words_in_several_cases_is_one_failure(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        for case in ("a", "b"):
+            write_run(journal, case, hits=(False,), reason="No.")
+        write_run(journal, "c", hits=(False,), statement="Another point.", reason="No.")
+    failures = Failures()
+    for row, record in enumerate(read_records(tmp_path)):
+        failures.add(row, record, Standing.FAILED)
+    found = [
+        (each.statement, dict(each.cases), [(one.text, one.runs) for one in each.commonest])
+        for each in failures.worst()
+    ]
+    assert found == [
+        ("The agent answers rightly.", {"a": 1, "b": 1}, [("No.", 2)]),
+        ("Another point.", {"c": 1}, [("No.", 1)]),
+    ]
