@@ -21,6 +21,7 @@
   let limit = STEP;
   let scroll = 0;
   let last = null;
+  let origin = null;
   const title = document.title;
 
   const el = (tag, attributes, ...children) => {
@@ -344,7 +345,10 @@
   const open = (number) => {
     const row = rows[number];
     const data = read(number);
-    if (!overview.hidden) scroll = window.scrollY;
+    if (!overview.hidden) {
+      scroll = window.scrollY;
+      origin = document.activeElement.closest("a");
+    }
     last = row;
     document.title = caseOf(row) + " · " + title;
     view.replaceChildren(...headOf(row));
@@ -385,7 +389,10 @@
       document.title = title;
       window.scrollTo(0, scroll);
       // Whoever goes by the keyboard comes back to where they were.
-      if (last && location.hash === "") last.querySelector("a").focus({ preventScroll: true });
+      if (!last || location.hash !== "") return;
+      const link = last.querySelector("a");
+      const same = origin && origin.getAttribute("href") === link.getAttribute("href");
+      (same ? origin : link).focus({ preventScroll: true });
     }
   };
   window.addEventListener("hashchange", route);

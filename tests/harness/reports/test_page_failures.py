@@ -81,6 +81,17 @@ def test_identical_failures_stand_once_and_those_of_most_runs_first(tmp_path: Pa
     browser.until("document.querySelector('#run h1')?.textContent === 'often'")
 
 
+def test_whoever_opens_a_run_from_what_fails_comes_back_there(tmp_path: Path, browser: Browser) -> None:
+    with Journal(tmp_path) as journal:
+        write_run(journal, "a", hits=(False,))
+        write_run(journal, "b")
+    browser.go(write_page(tmp_path))
+    browser.type(".failures a", "\ue007")  # Enter
+    browser.until("document.activeElement.tagName === 'H1'")
+    browser.press("Escape")
+    browser.until("document.activeElement.closest('.failures') !== null")
+
+
 def test_one_error_in_several_cases_and_what_other_evaluators_miss_are_one_failure_each(
     tmp_path: Path, browser: Browser
 ) -> None:
