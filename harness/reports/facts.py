@@ -99,15 +99,6 @@ def cost_of(record: RunRecord) -> float | None:
     return used.cost if is_reported(used) else None
 
 
-def why(record: RunRecord) -> str:
-    """Return one line that says what was missed, or what went wrong."""
-    if record.error:
-        return one_line(record.error, 200)
-    return " · ".join(
-        one_line(verdict.statement or verdict.criterion, 100).rstrip(".") for verdict in missed(record)[:2]
-    )
-
-
 def vote_words(verdict: Verdict) -> list[str]:
     """Return how each judge voted, if there were several."""
     return [f"{one_line(vote.judge, 60)}: {one_line(vote.label, 20)}" for vote in verdict.votes]
