@@ -34,6 +34,7 @@ from harness.exam.options import Options, Part
 from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.suite_console import figures_plain, suite_report
+from harness.reports.why_console import print_whole
 from harness.sinks import make_sinks
 from harness.statistics.summary import Figures, summarize
 from harness.suites.conduct import Surroundings
@@ -146,9 +147,12 @@ def command(**values: Any) -> None:
     console = Console(stderr=True)
     absolute = request.folder.absolute()  # an agent may change the working directory
     display = ConsoleDisplay(console, show=not (line.as_json or line.quiet))
+    around = Surroundings(
+        display, make_sinks(line.sinks), engine=engine
+    )  # before standard output is redirected: one may write there
     try:
         with separate_stdout():
-            end = run_async(run_suite(request, Surroundings(display, make_sinks(line.sinks), engine=engine)))
+            end = run_async(run_suite(request, around))
     except SharedSetupError as error:
         fail(f"viva: {error}\nTo resume: viva suite --resume {request.folder}")
     except KeyboardInterrupt:
@@ -221,4 +225,4 @@ def _report(folder: Path, end: SuiteEnd, figures: Figures, line: CommandLine) ->
             mean = "none" if group.mean is None else f"{group.mean:.4f}"
             click.echo(f"{whose}{counted(group.runs, 'run')}, mean score {mean}")
     else:
-        Console().print(suite_report(figures, folder))
+        print_whole(Console(), suite_report(figures, folder, again="viva suite"))
