@@ -129,6 +129,8 @@ class Cluster:
             num_cpus=1,
             resources={RESOURCE: 1} if checks else None,
             max_concurrency=CALLS,
+            # Ray's record of each call costs time and memory; the journal says what happened.
+            enable_task_events=False,
             # The suite layer starts another worker: a restarted one would know nothing of its jobs.
             max_restarts=0,
             scheduling_strategy="SPREAD",

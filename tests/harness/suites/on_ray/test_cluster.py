@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,11 @@ def own_cluster() -> Iterator[RayNodes]:
     os.environ.update(OPEN)
     with ray_nodes(clean_environment()) as nodes:
         yield nodes
+
+
+def require_ray() -> None:
+    """Skip the test where Ray is not installed."""
+    require("ray", find_spec("ray"), "Ray is not installed in this environment")
 
 
 def suite(place: Desk, nodes: RayNodes, *more: str | int) -> list[str | Path | float]:
@@ -155,7 +161,7 @@ def soon(condition: object) -> None:
     ],
 )
 def test_a_wrong_address_is_told_and_leaves_no_journal(place: Desk, address: str, words: str) -> None:
-    pytest.importorskip("ray")
+    require_ray()
     place.case()
     done = in_this_process(
         "suite", "exam", "--agent", "agent.py:Agent", "--sandbox", "process", "--engine", "ray", "--ray-address",
@@ -192,7 +198,7 @@ def test_options_of_another_engine_are_refused(place: Desk, options: tuple[str, 
 
 
 def test_a_cluster_of_this_machine_ends_with_the_command(place: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ray")
+    require_ray()
     monkeypatch.setenv("VIVA_TEST_MARK", str(place.folder))
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     place.case(script=["one", f"wait {place.folder}"], scoring_points=[point("assert rounds")])
