@@ -88,7 +88,8 @@ class Cluster:
         except Exception as error:
             raise SetupError(
                 f"the Ray cluster at {self._address} cannot be used: {_words(error)} This machine must be a node of "
-                "the cluster (ray start --address=HOST:PORT --num-cpus=0); see docs/cluster.md."
+                "the cluster (ray start --address=HOST:PORT --num-cpus=0), and if the cluster requires a token, set "
+                "RAY_AUTH_MODE=token; see docs/cluster.md."
             ) from error
         self._connected = True
 

@@ -87,9 +87,6 @@ class Pool:
                 folder = self._journal.folder if job.conversation is None else Path(job.conversation.folder)
                 history = self._histories.setdefault(folder, JournalHistory(folder))
                 remote, ended = await worker.do(job, await self._beside(job), self._journal, subscribers, history)
-            except Broken as error:
-                done = self._failed(job, job.header.attempt, worker.node, str(error))
-                break
             finally:
                 await self._give_place(worker)
             attempt = max(job.header.attempt, remote.attempt)
@@ -97,6 +94,9 @@ class Pool:
                 self._note_stopped(worker.node, job, ended.stopped)
                 self.done += 1
                 done = ended.done
+                break
+            if isinstance(ended, Broken):
+                done = self._failed(job, attempt, worker.node, str(ended))
                 break
             if isinstance(ended, Refused):
                 self._refuse(worker.node, job, ended.words, subscribers)

@@ -44,7 +44,7 @@ class Ended:
 
 
 class Broken(Exception):
-    """A node failed at a job in a way that it should not."""
+    """A node failed at a job in a way that it should not. The message says how."""
 
 
 class RemoteJob:

@@ -11,7 +11,7 @@ from harness.exam.subscribers import Subscribers
 from harness.suites.job import Job
 from harness.suites.on_ray.beside import Beside
 from harness.suites.on_ray.border import Link, LinkLost, Plain, pack
-from harness.suites.on_ray.remote_job import Ended, Refused, RemoteJob
+from harness.suites.on_ray.remote_job import Broken, Ended, Refused, RemoteJob
 from records.journal import Journal
 from records.journal_history import JournalHistory
 
@@ -46,11 +46,10 @@ class RemoteWorker:
 
     async def do(
         self, job: Job, beside: Beside, journal: Journal, subscribers: Subscribers, history: JournalHistory
-    ) -> tuple[RemoteJob, Ended | Refused | None]:
-        """Do a job; without an end, the worker was lost on the way.
+    ) -> tuple[RemoteJob, Ended | Refused | Broken | None]:
+        """Do a job, and return how it ended; None if the worker was lost on the way.
 
         Raises:
-            Broken: the node failed at it.
             JournalError: the journal cannot be written.
             asyncio.CancelledError: the job was stopped.
         """
@@ -64,6 +63,8 @@ class RemoteWorker:
         except LinkLost:
             self._lose()
             return remote, None
+        except Broken as error:
+            return remote, error
         except asyncio.CancelledError:
             await self._cancel(number, remote)
             raise
