@@ -200,7 +200,7 @@ async def run_conversation(
     case, options = run.case, run.resources.options
     assert case is not None
     limits = run.resources.limits(case)
-    await run_pre_commands(case)
+    await run_pre_commands(case, agent.python, options.pre_command_seconds)
     arguments = AgentArguments(
         case.task_description,
         options.app_dir or case.app_dir,
