@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from .wire import send
 
-TAIL = 4096
+TAIL = 32768
 """Number of bytes at the end of stdout and of stderr that are kept."""
 KILL_SECONDS = 3.0
 """Maximum duration of killing; processes that are alive then cannot be killed by this user."""

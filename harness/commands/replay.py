@@ -27,6 +27,7 @@ from harness.commands.options import (
 )
 from harness.commands.process import STOPPED, fail, report_user_errors, run_async, separate_stdout
 from harness.exam.journal_paths import derived_name, new_journal_folder, newest_journal, refuse_journal
+from harness.exam.last_words import read_last_words
 from harness.exam.options import Part
 from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from harness.reports.facts import verdicts_by_subject
@@ -114,6 +115,8 @@ def command(
             print_run(console, stored, speed if pace else None)
     if stored is None and not damage.words():
         raise SetupError(f"{folder} holds no run yet.")
+    if not as_json and (words := read_last_words(folder)) is not None:
+        click.echo(f"note: {words}", err=True)
     if skipped := damage.words():
         click.echo(f"note: {skipped} skipped (first: {damage.lines})", err=True)
 
