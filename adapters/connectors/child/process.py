@@ -176,6 +176,13 @@ class ChildProcess:
         texts = [text for text in output if isinstance(text, str)] if isinstance(output, list) else []
         return (texts[0], texts[1]) if len(texts) == 2 else ("", "")
 
+    @property
+    def cut(self) -> dict[str, bool]:
+        """Return whether the beginning of what was written to stdout and to stderr is missing."""
+        cut = self._notices.get("cut")
+        values = cut if isinstance(cut, list) and len(cut) == 2 else (False, False)
+        return {"stdout": values[0] is True, "stderr": values[1] is True}
+
     def ending(self) -> str:
         """Return how its process ended, and what it printed last."""
         status = self._notices.get("worker")
