@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cases import BUNDLED, Case, CaseError, Mistake, Skipped, find_case, find_cases, lint_case, load_case
+from harness.commands import completion
 from harness.commands.process import report_user_errors
 from harness.exam.outcome import EXIT_MISTAKE
 from harness.wording import counted
@@ -47,7 +48,7 @@ def command(context: click.Context, as_json: bool) -> None:
 
 
 @command.command("check")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=completion.paths)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @report_user_errors
 def check(paths: tuple[str, ...], as_json: bool) -> None:

@@ -15,6 +15,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from adapters.errors import SetupError
+from harness.commands import completion
 from harness.commands.options import (
     concurrency_option,
     given_options,
@@ -54,7 +55,7 @@ PRINTING = frozenset({"journal", "pace", "speed", "as_json"})
 
 
 @click.command("replay")
-@click.argument("journal", required=False)
+@click.argument("journal", required=False, shell_complete=completion.paths)
 @click.option("--pace", is_flag=True, help="Print at reading pace.")
 @click.option(
     "--speed", type=click.FloatRange(0.1, 100), default=1.0, show_default=True, help="With --pace: speed factor."

@@ -14,6 +14,7 @@ from typing import TextIO
 
 import click
 
+from harness.commands import completion
 from harness.commands.process import fail, report_user_errors
 from harness.exam.journal_paths import newest_journal
 from harness.reports.formats import ENDINGS, FORMATS, format_for, writer
@@ -24,7 +25,7 @@ PAGE = "report.html"
 
 
 @click.command("report")
-@click.argument("journals", nargs=-1, metavar="[JOURNAL]...")
+@click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.paths)
 @click.option(
     "--format",
     "kind",
