@@ -17,6 +17,7 @@ BENCHES = {
     "sandbox": "checks in a sandbox",
     "worlds": "a run of its own, in a sandbox",
     "trajectories": "recorded traces read and evaluated without a model",
+    "judge_cache": "share of a judge's input that a provider's cache can serve",
     "suite": "many concurrent conversations, and other tools with the same work",
 }
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from harness.streams import protect_streams
+
 COMMANDS = {
     "run": ("harness.commands.run", "Test one agent with one case."),
     "suite": ("harness.commands.suite", "Test agents with many cases and several trials, concurrently."),
@@ -84,8 +86,12 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    protect_streams()
     try:
         viva()
+    except OSError as error:  # of `--version` and help; commands report their own
+        click.echo(f"viva: {error}", err=True)
+        sys.exit(3)
     except Exception:
         import traceback
 

@@ -95,10 +95,15 @@ def _between_marks(turns: Sequence[tuple[str, str | None]]) -> ShownTranscript:
         cut = cut or short is not words
         lines.append(head if short is None else f"{head}:\n{_indent(short)}")
     text = "\n".join(lines)
+    return ShownTranscript(text, new_marker(text), cut)
+
+
+def new_marker(text: str) -> str:
+    """Return a random marker that is not in this text."""
     marker = secrets.token_hex(8)
     while marker in text:
         marker = secrets.token_hex(8)
-    return ShownTranscript(text, marker, cut)
+    return marker
 
 
 def _turns(round_: Round) -> list[tuple[str, str]]:
@@ -140,5 +145,6 @@ def _shorten(words: str, most: int) -> str:
 
 
 def _indent(words: str) -> str:
-    # Splits at every character that a reader may interpret as a line break, not only at \n.
-    return "\n".join(f"    {line}" for line in words.splitlines())
+    # Splits at every character that a reader may interpret as a line break, not only at \n. The added character keeps
+    # what follows a last line break: a format may ask for it.
+    return "\n".join(f"    {line}" for line in f"{words}.".splitlines())[:-1]

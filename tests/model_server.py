@@ -57,6 +57,8 @@ class Answer:
     """None: `tool_calls` where there are any, else `stop`."""
     usage: tuple[int, int] | Literal["estimate"] | None = "estimate"
     """(prompt, completion) tokens; `estimate` counts a quarter of the characters, None sends no usage at all."""
+    cached_tokens: object = None
+    """Tokens of the prompt that came from the provider's cache; None does not say."""
 
 
 class Fault:
@@ -258,7 +260,7 @@ class SeenRequest:
     """Empty for a request without one."""
 
 
-def _usage(request: Request, answer: Answer) -> dict[str, int] | None:
+def _usage(request: Request, answer: Answer) -> dict[str, Any] | None:
     if answer.usage == "estimate":
         made = [answer.content or "", answer.reasoning_content or "", *(call.arguments for call in answer.tool_calls)]
         prompt, completion = sum(len(text_of(m)) for m in request["messages"]) // 4, sum(map(len, made)) // 4
@@ -266,7 +268,10 @@ def _usage(request: Request, answer: Answer) -> dict[str, int] | None:
         return None
     else:
         prompt, completion = answer.usage
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    if answer.cached_tokens is None:
+        return usage
+    return {**usage, "prompt_tokens_details": {"cached_tokens": answer.cached_tokens}}
 
 
 def _message(answer: Answer) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from autogen_core.tools import Tool, ToolSchema
 from pydantic import BaseModel
 
 from adapters.errors import ModelAnswerError, ModelError, SharedSetupError, WithheldError
+from adapters.models.cached import cached_tokens
 from adapters.models.prices import LISTED, Prices
 from adapters.models.retry import RetryPolicy, is_refused, status_of, with_retries
 from adapters.models.silenced import silence
@@ -78,9 +79,9 @@ class Model(ChatCompletionClient):
         """Return where the key and the address are set, in words."""
         return self.traits.hint
 
-    def cost(self, input_tokens: int, output_tokens: int) -> float | None:
-        """US dollars for so many tokens; None where the price is not known."""
-        return self.traits.prices.cost(self.name, input_tokens, output_tokens)
+    def cost(self, input_tokens: int, output_tokens: int, cached: int = 0) -> float | None:
+        """US dollars for so many tokens, `cached` of the input from the provider's cache; None if not known."""
+        return self.traits.prices.cost(self.name, input_tokens, output_tokens, cached)
 
     def for_run(self) -> Model:
         """Return the same client with a new counter."""
@@ -103,21 +104,24 @@ class Model(ChatCompletionClient):
             ModelAnswerError: the answer is not usable.
         """
         retries = 0
+        cached: list[int] = []
 
         def retried(_: BaseException) -> None:
             nonlocal retries
             retries += 1
 
         async def call() -> CreateResult:
+            nonlocal cached
             async with self.traits.slots:
-                return await self.client.create(
-                    messages,
-                    tools=tools,
-                    tool_choice=tool_choice,
-                    json_output=json_output,
-                    extra_create_args=extra_create_args,
-                    cancellation_token=cancellation_token,
-                )
+                with cached_tokens() as cached:
+                    return await self.client.create(
+                        messages,
+                        tools=tools,
+                        tool_choice=tool_choice,
+                        json_output=json_output,
+                        extra_create_args=extra_create_args,
+                        cancellation_token=cancellation_token,
+                    )
 
         try:
             result = await with_retries(call, self.policy, retried)
@@ -132,7 +136,7 @@ class Model(ChatCompletionClient):
                 self._check_setup(error, schema=isinstance(json_output, type))
             raise
         self.traits.answered = True
-        self.usage += self._usage_of(result, retries)
+        self.usage += self._usage_of(result, retries, sum(cached))
         if not tools and not isinstance(result.content, str):
             raise ModelAnswerError("the model called a tool, although it has none")
         if result.finish_reason == "length":
@@ -154,11 +158,11 @@ class Model(ChatCompletionClient):
             return  # some providers answer a schema with 404; the caller then tries without one
         raise SharedSetupError(f"the model {self.name} cannot be used: {error} {self.hint}".rstrip()) from error
 
-    def _usage_of(self, result: CreateResult, retries: int) -> Usage:
-        tokens = result.usage
-        known = tokens.prompt_tokens > 0 or tokens.completion_tokens > 0
-        cost = self.cost(tokens.prompt_tokens, tokens.completion_tokens) if known else None
-        return Usage(tokens.prompt_tokens, tokens.completion_tokens, calls=1, retries=retries, cost=cost)
+    def _usage_of(self, result: CreateResult, retries: int, cached: int) -> Usage:
+        given, made = result.usage.prompt_tokens, result.usage.completion_tokens
+        cached = max(0, min(cached, given))
+        cost = self.cost(given, made, cached) if given > 0 or made > 0 else None
+        return Usage(given, made, cached, calls=1, retries=retries, cost=cost)
 
     def create_stream(
         self,

@@ -14,6 +14,7 @@ from autogen_core.models import ChatCompletionClient, ModelInfo
 from pydantic import ValidationError
 
 from adapters.errors import SetupError
+from adapters.models.cached import watch
 from adapters.models.client import MODEL_CALLS, Model
 from adapters.models.prices import LISTED, Prices
 from adapters.models.retry import RetryPolicy
@@ -61,6 +62,7 @@ def make_model(
     if model is not None:
         model.traits.slots = asyncio.Semaphore(calls)
         model.traits.prices = prices
+        watch(model.client)
         return model
     raise SetupError(
         f"{spec!r} is not a model; write openai:NAME, or the path of a JSON or YAML file with an AutoGen component."

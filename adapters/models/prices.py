@@ -20,11 +20,14 @@ class Prices:
     """Of all models that Viva asks and that have none of their own here."""
     by_model: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
-    def cost(self, model: str, input_tokens: int, output_tokens: int) -> float | None:
-        """US dollars for one call, or None for a model without a known price."""
+    def cost(self, model: str, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float | None:
+        """US dollars for one call, or None for a model without a known price.
+
+        `cached_tokens` of the input came from the provider's cache. Given prices have no price of their own for them.
+        """
         given = self.by_model.get(model, self.usual)
         if given is None:
-            return price(model, input_tokens, output_tokens)
+            return price(model, input_tokens, output_tokens, cached_tokens)
         return (given[0] * input_tokens + given[1] * output_tokens) / MILLION
 
 

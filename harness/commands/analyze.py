@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import click
@@ -11,10 +12,12 @@ from harness.analysis.agent import EvalAgent
 from harness.analysis.options import CONTEXT_TOKENS, EvalAgentOptions
 from harness.analysis.output import ENDINGS, FORMATS
 from harness.commands import completion
-from harness.commands.options import single_option, split_names
+from harness.commands.options import OUTPUT_FILE, single_option, split_names
 from harness.commands.process import fail, report_user_errors, run_async
 from harness.exam.outcome import EXIT_NOT_SCORED
 from harness.exam.run_history import history_of
+from harness.reports.formats import choose_format
+from harness.reports.output_file import is_standard_output, output_file
 from records.text import printable
 
 
@@ -38,7 +41,9 @@ from records.text import printable
 @click.option(
     "--format", "kind", type=click.Choice(list(FORMATS)), help="[default: console, or by the ending of --out]"
 )
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="The output file.")
+@click.option(
+    "--out", type=OUTPUT_FILE, metavar="FILE", help="The output file; - is standard output. [default: standard output]"
+)
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @report_user_errors
 def command(
@@ -60,9 +65,7 @@ def command(
     """
     if as_json and kind not in (None, "json"):
         fail(f"viva analyze: --json and --format {kind} contradict each other.")
-    ending = None if out is None else ENDINGS.get(out.suffix.lower())
-    if out is not None and kind is None and not as_json and ending is None:
-        fail(f"viva analyze: cannot tell the format of {out}: use the ending {', '.join(ENDINGS)}, or give --format.")
+    form = FORMATS[choose_format(out, "json" if as_json else kind, ENDINGS)]
     options = EvalAgentOptions(
         persona=_text(persona, "--persona"),
         instruction=_text(instruction, "--instruction"),
@@ -70,22 +73,21 @@ def command(
         prices=split_names(prices, "--price"),
         context_tokens=context_tokens,
     )
-    history = history_of(journals)
-    try:
-        analysis = run_async(EvalAgent(options).analyze(history))
-    except ModelError as error:
-        fail(f"viva analyze: {error}", EXIT_NOT_SCORED)
-    if skipped := history.damage.words():
-        click.echo(f"note: {skipped} skipped", err=True)
-    text = FORMATS["json" if as_json else kind or ending or "console"](analysis)
-    if out is None:
-        click.echo(text, nl=False)
-        return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        fail(f"viva analyze: cannot write {out}: {error.strerror}.")
-    click.echo(printable(f"written: {out}"), err=True)
+    agent, history = EvalAgent(options), history_of(journals)
+    # Opened before the model is asked: a file that cannot be written must not cost an analysis.
+    with contextlib.nullcontext() if is_standard_output(out) else output_file(out) as file:
+        try:
+            analysis = run_async(agent.analyze(history))
+        except ModelError as error:
+            fail(f"viva analyze: {error}", EXIT_NOT_SCORED)
+        if skipped := history.damage.words():
+            click.echo(f"note: {skipped} skipped", err=True)
+        if file is None:
+            click.echo(form(analysis), nl=False)
+        else:
+            file.write(form(analysis))
+    if file is not None:
+        click.echo(printable(f"written: {out}"), err=True)
 
 
 def _text(given: str | None, option: str) -> str | None:

@@ -108,6 +108,8 @@ out_option = click.option(
     metavar="FOLDER",
     help="The journal's folder. [default: a new one under runs/]",
 )
+OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False, readable=False)
+"""A file to write with `harness.reports.output_file`; it need not be readable."""
 threshold_option = click.option(
     "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Minimum score of a passing run."
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import functools
 import os
 import signal
@@ -19,6 +18,7 @@ import click
 from adapters.errors import SetupError
 from cases import CaseError
 from harness.exam.outcome import EXIT_MISTAKE, EXIT_NOT_SCORED
+from harness.streams import open_descriptor
 from records.journal import JournalError, JournalLost
 from records.text import printable
 from sandbox import SandboxError, SandboxUnavailable
@@ -60,8 +60,6 @@ def report_user_errors(function: Callable[P, T]) -> Callable[P, T]:
         except KeyboardInterrupt:  # click's exit code for it is 1, which a gate would take for a low score
             fail("viva: stopped.", STOPPED)
         except OSError as error:
-            if error.errno == errno.EPIPE:  # `viva replay | head`: click ends quietly
-                raise
             fail(f"viva: {error}", EXIT_NOT_SCORED)
 
     return wrapped
@@ -75,7 +73,7 @@ def separate_stdout() -> Iterator[None]:
     kept = os.dup(1)
     os.dup2(2, 1)
     # A separate stream: an agent that closes sys.stdout must not close ours.
-    sys.stdout = os.fdopen(os.dup(2), "w", buffering=1, encoding="utf-8", errors="backslashreplace")
+    sys.stdout = open_descriptor(os.dup(2), encoding="utf-8", errors="backslashreplace", line_buffering=True)
     try:
         yield
     finally:

@@ -27,6 +27,7 @@ from harness.commands.options import (
     sinks_option,
 )
 from harness.commands.process import STOPPED, fail, report_user_errors, run_async, separate_stdout
+from harness.commands.run_choice import RunChoice, run_choice, run_choice_options
 from harness.exam.journal_paths import derived_name, new_journal_folder, newest_journal, refuse_journal
 from harness.exam.last_words import read_last_words
 from harness.exam.options import Part
@@ -34,6 +35,7 @@ from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from harness.reports.facts import verdicts_by_subject
 from harness.reports.run_console import print_end, print_round, run_report
 from harness.sinks import make_sinks
+from harness.streams import reader_left
 from harness.suites.gates import gate
 from harness.suites.sources import Sources, sources_of
 from harness.wording import score_line
@@ -50,12 +52,14 @@ WORDS_PER_SECOND = 4.0
 """Silent reading speed is 240 words a minute (Brysbaert 2019, Journal of Memory and Language 109)."""
 LONGEST_PAUSE = 12.0
 ALLOWED_WITH_RESUME = frozenset({"resume", "retry_errors", "concurrency", "sinks", "as_json"})
-PRINTING = frozenset({"journal", "pace", "speed", "as_json"})
+CHOOSING = frozenset({"failed", "threshold", "names", "agents", "trials", "outcomes"})
+PRINTING = frozenset({"journal", "pace", "speed", "as_json"}) | CHOOSING
 """Options that have an effect without --against."""
 
 
 @click.command("replay")
 @click.argument("journal", required=False, shell_complete=completion.paths)
+@run_choice_options
 @click.option("--pace", is_flag=True, help="Print at reading pace.")
 @click.option(
     "--speed", type=click.FloatRange(0.1, 100), default=1.0, show_default=True, help="With --pace: speed factor."
@@ -88,6 +92,7 @@ def command(
     **given: Any,
 ) -> None:
     """Print the conversations in JOURNAL: a folder, or FOLDER#RUN-ID for one run. [default: the newest under runs/]"""
+    choice = run_choice(given)
     if retry_errors and resume is None:
         fail("viva replay: --retry-errors requires --resume.")
     if resume is not None:
@@ -96,28 +101,44 @@ def command(
         return
     folder, run = split_reference(journal) if journal else (newest_journal(), None)
     if against is not None:
+        _refuse(
+            PRINTING - {"journal", "as_json"}, "chooses or paces what is printed, and cannot be given with --against"
+        )
         target = new_journal_folder(out, derived_name(folder, "against"))
         refuse_journal(target)
         _ask_again(target, sources_of("replay", [(folder, run)], options_from(given, against)), sinks, as_json=as_json)
         return
     if not pace and "speed" in given_options():
         fail("viva replay: --speed requires --pace.")
-    others = [option for name, option in given_options().items() if name not in PRINTING]
+    if not choice.failed and "threshold" in given_options():
+        fail("viva replay: --threshold requires --failed.")
+    _refuse(frozenset(given_options()) - PRINTING, "requires --against")
+    _print_runs(folder, run, choice, speed if pace else None, as_json=as_json)
+
+
+def _refuse(names: frozenset[str], why: str) -> None:
+    others = [option for name, option in given_options().items() if name in names]
     if others:
-        fail(f"viva replay: {', '.join(others)} requires --against.")
+        fail(f"viva replay: {', '.join(others)} {why}.")
+
+
+def _print_runs(folder: Path, run: str | None, choice: RunChoice, speed: float | None, *, as_json: bool) -> None:
     console, damage = Console(), Damage()
-    stored = None
-    for stored in read_runs(folder, run, damage):
+    for stored in choice.among(read_runs(folder, run, damage)):
         if as_json:
             gap = {"gap": stored.gap} if stored.gap else {}
             shown = {"run": stored.id, "attempt": stored.attempt, **gap, "transcript": to_plain(stored.transcript)}
             click.echo(json.dumps(shown))
         else:
-            print_run(console, stored, speed if pace else None)
-    if stored is None and not damage.words():
+            print_run(console, stored, speed)
+        if reader_left():
+            return
+    if not choice.seen and not damage.words():
         raise SetupError(f"{folder} holds no run yet.")
     if not as_json and (words := read_last_words(folder)) is not None:
         click.echo(f"note: {words}", err=True)
+    if choice.seen and not choice.chosen:
+        click.echo(choice.explain_none(), err=True)
     if skipped := damage.words():
         click.echo(f"note: {skipped} skipped (first: {damage.lines})", err=True)
 
@@ -125,7 +146,8 @@ def command(
 def print_run(console: Console, stored: StoredRun, speed: float | None = None) -> None:
     """Print a whole conversation and how it ended; at reading pace if a speed is given."""
     setting = stored.setting
-    title = f"{one_line(setting.case or stored.id, 60)} · {one_line(setting.agent, 80)}"
+    trial = f" · trial {setting.trial}" if (setting.trial or 1) > 1 else ""
+    title = f"{one_line(setting.case or stored.id, 60)} · {one_line(setting.agent, 80)}{trial}"
     console.print(Rule(Text(title), align="left"))
     about = verdicts_by_subject(stored.insights, stored.id)
     before = 0
@@ -134,6 +156,8 @@ def print_run(console: Console, stored: StoredRun, speed: float | None = None) -
             console.print(Text(_missing(before + 1, round_.number - 1), style="yellow"))
         before = round_.number
         print_round(console, round_, about)
+        if reader_left():
+            return
         if speed:
             words = len(f"{round_.examiner or ''} {round_.agent or ''}".split())
             time.sleep(min(words / WORDS_PER_SECOND, LONGEST_PAUSE) / speed)

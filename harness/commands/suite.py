@@ -139,9 +139,10 @@ def command(**values: Any) -> None:
     console = Console(stderr=True)
     absolute = request.folder.absolute()  # an agent may change the working directory
     display = ConsoleDisplay(console, show=not (line.as_json or line.quiet))
+    around = Surroundings(display, make_sinks(line.sinks))  # before standard output is redirected: one may write there
     try:
         with separate_stdout():
-            end = run_async(run_suite(request, Surroundings(display, make_sinks(line.sinks))))
+            end = run_async(run_suite(request, around))
     except SharedSetupError as error:
         fail(f"viva: {error}\nTo resume: viva suite --resume {request.folder}")
     except KeyboardInterrupt:

@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import time
 from pathlib import Path
 
 from adapters.errors import SetupError
-from records.journal import FILE
+from records.journal import FILE, JournalError
 from records.text import slug
 
 RUNS = Path("runs")
+FILE_ENDINGS = frozenset(
+    (".txt", ".log", ".csv", ".tsv", ".json", ".jsonl", ".xml", ".md", ".markdown", ".html", ".htm", ".pdf")
+)
+"""Extensions that a folder hardly has: whoever gives one to the folder of a journal wants a report."""
 
 
 def new_journal_folder(out: Path | None, name: str) -> Path:
-    """Return the folder of a new journal."""
+    """Return the folder of a new journal.
+
+    Raises:
+        JournalError: `out` is something other than a folder.
+        SetupError: `out` has the name of a report's file.
+    """
     if out is not None:
+        _check_folder(out)
         return out
     return RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{slug(name, 40)}-{secrets.token_hex(2)}"
+
+
+def _check_folder(out: Path) -> None:
+    if out.is_dir():
+        return
+    if os.path.lexists(out):
+        raise JournalError(f"{out} is not a folder; --out names the folder of a journal. Choose another one.")
+    if out == Path("-") or out.suffix.lower() in FILE_ENDINGS:
+        raise SetupError(
+            f"--out names the folder of a journal, and {out} is the name of a file. Choose a folder, and write the "
+            "report afterwards: viva report FOLDER --out FILE."
+        )
 
 
 def refuse_journal(folder: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -40,25 +40,40 @@ class ExamHost(Protocol):
         """Return the journal's folder, relative to the current folder if possible."""
         ...
 
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Return the agents under test: a short name for each SPEC."""
+        ...
+
     def examine(self, item: CaseItem) -> RunRecord:
         """Run one exam."""
         ...
+
+
+def exam_host(config: pytest.Config) -> ExamHost:
+    """Return what runs the exams of this session."""
+    exams: ExamHost | None = config.pluginmanager.get_plugin("viva-exams")
+    assert exams is not None
+    return exams
 
 
 class CaseFile(pytest.File):
     """The YAML file of a case."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield one item for each trial.
+        """Yield one item for each agent and trial; its name says which, where there are several.
 
         Raises:
             CaseError: the case is invalid, or its folder contains another YAML file.
         """
         case = load_case(self.path.parent)
+        exams = exam_host(self.config)
         trials = self.config.getoption("viva_trials")
-        for trial in range(1, trials + 1):
-            name = case.name if trials == 1 else f"{case.name}[{trial}]"
-            yield CaseItem.from_parent(self, name=name, case=case, trial=trial)
+        for agent, label in exams.labels.items():
+            for trial in range(1, trials + 1):
+                parts = [label] * (len(exams.labels) > 1) + [str(trial)] * (trials > 1)
+                name = f"{case.name}[{'-'.join(parts)}]" if parts else case.name
+                yield CaseItem.from_parent(self, name=name, case=case, agent=agent, trial=trial)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
         """Show a mistake in a case as a line or two, without a traceback."""
@@ -70,9 +85,11 @@ class CaseFile(pytest.File):
 class CaseItem(pytest.Item):
     """One exam. It runs as the item's setup, so that what is not the agent's fault is an error, not a failure."""
 
-    def __init__(self, *, case: Case, trial: int, **rest: Any) -> None:
+    def __init__(self, *, case: Case, agent: str, trial: int, **rest: Any) -> None:
         super().__init__(**rest)
         self.case = case
+        self.agent = agent
+        """The SPEC of the agent under test."""
         self.trial = trial
         self.extra_keyword_matches.update(case.tags)
         for silenced in filters_for_pytest():
@@ -90,8 +107,7 @@ class CaseItem(pytest.Item):
         """
         if self.same_name is not None:
             raise SetupError(f"two cases are called {self.case.name!r}: {self.same_name} and {self.case.file}.")
-        exams: ExamHost | None = self.config.pluginmanager.get_plugin("viva-exams")
-        assert exams is not None
+        exams = exam_host(self.config)
         self.record = exams.examine(self)
         self.user_properties.extend(_properties(self.record, exams.shown_folder))
         if not self.record.outcome.counts:
@@ -134,4 +150,5 @@ def _properties(record: RunRecord, folder: Path) -> list[tuple[str, object]]:
     """Return the properties for `--junitxml` and other reports: plain strings, as they are sent between processes."""
     figures = {"score": record.score, "low": record.low, "points": record.points, "max_points": record.max_points}
     facts = {name: f"{value:.6g}" for name, value in figures.items() if value is not None}
+    facts["agent"] = printable(record.agent)
     return [*facts.items(), ("outcome", record.outcome.value), ("run_id", record.id), ("journal", str(folder))]

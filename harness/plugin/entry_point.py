@@ -18,9 +18,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("viva", "examine an AI agent: case folders are test items (Viva)")
     group.addoption(
         "--viva-agent",
+        action="append",
+        default=[],
         metavar="SPEC",
         help="Collect case folders and test this agent: package.module:Class, path/to/file.py:Class, either one "
-        "followed by @/path/to/venv, http(s)://host/v1#model, replay:JOURNAL, or example:NAME.",
+        "followed by @/path/to/venv, http(s)://host/v1#model, replay:JOURNAL, or example:NAME. Can be repeated: each "
+        "case is an item for each agent.",
     )
     for field, option in Options.declared(*OPTIONS):
         group.addoption(name_of(option), **declared(field, option))
@@ -46,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Set up the exams, if an agent is given.
 
     Raises:
-        pytest.UsageError: one of the user's folders hides a package of Viva.
+        pytest.UsageError: one of the user's folders hides a package of Viva, or the options are contradictory.
     """
     if not config.getoption("viva_agent"):
         return

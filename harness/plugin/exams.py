@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,11 @@ import pytest
 
 from adapters.errors import SetupError, SharedSetupError
 from cases.find import SUFFIXES, looks_like_a_case
-from harness.exam.journal_paths import new_journal_folder
-from harness.exam.options import Options, Value
 from harness.exam.stored_runs import read_states_to_resume
 from harness.exam.subscribers import RunHeader, Subscribers
 from harness.plugin.cases import PLAIN, CaseFile, CaseItem
-from harness.plugin.options import OPTIONS, name_of
+from harness.plugin.figures import figures_by_agent
+from harness.plugin.given import agent_labels, exam_options, journal_folder
 from harness.sinks import make_sinks
 from harness.suites.engine import LocalEngine, SuiteEnd, SuiteLimits
 from harness.suites.job import Action, Job, WorkOrder
@@ -37,8 +35,9 @@ class Exams:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        given = getattr(config, "workerinput", {}).get("viva_out") or config.getoption("viva_out")
-        self.folder = Path(os.path.abspath(given or new_journal_folder(None, "pytest")))
+        self.labels = agent_labels(config.getoption("viva_agent"))
+        """The agents under test: a short name for each SPEC."""
+        self.folder = journal_folder(config)
         self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
         """A separate loop: other plugins keep theirs as the current one."""
         self._is_worker = hasattr(config, "workerinput")
@@ -47,6 +46,11 @@ class Exams:
         self._engine: LocalEngine | None = None
         self._journal: Journal | None = None
         self._trouble: Exception | None = None
+        """What would meet every item."""
+        self._troubles: dict[str, SetupError] = {}
+        """What would meet every item of an agent, by its SPEC."""
+        self._seen: set[str] = set()
+        """The ids of the runs of this session."""
         self._attempts: dict[str, int] = {}
         self._other_yaml: list[Path] = []
         self._notes: dict[str, None] = {}
@@ -68,12 +72,13 @@ class Exams:
         """
         try:
             engine, journal = self._ready(item.session)
-            spec = self._config.getoption("viva_agent")
-            run = run_id(item.case.name, spec, item.trial)
+            if item.agent in self._troubles:
+                raise self._troubles[item.agent]
+            run = run_id(item.case.name, item.agent, item.trial)
             header = RunHeader(
                 id=run,
                 subject=item.case.name,
-                agent=spec,
+                agent=item.agent,
                 trial=item.trial,
                 attempt=self._attempts.get(run, 0) + 1,
                 tags=item.case.tags,
@@ -83,11 +88,13 @@ class Exams:
             end = self._runner.run(self._watched(engine, job, listener))
             journal.sync()
             if listener.record is None:
-                raise SharedSetupError(end.reason or "the run was not completed")
+                self._troubles[item.agent] = SharedSetupError(end.reason or "the run was not completed")
+                raise self._troubles[item.agent]
         except PLAIN as error:
-            # Every other item would fail in the same way.
-            self._trouble = error
-            item.session.shouldstop = f"viva: {one_line(str(error), 300)}"
+            # Every other item would fail in the same way, unless it is of another agent.
+            if item.agent not in self._troubles or len(self._troubles) == len(self.labels):
+                self._trouble = error
+                item.session.shouldstop = f"viva: {one_line(str(error), 300)}"
             raise
         assert listener.record is not None
         self._attempts[run] = listener.record.attempt
@@ -105,11 +112,12 @@ class Exams:
         if self._trouble is not None:
             raise self._trouble
         if self._engine is None or self._journal is None:
-            cases = {item.case.name: item.case for item in session.items if isinstance(item, CaseItem)}
+            items = [item for item in session.items if isinstance(item, CaseItem)]
+            cases = {item.case.name: item.case for item in items}
             order = WorkOrder(
-                options=self._options(),
+                options=exam_options(self._config),
                 cases=tuple(cases.values()),
-                agents=(self._config.getoption("viva_agent"),),
+                agents=tuple(dict.fromkeys(item.agent for item in items)),
             )
             sinks = make_sinks(self._config.getoption("viva_sink"))
             self._feeds = [SinkFeed(sink, name, self._note, self.folder) for name, sink in sinks]
@@ -134,15 +142,6 @@ class Exams:
             self._attempts = {run: state.attempt for run, state in read_states_to_resume(self.folder).items()}
         self._journal = Journal(self.folder)
         return self._journal
-
-    def _options(self) -> Options:
-        values: dict[str, Any] = {}
-        for field, option in Options.declared(*OPTIONS):
-            value = self._config.getoption(name_of(option))
-            if option.value is Value.TEXTS:
-                value = tuple(name for part in value for each in part.split(",") if (name := each.strip()))
-            values[field.name] = value
-        return Options(**values)
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         """Collect the YAML files that look like a case; others are ignored, and listed at the end."""
@@ -172,8 +171,12 @@ class Exams:
         return report
 
     def pytest_report_header(self) -> str:
-        """Return the agent under test."""
-        return f"viva: testing {one_line(self._config.getoption('viva_agent'), 200)}"
+        """Return the agents under test."""
+        return f"viva: testing {', '.join(one_line(spec, 200) for spec in self.labels)}"
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note the runs of this session; those of workers are reported here, too."""
+        self._seen.update(str(value) for name, value in report.user_properties if name == "run_id")
 
     def pytest_report_collectionfinish(self) -> list[str]:
         """Return the YAML files that are not cases: one of them may be a case with a misspelt key."""
@@ -219,6 +222,10 @@ class Exams:
         for note in self._notes:
             terminalreporter.write_line(f"viva: note: {one_line(note, 1000)}")
         if (self.folder / FILE).exists():
+            if len(self.labels) > 1:
+                threshold = self._config.getoption("viva_threshold")
+                for line in figures_by_agent(self.folder, self._seen, self.labels, threshold):
+                    terminalreporter.write_line(f"viva: {line}")
             terminalreporter.write_line(f"viva: journal: {printable(str(self.shown_folder))}")
 
 

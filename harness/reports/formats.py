@@ -6,12 +6,14 @@ string or declared as an entry point.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from adapters.calls import describe
 from adapters.errors import SetupError
+from harness.reports.output_file import is_standard_output, is_stream
+from harness.streams import descriptor_named
 from records.import_strings import PluginError
 from records.journal import JournalError
 from records.plugins import Kind, load
@@ -46,6 +48,8 @@ ENDINGS = {
     ".html": "html",
 }
 """The names of formats, by file extension."""
+ENDINGS_BY_NAME = (".jsonl", ".tsv", ".htm", ".markdown", ".log")
+"""Further extensions of files whose format is given by name."""
 
 
 def writer(spec: str) -> Writer:
@@ -79,16 +83,30 @@ def _from_elsewhere(write: Writer, spec: str) -> Writer:
     return checked
 
 
-def format_for(out: Path) -> str:
-    """Return the format that a file's extension selects.
+def choose_format(out: Path | None, kind: str | None = None, endings: Mapping[str, str] = ENDINGS) -> str:
+    """Return the format of an output: the one that was asked for, or the one that the file's extension selects.
+
+    Args:
+        out: Where the report is to be written; None, `-` and `/dev/stdout` are standard output.
+        kind: The name of a format or an import string; None if none was given.
+        endings: The extensions that select a format, and the formats' names.
 
     Raises:
-        SetupError: no format has this extension.
+        SetupError: no format has this extension, so the file would not be what its name says.
     """
-    found = ENDINGS.get(out.suffix.lower())
-    if found is None:
-        ending = f"no format has the extension {out.suffix!r}" if out.suffix else "it has no file extension"
+    if out is None or descriptor_named(out) is not None or is_standard_output(out):
+        return kind or "console"
+    ending = out.suffix.lower()
+    if kind is None and ending in endings:
+        return endings[ending]
+    known = ", ".join(endings)
+    if kind is None:
+        why = f"no format has the extension {out.suffix!r}" if out.suffix else "it has no file extension"
+        raise SetupError(f"cannot tell the format of {out}: {why}. Use one of {known}, or give --format.")
+    known_endings = {"", f".{kind}", *endings, *ENDINGS_BY_NAME}
+    if kind in FORMATS.builtin and ending not in known_endings and not is_stream(out):
         raise SetupError(
-            f"the format of {out} is unknown: {ending}. Use one of {', '.join(ENDINGS)}, or give --format."
+            f"no format has the extension {out.suffix!r} of {out}. Use one of {known} (with --format also "
+            f"{', '.join(ENDINGS_BY_NAME)} and names without an extension)."
         )
-    return found
+    return kind

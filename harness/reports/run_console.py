@@ -27,11 +27,13 @@ from harness.wording import (
 from records.run_record import Outcome, RunRecord
 from records.text import one_line, printable
 from records.trajectory import answer_of, trajectory_steps, unmarked_count, written_of
-from records.transcript import Round, Step, Transcript, Usage
+from records.transcript import Round, Step, StepKind, Transcript, Usage
 from records.verdict import Verdict
 
 PRINTED_SHOWN = 2000
 """Characters at the end of what an agent printed that are shown."""
+STEP_SHOWN = 1000
+"""Characters of a step's thought, and of its result."""
 
 
 def run_report(record: RunRecord, journal: Path) -> RenderableType:
@@ -141,7 +143,7 @@ def print_round(console: Console, round_: Round, verdicts: Mapping[str, Sequence
     for step in trajectory_steps(round_.steps):
         answers = answer_of(step)
         if answers is None or answers != round_.agent or step.thought or step.error:
-            _turn(console, "    step", _step(step), "red" if step.error else "dim")
+            _print_step(console, step)
         _print_verdicts(console, about.get(step.id, ()))
     if beside := unmarked_count(round_.steps):
         _turn(console, "    spans", f"{counted(beside, 'further span')} in the journal", "dim")
@@ -156,17 +158,30 @@ def _print_verdicts(console: Console, verdicts: Sequence[Verdict]) -> None:
         _turn(console, "    verdict", line.plain, str(line.style))
 
 
-def _step(step: Step) -> str:
+def _print_step(console: Console, step: Step) -> None:
+    """Print what a step thought, did and got, each on lines of its own."""
+    _turn(console, "    thought", _part(step.thought), "dim")
+    if (done := _action(step)) is not None:
+        _turn(console, "    step", done, "red" if step.error else "dim")
+    _turn(console, "    result", _part(step.result), "dim")
+    _turn(console, "    failed", one_line(step.error, 300) if step.error else None, "red")
+    for image in step.images:
+        _turn(console, "    image", one_line(image, 200), "dim")
+
+
+def _part(words: str | None) -> str | None:
+    return printable(words, STEP_SHOWN) if words else None
+
+
+def _action(step: Step) -> str | None:
+    """Return the call, or the kind of step; None for a step that only thought."""
+    written = written_of(step)
+    if step.kind is StepKind.THINK and step.thought and not step.tool and written is None:
+        return None
     given = one_line(str(step.tool_input), 200) if step.tool_input else ""
     plain = "answer" if answer_of(step) is not None else step.kind.value
-    parts = [f"{one_line(step.tool, 60)}({given})" if step.tool else one_line(plain, 60)]
-    if (written := written_of(step)) is not None:
-        parts.append(f"[written as {one_line(written, 200)}]")
-    parts += [one_line(words, 300) for words in (step.thought, step.result) if words]
-    if step.error:
-        parts.append(f"failed: {one_line(step.error, 300)}")
-    parts += [f"[{one_line(image, 200)}]" for image in step.images]
-    return " ".join(parts)
+    action = f"{one_line(step.tool, 60)}({given})" if step.tool else one_line(plain, 60)
+    return action if written is None else f"{action} [written as {one_line(written, 200)}]"
 
 
 def print_end(console: Console, transcript: Transcript) -> None:

@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 from adapters.errors import SetupError
+from harness.streams import descriptor_named
 from records.append_file import AppendFile
 
 
@@ -26,6 +27,9 @@ class LineFile:
         self._file: AppendFile | None = None
         self._descriptor = -1
         try:
+            if (number := descriptor_named(path)) is not None:
+                self.path, self._descriptor = Path(path), os.dup(number)
+                return
             self.path = Path(path).resolve()
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists() and not stat.S_ISREG(self.path.stat().st_mode):

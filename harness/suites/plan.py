@@ -40,6 +40,8 @@ class Plan:
     """Name and hash of each case when the suite started."""
     folder: str = ""
     """The working directory when the suite started: paths and SPECs are relative to it."""
+    single: bool = False
+    """Whether this is the plan of `viva run`, whose journal takes further single runs."""
 
 
 def find_plan_cases(

@@ -84,17 +84,19 @@ def single_run(folder: Path, plan: Plan, case: Case) -> Request:
     Nothing is overwritten.
 
     Raises:
-        SetupError: the journal holds other runs, or does not hold exams.
+        SetupError: the journal is that of a suite, or does not hold exams.
     """
-    request = Request(folder, plan, announce=False)
+    request = Request(folder, replace(plan, single=True), announce=False)
     if (folder / SOURCES_FILE).exists():
         raise SetupError(f"{folder} was made by another command than viva run; name another --out.")
+    if (folder / PLAN_FILE).exists() and not load_plan(folder).single:
+        raise SetupError(
+            f"{folder} already contains the journal of a suite. Choose another folder with --out and compare both "
+            f"(viva compare), or resume the suite (viva suite --resume {folder})."
+        )
     if not (folder / FILE).is_file() or not (folder / FILE).stat().st_size:
         return request
-    before = load_plan(folder) if (folder / PLAN_FILE).exists() else None
     states = read_states_to_resume(folder)
-    if before is not None and (len(before.cases) > 1 or before.trials > 1 or len(before.agents) > 1):
-        raise SetupError(f"{folder} holds the journal of a suite; name another --out.")
     if any(state.case == case.name and state.case_hash not in ("", case.hash) for state in states.values()):
         raise SetupError(f"{folder} holds runs of another case called {case.name!r}; name another --out.")
     return replace(request, resumed=True, fresh=True)

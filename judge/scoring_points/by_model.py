@@ -18,6 +18,14 @@ from records.verdict import Evidence, Label, Verdict
 PROMPTS = Path(__file__).parent / "prompts"
 SYSTEM_PROMPT = PROMPTS / "judge.md"
 QUESTION_PROMPT = PROMPTS / "scoring_point.md"
+LONG = 1_024
+"""Number of tokens from which a transcript is long enough to wait for a provider's cache.
+
+OpenAI caches the beginning of a prompt from 1,024 tokens (https://platform.openai.com/docs/guides/prompt-caching).
+The system prompt, which all runs share, is about as long by itself, so only what this run adds to it is counted.
+"""
+BYTES_PER_TOKEN = 4
+"""Roughly so many bytes of UTF-8 are one token; tokenizers differ, and need files of their own."""
 
 
 def prompt_hashes() -> dict[str, str]:
@@ -34,6 +42,12 @@ class ModelJudge:
         self._subject = subject
         self._transcript = transcript
         self._shown: ShownTranscript = show(transcript)
+
+    @property
+    def is_long(self) -> bool:
+        """Return whether the task and the transcript are long enough that a provider's cache should serve them."""
+        shared = f"{self._case.task_description}{self._shown.text}"
+        return len(shared.encode(errors="replace")) >= LONG * BYTES_PER_TOKEN
 
     async def judge(self, point: ScoringPoint) -> Verdict:
         """Return one verdict; an answer that stays unusable becomes `error`, never an exception and never a hit."""

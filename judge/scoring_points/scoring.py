@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 JudgeKind = Literal["code", "model", "both"]
 SANDBOXES = 4
 POINTS_AT_ONCE = 8
-"""Maximum number of scoring points of one run that a model judges concurrently."""
+"""Maximum number of scoring points of one run that a model judges concurrently.
+
+If the transcript is long, the first point is judged alone: its prompt is in the provider's cache when the others ask.
+"""
 
 
 class ScoringPointsEvaluator:
@@ -127,7 +130,9 @@ class ScoringPointsEvaluator:
             async with slots:
                 return await judge.judge(point)
 
-        verdicts = await asyncio.gather(*(one(point) for point in points))
+        alone = 1 if judge.is_long else 0
+        verdicts = [await judge.judge(point) for point in points[:alone]]
+        verdicts += await asyncio.gather(*(one(point) for point in points[alone:]))
         return {verdict.criterion: verdict for verdict in verdicts}, judge.model.usage
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from adapters.models.prompts import digest, render
 from judge.answers import Answer, Form
 from judge.quotes import Text
-from judge.view import show_fields, visible
+from judge.view import new_marker, show_fields, visible
 from records.text import storable
 from records.verdict import Evidence, Fault, Label, Verdict
 
@@ -102,18 +102,22 @@ async def ask_all(model: Model, form: Form[Q], prompt: Path, questions: Sequence
     """
     places = asyncio.Semaphore(QUESTIONS_AT_ONCE)
     system = render(prompt, rules=render(RULES).strip())
+    # One marker for all questions: what they begin with is the same to the byte, and a provider's cache can serve it.
+    marker = new_marker("")
 
     async def one(question: Question) -> Ruling:
         async with places:
-            return await _ask(model, form, system, question)
+            return await _ask(model, form, system, question, marker)
 
     return list(await asyncio.gather(*map(one, questions)))
 
 
-async def _ask(model: Model, form: Form[Q], system: str, question: Question) -> Ruling:
+async def _ask(model: Model, form: Form[Q], system: str, question: Question, marker: str) -> Ruling:
     from judge.asking import AskAgain, Conversation, NoAnswer  # AutoGen is loaded only where a model judges
 
     shown = show_fields({field.name: field.text for field in question.fields})
+    if marker not in shown.text:
+        shown = replace(shown, marker=marker)
     conversation = Conversation(model, form, system, shown.text)
     words = render(QUESTION, data=shown.text, marker=shown.marker, mark=conversation.mark)
 

@@ -36,6 +36,7 @@ from tests.model_server import (
     sequence,
     text_of,
 )
+from tests.prompt_text import choices, form_in, states
 
 KEY = "test-key-123456"
 
@@ -119,6 +120,17 @@ def test_an_analysis_names_weaknesses_with_the_runs_that_show_them(desk: Desk, j
     assert "The sum is right.: It is not." in user
     assert "agent: It costs 7." in user
     assert user.index('"run": "shop-1"') < user.index('"run": "shop-4"'), "failures are shown first"
+
+
+def test_the_form_that_the_analyst_is_shown_is_json_and_the_one_that_is_read(desk: Desk, journal: Path) -> None:
+    _, _, (request,) = serve(GOOD, journal, "--json", expect=0, desk=desk)
+    prompt = text_of(request.body["messages"][-1])
+    form = form_in(prompt[prompt.index("Answer with one JSON object") :])
+    assert list(form) == list(json.loads(GOOD))
+    for part in ("weaknesses", "improvements"):
+        assert set(form[part][0]) == set(json.loads(GOOD)[part][0])
+    assert choices(form["weaknesses"][0]["severity"]) == ["high", "medium", "low"]
+    states(prompt, "Do not copy passwords, keys or tokens that stand in the data")
 
 
 def test_an_analysis_costs_what_the_user_says_the_model_costs(desk: Desk, journal: Path) -> None:

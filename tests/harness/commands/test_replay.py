@@ -9,7 +9,10 @@ import subprocess
 
 import pytest
 
+from records.journal import Journal
+from records.run_record import Outcome
 from tests.harness.conftest import AGENTS, Desk
+from tests.harness.reports.made import write_run
 from tests.harness.viva_command import VIVA, clean_environment
 
 
@@ -87,14 +90,14 @@ def test_a_reader_that_stops_early_is_no_fault(desk: Desk) -> None:
     agent = desk.agent("def get_reply_from_agent(self, message): return 'x' * 4_000")
     desk.run("sum_1_to_50", "--agent", agent)
     piped = subprocess.run(
-        ["sh", "-c", f"'{VIVA}' replay journal | head -n 1"],
+        ["bash", "-c", f"'{VIVA}' replay journal | head -n 1; exit ${{PIPESTATUS[0]}}"],
         cwd=desk.folder,
         env=clean_environment(),
         capture_output=True,
         encoding="utf-8",
         timeout=60,
     )
-    assert piped.stderr == ""
+    assert (piped.stderr, piped.returncode) == ("", 0)
     assert "sum_1_to_50" in piped.stdout
 
 
@@ -121,3 +124,60 @@ def test_the_questions_of_a_stored_exam_can_be_asked_by_an_examiner(desk: Desk) 
         for name in ("journal", "again")
     )
     assert [each["examiner"] for each in first] == [each["examiner"] for each in second]
+
+
+@pytest.fixture
+def mixed(desk: Desk) -> Desk:
+    """Two agents, two cases, two trials: one failed run, one excluded one, one that did not end."""
+    with Journal(desk.folder / "journal") as journal:
+        write_run(journal, "sums", "agents.py:One", said=["one sums"])
+        write_run(journal, "sums", "agents.py:Two", said=["two sums"], hits=[False])
+        write_run(journal, "sums", "agents.py:Two", 2, said=["two sums again"])
+        write_run(journal, "files", "agents.py:One", said=["one files"], hits=[True, False])
+        write_run(journal, "files", "agents.py:Two", said=["two files"], outcome=Outcome.EXAMINER_ERROR)
+        write_run(journal, "words", "agents.py:Two", said=["two words"], outcome=Outcome.TARGET_ERROR)
+        write_run(journal, "words", "agents.py:One", said=["one words"], ended=False)
+    return desk
+
+
+def said(printed: str) -> list[str]:
+    return re.findall(r"^    agent     (.*)$", printed, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "runs"),
+    [
+        ((), 7),
+        (("--failed",), ["two sums", "one files", "two words"]),
+        (("--failed", "--threshold", "0.5"), ["two sums", "two words"]),
+        (("--case", "fil*"), ["one files", "two files"]),
+        (("--name", "files", "--name", "words", "--agent", "Two"), ["two files", "two words"]),
+        (("--agent", "agents.py:One", "--failed"), ["one files"]),
+        (("--trial", "2"), ["two sums again"]),
+        (("--outcome", "examiner_error"), ["two files"]),
+        (("--outcome", "unfinished", "--outcome", "target_error"), ["two words", "one words"]),
+    ],
+)
+def test_runs_are_chosen_by_case_agent_trial_and_outcome(
+    mixed: Desk, arguments: tuple[str, ...], runs: list[str] | int
+) -> None:
+    shown = said(mixed.viva("replay", "journal", *arguments, expect=0).stdout)
+    assert (len(shown) if isinstance(runs, int) else shown) == runs
+    objects = mixed.viva("replay", "journal", "--json", *arguments, expect=0).stdout.splitlines()
+    assert [json.loads(each)["transcript"]["rounds"][0]["agent"] for each in objects] == shown
+
+
+def test_what_was_not_found_is_told(mixed: Desk) -> None:
+    done = mixed.viva("replay", "journal", "--failed", "--trial", "2", expect=0)
+    assert (done.stdout, done.stderr.strip()) == ("", "no run failed: 1 run looked at")
+    done = mixed.viva("replay", "journal", "--case", "sum", expect=2)
+    assert "sums, files, words" in " ".join(done.stderr.split())
+    assert "agents.py:One, agents.py:Two" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("option", [("--failed",), ("--case", "x"), ("--pace",)])
+def test_a_filter_is_refused_where_it_would_be_ignored(mixed: Desk, option: tuple[str, ...]) -> None:
+    done = mixed.viva("replay", "journal", "--against", "example:careful", *option, expect=2)
+    assert option[0] in done.stderr
+    assert "--against" in done.stderr
+    assert "requires --failed" in mixed.viva("replay", "journal", "--threshold", "0.5", expect=2).stderr

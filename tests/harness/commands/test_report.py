@@ -136,12 +136,22 @@ def test_what_a_killed_report_left_is_swept_and_no_planted_link_is_followed(suit
     other, alive = suite / ".other.csv.1.part", suite / f".r.csv.{os.getpid()}.{'2' * 16}.part"
     other.write_text("not ours")
     alive.write_text("being written")
-    (suite / "r.csv").unlink(missing_ok=True)
-    (suite / "r.csv").symlink_to(mine)
     done = viva("report", suite, "--out", "r.csv", cwd=suite)
     assert done.returncode == 0, done.stderr
     assert mine.read_text() == "mine"
-    assert not (suite / "r.csv").is_symlink()
     assert [left.exists(), planted.is_symlink(), other.exists(), alive.exists()] == [False, False, True, True]
     other.unlink()
     alive.unlink()
+
+
+def test_a_link_planted_under_the_default_name_is_replaced_not_followed(suite: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("mine")
+    (suite / "report.html").symlink_to(mine)
+    assert viva("report", suite, "--format", "html", cwd=suite).returncode == 0
+    assert mine.read_text() == "mine"
+    assert not (suite / "report.html").is_symlink()
+    (suite / "report.html").unlink()
+    os.mkfifo(suite / "report.html")
+    assert viva("report", suite, "--format", "html", cwd=suite).returncode == 0
+    assert (suite / "report.html").is_file()

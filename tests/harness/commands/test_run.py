@@ -206,6 +206,15 @@ def test_another_run_into_the_same_folder_is_the_next_attempt(desk: Desk) -> Non
     assert number in kept
 
 
+def test_a_run_into_the_folder_of_a_suite_is_refused_and_changes_nothing(desk: Desk) -> None:
+    desk.viva("suite", "echo", "--agent", "example:careful", "--sandbox", "process", "--out", "journal", expect=0)
+    before = {path: path.read_bytes() for path in (desk.folder / "journal").rglob("*") if path.is_file()}
+    done = desk.viva("run", "echo", "--agent", "example:forgetful", "--out", "journal", expect=2)
+    assert "already contains the journal of a suite" in done.stderr
+    assert "viva suite --resume journal" in done.stderr
+    assert {path: path.read_bytes() for path in (desk.folder / "journal").rglob("*") if path.is_file()} == before
+
+
 def test_what_agents_print_does_not_get_into_the_one_json_object(desk: Desk) -> None:
     agent = desk.agent(
         """

@@ -32,7 +32,12 @@ def test_a_replay_prints_the_decisions_of_the_agent_and_not_every_span(tmp_path:
     assert done.returncode == 0
     first = done.stdout.split("1 round")[0]
     assert first.count("    step ") == 3
-    assert "get_weather({'city': 'Rome'}) I need the weather. Of Rome. 25 degrees" in first
+    lines = [line.rstrip() for line in first.splitlines()]
+    at = next(
+        number for number, line in enumerate(lines) if line.startswith("    step      get_weather({'city': 'Rome'})")
+    )
+    assert lines[at - 2 : at] == ["    thought   I need the weather.", "              Of Rome."]
+    assert lines[at + 1] == "    result    25 degrees"
     assert "[written as convert({'degrees': 25, 'unit': 'fahrenheit',})]" in first
     assert "20 further spans in the journal" in first
     (run, *_) = read_runs(tmp_path / "j")

@@ -320,6 +320,7 @@ def test_junit_xml_has_score_points_and_run_and_survives_a_hostile_agent(exam: E
         "low": "0.333333",
         "points": "1",
         "max_points": "3",
+        "agent": agent,
         "outcome": "scored",
         "run_id": record.id,
         "journal": str(exam.journal.relative_to(exam.pytester.path)),
@@ -368,3 +369,83 @@ def test_the_plugin_offers_every_option_of_an_exam_with_the_default_of_the_comma
         name = name_of(option).removeprefix("--").replace("-", "_")
         given = getattr(parser.parse_known_args([]), name)
         assert (tuple(given) if isinstance(given, list) else given) == field.default, name
+
+
+MUTE = "def get_reply_from_agent(self, message):\n    return 'no'"
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_two_agents_are_both_examined_and_each_has_items_and_figures_of_its_own(
+    exam: Exam, workers: tuple[str, ...]
+) -> None:
+    exam.desk.case("one", scoring_points=[point("assert rounds[0]['agent'] == 'Hello.'")])
+    exam.desk.case("two", scoring_points=[point("assert rounds[0]['agent'] == 'Hello.'")])
+    mute = exam.desk.agent(MUTE, "mute").replace("Agent", "Mute")
+    (exam.pytester.path / "mute.py").write_text((exam.pytester.path / "mute.py").read_text().replace("Agent(", "Mute("))
+    printed = outcomes(exam("--viva-agent", mute, "-rA", *workers), passed=2, failed=2)
+    for verdict, item in (("PASSED", "one[Agent]"), ("PASSED", "two[Agent]"), ("FAILED", "two[Mute]")):
+        assert re.search(rf"^{verdict} .*{re.escape(item)}", printed, re.MULTILINE), item
+    assert "viva: testing agent.py:Agent, mute.py:Mute" in printed or workers
+    assert "viva: Agent: 2 of 2 runs passed, mean score 1.00" in printed
+    assert "viva: Mute: 0 of 2 runs passed, mean score 0.00" in printed
+    assert Counter(record.agent for record in read_records(exam.journal)) == {exam.agent: 2, mute: 2}
+
+
+def test_items_of_several_agents_and_trials_can_be_selected_by_name(exam: Exam) -> None:
+    exam.desk.case("one")
+    mute = exam.desk.agent(MUTE, "mute")
+    listed = exam("--viva-agent", mute, "--viva-trials", "2", "--collect-only", "-q").outlines
+    names = [line.rpartition("::")[2] for line in listed if "::" in line]
+    assert names == [f"one[{agent}-{trial}]" for agent in ("agent.py:Agent", "mute.py:Agent") for trial in (1, 2)], (
+        "two classes of one name are told apart by their files"
+    )
+    outcomes(exam("--viva-agent", mute, "-k", "mute"), passed=1, deselected=1)
+    outcomes(exam("--viva-agent", mute, "one/case.yaml::one[mute.py:Agent]"), passed=1)
+
+
+def test_figures_of_a_session_are_of_its_own_runs(exam: Exam) -> None:
+    exam.desk.case("one", scoring_points=[point("assert rounds[0]['agent'] == 'Hello.'")])
+    exam.desk.case("two")
+    mute = exam.desk.agent(MUTE, "mute")
+    exam("--viva-agent", mute, "--viva-out", "out")
+    printed = outcomes(exam("--viva-agent", mute, "--viva-out", "out", "two"), passed=2)
+    assert "viva: mute.py:Agent: 1 of 1 run passed, mean score 1.00" in printed
+
+
+def test_an_agent_that_is_gone_does_not_stop_the_other(exam: Exam) -> None:
+    for name in ("a", "b", "c", "d", "e", "f"):
+        exam.desk.case(name)
+    gone = exam.desk.agent(
+        """
+        replies = ["Hello."]
+
+        def get_reply_from_agent(self, message):
+            from adapters.errors import AgentError
+            if not self.replies:
+                raise AgentError("nobody listens", unavailable=True)
+            return self.replies.pop()
+        """,
+        "gone",
+    )
+    printed = outcomes(exam("--viva-agent", gone), passed=6 + 1, failed=3, errors=2)
+    assert "could not be reached in 3 runs in a row" in printed
+    assert "viva: gone.py:Agent: 1 of 4 runs passed" in printed
+
+
+def test_an_agent_that_is_given_twice_is_a_usage_error(exam: Exam) -> None:
+    exam.desk.case("one")
+    result = exam("--viva-agent", exam.agent)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*the same --viva-agent is given twice; use --viva-trials*"])
+
+
+def test_the_folder_of_a_command_is_refused_and_so_is_a_file(exam: Exam) -> None:
+    exam.desk.case("one")
+    exam.desk.viva("run", "one", "--agent", exam.agent, "--sandbox", "process", "--out", "out", expect=0)
+    before = (exam.pytester.path / "out" / "journal.jsonl").read_bytes()
+    for out, words in (("out", "*already contains the journal of a viva command*"), ("out.xml", "*name of a file*")):
+        result = exam("--viva-out", out)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines([words])
+    assert (exam.pytester.path / "out" / "journal.jsonl").read_bytes() == before
+    assert not (exam.pytester.path / "out.xml").exists()

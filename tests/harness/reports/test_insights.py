@@ -90,10 +90,10 @@ def test_a_verdict_stands_at_its_step_and_at_its_round_in_a_printed_conversation
     verdicts = verdicts_by_subject((trajectory(), Insight("tone", "r1", "polite", 1.0, summary="Kind words.")), RUN)
     print_round(Console(file=out, width=120), Round(1, "Ask.", "Told.", (STEP,)), verdicts)
     lines = [line.strip() for line in out.getvalue().splitlines()]
-    assert [line.split()[0] for line in lines] == ["1", "step", "verdict", "agent", "verdict", "verdict"]
-    assert lines[2].endswith("trajectory: detour 0.25: The search was not needed.")
-    assert lines[4].endswith("trajectory: optimal 0.75: The question was understood.")
-    assert lines[5].endswith("tone: polite 1.00: Kind words.")
+    assert [line.split()[0] for line in lines] == ["1", "step", "result", "verdict", "agent", "verdict", "verdict"]
+    assert lines[3].endswith("trajectory: detour 0.25: The search was not needed.")
+    assert lines[5].endswith("trajectory: optimal 0.75: The question was understood.")
+    assert lines[6].endswith("tone: polite 1.00: Kind words.")
 
 
 def test_a_suite_on_the_console_has_a_row_for_each_evaluator(tmp_path: Path) -> None:

@@ -177,9 +177,31 @@ def test_what_a_step_did_how_it_failed_and_its_pictures_are_told() -> None:
     out = console(200)
     replay(out, Transcript((Round(1, "Ask.", "Told.", steps, images=("images/b.png",)),), stop=StopReason.FINISHED))
     text = shown(out)
-    assert "step      think Look it up." in text
-    assert "step      search({'q': 'rain'}) failed: the service is away [images/a.png]" in text
-    assert "image     images/b.png" in text
+    assert [line.strip() for line in text.splitlines()[2:-1]] == [
+        "thought   Look it up.",
+        "step      search({'q': 'rain'})",
+        "failed    the service is away",
+        "image     images/a.png",
+        "agent     Told.",
+        "image     images/b.png",
+    ]
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_thought_call_and_result_of_a_step_have_lines_of_their_own(terminal: bool) -> None:
+    step = Step("s1", thought="It rains.\nOr not.", tool="search", tool_input={"q": "rain"}, result="one\n  two\nthree")
+    out = console(200, terminal=terminal)
+    replay(out, Transcript((Round(1, "Ask.", "Told.", (step,)),), stop=StopReason.FINISHED))
+    lines = [line.rstrip() for line in shown(out).splitlines()]
+    at = next(number for number, line in enumerate(lines) if "thought" in line)
+    assert lines[at : at + 6] == [
+        "    thought   It rains.",
+        "              Or not.",
+        "    step      search({'q': 'rain'})",
+        "    result    one",
+        "                two",
+        "              three",
+    ]
 
 
 def test_a_score_that_is_in_no_average_says_so() -> None:
