@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import groupby
 
 # C0 controls except tab and newline, DEL, and C1 controls; they control terminals and corrupt XML.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -12,6 +13,11 @@ _BIDI = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e01ef]"
 )
+
+
+_SPACE = re.compile(r"\s+")
+_MARKS = {" ": "·", "\t": "⇥", "\n": "⏎"}
+_MOST_MARKS = 8
 
 
 def storable(text: str) -> str:
@@ -49,6 +55,24 @@ def one_line(text: str, limit: int | None = None) -> str:
     return folded[: limit - 1] + "…"
 
 
+def exact_line(text: str, limit: int | None = None) -> str:
+    """Return text on one line in which every difference of white space can be seen, also where a reader folds blanks.
+
+    A single blank between words stays a blank. Every other white space becomes a mark: `·` for a blank, `⇥` for a
+    tabulator, `⏎` for the end of a line (a blank follows it where the next line is not indented, so that the text can
+    be wrapped), and an escape for others (`\\xa0`). More than eight equal marks are counted (`·{1000}`).
+
+    Args:
+        text: Any text.
+        limit: Maximum number of characters; the rest is replaced by `…`.
+    """
+    ahead = text if limit is None else text[: limit * 4 + 1000]
+    shown = _SPACE.sub(_marked, printable(ahead.replace("\r\n", "\\x0d\n")))
+    if limit is None or (len(shown) <= limit and len(ahead) == len(text)):
+        return shown
+    return shown[: limit - 1] + "…"
+
+
 def slug(text: str, limit: int = 60) -> str:
     """Return a file name made from any text: lower-case letters, digits, `_`, `.` and `-`; never empty or only dots."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
@@ -57,5 +81,21 @@ def slug(text: str, limit: int = 60) -> str:
 
 
 def _escape(match: re.Match[str]) -> str:
-    code = ord(match.group())
+    return _code(match.group())
+
+
+def _marked(match: re.Match[str]) -> str:
+    """Return the marks of some white space; a single blank between words needs none."""
+    space = match.group()
+    if space == " " and match.start() and match.end() < len(match.string):
+        return " "
+    parts = []
+    for character, equal in groupby(space):
+        mark, count = _MARKS.get(character) or _code(character), len(list(equal))
+        parts.append(mark * count if count <= _MOST_MARKS else f"{mark}{{{count}}}")
+    return "".join(parts) + (" " if space[-1] == "\n" and match.end() < len(match.string) else "")
+
+
+def _code(character: str) -> str:
+    code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

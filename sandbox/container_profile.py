@@ -1,8 +1,9 @@
 """The system calls that a container with worlds may make: an allow-list of Viva's own, in Docker's JSON format.
 
 It begins from Docker's default profile (moby, `profiles/seccomp/default.json`), keeps what programs on x86-64 and ARM64
-use, and adds what its server makes worlds with: `clone` into namespaces, `mount`, `umount2`. A second filter
-(`inside/system_calls.py`) takes these away again from whatever is not the server's.
+use, and adds what its server makes worlds with: `clone` into namespaces, `mount` and `umount2`, and of `unshare` and
+`setns` what concerns PID and mount namespaces. A second filter (`inside/system_calls.py`) takes these away again from
+whatever is not the server's.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ setsockopt shutdown socketpair
 _LANDLOCK = "landlock_create_ruleset landlock_add_rule landlock_restrict_self"
 WORLDS = "clone mount umount2"
 """What the server makes worlds with. Docker's default profile allows `clone` without namespaces, and not the others."""
+_APART = (("unshare", 0, 0x20000000), ("unshare", 0, 0x00020000), ("setns", 1, 0x20000000))
+"""And each check's namespaces: system call, argument, the only value that is allowed (CLONE_NEWPID, CLONE_NEWNS)."""
 _FAMILIES = (1, 2, 10, 16)
 """Unix, internet, internet 6, netlink: not vsock, which leads out of a network namespace."""
 _ENOSYS = 38
@@ -61,6 +64,10 @@ def profile() -> str:
         {"names": ["socket"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 0, "value": family, "op": "SCMP_CMP_EQ"}]}
         for family in _FAMILIES
     ]
+    apart = [
+        {"names": [name], "action": "SCMP_ACT_ALLOW", "args": [{"index": index, "value": value, "op": "SCMP_CMP_EQ"}]}
+        for name, index, value in _APART
+    ]
     # clone3 hides its flags behind a pointer; libc falls back to clone where it is not there.
     absent = {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOSYS}
     return json.dumps(
@@ -71,6 +78,6 @@ def profile() -> str:
                 {"architecture": "SCMP_ARCH_X86_64", "subArchitectures": ["SCMP_ARCH_X32"]},
                 {"architecture": "SCMP_ARCH_AARCH64", "subArchitectures": []},
             ],
-            "syscalls": [{"names": list(allowed()), "action": "SCMP_ACT_ALLOW"}, *sockets, absent],
+            "syscalls": [{"names": list(allowed()), "action": "SCMP_ACT_ALLOW"}, *sockets, *apart, absent],
         }
     )

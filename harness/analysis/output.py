@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 
 from harness.analysis.findings import EvalAnalysis
-from harness.reports.markdown import inert
+from harness.reports.markdown_text import inert
 from harness.wording import counted, usage_words
 from records.codec import to_plain
 from records.text import one_line

@@ -13,6 +13,7 @@ from harness.commands import completion
 from harness.commands.process import report_user_errors
 from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from harness.reports.comparison_console import comparison_plain, comparison_report
+from harness.reports.why_console import print_whole
 from harness.statistics.comparison import Comparison, compare
 from harness.statistics.comparison_inputs import Runs, choose_agents
 from harness.statistics.findings import findings
@@ -108,6 +109,6 @@ def _report(results: list[tuple[tuple[str, str], Comparison | None]], damage: Da
             for line in findings(found):
                 click.echo(printable(line))
         else:
-            console.print(comparison_report(found))
+            print_whole(console, comparison_report(found))
     if skipped := damage.words():
         Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))

@@ -28,6 +28,7 @@ from harness.reports.progress import ConsoleDisplay
 from harness.reports.run_console import run_report
 from harness.reports.suite_console import suite_report
 from harness.reports.trajectory_csv import write_evaluations
+from harness.reports.why_console import print_whole
 from harness.sinks import make_sinks
 from harness.statistics.summary import summarize
 from harness.suites.conduct import Surroundings
@@ -138,4 +139,4 @@ def _report(records: list[RunRecord], sources: Sources, folder: Path, *, quiet: 
         if record.id in before:
             click.echo(f"{one_line(record.id)}: the score was {before[record.id]}")
     if len(records) > 1 and not quiet:
-        console.print(suite_report(summarize(records), folder))
+        print_whole(console, suite_report(summarize(records), folder, again="viva judge"))

@@ -208,13 +208,14 @@ def _ask_again(
 
 def _report_answers(records: Sequence[RunRecord], figures: Figures, folder: Path, *, as_json: bool) -> None:
     from harness.reports.suite_console import figures_plain, suite_report
+    from harness.reports.why_console import print_whole
 
     if as_json:
         click.echo(json.dumps({"journal": str(folder), "figures": figures_plain(figures)}))
     elif len(records) == 1:
         Console().print(run_report(records[0], folder))
     else:
-        Console().print(suite_report(figures, folder))
+        print_whole(Console(), suite_report(figures, folder, again="viva replay"))
 
 
 def _suggest_comparison(sources: Sources, records: Sequence[RunRecord], folder: Path) -> None:

@@ -32,6 +32,7 @@ from harness.exam.options import Options, Part
 from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.suite_console import figures_plain, suite_report
+from harness.reports.why_console import print_whole
 from harness.sinks import make_sinks
 from harness.statistics.summary import Figures, summarize
 from harness.suites.conduct import Surroundings
@@ -215,4 +216,4 @@ def _report(folder: Path, end: SuiteEnd, figures: Figures, line: CommandLine) ->
             mean = "none" if group.mean is None else f"{group.mean:.4f}"
             click.echo(f"{whose}{counted(group.runs, 'run')}, mean score {mean}")
     else:
-        Console().print(suite_report(figures, folder))
+        print_whole(Console(), suite_report(figures, folder, again="viva suite"))

@@ -32,6 +32,7 @@ from harness.reports.cross_agent_console import cross_agent_table
 from harness.reports.progress import ConsoleDisplay
 from harness.reports.run_console import run_report
 from harness.reports.suite_console import figures_plain, suite_report
+from harness.reports.why_console import print_whole
 from harness.statistics.summary import Figures, summarize
 from harness.suites.conduct import Surroundings
 from harness.suites.gates import Gates, gate, parse_gates, read_baseline
@@ -214,7 +215,7 @@ def _report(figures: Figures, folder: Path, comparison: Any, *, as_json: bool, q
     elif figures.suite.runs_all == 1:
         Console().print(run_report(next(iter(read_records(folder))), folder))
     else:
-        Console().print(suite_report(figures, folder))
+        print_whole(Console(), suite_report(figures, folder, again="viva trace"))
     if comparison is not None and not (as_json or quiet):
         Console().print(Group(*cross_agent_table(comparison)))
 

@@ -26,6 +26,8 @@ class RunHeader:
     tags: tuple[str, ...] = ()
     max_rounds: int | None = None
     """Maximum number of rounds, if the run is still to be conducted."""
+    node: str | None = None
+    """The name of the cluster's node on which the run is done; None without a cluster."""
 
 
 class Subscriber(Protocol):

@@ -10,7 +10,7 @@ from harness.reports.facts import quote_line
 from harness.statistics.scores import passes
 from harness.wording import OUTCOMES, agent_words, judge_words, sandbox_words, score_line
 from records.run_record import RunRecord
-from records.text import one_line, printable
+from records.text import exact_line, one_line, printable
 from records.transcript import Round
 from records.verdict import Label, Verdict
 
@@ -20,7 +20,7 @@ SHOWN = 2000
 
 def headline(record: RunRecord, threshold: float) -> str:
     """Return the first line: the score, or whose fault it was."""
-    error = f": {one_line(record.error, 300)}" if record.error else ""
+    error = f": {exact_line(record.error, 300)}" if record.error else ""
     kind = record.outcome
     if not kind.counts:
         return f"{kind.value} ({OUTCOMES[kind]}){error}"
@@ -57,6 +57,6 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
     flags = f" [{', '.join(verdict.flags)}]" if verdict.flags else ""
     point = one_line(verdict.statement or verdict.criterion, SHOWN)
     yield f"  {verdict.label.upper()} (weight {verdict.weight:g}) {point}"
-    yield f"      {one_line(verdict.reason, SHOWN)} (by {one_line(verdict.by, 80)}){one_line(flags, 200)}"
+    yield f"      {exact_line(verdict.reason, SHOWN)} (by {one_line(verdict.by, 80)}){one_line(flags, 200)}"
     for evidence in verdict.evidence:
         yield f"      {quote_line(evidence, SHOWN)}"

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from harness.reports.why_console import command_line, quoted
 from harness.statistics.comparison import CasePair, Comparison, Difference, Side
 from harness.statistics.findings import findings
 from harness.statistics.scores import LAST_BIT
@@ -42,6 +43,13 @@ def comparison_report(comparison: Comparison) -> RenderableType:
         if names:
             parts.append(Text(f"not compared, {words}: {_names(names)}", style="yellow"))
     parts += [Text(f"note: {one_line(note, 500)}", style="yellow") for note in comparison.notes]
+    if comparison.worse:
+        parts += [Text(), Text("Next", style="bold")]
+        parts.append(
+            command_line(
+                f"viva report {quoted(comparison.second.journal)} --format html", "see why cases turned worse: "
+            )
+        )
     return Stack(*parts)
 
 
@@ -109,7 +117,7 @@ def _changes(comparison: Comparison, changed: Sequence[CasePair]) -> Table:
     order = {"worse": 0, "better": 1, "": 2}
     ranked = sorted(changed, key=lambda pair: (order[pair.turned], -abs(pair.score_difference)))
     table = Table(show_edge=False, pad_edge=False, header_style="bold")
-    table.add_column("case", overflow="fold", min_width=16)
+    table.add_column("case", overflow="fold")
     for side in (comparison.first, comparison.second):
         table.add_column(f"{side.label} score, passes", justify="right", no_wrap=True)
     table.add_column("change", justify="right", no_wrap=True)

@@ -13,6 +13,9 @@ from harness.exam.last_words import read_last_words
 from harness.reports.journals import Journals
 from harness.reports.run_console import run_report
 from harness.reports.suite_console import suite_report
+from harness.reports.why_console import Locate, print_whole
+from harness.statistics.error_groups import ErrorGroup
+from harness.statistics.misses import MissGroup, has_miss
 from harness.statistics.summary import Figures
 from harness.wording import counted
 from records.text import one_line
@@ -34,7 +37,9 @@ def write(journals: Journals, out: TextIO) -> None:
         console.print(Text(f"{one_line(str(folder), 500)} holds no run that ended"), soft_wrap=True)
     else:
         figures = journals.figures()
-        console.print(suite_report(figures, folder, _locations(journals, figures)))
+        several = len(journals.locations) > 1
+        locate = _locations(journals, figures) if several else None
+        print_whole(console, suite_report(figures, folder, locate=locate, joined=several))
     for other, _ in journals.locations[1:]:
         console.print(Text(f"joined with {one_line(str(other), 500)}"), soft_wrap=True)
     if unfinished:
@@ -46,13 +51,17 @@ def write(journals: Journals, out: TextIO) -> None:
         console.print(Text(f"skipped: {skipped} of the journal", style="yellow"))
 
 
-def _locations(journals: Journals, figures: Figures) -> dict[str, Path]:
-    """Return the journals of the runs that are named as examples, by run id, if there are several journals."""
-    if len(journals.locations) == 1:
-        return {}
-    named = {group.run for group in figures.troubles}
-    found: dict[str, Path] = {}
+def _locations(journals: Journals, figures: Figures) -> Locate:
+    """Find the journals of the runs that are named as examples: a run of the same id can be in several."""
+    errors, misses = {group.run for group in figures.troubles}, {group.run for group in figures.misses}
+    found: dict[int, Path] = {}
     for entry in journals.entries():
-        if entry.record.id in named and entry.record.error:
-            found.setdefault(entry.record.id, entry.folder)
-    return found
+        record = entry.record
+        named: list[ErrorGroup | MissGroup] = []
+        if record.error and record.id in errors:
+            named += [group for group in figures.troubles if group.run == record.id]
+        elif record.id in misses:
+            named += [group for group in figures.misses if group.run == record.id and has_miss(record, group)]
+        for group in named:
+            found.setdefault(id(group), entry.folder)
+    return lambda group: found.get(id(group), journals.locations[0][0])

@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.reports.page_images import Images
+from harness.reports.papers import Papers
 from harness.reports.quote_marks import Segment, segments
+from harness.reports.round_limit import within_limit
 from harness.reports.run_console import record_usage_lines
 from harness.reports.session_views import SHOWN, captions, plans_of, title_of, told_by
 from harness.reports.verdict_views import citing, insight_view, quotes_of, subjects_of, verdict_view
 from harness.statistics.cells import NOT_TOLD
+from harness.statistics.scores import primary_insight
 from harness.wording import agent_words, judge_words, sandbox_words
 from judge.view import to_text
 from records.codec import to_plain
@@ -23,8 +26,6 @@ from records.transcript import Round, Step, Transcript
 
 TEXT_LIMIT = 20_000
 """Maximum number of characters of one text."""
-RUN_LIMIT = 600_000
-"""Maximum size of one run in bytes, without its images; the excess is cut or left out, quoted rounds last."""
 PAGE_LIMIT = 32_000_000
 """Maximum size of all runs in bytes. Runs that passed get at most half of it, because readers look at the others."""
 MOST_STEPS = 1000
@@ -44,22 +45,34 @@ class Blocks:
 
     limit: int = PAGE_LIMIT
     images: Images = field(default_factory=Images)
+    papers: Papers = field(default_factory=Papers)
     size: int = 0
     left_out: int = 0
     """Number of conversations that did not fit."""
 
-    def block(self, stored: StoredRun, attempt: int, *, passed: bool) -> str | None:
-        """Return the JSON of one run that is safe inside of HTML's `<script>`; None if the page is full.
+    def blocks(self, number: int, stored: StoredRun, attempt: int, *, passed: bool) -> Iterator[tuple[str, str]]:
+        """Yield the id and the JSON of one run, and of its case before it; nothing if the page is full.
+
+        The JSON is safe inside of HTML's `<script>`.
 
         Args:
+            number: The number of the run's row.
             stored: The conversation.
             attempt: The attempt of the run's record; a newer attempt may have broken off.
             passed: Whether the run passed.
         """
         if self.size >= (self.limit // 2 if passed else self.limit):
             self.left_out += 1
-            return None
-        text = in_script(conversation(stored, attempt, self.images))
+            return
+        setting = stored.setting if stored.record is None else stored.record.setting
+        shown = conversation(stored, attempt, self.images)
+        shown["paper"] = self.papers.number(stored.folder, setting)
+        for paper, content in self.papers.fresh().items():
+            yield f"k{paper}", self._counted(content)
+        yield f"c{number}", self._counted(shown)
+
+    def _counted(self, value: object) -> str:
+        text = in_script(value)
         self.size += len(text.encode())
         return text
 
@@ -73,6 +86,7 @@ def conversation(stored: StoredRun, attempt: int, images: Images) -> dict[str, A
     """Return what the page's script shows of one run. All text is printable, and none of it is markup."""
     record, transcript = stored.record, stored.transcript
     insights = record.insights if record is not None else stored.insights
+    main = primary_insight(record) if record is not None else None
     verdicts = [verdict for insight in insights for verdict in insight.verdicts][:MOST_VERDICTS]
     pictures: list[str] = []
     images.expect(_number_of_pictures(transcript))
@@ -86,8 +100,8 @@ def conversation(stored: StoredRun, attempt: int, images: Images) -> dict[str, A
         "id": one_line(stored.id, 200),
         "facts": list(_facts(stored)),
         "error": printable(record.error, TEXT_LIMIT) if record is not None and record.error else None,
-        "insights": [insight_view(insight, stored.id) for insight in insights],
-        "rounds": _within(draft.rounds()),
+        "insights": [insight_view(insight, stored.id, primary=insight is main) for insight in insights],
+        "rounds": within_limit(draft.rounds()),
         "verdicts": [verdict_view(verdict, draft.round_of, stored.id) for verdict in verdicts],
         "images": pictures,
         "system": printable(transcript.system, TEXT_LIMIT) if transcript.system else None,
@@ -212,38 +226,6 @@ def _named(name: str, value: Any) -> Iterator[tuple[str, str]]:
             yield f"input: {one_line(str(key), 60)}", item if isinstance(item, str) else to_text(item)
     else:
         yield name.replace("tool_input", "input"), value if isinstance(value, str) else to_text(value)
-
-
-def _within(rounds: Iterator[tuple[bool, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Return the rounds up to a run's limit; a large round loses the texts of its steps, and numbers are kept."""
-    kept: list[dict[str, Any]] = []
-    size = 0
-    for quoted, shown in rounds:
-        # Quoted rounds may use twice the space: without them, the verdicts mean little.
-        room = RUN_LIMIT * (2 if quoted else 1) - size
-        length = len(json.dumps(shown))
-        if length > room:
-            _cut_steps(shown, room - len(json.dumps({**shown, "steps": []})))
-            length = len(json.dumps(shown))
-        if length > room:
-            kept.append({"n": shown["n"], "left": True, "notes": shown["notes"]})
-        else:
-            size += length
-            kept.append(shown)
-    return kept
-
-
-def _cut_steps(shown: dict[str, Any], room: int) -> None:
-    """Keep the texts of a round's steps as far as they fit; every step keeps its headline and images."""
-    steps = shown["steps"]
-    bare = [{**step, "texts": [], "extra": None, "cut": True} for step in steps]
-    lengths = [len(json.dumps(step)) + 2 for step in bare]
-    room -= sum(lengths)
-    for position, step in enumerate(steps):
-        room -= len(json.dumps(step)) - lengths[position]
-        if room < 0:
-            shown["steps"] = [*steps[:position], *bare[position:]]
-            return
 
 
 def _number_of_pictures(transcript: Transcript) -> int:

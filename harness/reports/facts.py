@@ -8,7 +8,7 @@ from enum import StrEnum
 from harness.statistics.scores import primary_insight, run_passes, score_of
 from harness.wording import insight_line, is_reported
 from records.run_record import RunRecord
-from records.text import one_line
+from records.text import exact_line, one_line
 from records.transcript import NO_USAGE, Usage
 from records.verdict import Evidence, Insight, Verdict
 
@@ -99,24 +99,15 @@ def cost_of(record: RunRecord) -> float | None:
     return used.cost if is_reported(used) else None
 
 
-def why(record: RunRecord) -> str:
-    """Return one line that says what was missed, or what went wrong."""
-    if record.error:
-        return one_line(record.error, 200)
-    return " · ".join(
-        one_line(verdict.statement or verdict.criterion, 100).rstrip(".") for verdict in missed(record)[:2]
-    )
-
-
 def vote_words(verdict: Verdict) -> list[str]:
     """Return how each judge voted, if there were several."""
     return [f"{one_line(vote.judge, 60)}: {one_line(vote.label, 20)}" for vote in verdict.votes]
 
 
 def quote_line(evidence: Evidence, limit: int = 300) -> str:
-    """Return evidence as one line of text. Evidence without a quote is a screenshot."""
+    """Return evidence as one line of text, with marks for white space. Evidence without a quote is a screenshot."""
     if not evidence.quote:
         return f"{subject_words(evidence.where)}: its screenshot"
     # The steps of a desktop session are numbered; a number alone says nothing.
     where = subject_words(evidence.where) if evidence.where[:1].isdigit() else one_line(evidence.where, 40)
-    return f"{where}: “{one_line(evidence.quote, limit)}”"
+    return f"{where}: “{exact_line(evidence.quote, limit)}”"

@@ -13,7 +13,7 @@ from harness.reports.facts import headline, quote_line, subject_words, vote_word
 from harness.statistics.scores import primary_insight
 from harness.wording import SCORING_POINTS, counted
 from records.run_record import RunRecord
-from records.text import one_line
+from records.text import exact_line, one_line
 from records.verdict import Insight, Label, Verdict
 
 STYLES: dict[str, str] = {Label.HIT: "green", Label.MISS: "red", Label.UNSURE: "yellow", Label.ERROR: "magenta"}
@@ -50,7 +50,7 @@ def verdict_lines(verdicts: Sequence[Verdict]) -> Iterator[Text]:
     """Yield one line for each verdict, which is shown at the round or step that it is about."""
     for verdict in verdicts:
         score = "" if verdict.score is None else f" {verdict.score:.2f}"
-        reason = f": {one_line(verdict.reason, 300)}" if verdict.reason else ""
+        reason = f": {exact_line(verdict.reason, 300)}" if verdict.reason else ""
         name = one_line(verdict.statement or verdict.criterion, 80)
         words = f"{name}: {one_line(verdict.label, 30)}{score}{reason}"
         yield Text(words, style=STYLES.get(verdict.label, "cyan"))
@@ -93,7 +93,7 @@ def _table(columns: tuple[str, str, str, str]) -> Table:
 
 
 def _why(verdict: Verdict) -> Text:
-    text = Text(one_line(verdict.reason, 400))
+    text = Text(exact_line(verdict.reason, 400))
     for evidence in verdict.evidence[:3]:
         text.append(f"\n{quote_line(evidence, 200)}", style="cyan")
     text.append(f"\nby {one_line(verdict.by, 60)}", style="dim")

@@ -30,7 +30,7 @@ from harness.reports.journals import Entry, Journals, Unfinished
 from harness.statistics.groups import Group
 from harness.wording import OUTCOMES, UNKNOWN, agent_words, score_line
 from records.run_record import Outcome, RunRecord
-from records.text import one_line, printable
+from records.text import exact_line, one_line, printable
 from records.verdict import Verdict
 
 TEXT_LIMIT = 16_000
@@ -155,7 +155,7 @@ def _add_run(suite: _Suite, entry: Entry, threshold: float) -> None:
             _missed_text(record),
         )
     elif where is Standing.EXCLUDED:
-        words = f"{OUTCOMES[record.outcome]}: {record.error or 'no score'}"
+        words = f"{OUTCOMES[record.outcome]}: {exact_line(record.error or 'no score', 400)}"
         _fault(body, "error", record.outcome.value, words, _missed_text(record))
     tokens, cost = tokens_of(record), cost_of(record)
     facts = {
@@ -191,11 +191,11 @@ def _insights(record: RunRecord) -> Iterator[str]:
 
 
 def _score_words(record: RunRecord) -> str:
-    return f"{score_line(record)}{f': {record.error}' if record.error else ''}"
+    return f"{score_line(record)}{f': {exact_line(record.error, 400)}' if record.error else ''}"
 
 
 def _missed_text(record: RunRecord) -> str:
-    parts = [printable(record.error, 2000)] if record.error else []
+    parts = [exact_line(record.error, 2000)] if record.error else []
     parts += [_verdict_text(verdict) for verdict in missed(record)]
     return "\n\n".join(parts)
 
@@ -204,7 +204,7 @@ def _verdict_text(verdict: Verdict) -> str:
     weight = f" (weight {verdict.weight:g})" if verdict.label in POINT_LABELS else ""
     lines = [f"{verdict.label.upper()}{weight}: {one_line(verdict.statement or verdict.criterion)}"]
     if verdict.reason:
-        lines.append(f"  {one_line(verdict.reason, 1000)}")
+        lines.append(f"  {exact_line(verdict.reason, 1000)}")
     lines += [f"  {quote_line(evidence)}" for evidence in verdict.evidence[:5]]
     lines.append(f"  by {one_line(verdict.by, 80)}")
     return "\n".join(lines)

@@ -1,54 +1,34 @@
-"""Writes Markdown for a CI job's summary: the statistics, and then what the failed runs missed, as far as it fits."""
+"""Writes Markdown for a CI job's summary: the statistics, and then each distinct error and miss, on one screen."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TextIO
 
-from harness.exam.record import POINT_LABELS
 from harness.reports.bounded_text import BoundedText
-from harness.reports.facts import Standing, further_insights, headline, missed, standing
-from harness.reports.journals import Entry, Journals
+from harness.reports.journals import Journals
+from harness.reports.markdown_text import inert
+from harness.reports.markdown_whys import add_whys
 from harness.reports.suite_console import interval, number, percent, percents, short_names
 from harness.reports.trajectory_words import trajectory_lines
 from harness.statistics.groups import FEWEST_CASES, Group
-from harness.statistics.scores import score_of
 from harness.statistics.summary import Figures
 from harness.statistics.trajectory_figures import TrajectoryFigures
 from harness.wording import counted, dollars, usage_words
-from records.text import one_line
 from records.transcript import NO_USAGE
-from records.verdict import Insight, Verdict
 
 SIZE_LIMIT = 60_000
 """Maximum size in bytes. GitHub drops job summaries of more than 1 MiB and comments of more than 65,536 characters."""
 TABLES_LIMIT = 30_000
 """Maximum size of the tables in bytes."""
+MOST_ROWS = 30
+"""Maximum number of rows of a table; the worst cases come first."""
+MOST_LINES = 60
+"""Maximum number of lines with figures of trajectories."""
 MOST_AGENTS = 8
 """Maximum number of columns of the matrix; more are not readable."""
 MOST_HELD = 4
-MOST_VERDICTS = 8
-MOST_INSIGHTS = 8
 MOST_NAMED_SCORES = 12
-
-# The characters with a meaning in Markdown, in HTML, or in GitHub's autolinks. An underscore within a word has none in
-# any dialect in use.
-_SPECIAL = re.compile(r"[\\`*{}\[\]()<>#+!|~@:&$=^\"]|(?<![^\W_])_|_(?![^\W_])|(?<=www)\.", re.IGNORECASE)
-
-
-def inert(text: str, limit: int = 300) -> str:
-    """Return text on one line that Markdown shows literally.
-
-    Special characters become character references, which never form structure (CommonMark 2.5). GitHub still looks for
-    mentions and references to issues, so an invisible space behind `@` and `#` prevents notifications.
-    """
-
-    def reference(match: re.Match[str]) -> str:
-        character = match.group()
-        return f"&#{ord(character)};" + ("&#8203;" if character in "@#" else "")
-
-    return _SPECIAL.sub(reference, one_line(text, limit))
 
 
 def write(journals: Journals, out: TextIO) -> None:
@@ -59,28 +39,17 @@ def write(journals: Journals, out: TextIO) -> None:
     """
     figures = journals.figures()
     labels = short_names([group.name for group in figures.agents])
-    page = BoundedText(SIZE_LIMIT)
-    page.always(_headline(figures, len(journals.unfinished()), journals))
+    page = BoundedText()
+    page.add(_headline(figures, len(journals.unfinished()), journals))
     if figures.agents:
-        page.table("agents", _agents(figures, labels), TABLES_LIMIT // 3)
-        page.table("cases", _cases(figures, labels), TABLES_LIMIT)
+        page.table("agents", _agents(figures, labels), TABLES_LIMIT // 3, MOST_ROWS)
+        page.table("cases", _cases(figures, labels), TABLES_LIMIT, MOST_ROWS)
         if len(figures.evaluators) > 1 or any(each.scores for each in figures.evaluators):
-            page.table("evaluators", _evaluators(figures, labels), TABLES_LIMIT + TABLES_LIMIT // 3)
+            page.table("evaluators", _evaluators(figures, labels), TABLES_LIMIT + TABLES_LIMIT // 3, MOST_ROWS)
         if figures.trajectories is not None:
-            page.table("tools", _trajectories(figures.trajectories), TABLES_LIMIT + TABLES_LIMIT // 2)
-        page.always(_held(figures, labels))
-    failed = 0
-    for entry in journals.entries():
-        if standing(entry.record, journals.threshold) is Standing.PASSED:
-            continue
-        if not failed:
-            page.always("### What was missed\n\n")
-        failed += 1
-        page.item(_run(entry, labels))
-    if page.left_out:
-        page.always(
-            f"\nLeft out here: {counted(page.left_out, 'more run')} that did not pass; `viva report` shows all.\n"
-        )
+            page.table("tools", _trajectories(figures.trajectories), TABLES_LIMIT + TABLES_LIMIT // 2, MOST_LINES)
+        page.add(_held(figures, labels))
+    add_whys(page, figures, labels, journals)
     out.write("".join(page.parts))
 
 
@@ -187,48 +156,3 @@ def _cell(group: Group | None) -> str:
     if group is None or group.mean is None:
         return "-"
     return f"{number(group.mean)} ({group.passes}/{group.runs}{', flaky' if group.flaky else ''})"
-
-
-def _run(entry: Entry, labels: dict[str, str]) -> str:
-    record = entry.record
-    score = f"score {record.score or 0:.2f}" if score_of(record) else "in no average"
-    agent = labels.get(record.agent, record.agent)
-    lines = [
-        f"* **<code>{inert(record.subject, 120)}</code>**, <code>{inert(agent)}</code>, "
-        f"trial {record.trial}: {record.outcome.value}, {score}"
-        + (f". {inert(record.error, 400)}" if record.error else "")
-    ]
-    verdicts = missed(record)
-    lines += [_verdict(verdict) for verdict in verdicts[:MOST_VERDICTS]]
-    if len(verdicts) > MOST_VERDICTS:
-        lines.append(f"    * and {counted(len(verdicts) - MOST_VERDICTS, 'more point')}")
-    lines += [_insight(insight, record.id) for insight in further_insights(record)[:MOST_INSIGHTS]]
-    return "\n".join(lines) + "\n"
-
-
-def _insight(insight: Insight, run: str) -> str:
-    """Return the label, scores, summary and notes of another evaluator."""
-    parts = [f"    * {inert(headline(insight, run), 300)}"]
-    parts += [inert(words, 300) for words in (insight.summary, *insight.notes[:3]) if words]
-    return " — ".join(parts)
-
-
-def _verdict(verdict: Verdict) -> str:
-    weight = f" (weight {verdict.weight:g})" if verdict.label in POINT_LABELS else ""
-    parts = [f"    * {inert(verdict.label, 30)}{weight}: {_sentence(verdict)}"]
-    parts += [inert(verdict.reason, 300)] if verdict.reason else []
-    parts += [_quotes(verdict)] if verdict.evidence else []
-    return " — ".join(parts)
-
-
-def _sentence(verdict: Verdict) -> str:
-    return f"**{inert(verdict.statement or verdict.criterion, 200)}**"
-
-
-def _quotes(verdict: Verdict) -> str:
-    shown: Sequence[str] = [
-        f"{inert(evidence.where, 40)} "
-        + (f"<q>{inert(evidence.quote, 160)}</q>" if evidence.quote else "(its screenshot)")
-        for evidence in verdict.evidence[:2]
-    ]
-    return ", ".join(shown)

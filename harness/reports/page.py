@@ -18,7 +18,9 @@ from harness.reports import plots, trend_console
 from harness.reports.conversations import Blocks
 from harness.reports.facts import Standing
 from harness.reports.journals import Journals
-from harness.reports.rows import MOST_COLUMNS, Row, Rows, gather_rows
+from harness.reports.lead import lead_of, ranked
+from harness.reports.reason_diffs import compared, framed, shortened
+from harness.reports.rows import MOST_COLUMNS, ORDER, Row, Rows, gather_rows
 from harness.reports.suite_console import interval, number, percent, percents, short_names
 from harness.reports.trajectory_words import trajectory_lines
 from harness.statistics.evaluators import EvaluatorStatistics
@@ -35,6 +37,8 @@ MOST_MATRIX_AGENTS = 24
 ROWS_SHOWN = 200
 """Number of rows that are shown at first; the script shows more on request."""
 MOST_GROUPS = 60
+MOST_FAILURES = 40
+"""Maximum number of missed points and errors that are shown above the table of runs."""
 
 
 def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> None:
@@ -59,7 +63,7 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
             values,
             trends=_trends(journals),
             trajectories=_trajectories(rows.figures, labels),
-            rows=rows.rows,
+            rows=rows.failures_first,
             rows_shown=ROWS_SHOWN,
             blocks=_blocks(journals, rows, blocks),
             written=blocks,
@@ -101,6 +105,13 @@ def _statistics(rows: Rows, labels: Mapping[str, str]) -> dict[str, Any]:
     figures = rows.figures
     return {
         "figures": figures,
+        "lead": lead_of(figures, labels),
+        "ranking": ranked(figures.agents),
+        "failures": rows.failures.worst(),
+        "unsorted": rows.failures.left_out,
+        "most_failures": MOST_FAILURES,
+        "ranks": {standing: rank for rank, standing in enumerate(ORDER)},
+        "counted": {one_line(case.name, 200): case.runs for case in figures.cases},
         "suite": figures.suite,
         "standings": Counter(row.standing.value for row in rows.rows),
         "outcomes": Counter(row.outcome for row in rows.rows),
@@ -162,13 +173,11 @@ def _matrix(rows: Rows) -> Matrix:
     for row in rows.rows:
         trials.setdefault((row.case, row.agent), []).append((row.trial or 0, row.standing))
     cells = {(group.case, group.agent): group for group in rows.figures.cells}
-    agents = tuple(group.name for group in rows.figures.agents[:MOST_MATRIX_AGENTS])
-    cases: list[Group] = list(rows.figures.cases)
+    agents = tuple(group.name for group in ranked(rows.figures.agents)[:MOST_MATRIX_AGENTS])
+    cases = sorted(rows.figures.cases, key=lambda group: 2.0 if group.mean is None else group.mean)
     left_out = max(0, len(cases) - MOST_MATRIX_ROWS)
-    if left_out:
-        cases = sorted(cases, key=lambda group: 2.0 if group.mean is None else group.mean)[:MOST_MATRIX_ROWS]
     lines = []
-    for case in cases:
+    for case in cases[:MOST_MATRIX_ROWS]:
         name = one_line(case.name, 200)
         line = []
         for agent in agents:
@@ -178,16 +187,15 @@ def _matrix(rows: Rows) -> Matrix:
     return Matrix(agents, tuple(lines), left_out)
 
 
-def _blocks(journals: Journals, rows: Rows, blocks: Blocks) -> Iterator[tuple[int, Markup]]:
+def _blocks(journals: Journals, rows: Rows, blocks: Blocks) -> Iterator[tuple[str, Markup]]:
     for stored in journals.conversations():
         number = rows.numbers.get((str(stored.folder), stored.id))
         if number is None:
             continue
         row: Row = rows.rows[number]
         attempt = stored.attempt if row.standing is Standing.UNFINISHED else row.attempt
-        text = blocks.block(stored, attempt, passed=row.standing is Standing.PASSED)
-        if text is not None:
-            yield number, Markup(text)  # noqa: S704  # `in_script` escaped everything that HTML interprets
+        for name, text in blocks.blocks(number, stored, attempt, passed=row.standing is Standing.PASSED):
+            yield name, Markup(text)  # noqa: S704  # `in_script` escaped everything that HTML interprets
 
 
 def _title(journals: Journals) -> str:
@@ -212,8 +220,12 @@ def _environment() -> Environment:
         "trend": trend_console.name_words,
         "scores": trend_console.scores_words,
         "change": trend_console.change_words,
-        "compared": trend_console.compared_words,
+        "versions": trend_console.compared_words,
         "line": one_line,
+        "compared": compared,
+        "framed": framed,
+        "runs_of": lambda cases, runs: sum(runs.get(case, 0) for case in cases),
+        "shortened": shortened,
         "breakable": lambda text: Markup("_<wbr>").join(text.split("_")),
     }
     environment.filters.update(filters)

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from harness.reports.facts import Standing, cost_of, standing, tokens_of, why
+from harness.reports.facts import Standing, cost_of, standing, tokens_of
+from harness.reports.failures import Failures, misses
 from harness.reports.journals import Journals
+from harness.reports.reason_diffs import without_line
 from harness.statistics.scores import evaluator_names, score_of
 from harness.statistics.summary import Figures, summarize
 from harness.wording import score_line
 from records.run_record import RunRecord
-from records.text import one_line
+from records.text import one_line, printable
 
 MOST_COLUMNS = 4
 """Maximum number of evaluators other than the primary one that have a column."""
+REASON_LIMIT = 240
+"""Maximum number of characters of the reason in a row."""
+ORDER = (Standing.FAILED, Standing.EXCLUDED, Standing.UNFINISHED, Standing.PASSED)
+"""The order in which the page shows runs at first."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -39,7 +45,12 @@ class Row:
     seconds: float = 0.0
     scores: dict[str, float] = field(default_factory=dict)
     """The scores of evaluators other than the primary one, by name."""
-    why: str = ""
+    missed: str = ""
+    """The first point that was missed."""
+    reason: str = ""
+    """Why it was missed, or what went wrong, with its white space."""
+    more: int = 0
+    """Number of further points that were missed."""
 
 
 @dataclass(slots=True)
@@ -48,8 +59,14 @@ class Rows:
 
     rows: list[Row]
     figures: Figures
+    failures: Failures
     numbers: dict[tuple[str, str], int] = field(default_factory=dict)
     """The row number, by journal and run id."""
+
+    @property
+    def failures_first(self) -> list[Row]:
+        """The rows, with those of failed runs first and those of passed runs last."""
+        return sorted(self.rows, key=lambda row: ORDER.index(row.standing))
 
 
 def gather_rows(journals: Journals) -> Rows:
@@ -60,11 +77,14 @@ def gather_rows(journals: Journals) -> Rows:
     """
     rows: list[Row] = []
     numbers: dict[tuple[str, str], int] = {}
+    failures = Failures()
 
     def passing() -> Iterator[RunRecord]:
         for entry in journals.entries():
             numbers[(str(entry.folder), entry.record.id)] = len(rows)
-            rows.append(_row(len(rows), entry.record, journals.threshold))
+            row = _row(len(rows), entry.record, journals.threshold)
+            failures.add(row.number, entry.record, row.standing)
+            rows.append(row)
             yield entry.record
 
     figures = summarize(passing(), journals.threshold)
@@ -76,13 +96,14 @@ def gather_rows(journals: Journals) -> Rows:
             agent=run.agent,
             standing=Standing.UNFINISHED,
             outcome="unfinished",
-            why=run.id,
+            reason=one_line(run.id, 200),
         )
         rows.append(row)
-    return Rows(rows, figures, numbers)
+    return Rows(rows, figures, failures, numbers)
 
 
 def _row(number: int, record: RunRecord, threshold: float) -> Row:
+    missing = [] if record.error else misses(record)
     return Row(
         number=number,
         case=one_line(record.subject, 200),
@@ -103,5 +124,13 @@ def _row(number: int, record: RunRecord, threshold: float) -> Row:
             for name in evaluator_names(record)[1 : MOST_COLUMNS + 1]
             if (found := score_of(record, name)) is not None
         },
-        why=why(record),
+        missed=one_line(missing[0].statement, 120) if missing else "",
+        reason=_reason(record.error or (missing[0].reason if missing else "")),
+        more=max(0, len(missing) - 1),
     )
+
+
+def _reason(reason: str) -> str:
+    # Without the line of the check, which says something only beside the check.
+    text = without_line(reason).strip("\n")
+    return printable(text[:REASON_LIMIT]) + ("…" if len(text) > REASON_LIMIT else "")

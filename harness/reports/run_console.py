@@ -25,7 +25,7 @@ from harness.wording import (
     usage_words,
 )
 from records.run_record import Outcome, RunRecord
-from records.text import one_line, printable
+from records.text import exact_line, one_line, printable
 from records.trajectory import answer_of, trajectory_steps, unmarked_count, written_of
 from records.transcript import Round, Step, StepKind, Transcript, Usage
 from records.verdict import Verdict
@@ -67,7 +67,7 @@ def _facts(record: RunRecord, journal: Path) -> Table:
     table.add_row("", "")
     excluded = "" if record.outcome.counts or record.score is None else " (in no average)"
     fact("score", score_line(record) + excluded, "bold")
-    why = f": {one_line(record.error, 500)}" if record.error else ""
+    why = f": {exact_line(record.error, 500)}" if record.error else ""
     fact("outcome", f"{record.outcome.value} ({OUTCOMES[record.outcome]}){why}")
     fact("rounds", str(record.rounds) + _rounds_words(record))
     fact(

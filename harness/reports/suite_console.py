@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,30 +12,34 @@ from rich.table import Table
 from rich.text import Text
 
 from adapters.connectors.spec import agent_label
+from harness.reports.suite_facts import facts_table
 from harness.reports.trajectory_words import trajectory_lines
-from harness.statistics.groups import FEWEST_CASES, Group
+from harness.reports.why_console import Locate, error_lines, miss_lines, next_lines
+from harness.statistics.groups import Group
 from harness.statistics.intervals import Interval
 from harness.statistics.summary import Figures
-from harness.wording import UNSAFE, counted, usage_words
 from records.codec import to_plain
-from records.text import one_line, printable
-from records.transcript import NO_USAGE
+from records.text import one_line
 
 MOST_ROWS = 60
-MOST_HELD = 6
-MOST_ERROR_GROUPS = 5
 MOST_NAMED_SCORES = 12
 MATRIX_AGENTS = 6
 """Maximum number of agents that fit side by side."""
 
 
-def suite_report(figures: Figures, journal: Path, locations: Mapping[str, Path] | None = None) -> RenderableType:
+def suite_report(
+    figures: Figures, journal: Path, *, again: str = "", locate: Locate | None = None, joined: bool = False
+) -> RenderableType:
     """Show the statistics of agents, cases, evaluators and the suite with intervals, and what was excluded and why.
+
+    What was missed, the distinct errors, and the next useful commands follow.
 
     Args:
         figures: The statistics. Several agents are shown side by side, never combined.
         journal: The journal's folder.
-        locations: The folders of other journals, by the ids of runs that are in them.
+        again: The command that made the journal and can repeat excluded runs (`viva suite`); empty if unknown.
+        locate: Finds the journal of the run that an error or a miss names; None stands for `journal`.
+        joined: Whether the statistics are of several journals, so that no command with one of them is named.
     """
     labels = short_names([group.name for group in figures.agents])
     parts: list[RenderableType] = []
@@ -54,23 +57,13 @@ def suite_report(figures: Figures, journal: Path, locations: Mapping[str, Path] 
         parts.append(_evaluators(figures, labels))
     if figures.trajectories is not None:
         parts.extend(_trajectories(figures, labels))
-    parts.append(_facts(figures, journal, labels))
-    parts.extend(error_lines(figures, journal, locations or {}))
+    parts.append(facts_table(figures, journal, labels))
+    find = locate or (lambda _: journal)
+    parts.extend(error_lines(figures, find))
+    parts.extend(miss_lines(figures, find, labels))
+    if not joined:
+        parts.extend(next_lines(figures, journal, again))
     return Stack(*parts)
-
-
-def error_lines(figures: Figures, journal: Path, locations: Mapping[str, Path]) -> Iterator[Text]:
-    """Yield the distinct errors of runs, each with the command that shows one of the runs."""
-    for group in figures.troubles[:MOST_ERROR_GROUPS]:
-        yield Text()
-        yield Text(
-            f"{counted(group.runs, 'run')}, {group.outcome.value}: {group.words}", style="yellow", overflow="fold"
-        )
-        run = printable(shlex.quote(f"{locations.get(group.run, journal)}#{group.run}"))
-        # Not wrapped, so that it can be copied.
-        yield Text(f"  viva replay {run}", style="dim", no_wrap=True, overflow="ignore")
-    if len(figures.troubles) > MOST_ERROR_GROUPS:
-        yield Text(f"… {len(figures.troubles) - MOST_ERROR_GROUPS} more kinds of errors: viva report", style="dim")
 
 
 def short_names(specs: Sequence[str]) -> dict[str, str]:
@@ -87,7 +80,7 @@ def _evaluators(figures: Figures, labels: Mapping[str, str]) -> Table:
     """Make a table with one row for each evaluator, or for each evaluator and agent."""
     several = len(figures.agents) > 1
     table = Table(show_edge=False, pad_edge=False, header_style="bold")
-    table.add_column("evaluator", overflow="fold", min_width=12)
+    table.add_column("evaluator", overflow="fold")
     for name in ("judged", "not", "mean"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("bounds", no_wrap=True)
@@ -127,11 +120,12 @@ def _matrix(figures: Figures, labels: Mapping[str, str]) -> Table:
     table = Table(show_edge=False, pad_edge=False, header_style="bold")
     table.add_column("case", overflow="fold")
     agents = [group.name for group in figures.agents]
+    rows = [(case, [_cell(cells.get((case.name, agent))) for agent in agents]) for case in figures.cases[:MOST_ROWS]]
+    # Everything is folded where the space is short: rich cuts a table off if a column must not shrink.
     for agent in agents:
-        table.add_column(Text(labels[agent]), justify="right", no_wrap=True)
-    for case in figures.cases[:MOST_ROWS]:
-        found = [cells.get((case.name, agent)) for agent in agents]
-        table.add_row(Text(one_line(case.name, 60)), *(_cell(group) for group in found))
+        table.add_column(Text(labels[agent], overflow="fold"), justify="right", overflow="fold")
+    for case, found in rows:
+        table.add_row(Text(one_line(case.name, 60)), *found)
     if len(figures.cases) > MOST_ROWS:
         table.add_row(Text(f"… {len(figures.cases) - MOST_ROWS} more: viva report", style="dim"))
     return table
@@ -155,7 +149,7 @@ def _table(kind: str, groups: Sequence[Group], labels: Mapping[str, str]) -> Tab
     k = min((max(group.pass_hat_k, default=1) for group in groups), default=1)
     notes = [_notes(group) for group in groups]
     table = Table(show_edge=False, pad_edge=False, header_style="bold")
-    table.add_column(kind, overflow="fold", min_width=12)
+    table.add_column(kind, overflow="fold")
     for name in ("runs", "mean (95 %)", "pass (95 %)"):
         table.add_column(name, justify="right", no_wrap=True)
     if k > 1:
@@ -191,53 +185,6 @@ def _notes(group: Group) -> str:
     if group.flaky:
         parts.append(f"{group.flaky_cases} flaky")
     return "\n".join(parts)
-
-
-def _facts(figures: Figures, journal: Path, labels: Mapping[str, str]) -> Table:
-    suite = figures.suite
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_row("", "")
-    for spec, label in labels.items():
-        table.add_row("agent", Text(f"{label} = {one_line(spec, 200)}"))
-    table.add_row("passes", Text(f"a run passes if the low bound of its score is at least {figures.threshold:g}"))
-    if suite.excluded:
-        table.add_row(
-            "excluded", Text(f"{', '.join(suite.excluded)}: not the agent's fault, so in no average", style="yellow")
-        )
-    if suite.target_errors:
-        table.add_row("failed", Text("runs in which the agent failed: judged up to that point, and counted"))
-    if any(group.too_few for group in (*figures.agents, *figures.tags)):
-        table.add_row("too few", Text(f"intervals need at least {FEWEST_CASES} cases"))
-    table.add_row("usage", Text(usage_words(sum(suite.usage.values(), NO_USAGE))))
-    if words := _uneven(figures, labels):
-        table.add_row("trials", Text(words, style="yellow"))
-    for held in figures.held[:MOST_HELD]:
-        where = f", sandbox {held.sandbox}" if held.sandbox else ""
-        inside = f", agent {held.agent}" if held.agent else ""
-        runs = f" ({counted(held.runs, 'run')})" if len(figures.held) > 1 else ""
-        words = f"examiner {held.examiner or 'unknown'}, judge {held.judge or 'unknown'}{where}{inside}{runs}"
-        table.add_row("held", Text(words, style="yellow" if UNSAFE in held.sandbox else ""))
-    stops = ", ".join(f"{count} {stop}" for stop, count in sorted(suite.stops.items()))
-    table.add_row("stops", Text(stops))
-    table.add_row("time", Text(f"{suite.seconds:.1f} s over all runs, {suite.seconds_mean or 0:.2f} s each"))
-    table.add_row("journal", Text(one_line(str(journal), 1000)))
-    return table
-
-
-def _uneven(figures: Figures, labels: Mapping[str, str]) -> str:
-    """Return why pass^k ends early: the cell with the fewest counted runs limits k. Empty if it does not."""
-    cells = [cell for cell in figures.cells if cell.runs]
-    fewest, most = min(cells, key=_runs, default=None), max(cells, key=_runs, default=None)
-    if fewest is None or most is None or fewest.runs == most.runs:
-        return ""
-    name = f"{one_line(fewest.case or '', 60)} by {labels.get(fewest.agent or '', '')}"
-    return f"other cases have up to {most.runs} counted runs, but {name} has {fewest.runs}: pass^k ends there"
-
-
-def _runs(group: Group) -> int:
-    return group.runs
 
 
 def number(value: float | None) -> str:

@@ -28,6 +28,10 @@ WORDS = {
     Direction.IMPROVEMENT: "improvements",
 }
 STYLES = {Direction.REGRESSION: "bold red", Direction.DROP: "yellow", Direction.IMPROVEMENT: "green"}
+MOST_BARS = 20
+"""Maximum number of bars side by side; more are folded."""
+FEW_BARS = 14
+"""The same beside a column of agents."""
 MOST_ROWS = 40
 """Rows of one kind."""
 
@@ -101,13 +105,16 @@ def name_words(trend: Trend) -> str:
 
 def _table(trends: Sequence[Trend], title: str, style: str, labels: Mapping[str, str]) -> Table:
     table = Table(title=title, title_justify="left", title_style=style, show_edge=False, pad_edge=False)
-    table.add_column("task", overflow="fold", min_width=10)
+    # Rich cuts the table off at the right if a column must not shrink, so only the figures must not. All names fold.
+    table.add_column("task", overflow="fold")
     if len(labels) > 1:
-        table.add_column("agent", overflow="fold", min_width=8)
-    table.add_column("evaluator", overflow="fold", min_width=14)
-    table.add_column("over time", no_wrap=True)
-    for name in ("score", "change", "compared"):
-        table.add_column(name, justify="right", no_wrap=name != "compared")
+        table.add_column("agent", overflow="fold")
+    table.add_column("evaluator", overflow="fold")
+    bars = max((len(sparkline(trend.points)) for trend in trends), default=0)
+    table.add_column("over time", overflow="fold", width=max(9, min(bars, MOST_BARS if len(labels) == 1 else FEW_BARS)))
+    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("change", justify="right", no_wrap=True)
+    table.add_column("compared", justify="right", overflow="fold")
     for trend in trends:
         table.add_row(
             Text(one_line(trend.task, 60)),

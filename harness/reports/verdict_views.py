@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.exam.record import POINT_LABELS
 from harness.reports.facts import subject_words, vote_words
-from harness.wording import named_scores
+from harness.reports.reason_diffs import Side, compared, framed
+from harness.wording import SCORING_POINTS, named_scores
 from judge.session.insights import SUB_GOAL
 from records.text import one_line, printable
-from records.verdict import Evidence, Insight, Verdict
+from records.verdict import Insight, Verdict
 
 MOST_QUOTES = 10
 """Maximum number of quotes of one verdict."""
 MOST_NOTES = 60
 """Maximum number of notes, and of named scores, of one insight."""
+MOST_MENTIONED = 5
+"""Maximum number of rounds that a reason refers to."""
 SCREENSHOT = "(its screenshot)"
 """Shown for evidence without a quote."""
 TONES = {"hit": "good", "correct": "good", "optimal": "good", "yes": "good", "miss": "bad", "unsure": "open"}
+
+# The checks of cases say which round they are about; a model's verdict quotes it.
+_ROUND = re.compile(r"\bround (\d{1,6})\b")
+_LINE = re.compile(r" \(line (\d{1,6}) of the check\)")
 
 
 def verdict_view(verdict: Verdict, rounds: Mapping[str, int], run: str) -> dict[str, Any]:
@@ -38,6 +46,8 @@ def verdict_view(verdict: Verdict, rounds: Mapping[str, int], run: str) -> dict[
         "about": None if verdict.subject == run else [subject_words(verdict.subject), rounds.get(verdict.subject)],
         "statement": printable(verdict.statement or verdict.criterion, 2000),
         "reason": printable(verdict.reason, 4000),
+        **({"check": printable(verdict.criterion, 200)} if points else {}),
+        **_missed_view(verdict, rounds),
         "by": one_line(verdict.by, 80),
         "votes": vote_words(verdict),
         "flags": [one_line(flag, 60) for flag in verdict.flags],
@@ -53,8 +63,35 @@ def verdict_view(verdict: Verdict, rounds: Mapping[str, int], run: str) -> dict[
     }
 
 
-def _words(evidence: Evidence) -> str:
-    return printable(evidence.quote, 2000) or SCREENSHOT
+def _missed_view(verdict: Verdict, rounds: Mapping[str, int]) -> dict[str, Any]:
+    """Return what else the page shows of a verdict that is no hit; without what would be empty, to keep pages small."""
+    if verdict.score == 1:
+        return {}
+    reason = printable(verdict.reason, 4000)
+    shown: dict[str, Any] = {}
+    if verdict.by == "code":
+        line, frame, found = _LINE.search(reason), framed(reason), compared(reason)
+        if line is not None:
+            shown["line"] = int(line[1])
+        if found is not None:
+            sides = [[side.label, _parts(side)] for side in found.sides]
+            shown["compared"] = {"head": found.head, "sides": sides, "tail": found.tail, "note": found.note}
+        elif frame[0] or frame[2]:
+            shown["frame"] = [len(frame[0]), len(frame[2])]
+    if mentioned := _mentioned(reason, rounds):
+        shown["mentions"] = mentioned
+    return shown
+
+
+def _parts(side: Side) -> list[str | list[str]]:
+    return [part if isinstance(part, str) else list(part) for part in side.parts]
+
+
+def _mentioned(reason: str, rounds: Mapping[str, int]) -> list[int]:
+    """Return the rounds of this run that a reason names."""
+    known = set(rounds.values())
+    found = dict.fromkeys(int(number) for number in _ROUND.findall(reason))
+    return [number for number in found if number in known][:MOST_MENTIONED]
 
 
 def _tone(verdict: Verdict) -> str:
@@ -102,15 +139,22 @@ def citing(verdicts: Sequence[Verdict]) -> dict[str, list[int]]:
     return found
 
 
-def insight_view(insight: Insight, run: str) -> dict[str, Any]:
-    """Return what the page shows of one insight; the next `count` verdicts belong to it."""
+def insight_view(insight: Insight, run: str, *, primary: bool) -> dict[str, Any]:
+    """Return what the page shows of one insight; the next `count` verdicts belong to it.
+
+    Args:
+        insight: The insight of any evaluator.
+        run: The run's id.
+        primary: Whether its score is the run's, which the page has in the headline and does not repeat.
+    """
+    points = primary and insight.evaluator == SCORING_POINTS
     return {
         "evaluator": one_line(insight.evaluator, 80).replace("_", " ").capitalize(),
         "about": None if insight.subject == run else subject_words(insight.subject),
-        "label": one_line(insight.label, 40),
-        "score": None if insight.score is None else f"{insight.score:.2f}",
+        "label": "" if points else one_line(insight.label, 40),
+        "score": None if primary or insight.score is None else f"{insight.score:.2f}",
         "scores": named_scores(insight, MOST_NOTES),
-        "summary": printable(insight.summary, 4000),
+        "summary": "" if points else printable(insight.summary, 4000),
         "notes": [printable(note, 1000) for note in insight.notes[:MOST_NOTES]],
         "count": len(insight.verdicts),
     }

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from records.run_record import Outcome, RunRecord
-from records.text import one_line
+from records.text import exact_line
 
 WORDS = 400
 """Characters of one error."""
@@ -20,7 +20,7 @@ class ErrorGroup:
 
     outcome: Outcome
     words: str
-    """As the first run had them, on one line."""
+    """As the first run had them, on one line, with marks for white space (`records.text.exact_line`)."""
     run: str
     """Id of the first run."""
     runs: int = 0
@@ -36,7 +36,7 @@ class ErrorGroups:
         """Take one run; most have no error."""
         if not record.error:
             return
-        words = one_line(record.error, WORDS)
+        words = exact_line(record.error, WORDS)
         key = record.outcome, _NUMBER.sub("0", words)
         if key not in self._found:
             self._found[key] = ErrorGroup(outcome=record.outcome, words=words, run=record.id)

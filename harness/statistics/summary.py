@@ -10,6 +10,7 @@ from harness.statistics.cells import Cell, gather_cells, natural
 from harness.statistics.error_groups import ErrorGroup, ErrorGroups
 from harness.statistics.evaluators import EvaluatorStatistics, EvaluatorTallies
 from harness.statistics.groups import Group, group_of
+from harness.statistics.misses import MissGroup, MissGroups
 from harness.statistics.trajectories import TrajectoryTallies
 from harness.statistics.trajectory_figures import TrajectoryFigures
 from harness.wording import agent_words, judge_words, sandbox_words
@@ -18,6 +19,8 @@ from records.text import one_line
 
 MOST_ERROR_GROUPS = 100
 """Kinds of errors that are kept of a suite."""
+MOST_MISS_GROUPS = 100
+"""Kinds of misses that are kept of a suite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +55,11 @@ class Figures:
     """How all runs were held; the conditions of most runs come first."""
     troubles: tuple[ErrorGroup, ...] = ()
     """The distinct errors of the runs, at most `MOST_ERROR_GROUPS`; what kept runs out of the averages first."""
+    misses: tuple[MissGroup, ...] = ()
+    """The distinct misses of the runs that count and ended without an error, at most `MOST_MISS_GROUPS`; those of most
+    runs first."""
+    misses_all: int = 0
+    """Number of distinct misses."""
     evaluator: str | None = None
     """Whose scores all groups are of; None for each run's primary evaluator."""
     evaluators: tuple[EvaluatorStatistics, ...] = ()
@@ -77,8 +85,8 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
             summary of every evaluator in any case.
     """
     held: Counter[Conditions] = Counter()
-    errors, tallies, trajectories = ErrorGroups(), EvaluatorTallies(), TrajectoryTallies()
-    ordered = gather_cells(_watched(records, held, (errors, tallies, trajectories)), evaluator)
+    errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
+    ordered = gather_cells(_watched(records, held, (errors, misses, tallies, trajectories)), evaluator)
     by_agent: dict[str, list[Cell]] = {}
     by_case: dict[str, list[Cell]] = {}
     by_tag: dict[tuple[str, str], list[Cell]] = {}
@@ -97,6 +105,8 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
         cells=tuple(group_of("cell", f"{cell.case} · {cell.agent}", [cell], threshold) for cell in ordered),
         held=tuple(replace(each, runs=runs) for each, runs in held.most_common()),
         troubles=tuple(errors.worst()[:MOST_ERROR_GROUPS]),
+        misses=tuple(misses.commonest(MOST_MISS_GROUPS)),
+        misses_all=misses.kinds,
         evaluator=evaluator,
         evaluators=tuple(tallies.overall()),
         evaluator_agents=tuple(tallies.by_agent()),
@@ -109,7 +119,7 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
 def _watched(
     records: Iterable[RunRecord],
     held: Counter[Conditions],
-    tallies: tuple[ErrorGroups | EvaluatorTallies | TrajectoryTallies, ...],
+    tallies: tuple[ErrorGroups | MissGroups | EvaluatorTallies | TrajectoryTallies, ...],
 ) -> Iterator[RunRecord]:
     for record in records:
         setting = record.setting

@@ -30,10 +30,6 @@ class Staged(Protocol):
     def output(self) -> int: ...
     @property
     def result(self) -> int: ...
-    @property
-    def base(self) -> int: ...
-
-    def ended(self, status: int, usage: Any) -> tuple[int, float]: ...
 
 
 @dataclass(frozen=True)
@@ -44,6 +40,8 @@ class CheckLocation:
     root: str
     mounts: list[str]
     disk_before: int
+    base: int
+    """Bytes of private memory that each of its processes begins with."""
     wake: int
     """A descriptor that becomes readable when a process has ended."""
 
@@ -92,7 +90,7 @@ class CheckRun:
 
     def over_limit(self) -> str:
         """Return the limit that is exceeded now, or an empty string."""
-        used, count = self.location.processes.usage(self.staged.base)
+        used, count = self.location.processes.usage(self.location.base)
         if used > self.limits["memory_mb"] * hardening.MIB:
             return "memory"
         if count > self.limits["processes"]:
@@ -125,16 +123,14 @@ class CheckRun:
         """Collect the processes that have ended, and note how the check's own did."""
         while self.status is None:
             try:
-                # In a world, another child may be the first process of the next check.
-                pid, status, usage = os.wait4(self.location.processes.first or -1, os.WNOHANG)
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
                 self.status = -1
                 return
             if not pid:
                 return
             if pid == self.staged.pid:
-                self.status, self.cpu = self.staged.ended(status, usage)
-                self.location.processes.first = 0
+                self.status, self.cpu = status, usage.ru_utime + usage.ru_stime
 
     def outcome(self, proof: bytes, stopped: str) -> dict[str, Any]:
         """Return the ending, and what was flagged before it."""

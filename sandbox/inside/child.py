@@ -95,7 +95,7 @@ def run(stage: dict[str, Any], pipes: Pipes) -> None:
         hardening.set_dumpable(True)  # for a moment, so that /proc/self is this process's own
         hardening.first_to_die()
         if stage["world"]:
-            namespaces.lock_proc()
+            namespaces.close_off(stage["masks"])
             if not stage["filter"].install():
                 raise OSError("there is no filter of system calls for this machine")
         landlock.enter_domain(stage["landlock_ruleset"])
@@ -198,14 +198,13 @@ def _prepare_process(stage: dict[str, Any]) -> dict[str, Any]:
     return namespace
 
 
-def prepare(home: str, scratch: Scratch, site: str | None) -> None:
-    """Set up in the server, once, what the process of every check inherits."""
+def prepare(site: str | None) -> None:
+    """Set up what the process of every check inherits, whatever the run."""
     os.environ.clear()
-    os.environ.update(ENVIRONMENT, HOME=scratch.home, TMPDIR=scratch.temporary)
+    os.environ.update(ENVIRONMENT)
     if site:
         os.environ["PYTHONPATH"] = site  # for Python programs that a check starts
     os.umask(0o077)
-    sys.path.append(home)  # last: a json.py of the agent's must not stand in for the library's
     sys.dont_write_bytecode = True
     sys.argv = ["check"]
     for stream in (sys.stdin, sys.stdout, sys.stderr):
@@ -213,6 +212,12 @@ def prepare(home: str, scratch: Scratch, site: str | None) -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     for name in [name for name in sys.modules if name == "sandbox" or name.startswith("sandbox.")]:
         del sys.modules[name]  # the names are the workspace's; we hold on to the modules
+
+
+def prepare_run(home: str, scratch: Scratch) -> None:
+    """Set up what the processes of a run's checks inherit."""
+    os.environ.update(HOME=scratch.home, TMPDIR=scratch.temporary)
+    sys.path.append(home)  # last: a json.py of the agent's must not stand in for the library's
 
 
 def _flush() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
@@ -76,6 +77,9 @@ def _restore(directory: str) -> None:
         os.mkdir(directory, 0o700)
     elif state.st_uid == os.getuid():
         os.chmod(directory, 0o700)
+        with contextlib.suppress(OSError):  # not every file system has them
+            for name in os.listxattr(directory):
+                os.removexattr(directory, name)
 
 
 def _unlink_files(directory: str) -> list[str]:

@@ -16,9 +16,8 @@ _USER, _MOUNT, _PID, _IPC, _NETWORK, _UTS, _CGROUP = (
     0x10000000, 0x00020000, 0x20000000, 0x08000000, 0x40000000, 0x04000000, 0x02000000,
 )  # fmt: skip
 OF_A_RUN = _USER | _MOUNT | _PID | _IPC | _NETWORK | _UTS | _CGROUP
-OF_A_CHECK = _MOUNT | _PID
-_READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_PROGRAMS, _REMOUNT, _BIND, _RECURSIVE, _SLAVE, _SHARED, _DETACH = (
-    1, 2, 4, 8, 32, 4096, 16384, 1 << 19, 1 << 20, 2,
+_READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_PROGRAMS, _BIND, _RECURSIVE, _PRIVATE, _DETACH = (
+    1, 2, 4, 8, 4096, 16384, 1 << 18, 2,
 )  # fmt: skip
 _PROC = _NO_SUID | _NO_DEVICES | _NO_PROGRAMS
 # What Docker masks in a container's /proc, as far as an ordinary user could read it.
@@ -32,6 +31,11 @@ TCP_BUFFERS = {"tcp_rmem": "4096 65536 131072", "tcp_wmem": "4096 16384 131072"}
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _syscall, _mount, _umount2 = _libc.syscall, _libc.mount, getattr(_libc, "umount2", None)
+_unshare, _setns = getattr(_libc, "unshare", None), getattr(_libc, "setns", None)
+_clone, _PAUSE = _libc.clone, ctypes.cast(_libc.pause, ctypes.c_void_p)
+_SHARE_MEMORY, _SHARE_FILES = 0x00000100, 0x00000400
+_STACK = ctypes.create_string_buffer(16384)
+_TOP = ctypes.c_void_p((ctypes.addressof(_STACK) + len(_STACK)) & ~15)
 
 
 class FileSystem(NamedTuple):
@@ -58,6 +62,45 @@ def clone(flags: int) -> int:
     return pid
 
 
+def own_pids() -> int:
+    """Return a descriptor of this process's PID namespace, which `fork_apart` returns to. Raises OSError."""
+    return os.open("/proc/self/ns/pid", os.O_RDONLY)
+
+
+def fork_apart(own_pids: int) -> tuple[int, int]:
+    """Fork into a new PID namespace. Returns zeros in the child, else the ids of the child and of the first process.
+
+    The child is the second: signals do to it what they do to any process, unlike to a first one. The first shares this
+    process's memory, so that it costs nothing to make or to end, and waits in libc's `pause` until it is killed: with
+    it, everything in the namespace is. Whatever loses its parent there comes to it, and is reaped.
+
+    The caller must have no other children, and wait for the child before it waits for the first process.
+
+    Raises:
+        OSError: the kernel, or a filter of system calls, forbids it.
+    """
+    if _unshare is None or _setns is None or _unshare(_PID) != 0:
+        raise _failed("unshare")
+    first = _waiting_process()
+    pid = os.fork()
+    if pid == 0:
+        return 0, 0
+    # The next child needs another one, which the kernel makes only for a process whose children stay in its own.
+    if _setns(own_pids, _PID) != 0:
+        raise _failed("setns")
+    return pid, first
+
+
+def _waiting_process() -> int:
+    # The only handler of ours must not run in it: this process's memory would change below it.
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    pid = int(_clone(_PAUSE, _TOP, _SHARE_MEMORY | _SHARE_FILES | signal.SIGCHLD, None))
+    signal.signal(signal.SIGCHLD, before)
+    if pid < 0:
+        raise _failed("clone")
+    return pid
+
+
 def settle(user: int, group: int) -> None:
     """Furnish a run's new namespaces, as their first process: everything but the file systems of its checks.
 
@@ -72,9 +115,7 @@ def settle(user: int, group: int) -> None:
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{user} {user} 1")
     _write("/proc/self/gid_map", f"{group} {group} 1")
-    # Nothing goes out, and what is mounted here later comes to those that are made of this.
-    mount("none", "/", None, _RECURSIVE | _SLAVE)
-    mount("none", "/", None, _RECURSIVE | _SHARED)
+    mount("none", "/", None, _RECURSIVE | _PRIVATE)  # nothing goes out, and nothing comes in
     mount("proc", "/proc", "proc", _PROC)
     if os.path.isdir(_EMPTY):
         mount("tmpfs", _EMPTY, "tmpfs", _PROC | _READ_ONLY, "size=4k,nr_inodes=2,mode=0555")
@@ -88,7 +129,7 @@ def settle(user: int, group: int) -> None:
 
 
 def refresh(file_systems: list[FileSystem], *, first: bool) -> None:
-    """Replace each of the file systems by an empty one, here and in the namespaces that were made of these.
+    """Replace each of the file systems by an empty one, here and in the namespaces that are made of these later.
 
     What was there is gone with its last process.
     """
@@ -107,20 +148,18 @@ def masks() -> list[tuple[str, str]]:
 
 
 def close_off(masked: list[tuple[str, str]]) -> None:
-    """Give a check's new namespaces, as their first process, a /proc of its own, without what tells of others there.
+    """Give the first process of a PID namespace mounts of its own, and a /proc without what tells of others.
+
+    It is read-only: so are the kernel's settings, and the switches of processes.
 
     Raises:
         OSError: the kernel forbids something.
     """
-    mount("none", "/", None, _RECURSIVE | _SLAVE)
-    mount("proc", "/proc", "proc", _PROC)
+    if _unshare is None or _unshare(_MOUNT) != 0:
+        raise _failed("unshare")
+    mount("proc", "/proc", "proc", _PROC | _READ_ONLY)
     for cover, place in masked:
         mount(cover, place, None, _BIND)
-
-
-def lock_proc() -> None:
-    """Make the /proc of this check read-only: the kernel's settings, and the switches of processes. Raises OSError."""
-    mount("none", "/proc", None, _REMOUNT | _BIND | _READ_ONLY | _PROC)
 
 
 def mount(source: str, place: str, kind: str | None, flags: int, data: str = "") -> None:

@@ -38,6 +38,10 @@ ast base64 bisect collections contextlib csv dataclasses datetime decimal fracti
 math numbers operator pathlib re shutil string textwrap time typing
 """
 
+MANY_FILES = 200
+"""Beyond it, a file system is replaced and not emptied, which costs more the more files there are. Replacing costs a
+wait for the whole kernel, which is long on a busy machine."""
+
 
 class Server:
     """One server, for one session.
@@ -63,14 +67,15 @@ class Server:
     def for_run(self, options: dict[str, Any]) -> Server:
         """Forget what belongs to a run, and return this server, ready for one with these options."""
         self.options = options
-        self.processes = watch.Processes(options["alone"], self.world)
+        self.processes = watch.Processes(options["alone"])
         self.root = options["root"]
         self.home = self.root + "/work"
         self.scratch = child.Scratch(self.root + "/home", self.root + "/temporary")
         self.workspace: files.Workspace | None = None
         self.names: dict[str, Any] = {}
         self.disk_before = 0
-        self.wake_read = self.wake_write = -1
+        self.base = (0, 0, 0)
+        self.wake_read = self.wake_write = self.own_pids = -1
         self.staged: staging.Staged | None = None
         self.is_set_up = False
         return self
@@ -90,6 +95,9 @@ class Server:
         # In a world each check has it for itself: this process has namespaces and mounts to make.
         self.filtered = self.world or self.filter.install()
         self.masks = namespaces.masks() if self.world else []
+        child.prepare(self.options.get("site"))
+        if self.world:
+            child.prepare_run(self.home, self.scratch)  # the same folders in every world
         gc.collect()
         gc.freeze()
 
@@ -101,12 +109,15 @@ class Server:
         signal.set_wakeup_fd(self.wake_write, warn_on_full_buffer=False)
         if not self.options["alone"]:
             hardening.become_subreaper()
-        child.prepare(self.home, self.scratch, self.options.get("site"))
         if self.world:
             hardening.set_dumpable(True)  # for a moment, so that /proc/self is this process's own
             namespaces.settle(*self.who)
+            self.own_pids = namespaces.own_pids()
             hardening.set_dumpable(False)
-        self.renew(first=True)
+            self.replace_file_systems(first=True)
+        else:
+            child.prepare_run(self.home, self.scratch)
+            self.renew()
 
     def hello(self, **more: Any) -> None:
         """Say that this process is ready."""
@@ -117,8 +128,7 @@ class Server:
         while True:
             kind, payload = frames.receive()
             if kind == b"O":
-                self.workspace = files.Workspace(payload)
-                self.names = conversation.names(self.workspace.header, self.classes)
+                self.load(payload)
                 self.set_up()
                 frames.send(b"R", {})
                 self.staged = self.stage()
@@ -126,9 +136,7 @@ class Server:
                 request = json.loads(bytes(payload))
                 frames.send(b"V", self.check(request))
                 if request.get("more", True):
-                    self.renew()
-                    self.set_up()
-                    self.staged = self.staged or self.stage()
+                    self.prepare_next()
             elif kind == b"P":
                 frames.send(b"P", {})
             elif kind == b"X":
@@ -136,16 +144,33 @@ class Server:
             else:
                 raise watch.ServerStop("unknown frame")
 
-    def renew(self, *, first: bool = False) -> None:
+    def load(self, payload: memoryview) -> None:
+        """Take a workspace and a conversation, and see what a fork of this process begins with."""
+        self.workspace = files.Workspace(payload)
+        self.names = conversation.names(self.workspace.header, self.classes)
+        self.base = hardening.own_memory()
+
+    def prepare_next(self) -> None:
+        """Prepare the next check's process, and meanwhile its files."""
+        renewed = self.world and files.used_entries(self.options["mounts"]) > MANY_FILES
+        if renewed:
+            self.replace_file_systems()  # first: that process has the file systems that are mounted when it is forked
+        self.staged = self.stage()
+        if not renewed:
+            self.renew()
+        self.set_up()
+
+    def renew(self) -> None:
         """Remove everything the last check left."""
-        mounts = self.options["mounts"]
-        if self.world:
-            namespaces.refresh(list(map(namespaces.FileSystem, mounts, self.options["sizes"])), first=first)
-            return
-        for mount in mounts or [self.root]:
+        for mount in self.options["mounts"] or [self.root]:
             files.wipe(mount)
-        if self.options["alone"]:
+        if self.options["alone"] and not self.world:  # where each check is filtered, there are none
             hardening.remove_sysv()
+
+    def replace_file_systems(self, *, first: bool = False) -> None:
+        """Mount the file systems of a world, `first`, or others in their stead."""
+        file_systems = map(namespaces.FileSystem, self.options["mounts"], self.options["sizes"])
+        namespaces.refresh(list(file_systems), first=first)
 
     def set_up(self) -> None:
         """Write a fresh copy of the workspace for the next check."""
@@ -158,9 +183,9 @@ class Server:
 
     def stage(self) -> staging.Staged:
         """Prepare the process of the next check."""
-        # The server itself counts; in a world the first process of a check's namespaces, and the two of the next one.
-        helpers = 4 if self.world else 1
+        helpers = 2 if self.world else 1  # this server; the first process of the check's namespace
         settings = {
+            "base": self.base,
             "home": self.home,
             "names": self.names,
             "dumps": self.classes["dumps"],
@@ -168,6 +193,7 @@ class Server:
             "landlock_ruleset": self.landlock_ruleset,
             "helpers": helpers if self.options["count_processes"] else -1,
             "world": self.world,
+            "own_pids": self.own_pids,
             "masks": self.masks,
             "filter": self.filter,
         }
@@ -183,15 +209,14 @@ class Server:
         started = time.monotonic()
         staged = self.begin(request, proof)
         self.is_set_up = False
-        if self.world and request.get("more", True):
-            # While this check runs: the next one's process has namespaces of its own, and waits in them.
-            self.staged = self.stage()
         mounts = self.options["mounts"]
-        location = check_run.CheckLocation(self.processes, self.root, mounts, self.disk_before, self.wake_read)
+        location = check_run.CheckLocation(
+            self.processes, self.root, mounts, self.disk_before, self.base[2], self.wake_read
+        )
         check = check_run.CheckRun(location, staged, limits)
         stopped = check.follow(started + limits["seconds"])
         seconds = time.monotonic() - started
-        if not self.processes.end_check():
+        if not self.processes.end():
             raise watch.ServerStop("processes of a check could not be ended")
         check.drain()
         staged.close()
@@ -208,7 +233,7 @@ class Server:
         for _ in range(2):
             staged = staged or self.stage()
             if staged.begin(request, proof):
-                self.processes.first = staged.pid if self.world else 0
+                self.processes.first = staged.first
                 return staged
             staged.end()  # whatever ended it while it waited, it was nothing of the check's
             staged = None

@@ -46,7 +46,9 @@ _F_NOTIFY = 1026  # a watch on a folder, as inotify
 _NEW_NAMESPACES = 0x7E020080  # every CLONE_NEW* flag that `clone` knows
 _ARCHES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _ALLOW, _EPERM, _ENOSYS, _EAFNOSUPPORT, _EPROTONOSUPPORT = 0x7FFF0000, 0x00050001, 0x00050026, 0x00050061, 0x0005005D
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _JUMP, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x05, 0x15, 0x35, 0x45, 0x06
+_FEW = 4
+"""Rules that are simply tried one after the other."""
 _Code = list[tuple[int, int, int, int]]
 
 
@@ -55,22 +57,47 @@ def _argument(position: int) -> tuple[int, int, int, int]:
     return (_LOAD, 0, 0, 16 + 8 * position)
 
 
-def _only_if(number: int, arguments: dict[int, int]) -> _Code:
-    """Allow this system call where its arguments have these values, and refuse it elsewhere."""
-    code: _Code = [(_EQUAL, 0, 2 * len(arguments) + 2, number)]
+def _only_if(arguments: dict[int, int]) -> _Code:
+    """Allow a system call where its arguments have these values, and refuse it elsewhere."""
+    code: _Code = []
     for index, (position, value) in enumerate(arguments.items()):
         code += [_argument(position), (_EQUAL, 0, 2 * (len(arguments) - index) - 1, value)]
     return [*code, (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _EPERM)]
 
 
-def _sockets(number: int) -> _Code:
+def _sockets() -> _Code:
     """Allow only those sockets that ordinary programs need."""
     code: _Code = [_argument(0)]
     for index, family in enumerate(_FAMILIES):
         code += [(_EQUAL, len(_FAMILIES) - index + 3, 0, family)]
     code += [(_EQUAL, 0, 4, _NETLINK), _argument(2), (_EQUAL, 1, 0, _ROUTE)]
-    code += [(_RETURN, 0, 0, _EPROTONOSUPPORT), (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _EAFNOSUPPORT)]
-    return [(_EQUAL, 0, len(code), number), *code]
+    return [*code, (_RETURN, 0, 0, _EPROTONOSUPPORT), (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _EAFNOSUPPORT)]
+
+
+def _rules(column: int) -> dict[int, _Code]:
+    """Return what is done about each system call that is not simply allowed, by its number."""
+    refuse: _Code = [(_RETURN, 0, 0, _EPERM)]
+    found = {numbers[column]: refuse for numbers in _DENIED.values()}
+    found |= {both[column]: _only_if(arguments) for both, arguments in _ON_ITSELF.values()}
+    # clone3 hides its flags behind a pointer; libc falls back to clone when it is not there.
+    found[_CLONE3[column]] = [(_RETURN, 0, 0, _ENOSYS)]
+    found[_CLONE[column]] = [_argument(0), (_ANY_BIT, 0, 1, _NEW_NAMESPACES), *refuse, (_RETURN, 0, 0, _ALLOW)]
+    found[_FCNTL[column]] = [_argument(1), (_EQUAL, 0, 1, _F_NOTIFY), *refuse, (_RETURN, 0, 0, _ALLOW)]
+    found[_SOCKET[column]] = _sockets()
+    return found
+
+
+def _search(rules: list[tuple[int, _Code]]) -> _Code:
+    """Find the rule of a system call, whose number is loaded, by halving: `rules` are sorted by number.
+
+    The kernel works through the program once for each number there is when it is installed, which each check waits for.
+    """
+    if len(rules) <= _FEW:
+        code = [line for number, rule in rules for line in [(_EQUAL, 0, len(rule), number), *rule]]
+        return [*code, (_RETURN, 0, 0, _ALLOW)]
+    middle = len(rules) // 2
+    below, above = _search(rules[:middle]), _search(rules[middle:])
+    return [(_AT_LEAST, 0, 1, rules[middle][0]), (_JUMP, 0, 0, len(below)), *below, *above]
 
 
 def filter_program(machine: str) -> bytes | None:
@@ -84,16 +111,7 @@ def filter_program(machine: str) -> bytes | None:
     code: _Code = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, arch), (_RETURN, 0, 0, _EPERM), (_LOAD, 0, 0, 0)]
     if machine == "x86_64":
         code += [(_AT_LEAST, 0, 1, 0x40000000), (_RETURN, 0, 0, _EPERM)]  # the x32 numbers
-    for numbers in _DENIED.values():
-        code += [(_EQUAL, 0, 1, numbers[column]), (_RETURN, 0, 0, _EPERM)]
-    for both, arguments in _ON_ITSELF.values():
-        code += _only_if(both[column], arguments)
-    # clone3 hides its flags behind a pointer; libc falls back to clone when it is not there.
-    code += [(_EQUAL, 0, 1, _CLONE3[column]), (_RETURN, 0, 0, _ENOSYS)]
-    code += [(_EQUAL, 0, 4, _CLONE[column]), _argument(0), (_ANY_BIT, 0, 1, _NEW_NAMESPACES)]
-    code += [(_RETURN, 0, 0, _EPERM), (_RETURN, 0, 0, _ALLOW)]
-    code += [(_EQUAL, 0, 4, _FCNTL[column]), _argument(1), (_EQUAL, 0, 1, _F_NOTIFY)]
-    code += [(_RETURN, 0, 0, _EPERM), (_RETURN, 0, 0, _ALLOW), *_sockets(_SOCKET[column]), (_RETURN, 0, 0, _ALLOW)]
+    code += _search(sorted(_rules(column).items()))
     return b"".join(struct.pack("HBBI", *line) for line in code)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 import signal
 import time
@@ -20,10 +22,8 @@ class Processes:
     the process table.
     """
 
-    def __init__(self, alone: bool, world: bool = False) -> None:
+    def __init__(self, alone: bool) -> None:
         self.alone = alone
-        self.world = world
-        """Whether each check has a PID namespace of its own, and the next check's process may wait in another one."""
         self.first = 0
         """In a world, the first process of the running check's PID namespace; 0 when none is running."""
         self.shared_before = 0
@@ -32,7 +32,7 @@ class Processes:
     def pids(self) -> list[int]:
         """Return the ids of the check's processes."""
         me = os.getpid()
-        every = [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != me]
+        every = [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) not in (me, self.first)]
         if self.alone:
             return every
         children: dict[int, list[int]] = {}
@@ -53,8 +53,6 @@ class Processes:
     def usage(self, base: int) -> tuple[int, int]:
         """Return the memory that the processes hold beyond the `base` that each inherited, and the number of tasks."""
         found = {pid: _usage(pid) for pid in self.pids()}
-        if self.world:
-            found = _below(self.first, found)
         total = sum(max(0, one.private - base) for one in found.values())
         all_shared = sum(one.shared for one in found.values())
         largest_shared = max((one.shared for one in found.values()), default=0)
@@ -73,19 +71,16 @@ class Processes:
         except (OSError, ValueError, IndexError):
             return 0
 
-    def end_check(self) -> bool:
-        """Kill and reap all processes of the check. Returns False if some remain."""
-        if not self.world:
-            return self.end()
-        if self.first:
-            # The kernel ends with it whatever is in its PID namespace, and lets nobody wait for it before that is done.
-            os.kill(self.first, signal.SIGKILL)
-            os.waitpid(self.first, 0)
-            self.first = 0
-        return True
-
     def end(self, patience: float = 10.0) -> bool:
         """Kill and reap all of them. Returns False if some remain: then this server must not be used again."""
+        if self.first:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.first, signal.SIGKILL)
+            self.first = 0
+            # What is in its namespace is killed with it, and it is the last to be waited for.
+            with contextlib.suppress(ChildProcessError):
+                while True:
+                    os.waitpid(-1, 0)
         deadline = time.monotonic() + patience
         while True:
             try:
@@ -112,12 +107,11 @@ class Usage(NamedTuple):
     private: int
     shared: int
     threads: int
-    parent: int
 
 
 def _usage(pid: int) -> Usage:
     """Return what a process uses; zeros for one that is gone."""
-    found = {"RssAnon": 0, "RssShmem": 0, "Threads": 0, "PPid": 0}
+    found = {"RssAnon": 0, "RssShmem": 0, "Threads": 0}
     try:
         with open(f"/proc/{pid}/status") as file:
             for line in file:
@@ -126,26 +120,36 @@ def _usage(pid: int) -> Usage:
                     found[name] = int(value.split()[0])
     except (OSError, ValueError):
         pass
-    return Usage(found["RssAnon"] * 1024, found["RssShmem"] * 1024, found["Threads"], found["PPid"])
-
-
-def _below(first: int, every: dict[int, Usage]) -> dict[int, Usage]:
-    """Return those that descend from `first`, without it."""
-    kin = {first}
-    while True:
-        more = {pid for pid, one in every.items() if one.parent in kin} - kin
-        if not more:
-            return {pid: every[pid] for pid in kin if pid != first and pid in every}
-        kin |= more
+    return Usage(found["RssAnon"] * 1024, found["RssShmem"] * 1024, found["Threads"])
 
 
 def shared_memory() -> int:
     """Return the bytes of shared memory and tmpfs on the whole machine."""
-    try:
-        with open("/proc/meminfo") as file:
-            return next((int(line.split()[1]) * 1024 for line in file if line.startswith("Shmem:")), 0)
-    except (OSError, ValueError):
+    found = _SystemInformation()
+    if _sysinfo is None or _sysinfo(ctypes.byref(found)) != 0:
         return 0
+    return int(found.shared) * int(found.unit)
+
+
+class _SystemInformation(ctypes.Structure):
+    """See sysinfo(2): the same figures as in /proc/meminfo, for a thirtieth of the time."""
+
+    _fields_ = [
+        ("uptime", ctypes.c_long),
+        ("loads", ctypes.c_ulong * 3),
+        ("total", ctypes.c_ulong),
+        ("free", ctypes.c_ulong),
+        ("shared", ctypes.c_ulong),
+        ("buffers", ctypes.c_ulong),
+        ("swap", ctypes.c_ulong * 2),
+        ("processes", ctypes.c_ushort),
+        ("high", ctypes.c_ulong * 2),
+        ("unit", ctypes.c_uint),
+        ("rest", ctypes.c_char * 64),
+    ]
+
+
+_sysinfo = getattr(ctypes.CDLL(None), "sysinfo", None)
 
 
 class Output:

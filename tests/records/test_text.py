@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from records.journal import observed_run_id, run_id
-from records.text import one_line, printable, slug, storable
+from records.text import exact_line, one_line, printable, slug, storable
 
 # Everything Python can hold in a string, lone surrogates included; what terminals and parsers choke on is likely.
 ODD = "\x1b\r\n\t\0\x7f\x85\x9b\u2028\u202e\u2066\ufeff\u200b\ud800\U000e0041"
@@ -124,3 +124,33 @@ def test_two_traces_of_one_subject_and_two_subjects_of_one_session_are_two_runs(
     ids = {observed_run_id(*each) for each in (("t1", "task"), ("t2", "task"), ("t1", "other"), ("t1",), ("task",))}
     assert len(ids) == 5
     assert observed_run_id("5b8aa5a2d2c872e8321cf37308d69df2", "book a flight") == "book-a-flight-28a8e8876a59"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("one two", "one two"),
+        ("one  two", "one··two"),
+        (" one\ttwo ", "·one⇥two·"),
+        ("one\ntwo\n\n  three\n", "one⏎ two⏎⏎··three⏎"),
+        ("one\r\ntwo", r"one\x0d⏎ two"),
+        ("one\u00a0two\u3000", r"one\xa0two\u3000"),
+        (f"one{' ' * 1000}two", "one·{1000}two"),
+    ],
+)
+def test_every_white_space_but_a_blank_between_words_can_be_seen_on_an_exact_line(text: str, line: str) -> None:
+    assert exact_line(text) == line
+
+
+@given(anything, st.integers(1, 200))
+def test_an_exact_line_is_one_line_within_its_limit_and_drives_no_terminal(text: str, limit: int) -> None:
+    line = exact_line(text, limit)
+    assert len(line) <= limit
+    assert line.split(" ") == line.split() or line in ("", " ") or line.strip() != line
+    assert line == printable(line)
+    assert not set("\n\t\r") & set(line)
+
+
+@given(st.text(" \n\t\u00a0a", max_size=7), st.text(" \n\t\u00a0a", max_size=7))
+def test_texts_that_differ_have_exact_lines_that_differ(one: str, other: str) -> None:
+    assert (exact_line(one) == exact_line(other)) is (one == other)

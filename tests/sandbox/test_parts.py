@@ -34,6 +34,7 @@ from sandbox.connection import ServerConnection
 from sandbox.container import _bridge
 from sandbox.docker import ContainerSpec, container_settings
 from sandbox.images import _builder_settings, split_tag
+from sandbox.inside import system_calls
 from sandbox.inside.files import Workspace, wipe
 from sandbox.inside.system_calls import filter_program
 from sandbox.inside.watch import Output
@@ -288,6 +289,8 @@ def run_filter(program: bytes, arch: int, number: int, argument: int, second: in
             return int(value)
         if code == 0x20:
             word = struct.unpack_from("<I", data, value)[0]
+        elif code == 0x05:
+            at += value
         else:
             holds = {0x15: word == value, 0x35: word >= value, 0x45: bool(word & value)}[code]
             at += true if holds else false
@@ -345,6 +348,17 @@ def test_the_filter_lets_a_program_reach_itself_only(number: int, arguments: tup
     program = filter_program("x86_64")
     assert program
     assert (run_filter(program, 0xC000003E, number, *arguments) == 0x7FFF0000) is allowed
+
+
+@pytest.mark.parametrize(("machine", "column", "arch"), [("x86_64", 0, 0xC000003E), ("aarch64", 1, 0xC00000B7)])
+def test_the_filter_refuses_every_call_of_its_table_and_no_other(machine: str, column: int, arch: int) -> None:
+    program = filter_program(machine)
+    assert program
+    refused = {number for number in range(600) if run_filter(program, arch, number, 0, 0, 0) != 0x7FFF0000}
+    conditional = {system_calls._SOCKET[column]}  # with all arguments zero, only a socket is of no family at all
+    assert refused == {numbers[column] for numbers in system_calls._DENIED.values()} | {
+        system_calls._CLONE3[column]
+    } | conditional | {both[column] for both, arguments in system_calls._ON_ITSELF.values() if any(arguments.values())}
 
 
 def test_an_unknown_machine_has_no_filter() -> None:

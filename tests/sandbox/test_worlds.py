@@ -243,6 +243,7 @@ def without(*names: str, clone: bool = True) -> str:
     found = json.loads(profile())
     allowed = found["syscalls"][0]["names"]
     found["syscalls"][0]["names"] = [one for one in allowed if one not in names and (clone or one != "clone")]
+    found["syscalls"] = [rule for rule in found["syscalls"] if rule["names"][0] not in names]
     if not clone:
         flags = {"index": 0, "value": 2114060288, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}
         found["syscalls"].append({"names": ["clone"], "action": "SCMP_ACT_ALLOW", "args": [flags]})
@@ -253,6 +254,8 @@ PROFILES = {
     "no namespaces": (lambda: without(clone=False), "clone into namespaces"),
     "no mounts": (lambda: without("mount"), "mount /"),
     "no unmounting": (lambda: without("umount2"), "umount2"),
+    "no namespaces for a check": (lambda: without("unshare"), "unshare"),
+    "no way back from them": (lambda: without("setns"), "setns"),
     "a profile that the daemon does not take": (lambda: "{", "Docker"),
 }
 

@@ -2,17 +2,26 @@
 // Shows what stands in the page's JSON blocks. Text goes into text nodes only: nothing an agent said becomes markup.
 (() => {
   const STEP = 200;
+  // A conversation of more rounds is folded to those that a verdict is about.
+  const LONG_TALK = 12;
+  const FEWEST_FOLDED = 3;
+  const MOST_JUMPS = 40;
+  const MOST_GOOD = 6;
+  const SHORT_CHECK = 14;
+  const SHORT_TASK = 700;
   const byId = (id) => document.getElementById(id);
   const overview = byId("overview");
   const view = byId("run");
   const body = byId("rows");
-  const rows = Array.from(body.rows);
-  const inOrder = rows.slice();
+  const inOrder = Array.from(body.rows);
+  const rows = [];
+  for (const row of inOrder) rows[row.dataset.n] = row;
   const words = new Map();
-  let matching = rows.slice();
+  let matching = inOrder.slice();
   let limit = STEP;
   let scroll = 0;
   let last = null;
+  let origin = null;
   const title = document.title;
 
   const el = (tag, attributes, ...children) => {
@@ -42,7 +51,7 @@
         if (typeof value === "string") found.push(value);
         else if (Array.isArray(value)) value.forEach(gather);
         else if (value && typeof value === "object") {
-          for (const [name, part] of Object.entries(value)) if (name !== "images" && name !== "facts") gather(part);
+          for (const [name, part] of Object.entries(value)) if (name !== "images" && name !== "facts" && name !== "compared") gather(part);
         }
       };
       gather(read(number));
@@ -53,6 +62,11 @@
   const read = (number) => {
     const block = byId("c" + number);
     return block ? JSON.parse(block.textContent) : null;
+  };
+  // The task and the checks stand on the page once for all runs of a case.
+  const paperOf = (data) => {
+    const block = data.paper === null ? null : byId("k" + data.paper);
+    return block ? JSON.parse(block.textContent) : { task: "", checks: {} };
   };
   const caseOf = (row) => row.cells[0].textContent.trim();
   const names = new Set(rows.map(caseOf));
@@ -75,7 +89,7 @@
     const shown = Math.min(limit, matching.length);
     const total = rows.length.toLocaleString("en");
     byId("count").textContent = matching.length === rows.length
-      ? total + " runs" + (shown < rows.length ? ", " + shown + " shown" : "")
+      ? total + (rows.length === 1 ? " run" : " runs") + (shown < rows.length ? ", " + shown + " shown" : "")
       : matching.length.toLocaleString("en") + " of " + total + " runs";
     byId("more").hidden = shown >= matching.length;
   };
@@ -134,15 +148,17 @@
   const light = (number, on) => {
     for (const node of view.querySelectorAll("[data-v~='" + number + "']")) node.classList.toggle("lit", on);
   };
+  const unfold = (node) => {
+    for (let fold = node.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  };
   const jump = (number, round, id) => {
     const place = byId("round-" + round);
     const cited = place && id && Array.from(place.querySelectorAll(".step")).find((step) => step.dataset.id === id);
     const mark = (cited && (cited.querySelector("mark[data-v~='" + number + "']") || cited)) || place && (place.querySelector("mark[data-v~='" + number + "']") || place.querySelector(".step [data-v~='" + number + "']"));
     const target = mark || place;
     if (!target) return;
-    const step = target.closest("details");
-    if (step) step.open = true;
-    target.scrollIntoView({ block: target === cited ? "start" : "center" });
+    unfold(target);
+    target.scrollIntoView({ block: target === cited || target === place ? "start" : "center" });
     for (const node of view.querySelectorAll(".lit")) node.classList.remove("lit");
     light(number, true);
   };
@@ -156,7 +172,32 @@
       return caption ? el("figure", {}, shown, el("figcaption", { dir: "auto" }, caption)) : shown;
     }));
   };
-  const pointOf = (data, verdict, number) => el("li", {},
+  const sideOf = ([label, parts]) => el("span", { class: "side" }, el("span", { class: "label" }, label),
+    el("span", { class: "value" }, parts.map((part) => typeof part === "string" ? part
+      : el("b", { class: "differs" + (part[0].includes("\n") ? " newline" : "") }, part[0]))));
+  const frame = (text) => text ? el("span", { class: "frame" }, text) : null;
+  const reasonOf = (verdict) => {
+    const found = verdict.compared;
+    const reason = verdict.reason;
+    if (!reason) return null;
+    if (!found) {
+      // The name of the exception and the line of the check are paler than what the check says.
+      const [head, tail] = verdict.frame || [0, 0];
+      return el("div", { class: "reason", dir: "auto" }, frame(reason.slice(0, head)), reason.slice(head, reason.length - tail), frame(reason.slice(reason.length - tail)));
+    }
+    return el("div", { class: "reason", dir: "auto" }, frame(found.head.trim()), el("span", { class: "versus" }, found.sides.map(sideOf)),
+      found.note ? el("span", { class: "remark" }, found.note) : null, frame(found.tail.trim()));
+  };
+  const checkOf = (paper, verdict) => {
+    if (verdict.check === undefined || !Object.hasOwn(paper.checks, verdict.check)) return null;
+    const lines = paper.checks[verdict.check].split("\n");
+    const node = el("details", { class: "facts check" }, el("summary", {}, "The check"),
+      el("div", { class: "source", tabindex: 0, role: "region", "aria-label": "source of the check" },
+        lines.map((line, place) => el("span", { class: place + 1 === verdict.line ? "line at" : "line" }, line + "\n"))));
+    node.open = verdict.tone !== "good" && lines.length <= SHORT_CHECK;
+    return node;
+  };
+  const pointOf = (data, paper, verdict, number) => el("li", { class: verdict.tone },
     el("div", {}, el("span", { class: "chip " + verdict.tone }, verdict.label),
       el("small", { class: "weight" }, verdict.weight !== null ? "weight " + verdict.weight : verdict.score)),
     el("div", {},
@@ -164,11 +205,13 @@
         ? el("div", { class: "about", dir: "auto" }, verdict.about[0])
         : button(verdict.about[0], () => jump(number, verdict.about[1]), { class: "about", dir: "auto" }),
       el("div", { class: "statement", dir: "auto" }, verdict.statement),
-      verdict.reason ? el("div", { class: "reason", dir: "auto" }, verdict.reason) : null,
+      reasonOf(verdict),
       verdict.quotes.map(([place, quoted, round, id]) => round === null
         ? el("div", { class: "quote", dir: "auto" }, el("span", {}, place), quoted)
         : button([el("span", {}, place), quoted], () => jump(number, round, id), { class: "quote", dir: "auto" })),
-      el("div", { class: "by", dir: "auto" }, ["by " + verdict.by].concat(verdict.votes, verdict.flags.map((flag) => "[" + flag + "]")).join(" · "))));
+      el("div", { class: "by", dir: "auto" }, ["by " + verdict.by].concat(verdict.votes, verdict.flags.map((flag) => "[" + flag + "]")).join(" · "),
+        (verdict.mentions || []).map((round) => [" · ", button("round " + round, () => jump(number, round), { class: "link" })])),
+      checkOf(paper, verdict)));
   // A sub-goal beside what it rests on: its words stand with the insight.
   const citeOf = (data, number) => el("div", { class: "verdict cite " + data.verdicts[number].tone, "data-v": number },
     el("span", { class: "chip " + data.verdicts[number].tone }, data.verdicts[number].label),
@@ -179,7 +222,7 @@
     const note = el("div", { class: "verdict " + verdict.tone, "data-v": number, tabindex: 0 },
       el("span", { class: "chip " + verdict.tone }, verdict.label), verdict.score === null ? null : el("small", {}, verdict.score),
       el("span", { dir: "auto" }, verdict.statement),
-      verdict.reason ? el("p", { class: "reason", dir: "auto" }, verdict.reason) : null);
+      reasonOf(verdict));
     for (const [event, on] of [["mouseenter", true], ["mouseleave", false], ["focus", true], ["blur", false]]) {
       note.addEventListener(event, () => light(number, on));
     }
@@ -196,7 +239,7 @@
       step.cut ? el("p", { class: "note" }, "Its texts are left out for the length of the round; viva replay shows them.") : null,
       step.extra ? el("details", { class: "facts" }, el("summary", {}, "further attributes"), el("div", { class: "text mono", dir: "auto" }, step.extra)) : null,
       step.captions.length ? null : pictures(data, step.images, what, []));
-    node.open = node.querySelector("mark, img, .verdict") !== null;
+    node.open = node.querySelector("mark, img, .verdict:not(.good)") !== null;
     return node;
   };
   const turn = (data, who, pieces, kind) => pieces === null ? null
@@ -221,7 +264,20 @@
     }
     return el("section", { class: "round", id: "round-" + round.n }, head, talk, margin);
   };
+  // What is wrong comes first; many verdicts that are good are folded.
+  const pointsOf = (data, paper, own, start) => {
+    const rank = ({ tone }) => ["bad", "excluded", "open", "good"].indexOf(tone);
+    const sorted = own.map((verdict, place) => [verdict, start + place]).sort((a, b) => rank(a[0]) - rank(b[0]) || a[1] - b[1]);
+    const items = ([verdict, number]) => pointOf(data, paper, verdict, number);
+    const good = sorted.filter(([verdict]) => verdict.tone === "good");
+    if (good.length <= MOST_GOOD) return el("ol", { class: "points" }, sorted.map(items));
+    const labels = Array.from(new Set(good.map(([verdict]) => verdict.label)));
+    const words = labels.map((label) => label + " (" + good.filter(([verdict]) => verdict.label === label).length + ")").join(", ");
+    return el("ol", { class: "points" }, sorted.slice(0, sorted.length - good.length).map(items),
+      el("li", { class: "rest" }, el("details", {}, el("summary", { dir: "auto" }, words), el("ol", { class: "points" }, good.map(items)))));
+  };
   const insightsOf = (data) => {
+    const paper = paperOf(data);
     let first = 0;
     return data.insights.map((insight) => {
       const own = data.verdicts.slice(first, first + insight.count);
@@ -230,9 +286,44 @@
       return el("section", {},
         el("h2", { dir: "auto" }, insight.evaluator, " ", el("small", {}, [insight.about, insight.label, insight.score, ...insight.scores].filter(Boolean).join(" · "))),
         insight.summary ? el("p", { class: "text", dir: "auto" }, insight.summary) : null,
-        el("ol", { class: "points" }, own.map((verdict, place) => pointOf(data, verdict, start + place))),
+        pointsOf(data, paper, own, start),
         insight.notes.map((note) => el("p", { class: "remark text", dir: "auto" }, note)));
     });
+  };
+  // Rounds that a verdict quotes, is about or names, and those where something broke.
+  const citedOf = (data) => {
+    const named = data.verdicts.flatMap((verdict) => (verdict.mentions || []).concat(verdict.quotes.map((quote) => quote[2])));
+    const cited = new Set(named);
+    for (const round of data.rounds) {
+      const steps = round.steps || [];
+      if (round.notes.length || (round.cites || []).length || round.error || steps.some((step) => step.notes.length || step.cites.length)) cited.add(round.n);
+    }
+    return cited;
+  };
+  const talkOf = (data) => {
+    const cited = citedOf(data);
+    const known = data.rounds.filter((round) => cited.has(round.n));
+    const shown = [];
+    let fold = [];
+    const flush = () => {
+      const nodes = fold.map((round) => roundOf(data, round));
+      const words = fold.length ? "Rounds " + fold[0].n + " to " + fold[fold.length - 1].n + ": " + fold.length + " without a verdict" : "";
+      shown.push(fold.length < FEWEST_FOLDED ? nodes : el("details", { class: "folded" }, el("summary", {}, words), nodes));
+      fold = [];
+    };
+    data.rounds.forEach((round, place) => {
+      const keep = data.rounds.length <= LONG_TALK || cited.has(round.n) || place === 0 || place === data.rounds.length - 1;
+      if (keep) flush();
+      if (keep) shown.push(roundOf(data, round));
+      else fold.push(round);
+    });
+    flush();
+    const jumps = data.rounds.length > 3 && known.length
+      ? el("nav", { class: "jumps", "aria-label": "Rounds with verdicts" }, "Rounds with verdicts: ",
+        known.slice(0, MOST_JUMPS).map((round) => [button(String(round.n), () => jump(-1, round.n), { class: "link", "aria-label": "round " + round.n }), " "]),
+        known.length > MOST_JUMPS ? "and " + (known.length - MOST_JUMPS) + " more" : null)
+      : null;
+    return [jumps, shown];
   };
   const headOf = (row) => {
     const place = matching.indexOf(row);
@@ -254,7 +345,10 @@
   const open = (number) => {
     const row = rows[number];
     const data = read(number);
-    if (!overview.hidden) scroll = window.scrollY;
+    if (!overview.hidden) {
+      scroll = window.scrollY;
+      origin = document.activeElement.closest("a");
+    }
     last = row;
     document.title = caseOf(row) + " · " + title;
     view.replaceChildren(...headOf(row));
@@ -262,7 +356,9 @@
       view.append(el("p", { class: "note" }, "This conversation is not on the page, to keep its size within bounds. viva replay shows it."));
     } else {
       const facts = el("dl", {}, data.facts.map(([name, fact]) => [el("dt", {}, name), el("dd", { dir: "auto" }, fact)]));
-      view.append(el("details", { class: "facts" }, el("summary", {}, "How it was held"), facts));
+      const task = paperOf(data).task;
+      if (task) view.append(el("details", { class: "task", open: task.length <= SHORT_TASK }, el("summary", {}, "Task"), el("div", { class: "text", dir: "auto" }, task)));
+      view.append(el("details", { class: "facts" }, el("summary", {}, "Setup"), facts));
       if (data.error) view.append(el("div", { class: "fault text", dir: "auto" }, data.error));
       view.append(...insightsOf(data));
       const beside = data.rounds.some((round) => round.notes.length);
@@ -270,7 +366,7 @@
         data.system ? el("details", { class: "facts" }, el("summary", {}, "System text"), el("div", { class: "text", dir: "auto" }, data.system)) : null,
         data.rounds.some((round) => (round.steps || []).length > 1)
           ? el("p", { class: "note keys", "aria-live": "polite" }, "The left and right arrow keys go from step to step.") : null,
-        data.rounds.map((round) => roundOf(data, round)),
+        talkOf(data),
         el("div", { class: "ending" }, "Stopped: " + data.stop, data.detail ? el("div", { class: "text", dir: "auto" }, data.detail) : null,
           pictures(data, data.final, "the end", data.captions),
           data.notes.map((note) => el("p", { class: "remark", dir: "auto" }, note)),
@@ -295,7 +391,10 @@
       document.title = title;
       window.scrollTo(0, scroll);
       // Whoever goes by the keyboard comes back to where they were.
-      if (last && location.hash === "") last.querySelector("a").focus({ preventScroll: true });
+      if (!last || location.hash !== "") return;
+      const link = last.querySelector("a");
+      const same = origin && origin.getAttribute("href") === link.getAttribute("href");
+      (same ? origin : link).focus({ preventScroll: true });
     }
   };
   window.addEventListener("hashchange", route);
@@ -317,7 +416,7 @@
     const next = all[Math.max(0, Math.min(all.length - 1, from + way))];
     for (const node of all) node.classList.remove("current");
     next.classList.add("current");
-    if (next.tagName === "DETAILS") next.open = true;
+    unfold(next);
     const target = next.querySelector("summary") || next;
     if (target === next) next.tabIndex = -1;
     target.focus({ preventScroll: true });

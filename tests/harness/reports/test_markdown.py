@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from harness.reports.markdown import SIZE_LIMIT, inert
+from harness.reports.markdown import SIZE_LIMIT
+from harness.reports.markdown_text import inert
 from records.journal import Journal
 from records.run_record import Outcome
 
@@ -71,7 +72,10 @@ def test_a_large_suite_is_cut_to_the_limit_and_says_what_it_left_out(tmp_path: P
     text = report("markdown", tmp_path)
     assert len(text.encode()) <= SIZE_LIMIT
     assert re.search(r"\d+ more cases are left out here", text)
-    assert re.search(r"Left out here: \d+ more runs that did not pass", text)
+    with Journal(tmp_path) as journal:
+        for number in range(60):
+            write_run(journal, f"another {number}", hits=(False,), statement=f"Point {number}: {'words ' * 30}")
+    assert re.search(r"Left out here: \d+ more kinds of errors and misses", report("markdown", tmp_path))
 
 
 def test_it_opens_with_the_score_and_names_what_is_excluded(tmp_path: Path) -> None:

@@ -243,7 +243,7 @@ async def test_the_seconds_go_on_while_an_agent_thinks() -> None:
         await display.on_start(run)
         assert display.line() == "exam: starting, 0 s"
         await display.on_round(run, Round(2, "a", "b"))
-        display._began -= 100
+        display.progress.began -= 100
         assert display.line() == "exam: round 2 of at most 5, 100 s"
 
 

@@ -11,8 +11,14 @@ import pytest
 from rich.console import Console
 
 from harness.reports.suite_console import suite_report
+from harness.reports.why_console import print_whole
 from harness.statistics.summary import summarize
+from records.journal import Journal
 from records.run_record import Outcome, RunRecord, Setting
+from records.verdict import Insight, Verdict
+
+from .conftest import report
+from .made import write_run
 
 STRONG = Setting(examiner="script", judge="code", sandbox="docker", sandbox_isolates=True)
 WEAK = Setting(examiner="script", judge="model", judge_model="m", sandbox="process", sandbox_isolates=False)
@@ -115,7 +121,7 @@ def test_many_kinds_of_errors_are_counted_and_a_long_one_does_not_break_the_comm
 def test_what_an_agent_puts_into_its_error_is_shown_as_it_is() -> None:
     text = shown(failed(1, "\x1b[31m[bold]red[/bold]\nviva: all is well"), run("y", 1))
     assert "\x1b" not in text
-    assert r"\x1b[31m[bold]red[/bold] viva: all is well" in text
+    assert r"\x1b[31m[bold]red[/bold]⏎ viva: all is well" in text
 
 
 def test_of_recordings_the_evaluators_are_named_and_not_a_judge_that_they_never_had() -> None:
@@ -130,3 +136,87 @@ def test_of_recordings_the_evaluators_are_named_and_not_a_judge_that_they_never_
     assert "\x1b" not in text
     alone = Setting(examiner="script", judge="code", evaluators=("scoring_points",), sandbox="docker")
     assert "examiner script, judge code, sandbox docker" in shown(run("x", 1, setting=alone), width=120)
+
+
+def missing(
+    case: str,
+    trial: int,
+    reason: str,
+    *,
+    agent: str = "a",
+    statement: str = "It names the city.",
+    label: str = "miss",
+    error: str | None = None,
+) -> RunRecord:
+    record = run(case, 0.0, trial, agent=agent)
+    verdict = Verdict(record.id, "p1", label, 0.0 if label == "miss" else None, reason=reason, statement=statement)
+    insight = Insight("scoring_points", record.id, "scored", 0.0, verdicts=(verdict,))
+    return dataclasses.replace(record, insights=(insight,), error=error)
+
+
+def test_the_commonest_misses_are_told_with_their_reason_and_a_run_to_replay() -> None:
+    text = shown(
+        *(missing("x y", trial, f"AssertionError: it says Rome after {trial} s") for trial in (1, 2, 3)),
+        missing("x y", 4, "AssertionError: it says nothing"),
+        missing("z", 1, "The file is not there.", statement="It writes the file."),
+        run("fine", 1.0),
+    )
+    assert text.index("4 runs, miss: It names the city. (x y)") < text.index("1 run, miss: It writes the file. (z)")
+    assert "  AssertionError: it says Rome after 1 s (3 of 4; 1 other reason)" in text
+    assert "it says nothing" not in text
+    assert text.count("viva replay") == 2
+    assert "  viva replay 'journal#x y/a/1'" in text, "a run with the commonest reason, quoted for a shell"
+
+
+def test_of_several_agents_it_is_told_how_often_each_missed_a_point() -> None:
+    records = [missing(case, trial, "No.", agent="x:Hasty") for case in "vw" for trial in (1, 2)]
+    records += [missing("v", 1, "No.", agent="x:Careful"), run("w", 1, agent="x:Careful")]
+    assert "5 runs, miss: It names the city. (2 cases; Hasty 4, Careful 1)" in shown(*records)
+
+
+def test_what_is_open_is_told_as_such_and_misses_of_runs_with_an_error_are_not_told_twice() -> None:
+    text = shown(
+        missing("x", 1, "Nothing says so.", label="unsure"),
+        missing("y", 1, "The agent did not reply.", statement="Never told.", error="it hung"),
+    )
+    assert "1 run, unsure: It names the city. (x)" in text
+    assert "Never told." not in text
+
+
+def test_many_misses_are_counted_and_hostile_words_in_them_drive_no_terminal() -> None:
+    hostile = "\x1b[2J[red]x[/red]\r\n\u202e"
+    records = [missing("c", trial, hostile * 50, statement=f"{'ab'[trial % 2] * trial}{hostile}") for trial in range(9)]
+    text = shown(*records)
+    assert text.count("viva replay") == 5
+    assert "4 more kinds of misses" in text
+    assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", text)
+    assert "[red]x[/red]" in text
+
+
+def test_the_next_useful_commands_follow_the_figures() -> None:
+    records = [run("x", 1.0, agent=agent) for agent in ("x:A", "x:B")]
+    figures = summarize([*records, run("y", 0, outcome=Outcome.INFRA_ERROR, agent="x:A")])
+    out = io.StringIO()
+    print_whole(Console(file=out, width=60), suite_report(figures, Path("my runs"), again="viva suite"))
+    lines = [line.strip() for line in out.getvalue().split("Next\n")[1].splitlines()]
+    assert lines == [
+        "repeat 1 excluded run: viva suite --resume 'my runs' --retry-errors",
+        "see every run in a browser: viva report 'my runs' --format html",
+        "compare the two agents: viva compare 'my runs'",
+    ], "not wrapped, so that they can be copied"
+    assert "--retry-errors" not in shown(*records)
+
+
+def test_of_joined_journals_the_run_to_replay_is_named_in_the_journal_that_has_it(tmp_path: Path) -> None:
+    """Both have runs of the same ids."""
+    for name, missed in (("before", False), ("after", True)):
+        with Journal(tmp_path / name) as journal:
+            write_run(journal, trial=1, hits=(not missed,), reason="It asks nobody.")
+            write_run(journal, trial=2, error=None if missed else "it hung", outcome=OUTCOMES[missed])
+    text = report("console", tmp_path / "before", tmp_path / "after")
+    shown = [line.strip().split("/")[-1] for line in text.splitlines() if "viva replay" in line]
+    assert [line.split("#")[0] for line in shown] == ["before", "after"]
+    assert "Next" not in text, "no command would show both"
+
+
+OUTCOMES = (Outcome.TARGET_ERROR, Outcome.SCORED)

@@ -268,4 +268,4 @@ def test_distinct_errors_are_told_once_with_one_run_to_look_at_what_kept_runs_ap
     records += [failed(9, Outcome.INFRA_ERROR, "no network"), run(trial=10)]
     network, key = summarize(records).troubles
     assert (network.words, network.runs, network.run) == ("no network", 1, "c/a/9")
-    assert (key.words, key.runs, key.run) == ("round 1: KeyError: 'key' at 0x0001", 4, "c/a/1")
+    assert (key.words, key.runs, key.run) == ("round 1: KeyError: 'key'⏎·at 0x0001", 4, "c/a/1")
