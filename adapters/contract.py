@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from adapters import contract_messages as mistakes
@@ -35,6 +36,9 @@ class AgentArguments:
 
 class ConnectedAgent:
     """An agent in another process, which must be opened before it can receive messages."""
+
+    printed: Mapping[str, str] = MappingProxyType({})
+    """The end of what its process printed, by stream (`stdout`, `stderr`); known when it is closed."""
 
     async def open(self, seconds: float) -> None:
         """Construct the agent in its process within `seconds`. Nothing is left behind if this raises an exception.

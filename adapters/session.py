@@ -8,7 +8,7 @@ import gc
 import inspect
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 from weakref import WeakSet
@@ -74,6 +74,11 @@ class AgentSession:
         except Exception:  # a property of the agent's own
             return None
         return found if isinstance(found, Metrics) else None
+
+    @property
+    def printed(self) -> Mapping[str, str]:
+        """Return the end of what an agent in a process of its own has printed; it is known after `close`."""
+        return self.agent.printed if isinstance(self.agent, ConnectedAgent) else {}
 
     async def reply(self, message: str, seconds: float) -> Reply:
         """Send one message to the agent and return its reply.

@@ -3,7 +3,8 @@
 from cases.case import Case, ScoringPoint, ScriptLine
 from cases.check_limits import CheckLimits
 from cases.errors import CaseError, Mistake
-from cases.find import BUNDLED, bundled, find_case, find_cases
+from cases.find import BUNDLED, Skipped, bundled, find_case, find_cases
+from cases.lint import Finding, lint_case
 from cases.load import load_case
 
 __all__ = [
@@ -11,11 +12,14 @@ __all__ = [
     "Case",
     "CaseError",
     "CheckLimits",
+    "Finding",
     "Mistake",
     "ScoringPoint",
     "ScriptLine",
+    "Skipped",
     "bundled",
     "find_case",
     "find_cases",
+    "lint_case",
     "load_case",
 ]

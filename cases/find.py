@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from cases.errors import CaseError
+from cases.text import describe
 from cases.yaml_lines import MAX_BYTES
 
 BUNDLED = Path(__file__).parent
 SUFFIXES = (".yaml", ".yml")
-_CASE = re.compile(rb"""^(?:\xef\xbb\xbf)?(?:\{\s*)?["']?(task_description|scoring_points)["']?\s*:""", re.MULTILINE)
-"""A key at the top of a case file, in either style of YAML."""
+REQUIRED = ("task_description", "scoring_points")
+"""The keys that only cases have."""
+MISSPELT = 0.84
+"""How similar a key must be to one of these to count as that key misspelt: `score_points` is, `description` is not."""
+MAX_KEYS = 1000
+_KEY = re.compile(
+    r"""^(?:\{[ \t]{0,8})?(?P<indent>[ ]{0,40})["']?(?P<key>[^\W\d][\w -]{0,60}?)["']?[ \t]{0,8}:(?:\s|$)""",
+    re.MULTILINE,
+)
+"""A key at the start of a line, in either style of YAML. Bounded, so that no file makes the search slow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A folder below a named path that holds YAML files, but no case; or one that cannot be read."""
+
+    folder: Path
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.folder}: skipped: {self.reason}"
 
 
 def bundled() -> list[str]:
@@ -29,7 +52,7 @@ def find_case(name: str) -> Path:
         CaseError: there is neither; the message offers the nearest name.
     """
     path = Path(name)
-    if _is_case(path) or (path.suffix in SUFFIXES and os.path.isfile(path)):
+    if _is_case(path) or (path.suffix.lower() in SUFFIXES and os.path.isfile(path)):
         return path
     if name in bundled():
         return BUNDLED / name
@@ -43,15 +66,19 @@ def find_case(name: str) -> Path:
     raise CaseError(name, [f"there is no such case. {hint} A path to a case folder works too."])
 
 
-def find_cases(path: Path) -> Iterator[Path]:
+def find_cases(path: Path, skipped: list[Skipped] | None = None) -> Iterator[Path]:
     """Yield all case folders at or below `path` in the order of their names, each once, whatever links lead to it.
+
+    Args:
+        path: A case, or a folder of cases.
+        skipped: Receives the folders on the way that hold YAML files without being a case, and why.
 
     Raises:
         CaseError: `path` does not exist.
     """
     if not os.path.exists(path):
         raise CaseError(path, ["there is no such folder"])
-    yield from _below(path, set())
+    yield from _below(path, set(), [] if skipped is None else skipped)
 
 
 def case_files(folder: Path) -> list[Path]:
@@ -59,31 +86,84 @@ def case_files(folder: Path) -> list[Path]:
     return [
         file
         for file in _entries(folder)
-        if file.suffix in SUFFIXES and not file.name.startswith(".") and file.is_file()
+        if file.suffix.lower() in SUFFIXES and not file.name.startswith(".") and file.is_file()
     ]
 
 
 def looks_like_a_case(file: Path) -> bool:
-    """Tell whether a YAML file has a key that only cases have. Those of models or CI are passed over."""
+    """Tell whether a YAML file has a key that only cases have, or nearly so. Those of models or CI are passed over."""
     try:
-        with file.open("rb") as stream:
-            start = stream.read(MAX_BYTES)
-        return _CASE.search(start) is not None
+        keys = _top_keys(file)
     except OSError:
         return True  # so that the loader reports why it cannot be read
+    return any(_is_required(_plain(key)) for key in keys)
 
 
-def _below(path: Path, seen: set[str]) -> Iterator[Path]:
+def _is_required(key: str) -> bool:
+    """Whether a key is one of those that only cases have, spelt right or wrong: `my_task_description` is another."""
+    near = difflib.get_close_matches(key, REQUIRED, 1, MISSPELT)
+    return bool(near) and key[0] == near[0][0]
+
+
+def _top_keys(file: Path) -> list[str]:
+    """Return the keys at the top of a YAML file as far as they can be seen without parsing it: that takes longer."""
+    with file.open("rb") as stream:
+        start = stream.read(MAX_BYTES)
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return _keys_of(start.decode("utf-16", "replace"))
+    return _keys_of(start.decode("utf-8-sig", "replace"))
+
+
+def _keys_of(text: str) -> list[str]:
+    found = _KEY.finditer(text)
+    first = next(found, None)
+    if first is None:
+        return []
+    others = (match["key"] for match in found if match["indent"] == first["indent"])
+    return list(dict.fromkeys([first["key"], *islice(others, MAX_KEYS)]))
+
+
+def _plain(key: str) -> str:
+    return key.lower().replace("-", "_").replace(" ", "_")
+
+
+def _below(path: Path, seen: set[str], skipped: list[Skipped]) -> Iterator[Path]:
     real = os.path.realpath(path)
     if real in seen:
         return
     seen.add(real)
-    if path.is_file() or any(looks_like_a_case(file) for file in case_files(path)):
+    if path.is_file():
         yield path
         return
+    files = case_files(path)
+    if any(looks_like_a_case(file) for file in files):
+        yield path
+        return
+    reason = _reason(path, files)
+    if reason is not None:
+        skipped.append(Skipped(path, reason))
     for folder in _entries(path):
         if folder.is_dir() and not folder.name.startswith("."):
-            yield from _below(folder, seen)
+            yield from _below(folder, seen, skipped)
+
+
+def _reason(folder: Path, files: list[Path]) -> str | None:
+    """Return why a folder that is not a case is worth mentioning; None if it only holds folders or other files."""
+    wanted = " nor ".join(REQUIRED)
+    if len(files) == 1:
+        try:
+            keys = _top_keys(files[0])
+        except OSError as error:
+            return f"{files[0].name} cannot be read: {error.strerror}"
+        known = f"its keys are {', '.join(map(describe, keys[:6]))}" if keys else "it has no keys"
+        return f"{files[0].name} has neither {wanted} ({known}{', …' if len(keys) > 6 else ''})"
+    if files:
+        return f"none of its {len(files)} YAML files has {' or '.join(REQUIRED)}"
+    try:
+        os.scandir(folder).close()
+    except OSError as error:
+        return f"it cannot be read: {error.strerror}"
+    return None
 
 
 def _entries(folder: Path) -> list[Path]:

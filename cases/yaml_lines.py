@@ -29,6 +29,8 @@ class Lines:
     at: dict[tuple[str | int, ...], int] = field(default_factory=dict)
     duplicates: list[tuple[str, int]] = field(default_factory=list)
     """Keys that occur twice in one mapping, with the line of the second."""
+    blocks: dict[tuple[str | int, ...], int] = field(default_factory=dict)
+    """The first line of each literal block (`|`), by path: its lines are lines of the file."""
 
     def of(self, *path: str | int) -> int | None:
         """Return the line of a path, or of the nearest thing around it."""
@@ -36,6 +38,10 @@ class Lines:
             if path[:end] in self.at:
                 return self.at[path[:end]]
         return None
+
+    def inside(self, line: int, *path: str | int) -> int | None:
+        """Return where a text's line (from 1) is in the file; for a text that is no literal block, where it begins."""
+        return self.blocks[path] + line - 1 if path in self.blocks else self.of(*path)
 
 
 class _TooManyError(Exception):
@@ -109,6 +115,8 @@ def _walk(node: yaml.Node, path: tuple[str | int, ...], lines: Lines, file: Path
             f"holds half a character, U+{ord(half.group()):04X}, which can be neither stored nor sent; write it whole"
         )
         raise CaseError(file, [Mistake(words, node.start_mark.line + 1)])
+    if isinstance(node, yaml.ScalarNode) and node.style == "|":
+        lines.blocks[path] = node.start_mark.line + 2
     if isinstance(node, yaml.MappingNode):
         keys: set[tuple[str, str]] = set()
         for key, value in node.value:

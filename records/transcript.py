@@ -282,6 +282,8 @@ class Transcript:
     """By role."""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     """Anything else that the source reported about the session or its messages; its reader defines the keys."""
+    printed: Mapping[str, str] = field(default_factory=dict)
+    """The end of what the agent printed during the run, by stream: `stdout`, `stderr`. No judge sees it."""
     metrics: Metrics | None = None
     """The metrics of an observed session; None if there are none."""
     success: bool | None = None

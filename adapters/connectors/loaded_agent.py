@@ -32,6 +32,8 @@ class LoadedAgent:
     """The model's name, if the agent is a model at an address."""
     notices: tuple[str, ...] = ()
     """What the user should know before the exam begins."""
+    python: str | None = None
+    """The interpreter that runs the agent; None for an agent at an address."""
     look: Callable[[], Awaitable[None]] | None = None
     """Tests without an exam whether the agent can be reached, and raises a SetupError if it cannot."""
 

@@ -36,7 +36,14 @@ class PythonConnector:
             factory = rules.factory_of(module, name, VirtualUser)
         except rules.Setup as wrong:
             raise SetupError(mistakes.in_words(wrong.facts, source, name)) from None
-        return LoadedAgent(spec, name, factory, rules.version(module, factory), home=home_of(source, module))
+        return LoadedAgent(
+            spec,
+            name,
+            factory,
+            rules.version(module, factory),
+            home=home_of(source, module),
+            python=sys.executable or None,
+        )
 
 
 def spec_of(factory: Any) -> str:
@@ -66,7 +73,8 @@ def loaded_from(factory: Any, spec: str) -> LoadedAgent:
     check_factory(factory)
     module = sys.modules.get(getattr(factory, "__module__", None) or "")
     home = None if module is None else home_of(module.__name__, module)
-    return LoadedAgent(spec, agent_label(spec), factory, rules.version(module, factory), home=home)
+    version = rules.version(module, factory)
+    return LoadedAgent(spec, agent_label(spec), factory, version, home=home, python=sys.executable or None)
 
 
 def check_file(path: Path) -> None:

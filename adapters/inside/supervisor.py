@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from .wire import send
 
-TAIL = 4096
+TAIL = 32768
 """Number of bytes at the end of stdout and of stderr that are kept."""
 KILL_SECONDS = 3.0
 """Maximum duration of killing; processes that are alive then cannot be killed by this user."""
@@ -76,6 +76,7 @@ class _Supervisor:
         self.woken = woken
         self.worker = worker
         self.tails = {descriptor: bytearray() for descriptor in outputs}
+        self.cut = dict.fromkeys(outputs, False)
         self.outputs = outputs
         self.status: int | None = None
 
@@ -95,12 +96,12 @@ class _Supervisor:
                     self.reap()
                 elif not self.drain(descriptor):
                     poller.unregister(descriptor)
-        if self.status is not None:
-            for descriptor in self.outputs:
-                for _ in range(16):  # 1 MiB: enough for the last output, and a limit for what a daemon still writes
-                    if not self.drain(descriptor):
-                        break
-        self.tell(worker=self.status, output=[_text(self.tails[each]) for each in self.outputs])
+        for descriptor in self.outputs:
+            for _ in range(16):  # 1 MiB: enough for the last output, and a limit for what a daemon still writes
+                if not self.drain(descriptor):
+                    break
+        texts, cut = [_text(self.tails[each]) for each in self.outputs], [self.cut[each] for each in self.outputs]
+        self.tell(worker=self.status, output=texts, cut=cut)
         self.tell(left=self.kill())
         os._exit(0)
 
@@ -112,6 +113,7 @@ class _Supervisor:
             return False
         tail = self.tails[descriptor]
         tail += part
+        self.cut[descriptor] = self.cut[descriptor] or len(tail) > TAIL
         del tail[:-TAIL]
         return bool(part)
 

@@ -11,6 +11,7 @@ from adapters.errors import ModelError
 from harness.analysis.agent import EvalAgent
 from harness.analysis.options import CONTEXT_TOKENS, EvalAgentOptions
 from harness.analysis.output import ENDINGS, FORMATS
+from harness.commands import completion
 from harness.commands.options import OUTPUT_FILE, single_option, split_names
 from harness.commands.process import fail, report_user_errors, run_async
 from harness.exam.outcome import EXIT_NOT_SCORED
@@ -21,7 +22,7 @@ from records.text import printable
 
 
 @click.command("analyze")
-@click.argument("journals", nargs=-1, metavar="[JOURNAL]...")
+@click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.paths)
 @click.option("--model", metavar="NAME", help="The analyst's model: openai:NAME, or a JSON/YAML file (AutoGen).")
 @single_option("prices")
 @click.option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
@@ -11,7 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cases import BUNDLED, Case, CaseError, find_case, find_cases, load_case
+from cases import BUNDLED, Case, CaseError, Mistake, Skipped, find_case, find_cases, lint_case, load_case
+from harness.commands import completion
 from harness.commands.process import report_user_errors
 from harness.exam.outcome import EXIT_MISTAKE
 from harness.wording import counted
@@ -46,41 +48,87 @@ def command(context: click.Context, as_json: bool) -> None:
 
 
 @command.command("check")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=completion.paths)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @report_user_errors
 def check(paths: tuple[str, ...], as_json: bool) -> None:
     """Check every case folder at or below each PATH, and report all mistakes with their line numbers."""
-    good: list[Case] = []
-    bad: list[CaseError] = []
+    found = Found()
     for path in paths:
+        found.look_at(path)
+    if as_json:
+        click.echo(json.dumps(_as_json(found)))
+    else:
+        _show(found)
+    if found.wrong or not found.valid:
+        sys.exit(EXIT_MISTAKE)
+
+
+@dataclass(slots=True)
+class Found:
+    """What there is below the paths."""
+
+    valid: list[Case] = field(default_factory=list)
+    wrong: list[CaseError] = field(default_factory=list)
+    warnings: list[CaseError] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+    def look_at(self, path: str) -> None:
+        """Check every case at or below a path."""
         try:
-            folders = find_cases(Path(path)) if Path(path).exists() else [find_case(path)]
+            folders = find_cases(Path(path), self.skipped) if Path(path).exists() else iter([find_case(path)])
         except CaseError as error:
-            bad.append(error)
-            continue
+            self.wrong.append(error)
+            return
         for folder in folders:
             try:
-                good.append(load_case(folder))
+                case = load_case(folder)
+                findings = lint_case(case)
             except CaseError as error:
-                bad.append(error)
-    if as_json:
-        mistakes = [
-            {"file": wrong.where, "line": mistake.line, "message": mistake.message}
-            for wrong in bad
-            for mistake in wrong.mistakes
-        ]
-        click.echo(json.dumps({"cases": [_facts(case) for case in good], "mistakes": mistakes}))
-    else:
-        for case in good:
-            points = counted(len(case.scoring_points), "scoring point")
-            click.echo(printable(f"{case.file}: valid, {points}. {_requirements(case)}"))
-        for wrong in bad:
-            click.echo(printable(str(wrong)), err=True)
-        if not good and not bad:
-            click.echo("no case folders found (a case is a folder with one YAML file)", err=True)
-    if bad or not good:
-        sys.exit(EXIT_MISTAKE)
+                self.wrong.append(error)
+                continue
+            certain, perhaps = (
+                [Mistake(each.message, each.line) for each in findings if each.certain is kind]
+                for kind in (True, False)
+            )
+            if certain:
+                self.wrong.append(CaseError(case.file, certain))
+            else:
+                self.valid.append(case)
+            if perhaps:
+                self.warnings.append(CaseError(case.file, perhaps))
+
+
+def _show(found: Found) -> None:
+    for case in found.valid:
+        points = counted(len(case.scoring_points), "scoring point")
+        click.echo(printable(f"{case.file}: valid, {points}. {_requirements(case)}"))
+    for wrong in found.wrong:
+        click.echo(printable(str(wrong)), err=True)
+    for doubtful in found.warnings:
+        for each in doubtful.mistakes:
+            click.echo(printable(f"{doubtful.where}:{each.line}: warning: {each.message}"), err=True)
+    for folder in dict.fromkeys(found.skipped):
+        click.echo(printable(str(folder)), err=True)
+    if not found.valid and not found.wrong:
+        click.echo("no case folders found (a case is a folder with one YAML file)", err=True)
+
+
+def _as_json(found: Found) -> dict[str, object]:
+    return {
+        "cases": [_facts(case) for case in found.valid],
+        "mistakes": _rows(found.wrong),
+        "warnings": _rows(found.warnings),
+        "skipped": [{"folder": str(each.folder), "reason": each.reason} for each in dict.fromkeys(found.skipped)],
+    }
+
+
+def _rows(errors: list[CaseError]) -> list[dict[str, object]]:
+    return [
+        {"file": error.where, "line": mistake.line, "message": mistake.message}
+        for error in errors
+        for mistake in error.mistakes
+    ]
 
 
 def _facts(case: Case) -> dict[str, object]:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from adapters.errors import SetupError
+from harness.commands import completion
 from harness.commands.process import report_user_errors
 from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from harness.reports.comparison_console import comparison_plain, comparison_report
@@ -22,8 +23,8 @@ from records.text import one_line, printable
 
 
 @click.command("compare")
-@click.argument("first", metavar="A")
-@click.argument("second", metavar="[B]", required=False)
+@click.argument("first", metavar="A", shell_complete=completion.paths)
+@click.argument("second", metavar="[B]", required=False, shell_complete=completion.paths)
 @click.option(
     "--agents",
     nargs=2,

@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from harness.commands import completion
 from harness.commands.process import report_user_errors
 from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from harness.exam.run_history import history_of
@@ -16,7 +17,7 @@ from harness.statistics.trends import find_trends
 
 
 @click.command("history")
-@click.argument("journals", nargs=-1, metavar="[JOURNAL]...")
+@click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.paths)
 @click.option("--task", "tasks", multiple=True, metavar="NAME", help="Only this case or task. Can be repeated.")
 @click.option("--all", "everything", is_flag=True, help="Show every trend, of flat dimensions as well.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report.")

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cases import find_case, load_case
+from harness.commands import completion
 from harness.commands.options import (
     ENGINE_OPTIONS,
     concurrency_option,
@@ -49,7 +50,7 @@ ALLOWED_WITH_RESUME = ENGINE_OPTIONS | {
 
 
 @click.command("judge")
-@click.argument("journals", nargs=-1, metavar="[JOURNAL]...")
+@click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.paths)
 @click.option("--case", "other", metavar="CASE", help="Use this case instead of the stored one of the same name.")
 @click.option(
     "--workspaces",

@@ -15,6 +15,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from adapters.errors import SetupError
+from harness.commands import completion
 from harness.commands.options import (
     concurrency_option,
     given_options,
@@ -28,6 +29,7 @@ from harness.commands.options import (
 from harness.commands.process import STOPPED, fail, report_user_errors, run_async, separate_stdout
 from harness.commands.run_choice import RunChoice, run_choice, run_choice_options
 from harness.exam.journal_paths import derived_name, new_journal_folder, newest_journal, refuse_journal
+from harness.exam.last_words import read_last_words
 from harness.exam.options import Part
 from harness.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from harness.reports.facts import verdicts_by_subject
@@ -56,7 +58,7 @@ PRINTING = frozenset({"journal", "pace", "speed", "as_json"}) | CHOOSING
 
 
 @click.command("replay")
-@click.argument("journal", required=False)
+@click.argument("journal", required=False, shell_complete=completion.paths)
 @run_choice_options
 @click.option("--pace", is_flag=True, help="Print at reading pace.")
 @click.option(
@@ -133,6 +135,8 @@ def _print_runs(folder: Path, run: str | None, choice: RunChoice, speed: float |
             return
     if not choice.seen and not damage.words():
         raise SetupError(f"{folder} holds no run yet.")
+    if not as_json and (words := read_last_words(folder)) is not None:
+        click.echo(f"note: {words}", err=True)
     if choice.seen and not choice.chosen:
         click.echo(choice.explain_none(), err=True)
     if skipped := damage.words():

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from harness.commands import completion
 from harness.commands.options import OUTPUT_FILE
 from harness.commands.process import fail, report_user_errors
 from harness.exam.journal_paths import newest_journal
@@ -19,7 +20,7 @@ PAGE = "report.html"
 
 
 @click.command("report")
-@click.argument("journals", nargs=-1, metavar="[JOURNAL]...")
+@click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.paths)
 @click.option(
     "--format",
     "kind",

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from adapters.connectors.spec import FORMS
 from cases import Case, find_case, load_case
+from harness.commands import completion
 from harness.commands.options import options_from, output_options, shared_options
 from harness.commands.process import STOPPED, fail, report_user_errors, run_async, separate_stdout
 from harness.exam.journal_paths import new_journal_folder
@@ -33,7 +34,7 @@ from records.text import one_line
 
 
 @click.command("run")
-@click.argument("case")
+@click.argument("case", shell_complete=completion.cases)
 @click.option("--agent", metavar="SPEC", help=f"{FORMS}. [default: the bundled careful agent]")
 @shared_options(Part.JUDGE, Part.EXAMINER, Part.AGENT, Part.SUITE)
 @output_options

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from adapters.connectors.spec import FORMS
 from adapters.errors import SharedSetupError
+from harness.commands import completion
 from harness.commands.options import (
     ENGINE_OPTIONS,
     concurrency_option,
@@ -93,7 +94,7 @@ class CommandLine:
 
 
 @click.command("suite")
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=completion.cases)
 @click.option(
     "--agent",
     "agents",

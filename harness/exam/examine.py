@@ -13,6 +13,7 @@ from pathlib import Path
 from adapters.connectors.loaded_agent import LoadedAgent
 from adapters.errors import AgentError, AgentTimeout, MachineError, SetupError, SharedSetupError, WorkspaceError
 from adapters.events.conversation import conversation_metrics
+from adapters.printed import keep_printed
 from adapters.session import AgentArguments, open_session
 from adapters.trace_context import current_trace_id
 from adapters.workspace import clear_path, copy_data_files
@@ -100,7 +101,9 @@ async def examine(
         run.append("round", kept[-1])
         await on_round(round_)
 
-    transcript, agent_folder = await run_conversation(run, agent, examiner, workspace, keep)
+    with keep_printed() as printed:
+        transcript, agent_folder = await run_conversation(run, agent, examiner, workspace, keep)
+    transcript = replace(transcript, printed=transcript.printed or printed.texts())
     if agent_folder is not None and agent_folder != workspace:
         kept_setting, agent_folder = await _with_kept_files(run, setting, agent_folder, workspace)
         if kept_setting != setting:
@@ -203,7 +206,7 @@ async def run_conversation(
     case, options = run.case, run.resources.options
     assert case is not None
     limits = run.resources.limits(case)
-    await run_pre_commands(case)
+    await run_pre_commands(case, agent.python, options.pre_command_seconds)
     arguments = AgentArguments(
         case.task_description,
         options.app_dir or case.app_dir,
@@ -246,7 +249,8 @@ async def run_conversation(
     participants = {**transcript.participants, "target": agent.name}
     transcript = replace(transcript, participants=participants, notes=(*transcript.notes, *notes))
     # What an agent observed of itself says more than its replies.
-    return replace(transcript, metrics=session.metrics or conversation_metrics(transcript)), folder
+    metrics = session.metrics or conversation_metrics(transcript)
+    return replace(transcript, metrics=metrics, printed=session.printed), folder
 
 
 def _resolved(folder: Path) -> Path:

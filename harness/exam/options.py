@@ -240,6 +240,14 @@ class Options:
         "Let a case run its pre_command on this machine.",
         value=Value.FLAG,
     )
+    pre_command_seconds: float = option(
+        600.0,
+        "--pre-command-timeout",
+        Part.AGENT,
+        "Maximum duration of each pre_command.",
+        value=Value.SECONDS,
+        metavar="SECONDS",
+    )
     isolate: bool = option(
         False,
         "--isolate",

@@ -145,7 +145,7 @@ class Exams:
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         """Collect the YAML files that look like a case; others are ignored, and listed at the end."""
-        if file_path.suffix not in SUFFIXES or file_path.name.startswith("."):
+        if file_path.suffix.lower() not in SUFFIXES or file_path.name.startswith("."):
             return None
         if not looks_like_a_case(file_path):
             self._other_yaml.append(file_path)

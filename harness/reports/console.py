@@ -9,6 +9,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
+from harness.exam.last_words import read_last_words
 from harness.reports.journals import Journals
 from harness.reports.run_console import run_report
 from harness.reports.suite_console import suite_report
@@ -43,6 +44,9 @@ def write(journals: Journals, out: TextIO) -> None:
         console.print(Text(f"joined with {one_line(str(other), 500)}"), soft_wrap=True)
     if unfinished:
         console.print(Text(f"{counted(len(unfinished), 'unfinished run')} excluded", style="yellow"))
+    for place, _ in journals.locations:
+        if unfinished and (words := read_last_words(place)) is not None:
+            console.print(Text(str(words), style="yellow"), soft_wrap=True)
     if skipped := journals.damage.words("unreadable line"):
         console.print(Text(f"skipped: {skipped} of the journal", style="yellow"))
 

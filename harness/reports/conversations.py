@@ -110,6 +110,7 @@ def conversation(stored: StoredRun, attempt: int, images: Images) -> dict[str, A
         "stop": _stop_words(transcript),
         "detail": printable(transcript.stop_detail, 2000) if transcript.stop_detail else None,
         "notes": notes,
+        "printed": [[one_line(name, 20), printable(text, TEXT_LIMIT)] for name, text in transcript.printed.items()],
     }
 
 

@@ -30,6 +30,8 @@ from records.trajectory import answer_of, trajectory_steps, unmarked_count, writ
 from records.transcript import Round, Step, StepKind, Transcript, Usage
 from records.verdict import Verdict
 
+PRINTED_SHOWN = 2000
+"""Characters at the end of what an agent printed that are shown."""
 STEP_SHOWN = 1000
 """Characters of a step's thought, and of its result."""
 
@@ -195,6 +197,9 @@ def print_end(console: Console, transcript: Transcript) -> None:
     console.print(Text(words, style="bold"))
     for note in transcript.notes:
         console.print(Text(one_line(note, 300), style="yellow"))
+    for stream, text in transcript.printed.items():
+        shown = text if len(text) <= PRINTED_SHOWN else f"… {text[-PRINTED_SHOWN:]}"
+        _turn(console, f"its {one_line(stream, 8)}", shown, "dim")
 
 
 def _turn(console: Console, who: str, words: str | None, style: str) -> None:

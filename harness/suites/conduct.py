@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.exam.journal_paths import refuse_journal
+from harness.exam.last_words import last_words_of_newest, read_last_words
 from harness.exam.subscribers import RunHeader, Subscribers
 from harness.suites.engine import Engine, LocalEngine, SuiteEnd, SuiteLimits
 from harness.suites.job import Job, WorkOrder
@@ -114,6 +115,9 @@ async def conduct(folder: Path, prepare: Callable[[], Work], around: Surrounding
     """
     folder = folder.absolute()
     engine, display = around.engine, around.display
+    for words in dict.fromkeys((last_words_of_newest(), read_last_words(folder))):
+        if words is not None:
+            display.note(str(words))
     feeds = [SinkFeed(sink, name, display.warn, folder) for name, sink in around.sinks]
     with contextlib.ExitStack() as opened:
         journals: list[Journal] = []

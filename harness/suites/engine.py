@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from harness.exam.given import NOTHING, Given
+from harness.exam.last_words import noting_last_words
 from harness.exam.subscribers import Subscribers
 from harness.suites.job import Job, WorkOrder
 from harness.suites.worker import Done, Worker, open_worker
@@ -85,6 +87,7 @@ class LocalEngine:
         """
         self.worker = worker
         self._given = given
+        self._watch = contextlib.ExitStack()
 
     @property
     def notices(self) -> Sequence[str]:
@@ -93,10 +96,20 @@ class LocalEngine:
 
     async def open(self, order: WorkOrder, journal: Callable[[], Journal]) -> None:
         """Open the worker."""
-        self.worker = await open_worker(order, journal, self._given)
+        opened: list[Journal] = []
+
+        def open_journal() -> Journal:
+            opened.append(journal())
+            return opened[0]
+
+        self.worker = await open_worker(order, open_journal, self._given)
+        if opened and any(agent.kind == "python" for agent in self.worker.resources.agents.values()):
+            # An agent in this process can end it, and then nothing else can say so.
+            self._watch.enter_context(noting_last_words(opened[0].folder))
 
     async def close(self) -> None:
         """Close the worker."""
+        self._watch.close()
         if self.worker is not None:
             await self.worker.resources.close()
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 from adapters.errors import SetupError
-from cases import Case, CaseError, find_case, find_cases, load_case
+from cases import Case, CaseError, Skipped, find_case, find_cases, load_case
 from harness.exam.options import Options
 from harness.exam.resources import DEFAULT_AGENT
 from harness.exam.subscribers import RunHeader
 from harness.suites.signature import chosen, read_signed, refuse_unsigned, signed
+from harness.wording import counted
 from records.codec import decode, encode
 from records.journal import Journal, run_id
 
 FILE = "suite.json"
+SKIPPED_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,15 @@ class Plan:
     """Whether this is the plan of `viva run`, whose journal takes further single runs."""
 
 
-def find_plan_cases(plan: Plan, given: Mapping[str, Case] = MappingProxyType({})) -> list[Case]:
+def find_plan_cases(
+    plan: Plan, given: Mapping[str, Case] = MappingProxyType({}), skipped: list[Skipped] | None = None
+) -> list[Case]:
     """Return the cases of a plan.
 
     Args:
         plan: Contains their paths.
         given: Cases that need not be loaded, by their path in the plan.
+        skipped: Receives the folders below the paths that hold YAML files without being a case.
 
     Raises:
         CaseError: a case is not found.
@@ -55,11 +60,12 @@ def find_plan_cases(plan: Plan, given: Mapping[str, Case] = MappingProxyType({})
     """
     cases: list[Case] = []
     mistakes: list[str] = []
+    passed_over = [] if skipped is None else skipped
     for path in plan.paths:
         if path in given:
             cases.append(given[path])
             continue
-        for folder in find_cases(Path(path)) if Path(path).is_dir() else [find_case(path)]:
+        for folder in find_cases(Path(path), passed_over) if Path(path).is_dir() else [find_case(path)]:
             try:
                 cases.append(load_case(folder))
             except CaseError as error:
@@ -69,7 +75,8 @@ def find_plan_cases(plan: Plan, given: Mapping[str, Case] = MappingProxyType({})
     chosen = [case for case in cases if _chosen(case, plan)]
     if not chosen:
         left = f"; --name and --tag exclude all {len(cases)}" if cases else ""
-        raise SetupError(f"there is no case in {', '.join(plan.paths)}{left}.")
+        words = [f"there is no case in {', '.join(plan.paths)}{left}."]
+        raise SetupError("\n".join([*words, *([] if cases else skipped_notes(passed_over))]))
     seen: dict[str, Case] = {}
     for case in chosen:
         other = seen.setdefault(case.name, case)
@@ -78,6 +85,14 @@ def find_plan_cases(plan: Plan, given: Mapping[str, Case] = MappingProxyType({})
         if other.hash != case.hash:
             raise SetupError(f"two cases are called {case.name!r}, but they differ: rename one.")
     return list({case.name: case for case in chosen}.values())
+
+
+def skipped_notes(skipped: Sequence[Skipped]) -> list[str]:
+    """Return a line for each folder that was passed over; of many, for the first ones."""
+    once = list(dict.fromkeys(skipped))
+    more = len(once) - SKIPPED_SHOWN
+    rest = [f"{counted(more, 'more folder')} skipped; 'viva cases check' lists them"] if more > 0 else []
+    return [*map(str, once[:SKIPPED_SHOWN]), *rest]
 
 
 def _chosen(case: Case, plan: Plan) -> bool:

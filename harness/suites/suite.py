@@ -9,14 +9,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adapters.errors import SetupError
-from cases import Case
+from cases import Case, Skipped
 from harness.exam.stored_runs import RunState, read_states_to_resume
 from harness.exam.subscribers import RunHeader
 from harness.suites.conduct import Display, Surroundings, Work, conduct
 from harness.suites.engine import SuiteEnd, SuiteLimits
 from harness.suites.job import Action, Job, WorkOrder
 from harness.suites.plan import FILE as PLAN_FILE
-from harness.suites.plan import Plan, check_unchanged, find_plan_cases, load_plan, planned_runs, save_plan, specs_of
+from harness.suites.plan import (
+    Plan,
+    check_unchanged,
+    find_plan_cases,
+    load_plan,
+    planned_runs,
+    save_plan,
+    skipped_notes,
+    specs_of,
+)
 from harness.suites.resume import NextStep, Step, next_step
 from harness.suites.sources import FILE as SOURCES_FILE
 from harness.wording import counted
@@ -58,7 +67,10 @@ async def run_suite(request: Request, around: Surroundings) -> SuiteEnd:
         JournalError: the journal cannot be written; what it holds can be resumed.
         asyncio.CancelledError: the suite was stopped, and can be resumed.
     """
-    cases = find_plan_cases(request.plan, request.cases)
+    skipped: list[Skipped] = []
+    cases = find_plan_cases(request.plan, request.cases, skipped)
+    for note in skipped_notes(skipped):
+        around.display.note(note)
     if request.resumed:
         check_unchanged(request.plan, cases)
     return await conduct(

@@ -11,7 +11,7 @@ import sys
 import types
 from typing import Any, NamedTuple
 
-from sandbox.inside import faults, hardening, landlock, namespaces, witness
+from sandbox.inside import conversation, faults, hardening, landlock, namespaces, witness
 
 # What the code under check may replace is taken before it runs.
 _compile, _exec, _write, _exit, _getpid = compile, exec, os.write, os._exit, os.getpid
@@ -112,6 +112,7 @@ def run(stage: dict[str, Any], pipes: Pipes) -> None:
         report.proof = bytes.fromhex(request["proof"])
         os.chdir(stage["home"])  # which was not there before
         hardening.limit_resources(request["limits"], stage["base"], stage["helpers"])
+        conversation.put_history_file(request["code"], stage["names"], stage["dumps"])
         try:
             code = _compile(request["code"], "<check>", "exec", 0, True)
         except BaseException as error:

@@ -188,6 +188,7 @@ class Server:
             "base": self.base,
             "home": self.home,
             "names": self.names,
+            "dumps": self.classes["dumps"],
             "trusted": self.trusted,
             "landlock_ruleset": self.landlock_ruleset,
             "helpers": helpers if self.options["count_processes"] else -1,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
-from cases import BUNDLED, CaseError, bundled, find_case, find_cases, load_case
+from cases import BUNDLED, CaseError, Skipped, bundled, find_case, find_cases, load_case
 from cases.find import looks_like_a_case
 
 SOUND = "task_description: x\nscoring_points: [{score_point: y, weight: 1}]\n"
@@ -138,3 +140,76 @@ def test_yaml_files_of_other_things_are_no_cases_on_the_way(tmp_path: Path) -> N
     case.mkdir()
     (case / "case.yaml").write_text("task_descriptoin: typo\nscoring_points: []\n")
     assert list(find_cases(tmp_path)) == [case]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "task_descripton: x\nscoring_point: []\n",
+        "task-description: x\nscoring-points: []\n",
+        "taskDescription: x\n",
+        "version: 1\nscore_points: []\n",
+        "  task_descripton: x\n  scoring_point: []\n",
+        "{\n  'task_descriptoin': x}\n",
+    ],
+)
+def test_a_case_with_both_required_keys_misspelt_is_still_a_case(tmp_path: Path, text: str) -> None:
+    folder = tmp_path / "exam"
+    folder.mkdir()
+    (folder / "case.yaml").write_text(text)
+    assert list(find_cases(tmp_path)) == [folder]
+    with pytest.raises(CaseError, match="unknown key"):
+        load_case(folder)
+
+
+@pytest.mark.parametrize(
+    "text", ["description: of a model\n", "task: x\npoints: []\n", "- a\n- b\n", "", "jobs:\n  x: y\n"]
+)
+def test_a_folder_with_one_other_yaml_file_is_named_as_skipped(tmp_path: Path, text: str) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "some.yaml").write_text(text)
+    case = make(tmp_path / "other" / "below")
+    skipped: list[Skipped] = []
+    assert list(find_cases(tmp_path, skipped)) == [case]
+    assert [each.folder for each in skipped] == [tmp_path / "other"]
+    assert "some.yaml has neither task_description nor scoring_points" in str(skipped[0])
+    assert all(key in skipped[0].reason for key in ("task", "points") if text.startswith("task:"))
+
+
+def test_folders_that_hold_several_other_yaml_files_or_cannot_be_read_are_named_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("several", "locked", "plain"):
+        (tmp_path / name).mkdir()
+    for name in ("a.yaml", "b.yml"):
+        (tmp_path / "several" / name).write_text("x: y\n")
+    (tmp_path / "plain" / "notes.txt").write_text("nothing about a case")
+    real = os.scandir
+
+    def scan(path: str | Path) -> object:
+        if Path(path).name == "locked":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scan)
+    skipped: list[Skipped] = []
+    assert list(find_cases(tmp_path, skipped)) == []
+    assert [(each.folder.name, each.reason) for each in skipped] == [
+        ("locked", "it cannot be read: Permission denied"),
+        ("several", "none of its 2 YAML files has task_description or scoring_points"),
+    ]
+
+
+def test_the_ending_of_a_case_file_may_be_in_capitals(tmp_path: Path) -> None:
+    make(tmp_path / "a")
+    (tmp_path / "a" / "case.yaml").rename(tmp_path / "a" / "CASE.YML")
+    assert list(find_cases(tmp_path)) == [tmp_path / "a"]
+    assert load_case(tmp_path / "a").task_description == "x"
+
+
+@pytest.mark.parametrize("text", ["a" + " " * 1_000_000, "{" + " " * 1_000_000, " " * 1_000_000, "k" * 1_000_000])
+def test_no_file_makes_the_search_for_keys_slow(tmp_path: Path, text: str) -> None:
+    """With a search that looks at each blank twice over, this would take minutes."""
+    file = tmp_path / "some.yaml"
+    file.write_text(text)
+    assert not looks_like_a_case(file)

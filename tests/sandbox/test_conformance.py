@@ -274,6 +274,47 @@ async def test_a_check_sees_the_conversation_as_taskweaver_defines_it(box: Sandb
         assert (await session.check("assert len(chat_history) == 4 and len(rounds) == 1")).ending is Ending.PASSED
 
 
+TASKWEAVERS = """\
+from langchain.load import load
+import json
+from langchain.schema.messages import AIMessage, HumanMessage, SystemMessage
+with open('eval_chat_history.json', 'r') as f:
+  chat_history = load(json.load(f))
+chat_history = chat_history[:-1]
+"""
+"""What TaskWeaver puts in front of each check (auto_eval/evaluator.py), and some of its checks repeat."""
+
+
+@one_backend
+@pytest.mark.parametrize("left", ["nothing", "file", "folder", "link"])
+async def test_checks_that_read_the_conversation_as_those_of_taskweaver_do_work(
+    box: Sandbox, tmp_path: Path, left: str
+) -> None:
+    """What the agent leaves under the name of the file does not change what the check reads."""
+    place = tmp_path / "eval_chat_history.json"
+    if left == "file":
+        place.write_text("[]")
+    elif left == "folder":
+        (place / "deep").mkdir(parents=True)
+    elif left == "link":
+        (tmp_path / "other").write_text("[]")
+        place.symlink_to("other")
+    code = (
+        "before = chat_history\n" + TASKWEAVERS + "assert chat_history == before and len(chat_history) == 4\n"
+        "assert isinstance(chat_history[-1], HumanMessage) and chat_history[-1].content == '42 \u2713'\n"
+        "said = chat_history[-1].dict()\nassert (said['type'], said['content']) == ('human', '42 \u2713'), said\n"
+        "assert json.loads(chat_history[-1].json())['content'] == '42 \u2713'\n"
+        "from langchain.load import dumps, loads\nassert loads(dumps(chat_history)) == before\n"
+    )
+    async with session_with(box, tmp_path, VIEW) as session:
+        result = await session.check(code)
+        assert result.ending is Ending.PASSED, result
+        given = "with open('eval_chat_history.json') as f:\n    assert load(json.load(f))[:-1] == chat_history"
+        assert (await session.check(given)).ending is Ending.PASSED
+        unnamed = await session.check("import glob\nassert not glob.glob('eval_chat*'), 'there'")
+        assert unnamed.ending is (Ending.PASSED if left == "nothing" else Ending.FAILED)
+
+
 @each_backend
 async def test_the_working_directory_is_a_copy_of_the_workspace(box: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "deep" / "er").mkdir(parents=True)

@@ -15,6 +15,7 @@ from adapters.connectors.child.location import Location
 from adapters.connectors.child.process import ChildEnded, ChildProcess
 from adapters.contract import ConnectedAgent
 from adapters.errors import AgentError, AgentTimeout, SetupError
+from adapters.printed import STREAMS, texts_of
 from adapters.time_limits import time_limit
 from records.codec import decode
 from records.transcript import Reply
@@ -149,7 +150,9 @@ class ChildAgent(ConnectedAgent):
             return None
         # Continues even if nobody waits any longer, because processes would otherwise be left.
         child, self._child = self._child, None
-        return await asyncio.shield(asyncio.ensure_future(child.end()))
+        left = await asyncio.shield(asyncio.ensure_future(child.end()))
+        self.printed = texts_of(dict(zip(STREAMS, child.printed, strict=True)), child.cut)
+        return left
 
     async def _ask(self, do: str, **request: Any) -> dict[str, Any]:
         if self._child is None:

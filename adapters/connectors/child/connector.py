@@ -34,4 +34,4 @@ class ChildConnector:
         found = look(location)
         search_path = tuple(found.get("path", ()))
         factory, version = child_class(location), found.get("version")
-        return LoadedAgent(spec, location.name, factory, version, search_path, kind="child")
+        return LoadedAgent(spec, location.name, factory, version, search_path, kind="child", python=location.python)

@@ -20,6 +20,7 @@ from typing import Any
 from adapters.bounded_json import LARGE, UnfitJson, read
 from adapters.connectors.child.leftovers import sweep
 from adapters.connectors.child.spawn import Spawned, spawn, starting
+from adapters.crash_dump import read_dump
 from adapters.errors import AgentError, SetupError
 from adapters.inside.wire import LIMIT
 from records.text import printable
@@ -168,6 +169,20 @@ class ChildProcess:
         self._control.close()
         self._forget_first_words()
 
+    @property
+    def printed(self) -> tuple[str, str]:
+        """Return the end of what its process and its descendants wrote to stdout and to stderr, when it has ended."""
+        output = self._notices.get("output")
+        texts = [text for text in output if isinstance(text, str)] if isinstance(output, list) else []
+        return (texts[0], texts[1]) if len(texts) == 2 else ("", "")
+
+    @property
+    def cut(self) -> dict[str, bool]:
+        """Return whether the beginning of what was written to stdout and to stderr is missing."""
+        cut = self._notices.get("cut")
+        values = cut if isinstance(cut, list) and len(cut) == 2 else (False, False)
+        return {"stdout": values[0] is True, "stderr": values[1] is True}
+
     def ending(self) -> str:
         """Return how its process ended, and what it printed last."""
         status = self._notices.get("worker")
@@ -176,9 +191,14 @@ class ChildProcess:
                 return f"its interpreter did not start: {self._read_first_words() or 'it printed nothing'}"
             return "its process and its supervisor were killed"
         code = os.waitstatus_to_exitcode(status)
-        said = [printable(text.strip()[-1000:]) for text in self._notices.get("output", ())]
-        tails = [f"{name}: {text}" for name, text in zip(("stdout", "stderr"), said, strict=False) if text]
+        stdout, stderr = self.printed
+        # Not the stack that Python prints when it crashes: most of its lines are Viva's own.
+        stderr, crash = read_dump(stderr)
+        said = [printable(text.strip()[-1000:]) for text in (stdout, stderr)]
+        tails = [f"{name}: {text}" for name, text in zip(("stdout", "stderr"), said, strict=True) if text]
         how = f"its process was killed by {_signal(-code)}" if code < 0 else f"its process ended with code {code}"
+        if crash is not None and crash.place is not None:
+            how += f" at {printable(crash.place)}"
         return "; ".join([how, *(f"the end of its {tail}" for tail in tails)])
 
     def _on_data(self) -> None:

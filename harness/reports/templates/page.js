@@ -369,7 +369,9 @@
         talkOf(data),
         el("div", { class: "ending" }, "Stopped: " + data.stop, data.detail ? el("div", { class: "text", dir: "auto" }, data.detail) : null,
           pictures(data, data.final, "the end", data.captions),
-          data.notes.map((note) => el("p", { class: "remark", dir: "auto" }, note)))));
+          data.notes.map((note) => el("p", { class: "remark", dir: "auto" }, note)),
+          data.printed.map(([stream, text]) => el("details", { class: "facts" }, el("summary", {}, "What it printed (" + stream + ")"),
+            el("div", { class: "text", dir: "auto" }, text))))));
     }
     overview.hidden = true;
     view.hidden = false;

@@ -254,16 +254,19 @@ def test_why_runs_were_left_out_is_said_to_the_quiet_too(tmp_path: Path) -> None
 
 
 def test_commands_before_the_exams_hold_up_neither_each_other_nor_the_end(tmp_path: Path) -> None:
-    cases, agent = write_cases(tmp_path / "cases", 1), write_agent(tmp_path)
-    file = cases / "count_0" / "case.yaml"
+    """Those of different cases. Those of one case run one after the other: they prepare the same files."""
+    cases, agent = write_cases(tmp_path / "cases", 3), write_agent(tmp_path)
+    files = [cases / f"count_{number}" / "case.yaml" for number in range(3)]
     # Ends only when three of them are under way at once.
     wait = f"touch $$; until [ $(ls {tmp_path}/marks | wc -l) -ge 3 ]; do sleep 0.05; done"
     (tmp_path / "marks").mkdir()
-    arguments = ["--agent", agent, "--trials", 3, "--concurrency", 3, "--sandbox", "process", "--allow-pre-command"]
-    file.write_text(f"pre_command: ['cd {tmp_path}/marks && {wait}']\n" + file.read_text())
+    arguments = ["--agent", agent, "--concurrency", 3, "--sandbox", "process", "--allow-pre-command"]
+    for file in files:
+        file.write_text(f"pre_command: ['cd {tmp_path}/marks && {wait}']\n" + file.read_text())
     done = viva("suite", cases, *arguments, "--out", "a", "--quiet", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    file.write_text(file.read_text().replace("-ge 3", "-ge 99"))
+    for file in files:
+        file.write_text(file.read_text().replace("-ge 3", "-ge 99"))
     done = viva("suite", cases, *arguments, "--out", "b", "--max-time", 1, "--json", cwd=tmp_path)
     assert (done.returncode, facts(done)["left_out"]) == (3, 3)
     assert left_running(f"{tmp_path}/marks") == []

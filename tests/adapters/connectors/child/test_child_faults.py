@@ -62,7 +62,7 @@ async def words_of(session: AgentSession, message: str, seconds: float = 30.0) -
     [
         (
             "segfault",
-            "its process was killed by SIGSEGV; the end of its stdout: before the end; the end of its stderr:",
+            "its process was killed by SIGSEGV at hostile.py:46 in segfault; the end of its stdout: before the end",
         ),
         ("exit", "its process ended with code 7; the end of its stderr: giving up"),
         ("kill itself", "its process was killed by SIGKILL"),

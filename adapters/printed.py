@@ -1,0 +1,148 @@
+"""Keeps the end of what an agent in Viva's own process prints, for each run on its own; it is still printed.
+
+Runs share `sys.stdout` and `sys.stderr`. What is written there belongs to the run whose context it is written in: the
+task or the thread that Viva calls the agent in, and tasks that it starts there. Not kept is what bypasses these two
+objects or this context: threads that the agent starts itself, other processes, native code, `sys.stdout.buffer`, and
+loggers that took the stream before the run began.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from adapters.redact import redact
+from records.text import storable
+
+LIMIT = 32_768
+"""Characters of each stream that are kept: the last ones."""
+CUT = "[… the beginning is left out]\n"
+STREAMS = ("stdout", "stderr")
+
+
+class Printed:
+    """What was printed in one run."""
+
+    def __init__(self) -> None:
+        self._tails = dict.fromkeys(STREAMS, "")
+        self._cut = dict.fromkeys(STREAMS, False)
+        self._lock = threading.Lock()
+
+    def note(self, stream: str, text: str) -> None:
+        """Add what was written to a stream."""
+        with self._lock:
+            tail = self._tails[stream] + text[-2 * LIMIT :]
+            if len(tail) > 2 * LIMIT or len(text) > 2 * LIMIT:  # not with every letter of a long text
+                tail, self._cut[stream] = tail[-LIMIT:], True
+            self._tails[stream] = tail
+
+    def texts(self) -> dict[str, str]:
+        """Return the end of each stream to which something was written."""
+        return texts_of(self._tails, self._cut)
+
+
+def texts_of(tails: Mapping[str, str], cut: Mapping[str, bool]) -> dict[str, str]:
+    """Return the ends of streams as they are kept: bounded, without secrets, and without streams that are empty."""
+    found = {}
+    for stream, tail in tails.items():
+        whole = len(tail) <= LIMIT and not cut.get(stream)
+        if tail.strip():
+            found[stream] = storable(redact(tail if whole else CUT + tail[-LIMIT:]))
+    return found
+
+
+@contextlib.contextmanager
+def keep_printed() -> Iterator[Printed]:
+    """Keep what is printed in this context, until the block ends."""
+    printed = Printed()
+    token = _CURRENT.set(printed)
+    _install()
+    try:
+        yield printed
+    finally:
+        _remove()
+        _CURRENT.reset(token)
+
+
+class _Stream(io.TextIOBase):
+    """Stands in for a stream, and notes for the current run what is written to it."""
+
+    def __init__(self, stream: Any, name: str) -> None:
+        self._viva_stream, self._viva_name = stream, name
+
+    def write(self, text: str) -> int:
+        printed = _CURRENT.get()
+        if printed is not None and isinstance(text, str):
+            printed.note(self._viva_name, text)
+        written: int = self._viva_stream.write(text)
+        return written
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        self._viva_stream.flush()
+
+    def close(self) -> None:
+        """Close nothing: an agent that closes its stdout must not close everybody's."""
+
+    def isatty(self) -> bool:
+        return bool(self._viva_stream.isatty())
+
+    def fileno(self) -> int:
+        descriptor: int = self._viva_stream.fileno()
+        return descriptor
+
+    def writable(self) -> bool:
+        return True
+
+    @property
+    def encoding(self) -> Any:  # type: ignore[override]
+        return getattr(self._viva_stream, "encoding", "utf-8")
+
+    @property
+    def errors(self) -> Any:  # type: ignore[override]
+        return getattr(self._viva_stream, "errors", None)
+
+    @property
+    def closed(self) -> bool:
+        return bool(getattr(self._viva_stream, "closed", False))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._viva_stream, name)
+
+
+_CURRENT: ContextVar[Printed | None] = ContextVar("printed", default=None)
+_lock = threading.Lock()
+_users = 0
+_installed: dict[str, tuple[Any, _Stream]] = {}
+
+
+def _install() -> None:
+    global _users
+    with _lock:
+        _users += 1
+        for name in STREAMS:
+            stream = getattr(sys, name)
+            if stream is not None and (name not in _installed or stream is not _installed[name][1]):
+                stand_in = _Stream(stream, name)
+                _installed[name] = (stream, stand_in)
+                setattr(sys, name, stand_in)
+
+
+def _remove() -> None:
+    global _users
+    with _lock:
+        _users -= 1
+        if _users:
+            return
+        for name, (stream, stand_in) in _installed.items():
+            if getattr(sys, name) is stand_in:  # else somebody has replaced it since
+                setattr(sys, name, stream)
+        _installed.clear()
