@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from adapters.trace_context import current_trace_id, join_trace
 from cases import Case, ScoringPoint
 from harness.exam.options import Options
 from harness.exam.subscribers import RunHeader
@@ -100,3 +101,15 @@ async def test_a_batch_ends_where_it_is_large_enough(monkeypatch: pytest.MonkeyP
     for number in range(4):
         channel.put(1, "file", str(number), b"x" * 600)
     assert [len(await channel.take([])) for _ in range(2)] == [2, 2]
+
+
+async def test_the_trace_of_the_driver_is_the_current_one_in_the_task_of_the_run_alone() -> None:
+    async def run(traceparent: str) -> str | None:
+        join_trace(traceparent)
+        return current_trace_id()
+
+    trace = "0af7651916cd43dd8448eb211c80319c"
+    assert await asyncio.create_task(run(f"00-{trace}-b7ad6b7169203331-01")) == trace
+    for wrong in ("", "nonsense", "00-zz-zz-zz", f"00-{'0' * 32}-{'0' * 16}-01"):
+        assert await asyncio.create_task(run(wrong)) is None
+    assert current_trace_id() is None
