@@ -12,11 +12,9 @@ from rich.text import Text
 
 from cases import find_case, load_case
 from harness.commands import completion
+from harness.commands.engine_options import ENGINE_OPTIONS, engine_from, engine_options
 from harness.commands.options import (
-    ENGINE_OPTIONS,
     concurrency_option,
-    engine_from,
-    engine_options,
     options_from,
     output_options,
     resume_options,

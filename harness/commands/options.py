@@ -7,17 +7,13 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import Field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import click
 
 from harness.commands.process import fail
 from harness.exam.options import Option, Options, Part, Value
-from harness.suites.engines import ENGINES, LOCAL, EngineChoice
 from harness.suites.sources import Command, Sources, load_sources
-
-if TYPE_CHECKING:
-    from harness.suites.engine import Engine
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,7 +39,7 @@ sinks_option = click.option(
 )
 
 
-def _stack(*options: Callable[[Callable[P, T]], Callable[P, T]]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def stack(*options: Callable[[Callable[P, T]], Callable[P, T]]) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Combine several options into one decorator; help lists them in this order."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -56,7 +52,7 @@ def _stack(*options: Callable[[Callable[P, T]], Callable[P, T]]) -> Callable[[Ca
 
 def shared_options(*parts: Part) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator with the options of these parts of an exam; `options_from` reads them."""
-    return _stack(*(_declared(field, option) for field, option in Options.declared(*parts)))
+    return stack(*(_declared(field, option) for field, option in Options.declared(*parts)))
 
 
 def single_option(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
@@ -121,7 +117,7 @@ threshold_option = click.option(
 
 def output_options(function: Callable[P, T]) -> Callable[P, T]:
     """Add the options for what is written and printed."""
-    return _stack(
+    return stack(
         out_option,
         sinks_option,
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report."),
@@ -138,7 +134,7 @@ def output_options(function: Callable[P, T]) -> Callable[P, T]:
 
 def resume_options(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator with the options to resume something that was stopped, and to repeat runs that failed."""
-    options = _stack(
+    options = stack(
         click.option(
             "--resume", type=click.Path(path_type=Path), metavar="JOURNAL", help=f"Resume {what} that was stopped."
         ),
@@ -167,44 +163,6 @@ def resume_options(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
         return options(checked)
 
     return decorate
-
-
-def engine_options(function: Callable[P, T]) -> Callable[P, T]:
-    """Add the options for where the jobs are done; `engine_from` reads them."""
-    return _stack(
-        click.option(
-            "--engine",
-            type=click.Choice(ENGINES),
-            default=LOCAL,
-            show_default=True,
-            help="Where the jobs are done: in this process, or on a Ray cluster (see docs/cluster.md).",
-        ),
-        click.option(
-            "--ray-address",
-            metavar="ADDRESS",
-            help="HOST:PORT of the head of the Ray cluster, or auto. [default: RAY_ADDRESS, else a cluster of this "
-            "machine, for this command only]",
-        ),
-        click.option(
-            "--ray-workers",
-            type=click.IntRange(1),
-            metavar="NUMBER",
-            help="Maximum number of workers, which share --concurrency. [default: the CPUs of the cluster]",
-        ),
-    )(function)
-
-
-ENGINE_OPTIONS = frozenset({"engine", "ray_address", "ray_workers"})
-"""The names of these options. They change no exam, so they are allowed with --resume."""
-
-
-def engine_from(given: Mapping[str, Any]) -> Engine:
-    """Return the engine that the options name.
-
-    Raises:
-        SetupError: an option requires another one, or a package is missing.
-    """
-    return EngineChoice(given["engine"], given["ray_address"], given["ray_workers"]).make()
 
 
 def _note_trust(context: click.Context, _: click.Parameter, value: bool) -> None:

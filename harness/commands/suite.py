@@ -16,11 +16,9 @@ from rich.text import Text
 from adapters.connectors.spec import FORMS
 from adapters.errors import SharedSetupError
 from harness.commands import completion
+from harness.commands.engine_options import ENGINE_OPTIONS, engine_from, engine_options
 from harness.commands.options import (
-    ENGINE_OPTIONS,
     concurrency_option,
-    engine_from,
-    engine_options,
     options_from,
     output_options,
     refuse_beside_resume,

@@ -11,12 +11,10 @@ from typing import Any
 import click
 from rich.console import Console, Group
 
+from harness.commands.engine_options import ENGINE_OPTIONS, engine_from, engine_options
 from harness.commands.import_options import chosen_imports, import_options, import_sinks
 from harness.commands.options import (
-    ENGINE_OPTIONS,
     concurrency_option,
-    engine_from,
-    engine_options,
     options_from,
     output_options,
     resume_options,
