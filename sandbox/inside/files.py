@@ -80,6 +80,7 @@ def _restore(directory: str) -> None:
         with contextlib.suppress(OSError):  # not every file system has them
             for name in os.listxattr(directory):
                 os.removexattr(directory, name)
+        os.utime(directory)  # whatever times a check gave it
 
 
 def _unlink_files(directory: str) -> list[str]:

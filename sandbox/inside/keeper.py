@@ -85,6 +85,7 @@ class Keeper:
         status = self.wait_for(pid)
         if not self.template.processes.end():
             raise watch.ServerStop("processes of a run could not be ended")
+        watch.collect_sockets()  # they would hold the namespaces of the run, too
         if options.get("remove_root") and os.path.lexists(options["root"]):  # its server could not
             files.wipe(options["root"])
             os.rmdir(options["root"])

@@ -158,14 +158,28 @@ class Server:
         self.staged = self.stage()
         if not renewed:
             self.renew()
+        self.staged = self.staged or self.stage()
         self.set_up()
 
     def renew(self) -> None:
         """Remove everything the last check left."""
-        for mount in self.options["mounts"] or [self.root]:
+        mounts = self.options["mounts"]
+        for mount in mounts or [self.root]:
             files.wipe(mount)
+        if not self.is_empty(mounts) and self.world:
+            self.unstage()  # it has the file systems that are mounted now
+            self.replace_file_systems()
         if self.options["alone"] and not self.world:  # where each check is filtered, there are none
             hardening.remove_sysv()
+
+    def is_empty(self, mounts: list[str]) -> bool:
+        """Tell whether nothing but the mounted folders is left: files without a name can be held by sockets."""
+        for _ in range(20):
+            if files.used_entries(mounts) <= len(mounts):
+                return True
+            watch.collect_sockets()
+            time.sleep(0.001)
+        return False
 
     def replace_file_systems(self, *, first: bool = False) -> None:
         """Mount the file systems of a world, `first`, or others in their stead."""
@@ -218,6 +232,7 @@ class Server:
         seconds = time.monotonic() - started
         if not self.processes.end():
             raise watch.ServerStop("processes of a check could not be ended")
+        watch.collect_sockets()
         check.drain()
         staged.close()
         outcome = check.outcome(proof, stopped)

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import socket
 import time
 from typing import NamedTuple
 
@@ -129,6 +130,14 @@ def shared_memory() -> int:
     if _sysinfo is None or _sysinfo(ctypes.byref(found)) != 0:
         return 0
     return int(found.shared) * int(found.unit)
+
+
+def collect_sockets() -> None:
+    """Have the kernel look for sockets that are gone but hold each other, and files, by messages nobody received.
+
+    It looks when a Unix socket is closed, whoever's that is; without this one they may stay as long as the machine runs.
+    """
+    socket.socket(socket.AF_UNIX).close()
 
 
 class _SystemInformation(ctypes.Structure):

@@ -63,6 +63,33 @@ got = subprocess.run(['./sh', '-p', '-c', 'id -u'], capture_output=True, text=Tr
 assert got == str(os.getuid()) != '0', 'SUCCEEDED: ' + got
 """,
     ),
+    Attack(
+        "writing",
+        "files without a name, held by a message between sockets that are gone",
+        """
+import array
+files = []
+for place in ('/tmp', '/box', '/dev/shm'):
+    files.append(os.open(place + '/held', os.O_RDWR | os.O_CREAT)); os.unlink(place + '/held')
+    for _ in range(20): os.write(files[-1], bytes(1 << 20))
+for _ in range(8):
+    one, two = socket.socketpair()
+    held = array.array('i', [one.fileno(), two.fileno(), *files])
+    for end in (one, two): end.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, held)])
+""",
+    ),
+    Attack(
+        "writing",
+        "the attributes, access lists and times of the folders that stay",
+        """
+anybody = struct.pack('<I', 2) + b''.join(struct.pack('<HHI', tag, 7, 2**32 - 1) for tag in (1, 4, 32))
+for place in ('/box', '/tmp', '/dev/shm'):
+    for name, value in (('user.left', b'x'), ('system.posix_acl_default', anybody), ('system.posix_acl_access', anybody)):
+        try: os.setxattr(place, name, value)
+        except OSError as error: print('refused: %s: %s' % (name, error.strerror))  # not every kernel has it
+    os.utime(place, ns=(123456789, 987654321))
+""",
+    ),
 ]
 
 WORKSPACE = [
