@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from adapters.redact import redact
+from adapters.redact import redact_end
 from records.text import storable
 
 LIMIT = 32_768
@@ -52,7 +52,7 @@ def texts_of(tails: Mapping[str, str], cut: Mapping[str, bool]) -> dict[str, str
     for stream, tail in tails.items():
         whole = len(tail) <= LIMIT and not cut.get(stream)
         if tail.strip():
-            found[stream] = storable(redact(tail if whole else CUT + tail[-LIMIT:]))
+            found[stream] = storable(("" if whole else CUT) + redact_end(tail, LIMIT, cut=not whole))
     return found
 
 

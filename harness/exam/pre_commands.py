@@ -15,6 +15,7 @@ from typing import IO
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from adapters.errors import SetupError
+from adapters.redact import redact_end
 from cases import Case
 from records.text import printable
 
@@ -104,7 +105,7 @@ async def _fault(process: asyncio.subprocess.Process, output: IO[bytes], seconds
 def _end_of(output: IO[bytes]) -> str:
     size = os.fstat(output.fileno()).st_size
     end = os.pread(output.fileno(), 4 * OUTPUT_SHOWN, max(0, size - 4 * OUTPUT_SHOWN))
-    return printable(end.decode(errors="replace").strip()[-OUTPUT_SHOWN:])
+    return printable(redact_end(end.decode(errors="replace").strip(), OUTPUT_SHOWN, cut=size > len(end)))
 
 
 @contextlib.asynccontextmanager

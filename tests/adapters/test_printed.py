@@ -11,6 +11,7 @@ from unittest import mock
 import pytest
 
 from adapters.printed import CUT, LIMIT, keep_printed
+from adapters.redact import SHORTEST_END
 from adapters.threads import AgentThread
 
 
@@ -63,6 +64,18 @@ def test_secrets_are_not_kept() -> None:
     ):
         print("key sk-very-secret \ud800")
         assert printed.texts() == {"stdout": "key [SOME_API_KEY] \\ud800\n"}
+
+
+@pytest.mark.parametrize("left", range(1, len("sk-very-secret")))
+def test_a_cut_within_a_secret_leaves_no_part_of_it(left: int) -> None:
+    with (
+        mock.patch.dict(os.environ, {"SOME_API_KEY": "sk-very-secret"}),
+        mock.patch.object(sys, "stdout", io.StringIO()),
+        keep_printed() as printed,
+    ):
+        print("x" * LIMIT + "sk-very-secret" + "." * (LIMIT - left - 1))
+        rest = printed.texts()["stdout"].removeprefix(CUT).rstrip(".\n")
+    assert len(rest) < SHORTEST_END, rest
 
 
 def test_the_stream_is_otherwise_the_same() -> None:

@@ -23,6 +23,7 @@ from adapters.connectors.child.spawn import Spawned, spawn, starting
 from adapters.crash_dump import read_dump
 from adapters.errors import AgentError, SetupError
 from adapters.inside.wire import LIMIT
+from adapters.redact import redact, redact_end
 from records.text import printable
 
 KILL_SECONDS = 4.0
@@ -194,7 +195,7 @@ class ChildProcess:
         stdout, stderr = self.printed
         # Not the stack that Python prints when it crashes: most of its lines are Viva's own.
         stderr, crash = read_dump(stderr)
-        said = [printable(text.strip()[-1000:]) for text in (stdout, stderr)]
+        said = [printable(redact_end(text.strip(), 1000)) for text in (stdout, stderr)]
         tails = [f"{name}: {text}" for name, text in zip(("stdout", "stderr"), said, strict=True) if text]
         how = f"its process was killed by {_signal(-code)}" if code < 0 else f"its process ended with code {code}"
         if crash is not None and crash.place is not None:
@@ -308,7 +309,7 @@ class ChildProcess:
     def _read_first_words(self) -> str:
         if self._first_words is None:
             return ""
-        return printable(os.pread(self._first_words, 2000, 0).decode("utf-8", "replace").strip())
+        return printable(redact(os.pread(self._first_words, 2000, 0).decode("utf-8", "replace")).strip())
 
     def _forget_first_words(self) -> None:
         if self._first_words is not None:

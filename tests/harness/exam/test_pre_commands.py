@@ -99,3 +99,14 @@ async def test_what_a_command_prints_cannot_steer_the_terminal(tmp_path: Path) -
         await run_pre_commands(case_with(tmp_path / "exam", r"printf '\033[31mred'; kill -9 $$"))
     assert "red" in str(caught.value)
     assert "\x1b" not in str(caught.value)
+
+
+@pytest.mark.parametrize("dots", [0, 290])
+async def test_a_secret_that_a_command_prints_is_in_no_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dots: int
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-very-long-secret")
+    command = f"printf '%s%{dots}s' $SOME_API_KEY . ; exit 3"
+    with pytest.raises(SetupError, match="exited with code 3") as caught:
+        await run_pre_commands(case_with(tmp_path / "exam", command))
+    assert "-secret" not in str(caught.value)

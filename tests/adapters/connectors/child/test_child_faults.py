@@ -372,6 +372,18 @@ def test_importing_that_kills_or_is_no_python_is_found_when_the_agent_is_loaded(
         load_agent(f"{file}:Agent@/bin/true")
 
 
+@pytest.mark.parametrize("dots", [0, 990])
+def test_a_secret_that_an_import_prints_before_it_kills_is_in_no_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dots: int
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-very-long-secret")
+    file = tmp_path / "agent.py"
+    file.write_text(f"import os\nprint(os.environ['SOME_API_KEY'] + '.' * {dots}, flush=True)\nos._exit(3)")
+    with pytest.raises(SetupError, match="the end of its stdout") as caught:
+        load_agent(f"{file}:Agent", isolate=True)
+    assert "-secret" not in str(caught.value)
+
+
 def children() -> set[int]:
     """Of this process; the dead that nobody has taken note of count, too."""
     found = set()
