@@ -45,7 +45,7 @@ def make_folder(path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WorkspaceError(f"cannot make the workspace {path}: {error.strerror}. Choose another --out.") from error
+        raise WorkspaceError(f"cannot create the workspace {path}: {error.strerror}. Choose another --out.") from error
     return path
 
 
@@ -74,7 +74,7 @@ def copy_data_files(case: Case, workspace: Path) -> None:
             raise WorkspaceError(words) from error
         except OSError as error:
             check_machine(error, workspace)
-            words = f"its workspace {workspace} does not take the data file {name}: {error.strerror}"
+            words = f"its workspace {workspace} cannot hold the data file {name}: {error.strerror}"
             raise AgentError(words) from error
 
 

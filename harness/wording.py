@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from records.run_record import Outcome, RunRecord, Setting
+from records.text import counted as counted
 from records.text import one_line
 from records.transcript import Usage
 from records.verdict import Insight
@@ -54,11 +55,6 @@ def sandbox_words(setting: Setting) -> str:
 def agent_words(setting: Setting) -> str:
     """Say where the agent's code ran, if that was in Viva's own process: it could have changed what Viva found."""
     return IN_PROCESS if setting.in_process else ""
-
-
-def counted(number: int, noun: str) -> str:
-    """Put a count before its noun: `1 run`, `2 runs`; an `s` makes the plural."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def score_line(record: RunRecord) -> str:

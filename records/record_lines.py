@@ -44,7 +44,7 @@ def read_record_lines(
                     plain = loads(line)
                     # Everything else of a record has a default, and a journal's own lines have none of these.
                     if not isinstance(plain, dict) or "subject" not in plain or "id" not in plain:
-                        raise ValueError("this is no record")
+                        raise ValueError("this is not a record")
                     yield decode(RunRecord, plain)
                 except (ValueError, RecursionError):
                     damage.add(number)

@@ -105,7 +105,7 @@ class ServerSandbox:
                 return connection
             why = str(connection.hello.get("why") or "its keeper did not say why")
             await connection.pipe.close()
-        why = f"no worlds here: {why}"
+        why = f"worlds are not available here: {why}"
         server = await self.start_once(environment, run_id, why)
         self.fallback = why  # not before the other way has worked: what fails both has another cause
         return server

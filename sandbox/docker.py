@@ -158,7 +158,7 @@ class DockerSandbox(ServerSandbox):
         self.runtime = runtime = runtime or os.environ.get(RUNTIME_VARIABLE) or None
         if runtime not in (None, "runc"):
             self.weaknesses = ()
-            self.fallback = f"worlds were tried with Docker's own runtime only, and not with {runtime}"
+            self.fallback = f"worlds are supported with Docker's own runtime only, not with {runtime}"
         self._swept: asyncio.Task[None] | None = None
 
     async def environment(self, dependencies: Sequence[str]) -> str:

@@ -91,7 +91,7 @@ class ServerSession:
                 return await work
         except (EOFError, OSError, TimeoutError, ValueError, SandboxError) as error:
             words = self._connection.pipe.last_words() or str(error) or type(error).__name__
-            await self._give_up(f"the sandbox went away: {words}")
+            await self._give_up(f"the sandbox was lost: {words}")
             raise SandboxLost(self._lost) from error
         except asyncio.CancelledError:
             # Question and answer are out of step now.

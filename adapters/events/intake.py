@@ -9,6 +9,7 @@ from typing import Any
 
 from adapters.events.rounds import FAILED, MOST_TEXT, RoundsDraft, StepDraft
 from adapters.events.tally import Tally, add, amount_of, count_of, is_count, name_of
+from records.text import counted
 from records.transcript import StepKind
 
 NO_BILLING: Mapping[str, float] = MappingProxyType({})
@@ -330,4 +331,6 @@ def _cut(value: object) -> str | None:
     if value is None:
         return None
     text = value if isinstance(value, str) else str(value)
-    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}… [{len(text) - MOST_TEXT:,} more characters]"
+    return (
+        text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}… [{counted(len(text) - MOST_TEXT, 'more character')}]"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from records.text import storable
+from records.text import counted, storable
 from records.transcript import NO_USAGE, Round, Step, StepKind, Usage
 
 MOST_STEPS = 10_000
@@ -158,7 +158,7 @@ class RoundsDraft:
     @property
     def notes(self) -> tuple[str, ...]:
         """Say what was left out."""
-        return (f"{self._dropped:,} further steps are counted, but not kept",) if self._dropped else ()
+        return (f"{counted(self._dropped, 'further step')} counted, but not kept",) if self._dropped else ()
 
 
 def _text(value: str | None) -> str | None:

@@ -71,7 +71,7 @@ def _documents(path: Path, name: str) -> Iterator[tuple[str, str, Any]]:
                 return
             for number, value in lines_of(path, file):
                 if isinstance(value, ValueError):
-                    raise RecordingError(f"{path}, line {number}: no valid JSON: {value}")
+                    raise RecordingError(f"{path}, line {number}: not valid JSON: {value}")
                 yield f"{path}, line {number}", f"{name}, line {number}", value
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
@@ -89,7 +89,7 @@ def _load(data: bytes, path: Path) -> Any:
         return json.loads(data.removeprefix(b"\xef\xbb\xbf"))
     except json.JSONDecodeError as error:
         raise RecordingError(
-            f"{path}, line {error.lineno}, column {error.colno}: no valid JSON: {error.msg}"
+            f"{path}, line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}"
         ) from error
     except (ValueError, RecursionError) as error:
         raise RecordingError(f"{path}: cannot be read: {error}") from error
@@ -111,7 +111,9 @@ def _recording(document: Any, place: str, key: str) -> Recording:
     found = _VERSION.fullmatch(version) if isinstance(version, str) else None
     steps = document.get("steps") if isinstance(document, Mapping) else None
     if found is None or not isinstance(steps, list):
-        raise RecordingError(f"{place}: no ATIF trajectory: need `schema_version` (ATIF-v1.0 to v1.8) and `steps`.")
+        raise RecordingError(
+            f"{place}: not an ATIF trajectory: it must have `schema_version` (ATIF-v1.0 to v1.8) and `steps`."
+        )
     agent = document.get("agent")
     agent = agent if isinstance(agent, Mapping) else {}
     model = agent.get("model_name")

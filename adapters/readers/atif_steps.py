@@ -53,7 +53,9 @@ def read_steps(steps: Sequence[Any], model: str | None, agent: str | None) -> Re
     for number, step in enumerate(steps, 1):
         if not isinstance(step, Mapping) or step.get("source") not in ("system", "user", "agent"):
             found = step.get("source") if isinstance(step, Mapping) else step
-            raise StepError(f"step {number} is no step: its source is {found!r:.80}; need system, user or agent")
+            raise StepError(
+                f"step {number} is not a step: its source is {found!r:.80}, and must be system, user or agent"
+            )
         reader.take(number, step)
     return reader.result()
 

@@ -12,7 +12,7 @@ from typing import Any
 from adapters.bounded_json import UnfitJson, read
 from adapters.events.collector import EvalCollector
 from adapters.readers.recording import Recording, RecordingError
-from records.text import one_line
+from records.text import counted, one_line
 from records.transcript import Transcript
 
 SOURCE = "copilot"
@@ -57,7 +57,7 @@ def read_sessions(path: Path) -> Iterator[Recording]:
             session = _Session(path, number, name)
         session.take(event)
     if not found:
-        raise RecordingError(f"{path}: no line is an event of a Copilot session: need JSON objects with a `type`")
+        raise RecordingError(f"{path}: no line is an event of a Copilot session, that is, a JSON object with a `type`")
     yield session.recording(skipped)
 
 
@@ -74,10 +74,10 @@ class _Session:
     def recording(self, skipped: int) -> Recording:
         transcript = self._collector.transcript()
         notes: tuple[str, ...] = (
-            (f"{skipped} lines of {self._path.name} are no events and were skipped",) if skipped else ()
+            (f"{counted(skipped, 'line')} of {self._path.name} skipped: not an event",) if skipped else ()
         )
         if unknown := sum((transcript.metrics or EvalCollector().snapshot()).unknown.values()):
-            notes += (f"{unknown} unknown events, fields or values were counted and left out",)
+            notes += (f"unknown events, fields or values, counted and left out: {unknown}",)
         return Recording(
             replace(transcript, notes=(*transcript.notes, *notes)),
             place=f"{self._path}, line {self._line}",

@@ -77,7 +77,7 @@ class Pieces:
     def fault(self, words: str, position: int | None = None) -> RecordingError:
         """Say what is wrong, and in which line."""
         line = self._line + self._text.count("\n", 0, self._at if position is None else position)
-        return RecordingError(f"{self._path}, line {line}: no valid JSON: {words}")
+        return RecordingError(f"{self._path}, line {line}: not valid JSON: {words}")
 
     def _more(self) -> bool:
         """Read on; as much again as there is, for a large value is then not tried too often."""
@@ -127,7 +127,7 @@ def elements(pieces: Pieces, keys: Sequence[str]) -> Iterator[Any]:
     elif pieces.peek() == "[":
         yield from _list(pieces)
     else:
-        raise pieces.fault(f"need a list, or an object that holds one under {keys[0]!r}")
+        raise pieces.fault(f"it must be a list, or an object that holds one under {keys[0]!r}")
 
 
 def _list(pieces: Pieces) -> Iterator[Any]:

@@ -21,5 +21,5 @@ def read_moment(text: str) -> datetime:
         moment = datetime.fromisoformat(plain)
     except (ValueError, OverflowError) as error:
         example = "2026-11-22, 2026-11-22T10:00+01:00, 30m, 24h or 7d"
-        raise SetupError(f"{text!r} is no time; write it as in {example}.") from error
+        raise SetupError(f"{text!r} is not a time; write it as in {example}.") from error
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

@@ -121,7 +121,7 @@ class Screenshots:
         except (OSError, ValueError, RuntimeError):
             return "cannot be read"
         if kind is None:
-            return "are no pictures"
+            return "are not pictures"
         whole = {"png": b"IEND" in tail, "jpeg": b"\xff\xd9" in tail}
         return None if whole.get(kind, True) else "are cut off"
 

@@ -15,7 +15,7 @@ from harness.statistics.scores import score_of
 from harness.statistics.summary import Figures
 from harness.statistics.trends import Direction, Trends
 from records.run_record import RunRecord
-from records.text import one_line
+from records.text import counted, one_line
 from records.transcript import Transcript
 from records.verdict import Insight
 
@@ -142,13 +142,13 @@ def _figures(figures: Figures, trends: Trends) -> str:
 
 
 def _figure_lines(figures: Figures, trends: Trends) -> Iterator[str]:
-    yield f"{figures.suite.runs_all} runs, {figures.suite.runs} that count"
+    yield f"{counted(figures.suite.runs_all, 'run')}, {figures.suite.runs} that count"
     for direction in (Direction.REGRESSION, Direction.DROP, Direction.IMPROVEMENT):
         for trend in trends.of(direction)[:MOST_ROWS]:
             what = f"task {one_line(trend.task, 60)}, agent {one_line(trend.agent, 60)}, {name_words(trend)}"
             yield f"{direction.value}: {what}: {scores_words(trend)} ({change_words(trend)}), {compared_words(trend)}"
     for group in (*figures.agents[:MOST_ROWS], *sorted(figures.cells, key=lambda cell: cell.mean or 0.0)[:MOST_ROWS]):
-        facts = [f"{group.runs} runs", f"{group.target_errors} agent failures"]
+        facts = [counted(group.runs, "run"), f"{group.target_errors} agent failures"]
         facts += [f"{name} {value:.3g}" for name, value in _means(group) if value is not None]
         facts += [f"{count} {kind}" for kind, count in group.excluded.items()]
         yield f"{group.kind} {one_line(group.name, 120)}: {', '.join(facts)}"
@@ -157,16 +157,16 @@ def _figure_lines(figures: Figures, trends: Trends) -> Iterator[str]:
         mean = "none" if each.mean is None else f"{each.mean:.2f}"
         yield f"evaluator {one_line(each.name, 60)}, agent {one_line(each.agent or '', 60)}: mean {mean}; {named}"
     for error in figures.troubles[:MOST_ROWS]:
-        yield f"error in {error.runs} runs ({error.outcome.value}): {one_line(error.words, 200)}"
+        yield f"error in {counted(error.runs, 'run')} ({error.outcome.value}): {one_line(error.words, 200)}"
 
 
 def _means(group: Any) -> tuple[tuple[str, float | None], ...]:
     return (
         ("mean score", group.mean),
         ("pass rate", group.pass_rate),
-        ("tokens a run", group.tokens_mean),
-        ("dollars a run", group.cost_mean),
-        ("seconds a run", group.seconds_mean),
+        ("tokens per run", group.tokens_mean),
+        ("dollars per run", group.cost_mean),
+        ("seconds per run", group.seconds_mean),
     )
 
 

@@ -72,7 +72,7 @@ def session_runner(client: Any, configure: Configure | None = None) -> EvalAnaly
         SetupError: this is no such client.
     """
     if not callable(getattr(client, "create_session", None)):
-        raise SetupError(f"{client!r:.80} is no client of the Copilot SDK: it has no create_session().")
+        raise SetupError(f"{client!r:.80} is not a client of the Copilot SDK: it has no create_session().")
 
     async def run(request: EvalAnalysisRequest) -> str:
         arguments: dict[str, Any] = {

@@ -26,7 +26,7 @@ PAGE = "report.html"
     "kind",
     metavar="NAME",
     help=f"{', '.join(FORMATS.builtin)}, one of an installed package, package.module:write, or file.py:write. "
-    f"[default: console, or by the ending of --out: {', '.join(ENDINGS)}]",
+    f"[default: console, or by the file extension of --out: {', '.join(ENDINGS)}]",
 )
 @click.option(
     "--out",

@@ -65,7 +65,7 @@ class RunChoice:
                 f"{_listed(self._cases)} with the agents {_listed(self._agents)}."
             )
         what = "failed" if self.failed else "has this outcome"
-        return f"no run {what}: {counted(self.in_scope, 'run')} looked at"
+        return f"no run {what}; {counted(self.in_scope, 'run')} searched"
 
     def _of_scope(self, run: StoredRun) -> bool:
         record, setting = run.record, run.setting
@@ -104,7 +104,9 @@ def run_choice(given: dict[str, Any]) -> RunChoice:
 
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option("--failed", is_flag=True, help="Only runs that failed; excluded and unfinished runs did not."),
+    click.option(
+        "--failed", is_flag=True, help="Only runs that failed, not those that were excluded or are unfinished."
+    ),
     click.option(
         "--threshold",
         type=click.FloatRange(0, 1),

@@ -259,7 +259,7 @@ def _resolved(folder: Path) -> Path:
     try:
         return folder.resolve()
     except (OSError, RuntimeError, ValueError) as error:
-        raise AgentError(f"its workspace {str(folder)!r:.200} is no folder: {error}") from error
+        raise AgentError(f"its workspace {str(folder)!r:.200} is not a folder: {error}") from error
 
 
 def setting_for(run: ExamRun, workspace: str) -> Setting:

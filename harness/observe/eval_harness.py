@@ -85,7 +85,7 @@ class EvalHarness:
         """
         options = EvalOptions.from_environment() if options is None else options
         if options.is_enabled and not callable(getattr(session, "on", None)):
-            raise SetupError(f"{session!r:.80} is no session: it has no on(handler).")
+            raise SetupError(f"{session!r:.80} is not a session: it has no on(handler).")
         harness = cls(options, take=take, source=source)
         if harness._observer is not None:
             harness._observer.collector.attach(session)

@@ -161,7 +161,8 @@ def _opener(client: Client | OpenSession) -> OpenSession:
         return open_session
     if not callable(client):
         raise SetupError(
-            f"{client!r:.80} opens no session: need create_session, or a function from a case to a session."
+            f"{client!r:.80} cannot open a session: it must have create_session, or be a function "
+            "from a case to a session."
         )
     return client
 

@@ -132,7 +132,7 @@ class EvalOptions:
             elif callable(getattr(each, "write", None)) and not isinstance(each, type):
                 made.append((type(each).__name__, each))
             else:
-                raise SetupError(f"{each!r:.80} is no sink: a sink is an object with write(record, transcript).")
+                raise SetupError(f"{each!r:.80} is not a sink: a sink is an object with write(record, transcript).")
         return made
 
     def named_evaluators(self) -> tuple[tuple[str, ...], dict[str, object]]:
@@ -150,7 +150,9 @@ class EvalOptions:
         for each in self.evaluators:
             name = each if isinstance(each, str) else getattr(each, "name", None)
             if not isinstance(name, str):
-                raise SetupError(f"{each!r:.80} is no evaluator: an evaluator is an object with a name and evaluate().")
+                raise SetupError(
+                    f"{each!r:.80} is not an evaluator: an evaluator is an object with a name and evaluate()."
+                )
             if name in names:
                 raise SetupError(f"two evaluators are called {name!r}.")
             names.append(name)

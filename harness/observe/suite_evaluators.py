@@ -65,7 +65,9 @@ class CaseSuccess:
             return await SuccessEvaluator(case.success).evaluate(transcript, context)
         said = self._said.get(context.task)
         if said is None:
-            return Insight(self.name, context.subject, NOBODY_SAYS, None, summary="nobody says whether it succeeded")
+            return Insight(
+                self.name, context.subject, NOBODY_SAYS, None, summary="it is not known whether it succeeded"
+            )
         return await SuccessEvaluator(lambda _: said).evaluate(transcript, context)
 
 

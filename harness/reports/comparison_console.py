@@ -46,9 +46,7 @@ def comparison_report(comparison: Comparison) -> RenderableType:
     if comparison.worse:
         parts += [Text(), Text("Next", style="bold")]
         parts.append(
-            command_line(
-                f"viva report {quoted(comparison.second.journal)} --format html", "see why cases turned worse: "
-            )
+            command_line(f"viva report {quoted(comparison.second.journal)} --format html", "see why cases got worse: ")
         )
     return Stack(*parts)
 

@@ -159,7 +159,7 @@ class Progress:
             return
         yield from (f"{tally.label} {tally.score:.3f}" for tally in scored[:MOST_IN_LINE])
         if len(scored) > MOST_IN_LINE:
-            yield f"{len(scored) - MOST_IN_LINE} more agents"
+            yield f"{counted(len(scored) - MOST_IN_LINE, 'more agent')}"
 
     def _tally(self, agent: str) -> AgentTally | None:
         if agent not in self.agents and len(self.agents) < MOST_AGENTS:

@@ -35,7 +35,8 @@ def facts_table(figures: Figures, journal: Path, labels: Mapping[str, str]) -> T
     table.add_row("passes", Text(f"a run passes if the low bound of its score is at least {figures.threshold:g}"))
     if suite.excluded:
         table.add_row(
-            "excluded", Text(f"{', '.join(suite.excluded)}: not the agent's fault, so in no average", style="yellow")
+            "excluded",
+            Text(f"{', '.join(suite.excluded)}: not the agent's fault, so in none of the averages", style="yellow"),
         )
     if suite.target_errors:
         table.add_row("failed", Text("runs in which the agent failed: judged up to that point, and counted"))

@@ -60,7 +60,7 @@ class Webhook:
         """
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise SetupError(f"--alert webhook:{url}: need an address, as in webhook:https://example.org/hook.")
+            raise SetupError(f"--alert webhook:{url}: an address is required, as in webhook:https://example.org/hook.")
         self._url = url
 
     def send(self, alert: Alert) -> None:

@@ -44,7 +44,7 @@ class CrossAgent:
 
     sides: tuple[SideFigures, ...]
     queries: int
-    """Queries that every side answered: only those are compared."""
+    """Queries answered by every side: only those are compared."""
     left_out: int
     """Queries that some side did not answer."""
 

@@ -71,8 +71,8 @@ def answered(name: str, subject: Subject, judged: Judged, by: str) -> Insight:
         scores={"sub_goals": counts["yes"] / len(evaluations)},
         summary=reason,
         notes=(
-            f"the sub-goals come to {ours} ({shares}); the model's word for the whole is {answer.complete}",
-            *(f"yes only by the agent's own word: {one_line(storable(name), 120)}" for name in claimed),
+            f"the sub-goals add up to {ours} ({shares}); the model's overall verdict is {answer.complete}",
+            *(f"yes only because the agent says so: {one_line(storable(name), 120)}" for name in claimed),
         ),
         verdicts=(*_sub_goals(subject, judged, by, flags), whole),
         details={"sub_goals": ours},

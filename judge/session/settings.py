@@ -158,8 +158,8 @@ def _config(file: Path) -> dict[str, Any]:
     for key in data:
         if str(key).startswith("EVA_") and key not in KEYS:
             close = get_close_matches(str(key), KEYS, 1)
-            hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(KEYS)}."
-            raise SetupError(f"{file}: {str(key)[:80]} is no option of the evaluation; {hint}")
+            hint = f"did you mean {close[0]}?" if close else f"the known ones are {', '.join(KEYS)}."
+            raise SetupError(f"{file}: {str(key)[:80]} is not an option of the evaluation; {hint}")
     return {key: data[key] for key in KEYS if data.get(key) is not None}
 
 

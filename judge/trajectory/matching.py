@@ -119,7 +119,7 @@ def _assign(wanted: list[Call], given: list[Call], like: Likeness) -> tuple[list
         return wanted, given, 0.0
     if max(len(wanted), len(given)) > MOST_PAIRED:
         raise TooManyCalls(
-            f"there are {max(len(wanted), len(given)):,} calls of {given[0].tool}: {MOST_PAIRED} at most"
+            f"there are {max(len(wanted), len(given)):,} calls of {given[0].tool}; the maximum is {MOST_PAIRED}"
         )
     alike = [[like(one, other) for other in given] for one in wanted]
     pairs = [

@@ -76,7 +76,7 @@ class ArgumentSchema:
             return self._verdict(call, Label.ERROR, None, f"the tool's schema is broken: {checker}", Fault.JUDGE)
         arguments = call.arguments
         if not isinstance(arguments, dict):
-            return self._verdict(call, "invalid", 0.0, f"the arguments are no object: {one_line(call.input, 200)}")
+            return self._verdict(call, "invalid", 0.0, f"the arguments are not an object: {one_line(call.input, 200)}")
         try:
             faults = sorted(_fault(error) for error in checker.validator.iter_errors(arguments))
         except Exception as error:  # a reference that leads nowhere, a pattern that is none

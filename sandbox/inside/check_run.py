@@ -162,7 +162,7 @@ class CheckRun:
             return {"ending": "timeout", "message": f"used {self.limits['cpu_seconds']:g} seconds of CPU"}
         if number == signal.SIGKILL:
             return {"ending": "limit", "message": "killed: memory, or by itself"}
-        return {"ending": "limit", "message": f"its process died of signal {number}"}
+        return {"ending": "limit", "message": f"its process was killed by signal {number}"}
 
 
 def read_report(data: bytes, proof: bytes) -> tuple[list[str], dict[str, Any] | None]:

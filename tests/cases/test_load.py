@@ -322,7 +322,7 @@ def test_keys_that_stand_twice_are_said_with_the_second_line(folder: Folder) -> 
     text = SOUND + "    weight: 2\nconfig_var:\n  a: 1\n  a: 2\nversion: 0.2\n"
     assert [(line, message[:33]) for line, message in folder.mistakes(text)] == [
         (6, "'weight' stands here a second tim"),
-        (9, "'a' stands here a second time; YA"),
+        (9, "'a' is a duplicate key; YAML would"),
         (10, "'version' stands here a second ti"),
     ]
 

@@ -50,7 +50,9 @@ class SpansReader:
             except OSError as error:
                 raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
             if spool.left_out:
-                notes.append(f"{path.name}: elements that are no spans, or have no ids, left out: {spool.left_out}")
+                notes.append(
+                    f"{path.name}: elements left out because they are not spans or have no ids: {spool.left_out}"
+                )
             if not spool.taken:
                 told = "".join(f" {note}." for note in notes)
                 raise RecordingError(f"{path}: there is no span in it.{told}")
@@ -138,7 +140,7 @@ def _of_lines(path: Path, file: Any, notes: list[str]) -> Iterator[Any]:
         else:
             yield from expand(value)
     if bad:
-        notes.append(f"{path.name}: lines that are no valid JSON, left out: {len(bad)} (first: line {bad[0]})")
+        notes.append(f"{path.name}: lines left out because they are not valid JSON: {len(bad)} (first: line {bad[0]})")
 
 
 def _of_documents(path: Path, file: Any, notes: list[str]) -> Iterator[Any]:

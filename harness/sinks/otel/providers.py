@@ -193,7 +193,7 @@ def _otlp(signal: str, environment: Mapping[str, str]) -> str:
     protocol = next((environment[name].strip() for name in variables if environment.get(name)), DEFAULT_PROTOCOL)
     if protocol not in PROTOCOLS:
         raise SetupError(
-            f"the sink otel cannot export {signal} with the OTLP protocol {protocol!r}: there are "
+            f"the sink otel cannot export {signal} with the OTLP protocol {protocol!r}: supported are "
             f"{' and '.join(PROTOCOLS)}. Set {variables[-1]}."
         )
     return PROTOCOLS[protocol]

@@ -57,7 +57,7 @@ class OpenRun:
         if trace.get_current_span() is self.span:
             context.attach(self.before)
         if record is None:
-            self.give_up("the run was given up")
+            self.give_up("the run was abandoned")
 
     def give_up(self, why: str) -> None:
         """End the span as an error; one that has ended stays as it is."""

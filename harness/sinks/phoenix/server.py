@@ -36,7 +36,7 @@ class PhoenixServer:
         """
         self.address, self.project, filters = split_source(source)
         if filters:
-            raise SetupError(f"phoenix:{source}: what is written to takes no filters.")
+            raise SetupError(f"phoenix:{source}: an address to write to cannot have filters.")
         self._client = make_client(self.address)
 
     def __str__(self) -> str:

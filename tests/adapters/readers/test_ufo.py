@@ -155,7 +155,7 @@ def test_a_folder_without_a_log_says_so(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(RecordingError, match=r"empty is not the log folder of a session: no response\.log in it"):
         only(f"ufo:{tmp_path / 'empty'}")
-    with pytest.raises(RecordingError, match="nowhere is not there"):
+    with pytest.raises(RecordingError, match="nowhere does not exist"):
         only(f"ufo:{tmp_path / 'nowhere'}")
 
 
@@ -263,7 +263,7 @@ def test_a_mapping_file_reads_another_agents_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("fields: {reqest: goal}", r"fields\.reqest is no name of a mapping file; did you mean request\?"),
+        ("fields: {reqest: goal}", r"fields\.reqest is not a key of a mapping file; did you mean request\?"),
         ("log: [1]", "log must be a text"),
         ("- a", "is not a mapping of names"),
         ("a: b: c", "is not YAML"),

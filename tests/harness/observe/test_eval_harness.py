@@ -243,7 +243,7 @@ async def test_a_session_that_cannot_be_left_costs_no_sink_its_runs(
 
 
 def test_what_is_no_session_is_refused_before_anything_is_opened(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match=r"is no session: it has no on\(handler\)"):
+    with pytest.raises(SetupError, match=r"is not a session: it has no on\(handler\)"):
         EvalHarness.attach(object(), options(tmp_path))  # type: ignore[arg-type]
     assert not (tmp_path / "runs").exists()
 

@@ -75,8 +75,8 @@ def test_torn_lines_and_what_is_no_span_are_counted_and_told(tmp_path: Path) -> 
     lines = [json.dumps(span(1)), "{torn", json.dumps([span(2, 1), 5, {"x": 1}]), json.dumps(span(3, 1))[:-9]]
     (recording,) = read(tmp_path, "\n".join(lines))
     assert len(recording.transcript.rounds[0].steps) == 2
-    assert "spans.json: lines that are no valid JSON, left out: 2 (first: line 2)" in recording.notes
-    assert "spans.json: elements that are no spans, or have no ids, left out: 2" in recording.notes
+    assert "spans.json: lines left out because they are not valid JSON: 2 (first: line 2)" in recording.notes
+    assert "spans.json: elements left out because they are not spans or have no ids: 2" in recording.notes
 
 
 def test_a_file_whose_lines_are_long_is_read_as_far_as_it_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
