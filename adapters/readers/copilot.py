@@ -74,7 +74,7 @@ class _Session:
     def recording(self, skipped: int) -> Recording:
         transcript = self._collector.transcript()
         notes: tuple[str, ...] = (
-            (f"{counted(skipped, 'line')} of {self._path.name} skipped: not an event",) if skipped else ()
+            (f"lines of {self._path.name} skipped because they are not events: {skipped}",) if skipped else ()
         )
         if unknown := sum((transcript.metrics or EvalCollector().snapshot()).unknown.values()):
             notes += (f"unknown events, fields or values, counted and left out: {unknown}",)

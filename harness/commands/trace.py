@@ -120,8 +120,9 @@ def command(
     """Import the recordings of each SOURCE into a journal, and judge them.
 
     A SOURCE is READER:LOCATION: chat:FILE reads conversations in the chat format, ufo:FOLDER the log folder of a
-    desktop session, or a folder of such folders (`viva doctor` lists the readers). Without --evaluators, the score of a run is the
-    reward in its recording, and desktop sessions are judged by the evaluator `session`, which requires a model.
+    desktop session, or a folder of such folders (`viva doctor` lists the readers). Without --evaluators, the score of a
+    run is the reward in its recording, and desktop sessions are judged by the evaluator `session`, which requires a
+    model.
     """
     _check(recordings, resume, retry_errors, baseline, max_drop)
     if not follow:

@@ -114,7 +114,7 @@ async def test_captured_content_reaches_evaluators_and_without_it_they_say_what_
     assert with_text.transcript.rounds[0].examiner == "secret prompt"
     assert with_text.insights[1].score == 1.0
     assert (without.insights[1].label, without.insights[1].score) == ("error", None)
-    assert "requires what was said" in without.insights[1].summary
+    assert "requires the text of the conversation" in without.insights[1].summary
     # Scoring works without it.
     assert without.score == with_text.score == 1.0
 

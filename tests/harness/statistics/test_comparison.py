@@ -221,7 +221,7 @@ def test_two_journals_side_by_side(tmp_path: Path) -> None:
     b = journal(tmp_path / "b", records("m:Y", numbered(*[1] * 8, 1, 0), cost=None))
     result = viva_compare(a, b)
     assert result.exit_code == 0
-    assert "8 cases improved, 1 worse (McNemar, exact: p = 0.0391)" in result.output
+    assert "8 cases improved, 1 got worse (McNemar, exact: p = 0.0391)" in result.output
     assert "unknown" in result.output
     assert "m:X in" in result.output
 
