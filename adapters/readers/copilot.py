@@ -12,7 +12,7 @@ from typing import Any
 from adapters.bounded_json import UnfitJson, read
 from adapters.events.collector import EvalCollector
 from adapters.readers.recording import Recording, RecordingError
-from records.text import counted, one_line
+from records.text import one_line
 from records.transcript import Transcript
 
 SOURCE = "copilot"

@@ -27,6 +27,7 @@ from records.text import one_line
 FILE = "last-words.txt"
 MAX_BYTES = 256 * 1024
 RUNS_NAMED = 3
+_SECOND = len("20260101-000000")
 REMEDY = "With --isolate, each agent has a process of its own, and Viva continues when it ends."
 
 
@@ -118,8 +119,14 @@ def last_words_of_newest() -> LastWords | None:
     """Return how the process ended that wrote the newest journal under `runs/`, as `read_last_words` does."""
     with contextlib.suppress(OSError):
         # By name, which begins with the time: looking into each would take longer with every run.
-        newest = max((name for name in os.listdir(RUNS) if name[:1].isdigit()), default=None)
-        return None if newest is None else read_last_words(RUNS / newest)
+        names = [name for name in os.listdir(RUNS) if name[:1].isdigit()]
+        second = max((name[:_SECOND] for name in names), default="")
+        newest = max(
+            (RUNS / name for name in names if name.startswith(second)),
+            key=lambda folder: folder.stat().st_mtime_ns,
+            default=None,
+        )
+        return None if newest is None else read_last_words(newest)
     return None
 
 

@@ -17,11 +17,13 @@ has failed. Nothing else is a reason to ask again.
 
 a refusal that gives a reason: the step is answered
 
-right or wrong, partial (one of two things asked for is enough) or vague
+right or wrong, partial (one of two things asked for is enough) or vague ("it depends"; figures without their sum)
 
 Do not ask for more precision; go on with the next.
 
-an announcement or a description in the place of the result
+an announcement, or a description of a text in its place
+
+a confirmation where something only had to be done
 
 with all facts that the task puts under the same condition
 

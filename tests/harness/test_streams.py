@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -105,4 +106,6 @@ def test_an_exam_runs_where_standard_output_is_closed(desk: Desk) -> None:
         done = subprocess.run(["bash", "-c", f"{call} {closed}"], cwd=desk.folder, env=clean_environment(), timeout=120)
         assert done.returncode == 0
     assert desk.kinds().count("run") == 3
-    assert "thinking" not in (desk.folder / "journal" / "journal.jsonl").read_text()
+    lines = (desk.folder / "journal" / "journal.jsonl").read_text().splitlines()
+    assert all(json.loads(line) for line in lines), "nothing was printed between them"
+    assert not [line for line in lines if "thinking" in line and '"stdout":"thinking\\n"' not in line]

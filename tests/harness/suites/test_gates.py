@@ -60,7 +60,7 @@ def test_what_could_not_be_scored_is_said_with_its_reason() -> None:
     broken = RunRecord("x", "a", "one", Outcome.INFRA_ERROR, None, error="the daemon\nis gone")
     assert gate(summarize([broken]), None, None, None) == (
         EXIT_NOT_SCORED,
-        "nothing was scored: 1 infra_error (the daemon is gone)",
+        "nothing was scored: 1 infra_error (the daemon⏎ is gone)",
     )
     assert gate(summarize([]), None, None, None)[1] == "nothing was scored: no runs"
 

@@ -143,17 +143,27 @@ def newer(line: bytes) -> bytes:
     return resealed(line.replace(b'{"v":1,', b'{"v":2,')) if b'"data":{"number":2,' in line else line
 
 
+def made_by_run(journal: Path) -> None:
+    plan = json.loads((journal / "suite.json").read_text())
+    (journal / "suite.json").write_text(json.dumps({**plan, "single": True}))
+
+
 def test_a_journal_in_which_a_newer_version_wrote_is_not_gone_on_with(suites: Path) -> None:
     journal, run = spoiled(suites, "newer", without_record(newer))
     before = (journal / FILE).read_bytes()
-    for command in (
-        ("suite", "--resume", journal),
-        ("run", "cases/count_1", "--agent", "counter.py:Counter", *AGAIN, "--out", journal),
+    run_again = ("run", "cases/count_1", "--agent", "counter.py:Counter", *AGAIN, "--out", journal)
+    why = "a newer version of Viva has written to it (1 line of a newer format)"
+    for command, words in (
+        (("suite", "--resume", journal), why),
+        (run_again, "already contains the journal of a suite"),
+        (run_again, why),  # as if `viva run` had made it
     ):
         done = viva(*command, cwd=suites)
         assert done.returncode == 2, done.stderr
-        assert "a newer version of Viva has written to it (1 line of a newer format)" in done.stderr
+        assert words in done.stderr
         assert (journal / FILE).read_bytes() == before
+        if words is not why:
+            made_by_run(journal)
     for form in ("console", "markdown", "html"):
         shown = viva("report", journal, "--format", form, "--out", "-", cwd=suites).stdout
         assert "1 line of a newer format" in shown

@@ -39,7 +39,9 @@ introduces them: they never took place, and a value in them is not the agent's a
 A round or step that a statement names by its number is the task's, if the task numbers its own; else it is the
 transcript's [round N].
 
-A calculation or a result is neither.
+A calculation, a result or the mere claim to have planned is neither.
+
+Only if the statement is about such words themselves do they count, as something that the agent wrote.
 
 A quote is a line of one turn or a part of it, copied exactly, without the indentation.
 

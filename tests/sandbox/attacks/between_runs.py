@@ -183,14 +183,14 @@ assert open('/proc/sys/kernel/ns_last_pid').read().strip() in map(str, range(10)
         "settings: limits, mask, environment, host name, priorities, terminals",
         """
 import pty, resource
-os.umask(0); os.environ['PLANTED'] = 'x'; os.nice(5); resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))
+os.umask(0); os.environ['PLANTED'] = 'x'; os.nice(15); resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))
 refused('host name', socket.sethostname, 'planted')
 pty.openpty()
 if not os.fork(): os.setsid(); pty.openpty(); time.sleep(60)
 """,
         """
 import resource
-assert os.umask(0) == 0o077 and 'PLANTED' not in os.environ and os.nice(0) == 0
+assert os.umask(0) == 0o077 and 'PLANTED' not in os.environ and os.nice(0) < 15
 assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 20 and socket.gethostname() != 'planted'
 assert [name for name in os.listdir('/dev/pts') if name.isdigit()] == []
 """,
