@@ -68,7 +68,7 @@ class AgentSession:
 
     @property
     def metrics(self) -> Metrics | None:
-        """What an agent that observes itself has counted in its attribute `metrics`; None where it has none."""
+        """What an agent that observes itself has counted in its attribute `metrics`; None if it has none."""
         try:
             found = getattr(self.agent, "metrics", None)
         except Exception:  # a property of the agent's own

@@ -129,7 +129,7 @@ def _clear(name: str, folder: int) -> None:
 
 @contextlib.contextmanager
 def _opened(path: str | Path, inside: int | None = None) -> Iterator[int]:
-    """Open a folder that is no link; below another one, make it if need be."""
+    """Open a folder that is not a link; below another one, make it if need be."""
     if inside is not None:
         with contextlib.suppress(FileExistsError):
             os.mkdir(path, 0o755, dir_fd=inside)

@@ -95,7 +95,7 @@ def tokens_words(usage: Usage) -> str:
     if not is_reported(usage):
         return f"tokens {UNKNOWN}"
     least = "" if usage.reported else "at least "
-    return f"{least}{usage.input_tokens + usage.output_tokens:,} tokens"
+    return least + counted(usage.input_tokens + usage.output_tokens, "token")
 
 
 def cost_words(usage: Usage) -> str:

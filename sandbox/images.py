@@ -222,7 +222,7 @@ def _pull(api: Any, name: str, heard: Callable[[], None]) -> None:
 
 
 def split_tag(name: str) -> tuple[str, str | None]:
-    """Return repository and tag. A digest stays with the repository, and a port is no tag."""
+    """Return repository and tag. A digest stays with the repository, and a port is not a tag."""
     if "@" in name:
         return name, None
     head, colon, tag = name.rpartition(":")

@@ -134,5 +134,5 @@ def read_result(message: dict[str, Any], limits: SandboxLimits) -> CheckResult:
 
 
 def _text(value: Any, maximum: int) -> str:
-    """Cut a text to size, and make it one that can be written: half of a surrogate pair is no character."""
+    """Cut a text to size, and make it one that can be written: half of a surrogate pair is not a character."""
     return str(value or "")[:maximum].encode("utf-8", "replace").decode()

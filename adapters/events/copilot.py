@@ -37,7 +37,7 @@ class Fields:
         self._data, self._dict = data, isinstance(data, Mapping)
 
     def __call__(self, name: str) -> Any:
-        """Give a plain value: an enumeration's value, seconds and times as they are; None where it is missing."""
+        """Give a plain value: an enumeration's value, seconds and times as they are; None if it is missing."""
         if self._dict:
             return self._data.get(name)
         value = getattr(self._data, _SNAKE[name], None)

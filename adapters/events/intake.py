@@ -72,7 +72,7 @@ class Intake:
     ) -> None:
         """Count answered model calls. Tokens that are not told are 0, a cost that is not told is unknown.
 
-        Where input or output is not told, or is no count, the usage is not `reported`: it is not all there was.
+        Where input or output is not told, or is not a count, the usage is not `reported`: it is not all there was.
 
         Args:
             model: Its name.
@@ -312,7 +312,7 @@ class Intake:
             self._task.tally.agent(name_of(name)).failed += 1
 
     def subagent_of(self, *ids: object) -> str | None:
-        """Give the name of the sub-agent that the first of these ids stands for; None where there is none.
+        """Give the name of the sub-agent that the first of these ids stands for; None if there is none.
 
         An id that nobody introduced is its own name.
         """

@@ -14,7 +14,7 @@ UNKNOWN = "unknown"
 OTHERS = "(others)"
 """Stands for all names beyond `MOST_NAMES`."""
 MOST_NAMES = 500
-"""Names of one kind that are kept: a stream may come from a stranger."""
+"""Names of one kind that are kept: a stream may be untrusted."""
 LONGEST_NAME = 200
 
 K = TypeVar("K")
@@ -50,7 +50,7 @@ def is_count(value: object) -> bool:
 
 
 def count_of(value: object) -> int:
-    """Give a count of tokens: 0 for what is no sound number."""
+    """Give a count of tokens: 0 for what is not a sound number."""
     return int(value) if is_count(value) else 0  # type: ignore[call-overload]
 
 

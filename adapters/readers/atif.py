@@ -40,7 +40,7 @@ class AtifReader:
             since: Trajectories whose first step has an earlier time are left out.
 
         Raises:
-            RecordingError: while iterating: a file cannot be read, or holds what is no trajectory.
+            RecordingError: while iterating: a file cannot be read, or holds what is not a trajectory.
         """
         path = Path(source)
         files = sorted(path.rglob("trajectory*.json")) if path.is_dir() else [path]
@@ -125,7 +125,7 @@ def _recording(document: Any, place: str, key: str) -> Recording:
     if found[1] not in KNOWN:
         notes.append(f"{version} is newer than what Viva knows; fields that it does not know are kept as attributes")
     if isinstance(document.get("continued_trajectory_ref"), str):
-        notes.append(f"the trajectory goes on in {document['continued_trajectory_ref']}")
+        notes.append(f"the trajectory continues in {document['continued_trajectory_ref']}")
     tools = agent.get("tool_definitions")
     rest = {name: value for name, value in document.items() if name not in ("steps", "subagent_trajectories")}
     session, identity = _text(document.get("session_id")), _text(document.get("trajectory_id"))

@@ -13,7 +13,7 @@ from records.transcript import NO_USAGE, UNREPORTED, Round, Step, StepKind, Usag
 
 
 class StepError(ValueError):
-    """A step that is none: says which and why."""
+    """An element of `steps` is not a step; the message says which and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def read_steps(steps: Sequence[Any], model: str | None, agent: str | None) -> Re
         agent: Its name.
 
     Raises:
-        StepError: an element is no step.
+        StepError: an element is not a step.
     """
     reader = _Reader(model, agent)
     for number, step in enumerate(steps, 1):

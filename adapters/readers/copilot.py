@@ -38,7 +38,7 @@ def read_sessions(path: Path) -> Iterator[Recording]:
 
     A line is one event. A `session.start` with a new id begins another session; everything else belongs to the session
     before it. One session is one task, labelled with its first user message (or the file's name), whose user messages
-    are its rounds. A line that is no event is skipped and counted, as what is torn by a crash is; a file without a
+    are its rounds. A line that is not an event is skipped and counted, as what is torn by a crash is; a file without a
     single event is an error.
 
     Raises:
@@ -103,7 +103,7 @@ def _new_session(event: dict[str, Any], session: _Session) -> str | None:
 
 
 def _events(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """Read each line with text: its number, and its event; None where it is none."""
+    """Read each line with text: its number, and its event; None if it is none."""
     try:
         with path.open("rb") as file:
             number = 0

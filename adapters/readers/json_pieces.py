@@ -35,7 +35,7 @@ class Pieces:
         self._ended = False
 
     def peek(self) -> str:
-        """Return the next character that is no blank; empty at the end."""
+        """Return the next character that is not a blank; empty at the end."""
         while True:
             self._at = _BLANK.match(self._text, self._at).end()  # type: ignore[union-attr]
             if self._at < len(self._text) or not self._more():

@@ -11,7 +11,7 @@ def read_moment(text: str) -> datetime:
     """Read a time as users write it: `2026-11-22`, `2026-11-22T10:00`, with a zone or in UTC; or `2h`, `3d` ago.
 
     Raises:
-        SetupError: it is none.
+        SetupError: the text is not a time.
     """
     units = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
     plain = text.strip()

@@ -63,9 +63,9 @@ class ReactText:
 
     thought: str | None = None
     tool: str | None = None
-    """None where it named none, or said that it uses none."""
+    """None if it named none, or said that it uses none."""
     tool_input: Any = None
-    """An object where it is JSON, else the text as it was written; None where there is no `Action Input`."""
+    """An object where it is JSON, else the text as it was written; None if there is no `Action Input`."""
     answer: str | None = None
     rest: str = ""
     """What no framework acts on: text after the first action's input, after a repeated label, beside a tool's name."""

@@ -57,7 +57,7 @@ class EvalAgent:
             options: Persona, instruction, model and limits.
 
         Raises:
-            SetupError: this is no such client.
+            SetupError: the object is not such a client.
         """
         return cls(replace(options or EvalAgentOptions(), runner=session_runner(client, configure)))
 

@@ -89,7 +89,7 @@ class NamedRuns:
 def choose(known: Iterable[KnownRun]) -> list[str]:
     """Order runs for a sample: one of each task and agent in turn, its worst first, then its best, and so on.
 
-    So that whatever fits holds failures of every task before a second one of any, and something to compare them with.
+    What fits then holds failures of every task before a second one of any, and runs to compare them with.
     """
     cells: dict[tuple[str, str], list[KnownRun]] = {}
     for run in known:

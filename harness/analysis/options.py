@@ -25,7 +25,7 @@ def default_instruction() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalAnalysisRequest:
-    """What an analyst is given; a runner hands it to whatever answers."""
+    """What an analyst is given; a runner passes it to the model."""
 
     persona: str
     """Its system message."""
@@ -50,8 +50,8 @@ class EvalAgentOptions:
     instruction: str | None = None
     """What it is asked to find out; None means Viva's own. The form of the answer stays the same."""
     model: str | None = None
-    """`openai:NAME` or a file with an AutoGen component, for the default runner; what another runner makes of it is its
-    own affair."""
+    """`openai:NAME` or a file with an AutoGen component, for the default runner; other runners may interpret it
+    differently."""
     prices: tuple[str, ...] = ()
     """Prices of models, as `--price` takes them, for the default runner."""
     runner: EvalAnalysisRunner | None = None

@@ -28,7 +28,7 @@ class AutoGenRunner:
 
     def __init__(self, model: Model) -> None:
         """Args:
-        model: The client; whoever made it closes it.
+        model: The client; the caller closes it.
         """
         self._model = model.for_run()
 
@@ -69,7 +69,7 @@ def session_runner(client: Any, configure: Configure | None = None) -> EvalAnaly
         configure: Changes the arguments of `create_session`: another provider, say.
 
     Raises:
-        SetupError: this is no such client.
+        SetupError: the object is not such a client.
     """
     if not callable(getattr(client, "create_session", None)):
         raise SetupError(f"{client!r:.80} is not a client of the Copilot SDK: it has no create_session().")
@@ -119,6 +119,6 @@ def _content_of(event: Any) -> str:
 
 
 def usage_of(runner: EvalAnalysisRunner) -> Usage:
-    """Return what a runner used, where it tells."""
+    """Return the usage of a runner, if it reports one."""
     found = getattr(runner, "usage", None)
     return found if isinstance(found, Usage) else UNREPORTED

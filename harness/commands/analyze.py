@@ -39,7 +39,10 @@ from records.text import printable
     help="Maximum size of the request; it shows as many runs as fit.",
 )
 @click.option(
-    "--format", "kind", type=click.Choice(list(FORMATS)), help="[default: console, or by the file extension of --out]"
+    "--format",
+    "kind",
+    type=click.Choice(list(FORMATS)),
+    help="Format of the analysis. [default: console, or by the file extension of --out]",
 )
 @click.option(
     "--out", type=OUTPUT_FILE, metavar="FILE", help="The output file; - is standard output. [default: standard output]"

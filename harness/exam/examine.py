@@ -254,7 +254,7 @@ def _resolved(folder: Path) -> Path:
     """Resolve the folder that an adapter names.
 
     Raises:
-        AgentError: it is no path, or its links lead in a circle.
+        AgentError: it is not a path, or its links lead in a circle.
     """
     try:
         return folder.resolve()

@@ -209,7 +209,7 @@ class Options:
         None,
         "--examiner",
         Part.EXAMINER,
-        "script, model, or replay:JOURNAL.",
+        "Source of the questions: script, model, or replay:JOURNAL.",
         metavar="KIND",
         default_words="model if one is given, else script",
     )

@@ -37,12 +37,12 @@ EvalInsight = Insight
 """What an evaluator says of a run, as the proposal calls it."""
 COPILOT = "copilot"
 OBSERVED = "observed"
-"""Stands for the examiner: nobody held an exam."""
+"""Stands for the examiner, because no exam was conducted."""
 LOG = logging.getLogger("viva")
 
 
 class CompletedRun(NamedTuple):
-    """What came of a run; both are None where observing is off."""
+    """What came of a run; both are None if observing is off."""
 
     record: EvalRunRecord | None
     insight: EvalInsight | None
@@ -80,7 +80,7 @@ class EvalHarness:
 
         Raises:
             SetupError: a sink or evaluator is not there, an evaluator requires a case, a variable has a value that it
-                cannot have, or this is no session.
+                cannot have, or the object is not a session.
             JournalError: the journal cannot be written.
         """
         options = EvalOptions.from_environment() if options is None else options
@@ -111,7 +111,7 @@ class EvalHarness:
 
     @property
     def collector(self) -> EvalCollector | None:
-        """What takes the events; None where observing is off."""
+        """What takes the events; None if observing is off."""
         return None if self._observer is None else self._observer.collector
 
     def begin_task(self, label: str) -> None:

@@ -47,8 +47,8 @@ class EvalCase:
     config: Mapping[str, Any] = field(default_factory=dict)
     """Keywords of `client.create_session` for this case."""
     success: SuccessPredicate | None = None
-    """Tells by the transcript, and the metrics in it, whether the run succeeded. Without it the session's own word
-    counts, where it gives one."""
+    """Tells by the transcript, and the metrics in it, whether the run succeeded. Without it, the session's own
+    statement counts, if there is one."""
     tags: tuple[str, ...] = ()
 
 
@@ -81,7 +81,7 @@ class EvalSuite:
         timeout: Seconds that one case may take.
 
         Raises:
-            SetupError: there is no case, two have the same name, or a limit is none.
+            SetupError: there is no case, two have the same name, or a limit is invalid.
         """
         self.cases = tuple(cases)
         self._options = EvalOptions() if options is None else options

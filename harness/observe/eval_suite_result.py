@@ -22,7 +22,7 @@ class EvalCaseResult:
     case: Any
     """The `EvalCase`."""
     run: EvalRunRecord | None
-    """None where the case was not run to its end."""
+    """None if the case was not run to its end."""
 
     @property
     def insight(self) -> Insight | None:
@@ -31,9 +31,9 @@ class EvalCaseResult:
 
     @property
     def passed(self) -> bool | None:
-        """Whether the case passed: its success, where anybody says; else whether the session came to its end.
+        """Whether the case passed: its success if that is known, otherwise whether the session ended normally.
 
-        None where the run counts neither way, because something else than the agent failed: the predicate, say.
+        None if the run counts neither way, because something other than the agent failed, such as the predicate.
         """
         if self.run is None or not self.run.record.outcome.counts:
             return None
@@ -60,7 +60,7 @@ class EvalSuiteResult:
 
     @property
     def mean_overall_score(self) -> float | None:
-        """The mean of the primary evaluator's scores, over the runs that count; None where there is none."""
+        """The mean of the primary evaluator's scores, over the runs that count; None if there is none."""
         return self.figures.suite.mean
 
     def mean_scores(self) -> Mapping[str, float]:
@@ -84,7 +84,7 @@ class EvalSuiteResult:
 
     @property
     def total_cost(self) -> float | None:
-        """US dollars of all runs; None where they are not known, as of Copilot's: see `total_billing`."""
+        """US dollars of all runs; None if they are not known, as of Copilot's: see `total_billing`."""
         costs = [case.run.metrics.usage.cost for case in self.cases if case.run is not None]
         known = [cost for cost in costs if cost is not None]
         return sum(known) if costs and len(known) == len(costs) else None

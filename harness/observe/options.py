@@ -51,7 +51,7 @@ class EvalOptions:
     history: EvalHistorySource | None = None
     """Earlier runs, for evaluators that compare; None means those of the journal."""
     sink_seconds: float = 5.0
-    """Longest wait for the sinks at the end of each run; a slower one goes on in the background."""
+    """Longest wait for the sinks at the end of each run; a slower one continues in the background."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> EvalOptions:

@@ -136,7 +136,7 @@ def _agents(labels: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _trends(journals: Journals) -> Sequence[Trend]:
-    """The trends over journals that are joined, regressions first; one journal's runs are no history."""
+    """The trends over journals that are joined, regressions first; one journal's runs are not history."""
     if len({folder.resolve() for folder, _ in journals.locations}) < 2:
         return ()
     return find_trends(entry.record for entry in journals.entries()).trends

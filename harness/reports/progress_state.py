@@ -16,7 +16,7 @@ from records.text import one_line
 from records.transcript import NO_USAGE, Usage
 
 MOST_AGENTS = 50
-"""Agents with a tally of their own; journals of strangers can name any number."""
+"""Agents with a tally of their own; untrusted journals can name any number."""
 MOST_IN_LINE = 6
 """Maximum number of agents in a plain line."""
 

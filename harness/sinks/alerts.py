@@ -18,13 +18,13 @@ SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """What is told."""
+    """The content of an alert."""
 
     journal: str
     runs: int
     """Runs in the window."""
     below: str
-    """Which figures are below their bounds, in words; empty where they are no longer."""
+    """Which figures are below their bounds, in words; empty if they are no longer."""
     rates: Mapping[str, float]
     """Each figure's low bound over the window: rates of trajectories by name, and `score`."""
 
@@ -41,11 +41,11 @@ class Channel(Protocol):
         ...
 
     def measure(self, alert: Alert) -> None:
-        """Take the figures of one look, whatever they are."""
+        """Take the figures of one poll."""
         ...
 
     def close(self) -> None:
-        """Send what waits."""
+        """Send what is queued."""
         ...
 
 
@@ -56,7 +56,7 @@ class Webhook:
         """Take an address.
 
         Raises:
-            SetupError: it is none.
+            SetupError: it is not an address.
         """
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
@@ -78,10 +78,10 @@ class Webhook:
             answer.read(1000)
 
     def measure(self, alert: Alert) -> None:
-        """Tell nobody: only alerts are posted."""
+        """Do nothing: only alerts are posted."""
 
     def close(self) -> None:
-        """Nothing waits."""
+        """Do nothing: no alert waits."""
 
 
 class Metric:
@@ -119,7 +119,7 @@ class Metric:
             self._rates.set(rate, {"viva.evaluator": name})
 
     def close(self) -> None:
-        """Send what waits."""
+        """Send what is queued."""
         self._provider.shutdown()
 
 

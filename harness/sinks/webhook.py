@@ -45,7 +45,7 @@ class WebhookSink:
         wait_seconds: Wait before the second attempt; doubles with each.
 
         Raises:
-            SetupError: this is no such address.
+            SetupError: it is not an HTTP address.
         """
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname:

@@ -137,7 +137,7 @@ def compare(
     before McNemar's test, by a rule that does not favour the side with fewer of them.
 
     Returns:
-        None where no case has a run that counts on both sides.
+        None if no case has a run that counts on both sides.
     """
     cells = first.of(agents[0]), second.of(agents[1])
     shared = [case for case in cells[0] if case in cells[1]]

@@ -34,7 +34,7 @@ class SideFigures:
     side: Side
     runs: int
     mean: float | None
-    """Mean score of the runs that count; None where none does."""
+    """Mean score of the runs that count; None if none does."""
     figures: TrajectoryFigures
 
 

@@ -26,9 +26,9 @@ def findings(comparison: Comparison) -> list[str]:
             continue
         if found.value and found.detectable in (0, math.inf):
             # The same in every case: "no significant difference" would read as a mistake.
-            where, few = ("the one case", "one is") if count == 1 else (f"all {count} cases", f"{count} are")
-            told = f"In {where} {two}'s {name} differs from {one}'s by the same"
-            words.append(f"{told}; {few} too few to tell of others: {ends}.")
+            where = "the one case" if count == 1 else f"all {count} cases"
+            told = f"In {where}, {two}'s {name} differs from {one}'s by the same amount"
+            words.append(f"{told}, which is too little evidence to generalize to other cases ({ends}).")
             continue
         told = f"No significant difference in {name} ({ends})."
         if 0 < found.detectable < math.inf:

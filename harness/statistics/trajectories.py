@@ -40,7 +40,7 @@ from records.run_record import Outcome, RunRecord
 from records.verdict import Insight, Label, Verdict
 
 MOST_TOOLS = 1000
-"""Tools that are told apart: a journal may come from a stranger."""
+"""Tools that are told apart: a journal may be untrusted."""
 OTHER_TOOLS = "(other tools)"
 REWARD = RewardEvaluator.name
 COMPARED_WITH_REWARD = (SEQUENCE, ALIGNMENT, *MATCHES)
@@ -141,7 +141,7 @@ class TrajectoryTallies:
         self._agents[record.agent].add(record)
 
     def overall(self) -> TrajectoryFigures | None:
-        """Give the figures of all runs; None where no trajectory evaluator judged any."""
+        """Give the figures of all runs; None if no trajectory evaluator judged any."""
         figures = self._all.figures()
         return figures if figures.runs else None
 

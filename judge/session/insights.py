@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from judge.session.answer import aggregate
 from judge.session.trajectory import CLAIMS_ONLY, Subject
-from records.text import one_line, storable
+from records.text import counted, one_line, storable
 from records.transcript import Usage
 from records.verdict import Fault, Insight, Label, Verdict
 
@@ -155,7 +155,7 @@ def told(attempts: list[Attempt]) -> list[str]:
     lines = []
     for number, attempt in enumerate(attempts, 1):
         used = attempt.usage
-        tokens = f"{used.input_tokens:,} tokens in, {used.output_tokens:,} out"
+        tokens = f"{counted(used.input_tokens, 'token')} in, {used.output_tokens:,} out"
         cost = "cost unknown" if used.cost is None else f"${used.cost:.4f}"
         how = f"{attempt.model}, screenshots {attempt.shown.mode}, {len(attempt.shown.shots)} shown, {tokens}, {cost}"
         if len(attempts) > 1:

@@ -104,7 +104,7 @@ def find_loop(keys: Sequence[object]) -> tuple[int, int, int] | None:
 
     Returns:
         Where the longest stretch begins, the length of its block (the shortest that repeats), and how many times it
-        comes; None where there is none.
+        comes; None if there is none.
     """
     best: tuple[int, int, int] | None = None
     for period in range(1, min(LONGEST_LOOP, len(keys) // LOOP_TIMES) + 1):

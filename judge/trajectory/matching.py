@@ -38,12 +38,12 @@ class Comparison:
 
     @property
     def precision(self) -> float | None:
-        """The share of the calls made that the reference has; None where none was made."""
+        """The share of the calls made that the reference has; None if none was made."""
         return self.likeness / self.made if self.made else None
 
     @property
     def recall(self) -> float | None:
-        """The share of the reference's calls that were made; None where it has none."""
+        """The share of the reference's calls that were made; None if it has none."""
         return self.likeness / self.wanted if self.wanted else None
 
 

@@ -95,7 +95,7 @@ def load(value: Any, **options: Any) -> Any:
     """Turn what `dumpd` returned, read from JSON, into messages again.
 
     Raises:
-        NotImplementedError: it holds an object that is no message.
+        NotImplementedError: it holds an object that is not a message.
     """
     if isinstance(value, list):
         return [load(item) for item in value]

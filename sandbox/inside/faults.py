@@ -15,7 +15,7 @@ _LIMIT_ERRNOS = {
     errno.ENOMEM: "memory",
     errno.EAGAIN: "processes",
 }
-# These parts of the library leave on behalf of whoever calls them, and not of what they read.
+# These parts of the library leave on behalf of their caller, and not of what they read.
 _LEAVERS = ("_sitebuiltins", "/unittest/main", "/argparse")
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
 _name_of = type.__dict__["__name__"].__get__

@@ -27,7 +27,7 @@ def is_look(event, arguments):
     return "/ld-musl-" in str(first) or (first == sys.executable and list(command[1:3]) == ["-sS", "-c"])
 if sys.platform == "linux":
     import ctypes
-    ctypes.CDLL(None).prctl(1, 9)  # it dies with whoever started it
+    ctypes.CDLL(None).prctl(1, 9)  # it dies with its parent
 if sys.argv.pop(1) == "wheels":
     sys.addaudithook(witness)
 runpy.run_module("pip", run_name="__main__", alter_sys=True)

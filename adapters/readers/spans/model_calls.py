@@ -148,7 +148,7 @@ def model_calls(tree: Tree) -> list[ModelCall]:
 
     A model's span within another model's span repeats it, unless a tool or an agent lies between them: the outer one
     stands for both, and takes from the inner what it lacks. So does a span that covers the time of another one and says
-    the same. A model's span without an output is no call that anything followed from.
+    the same. A model's span without an output is not a call that anything followed from.
     """
     outer: dict[str, list[Span]] = {}
     for span in tree.spans:

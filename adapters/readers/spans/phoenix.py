@@ -52,7 +52,7 @@ def split_source(source: str) -> tuple[str, str, dict[str, str]]:
     """Part a source into the server's address, the project and the filters.
 
     Raises:
-        SetupError: it is no address, or names an unknown filter.
+        SetupError: it is not an address, or names an unknown filter.
     """
     try:
         parts = urlsplit(source)

@@ -35,9 +35,9 @@ class ToolRun:
 
     span: Span
     name: str | None
-    """None where only the span's own name says something."""
+    """None if only the span's own name says something."""
     arguments: Any
-    """An object where the span holds one, else its text; None where it holds nothing."""
+    """An object where the span holds one, else its text; None if it holds nothing."""
     result: str | None
     error: str | None
     call_id: str | None

@@ -74,7 +74,7 @@ def trajectory_annotations(run: str, transcript: Transcript, insights: tuple[Ins
     """Make the annotations of the trajectory evaluators' verdicts in a recorded run.
 
     A verdict about a step belongs to the span in which the step was decided, one about the run to its trace. What was
-    skipped or could not be judged is no annotation.
+    skipped or could not be judged is not an annotation.
     """
     if not transcript.trace_id:
         return

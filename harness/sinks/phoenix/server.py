@@ -32,7 +32,7 @@ class PhoenixServer:
         """Take `http://host:6006#project`.
 
         Raises:
-            SetupError: it is no address, or the client is not installed.
+            SetupError: it is not an address, or the client is not installed.
         """
         self.address, self.project, filters = split_source(source)
         if filters:

@@ -25,7 +25,7 @@ class PhoenixSink:
         """Take `http://host:6006#project`.
 
         Raises:
-            SetupError: it is no address, or the client is not installed.
+            SetupError: it is not an address, or the client is not installed.
         """
         self._server = PhoenixServer(source)
 
