@@ -79,7 +79,8 @@ def _headline(figures: Figures, unfinished: int, journals: Journals) -> str:
         facts.insert(0, counted(suite.flaky_cases, "flaky case"))
     if skipped := journals.damage.words("unreadable line"):
         facts.append(f"{skipped} of the journal skipped")
-    return f"{words}\n\n{', '.join(facts)}.\n\n"
+    line = ", ".join(facts)
+    return f"{words}\n\n{line[0].upper()}{line[1:]}.\n\n"
 
 
 def _held(figures: Figures, labels: dict[str, str]) -> str:

@@ -83,7 +83,7 @@ def _miss(group: MissGroup, labels: dict[str, str], size: _Size) -> str:
     head = f"{counted(group.runs, 'run')}, {inert(group.label, 30)}"
     parts = [f"* {head}: **{inert(group.words, size.statement)}** ({inert(where_words(group, labels), 160)})"]
     if group.reason:
-        parts.append(f"<code>{inert(group.reason, size.reason)}</code>{inert(reasons_words(group))}")
+        parts.append(f"<code>{inert(group.reason, size.reason)}</code> {inert(reasons_words(group).strip())}".rstrip())
     if group.quotes and size.quote:
         quotes = (f"<q>{inert(quote, size.quote)}</q>" if quote else "(its screenshot)" for quote in group.quotes)
         parts.append(", ".join(quotes))

@@ -56,7 +56,7 @@ def test_no_figure_and_no_note_is_cut_off(width: int) -> None:
     records += [run("another", 0, 10 + number, fault) for number, fault in enumerate(faults)]
     records.append(run("another", 0, 20, Outcome.TARGET_ERROR))
     text = shown(*records, width=width)
-    for words in ("1 examiner_error", "1 judge_error", "1 infra_error", "1 failed", "1 flaky", "pass^4"):
+    for words in ("1 examiner_error", "1 judge_error", "1 infra_error", "1 target_error", "1 flaky", "pass^4"):
         assert words in text
     assert max(len(line) for line in text.splitlines()) <= width
     assert "…" not in text
