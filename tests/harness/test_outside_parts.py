@@ -440,7 +440,7 @@ def test_what_breaks_in_an_evaluator_is_an_error_in_its_own_insight_alone(desk: 
     assert words in own["summary"]
     assert own["verdicts"][0]["label"] == "error"
     shown = desk.viva("report", "journal", expect=0)
-    assert "the evaluator needy broke" in " ".join(shown.stdout.split())
+    assert "the evaluator needy failed" in " ".join(shown.stdout.split())
     assert "\x1b" not in shown.stdout
     alone = desk.run("exam", "--evaluators", spec, out="alone", expect=3)
     assert (alone["outcome"], alone["score"]) == ("judge_error", None)
