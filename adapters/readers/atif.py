@@ -40,7 +40,7 @@ class AtifReader:
             since: Trajectories whose first step has an earlier time are left out.
 
         Raises:
-            RecordingError: while iterating: a file cannot be read, or holds what is not a trajectory.
+            RecordingError: while iterating: a file cannot be read, or contains something other than a trajectory.
         """
         path = Path(source)
         files = sorted(path.rglob("trajectory*.json")) if path.is_dir() else [path]
@@ -155,7 +155,7 @@ def _recording(document: Any, place: str, key: str) -> Recording:
 
 
 def _total(metrics: Any) -> Usage:
-    """Return the sum that the trajectory itself tells, where its steps tell nothing."""
+    """Return the sum that the trajectory itself reports, if its steps report nothing."""
     if not isinstance(metrics, Mapping):
         return UNREPORTED
     given, said, cached = (metrics.get(f"total_{name}_tokens") for name in ("prompt", "completion", "cached"))

@@ -107,7 +107,7 @@ class _Reader:
     def _other(
         self, number: int, step: Mapping[str, Any], who: str, text: str | None, images: list[str], started: float | None
     ) -> None:
-        """Keep what is neither a user's words nor the agent's doing as a step beside the trajectory."""
+        """Keep a step of neither user nor agent beside the trajectory."""
         results = [text for _, text, _ in _results(step)]
         told = "\n".join(part for part in (text, *results) if part) or None
         kept = Step(

@@ -103,7 +103,7 @@ def _new_session(event: dict[str, Any], session: _Session) -> str | None:
 
 
 def _events(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """Read each line with text: its number, and its event; None if it is none."""
+    """Read each line with text: its number and its event, which is None if the line is not an event."""
     try:
         with path.open("rb") as file:
             number = 0

@@ -1,4 +1,4 @@
-"""Finds the text of a model's output, whatever shape a trace holds it in."""
+"""Finds the text of a model's output in any of the shapes in which traces hold it."""
 
 from __future__ import annotations
 

@@ -134,8 +134,8 @@ def _split_answer(part: Segment) -> list[Segment]:
 def read_react(text: str) -> ReactText:
     """Read what an agent wrote in one turn, as far as its first action or its answer.
 
-    What comes after the first action's input is in `rest`: an agent that goes on writes the observation itself, and no
-    framework uses it.
+    What comes after the first action's input is in `rest`: an agent that continues writes the observation itself, and
+    no framework uses it.
     """
     parts = segments(text)
     if all(part.label is Label.NONE for part in parts):

@@ -107,7 +107,7 @@ def read_answer(text: str) -> Answer:
     """Find the answer in what a model wrote: JSON alone, in a code fence, or with words around it.
 
     Raises:
-        UnusableAnswer: there is none in the form asked for, or several that differ.
+        UnusableAnswer: it contains no answer in the requested form, or several that differ.
     """
     fault, answers = "it holds no JSON object", []
     for value in _objects(text):

@@ -103,7 +103,7 @@ def watch_from(given: Mapping[str, Any]) -> Watch:
 
 @dataclass(slots=True)
 class Alarm:
-    """Tells channels when figures fall below their bounds, and when they rise again: once each time."""
+    """Notifies channels when figures fall below their limits, and when they recover: once each time."""
 
     journal: Path
     channels: Sequence[tuple[str, Channel]]
@@ -111,13 +111,13 @@ class Alarm:
     """Whether following ends with the first alert."""
     tell: Callable[[str], None]
     rang: bool = False
-    """Whether anything was below its bound in any look."""
+    """Whether any figure was below its limit in any poll."""
     ringing: bool = field(default=False)
     told: set[str] = field(default_factory=set)
-    """The channels that know of the present alarm: one that could not be reached is told at the next look."""
+    """The channels that received the present alarm; one that could not be reached is notified at the next poll."""
 
     def look(self, look: Look) -> bool:
-        """Take one look; say whether to go on."""
+        """Process one poll; return whether to continue."""
         alert = Alert(str(self.journal), look.runs, look.below, rates_of(look))
         began = bool(look.below) and not self.ringing
         # A judge that does not answer ends no alarm: nobody knows whether the figure has risen.
@@ -155,7 +155,7 @@ def make_alarm(journal: Path, alerts: Sequence[str], tell: Callable[[str], None]
 
 
 def rates_of(look: Look) -> dict[str, float]:
-    """Give each figure of a look by its low bound."""
+    """Return the low bound of each figure of a poll."""
     figures = look.figures
     found = {} if figures.suite.low is None else {"score": figures.suite.low}
     if figures.trajectories is not None:

@@ -47,8 +47,8 @@ class EvalCase:
     config: Mapping[str, Any] = field(default_factory=dict)
     """Keywords of `client.create_session` for this case."""
     success: SuccessPredicate | None = None
-    """Tells by the transcript, and the metrics in it, whether the run succeeded. Without it, the session's own
-    statement counts, if there is one."""
+    """Decides by the transcript and its metrics whether the run succeeded. Without it, the session's own statement
+    counts, if there is one."""
     tags: tuple[str, ...] = ()
 
 
@@ -184,7 +184,7 @@ def _paper(case: EvalCase, timeout: float) -> Case:
 
 
 class _Logged(Silence):
-    """Logs what the user should know."""
+    """Logs notes to the user."""
 
     def note(self, words: str) -> None:
         LOG.warning("%s", one_line(words, 1000))

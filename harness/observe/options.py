@@ -139,7 +139,7 @@ class EvalOptions:
         """The names of the evaluators, the primary first, and those that are objects by their name.
 
         Raises:
-            SetupError: there is none, one has no name, or two have the same.
+            SetupError: no evaluator is named, one has no name, or two have the same name.
         """
         if isinstance(self.evaluators, str):
             raise SetupError(f"evaluators must be a tuple: ({self.evaluators!r:.80},).")

@@ -48,7 +48,7 @@ class CaseSuccess:
     def __init__(self, cases: Mapping[str, Any], said: Mapping[str, bool | None]) -> None:
         """Args:
         cases: By name.
-        said: Case to what its session said.
+        said: Maps each case to the success that its session stated.
         """
         self._cases, self._said = cases, said
         self._asked: dict[str, asyncio.Future[Insight]] = {}
@@ -72,7 +72,7 @@ class CaseSuccess:
 
 
 class _KnowsSuccess:
-    """Has an evaluator judge with the success known."""
+    """Lets an evaluator judge with the success known."""
 
     needs = ()
 

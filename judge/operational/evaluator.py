@@ -36,7 +36,7 @@ class OperationalEvaluator:
         self._history = history
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
-        """Judge by what was counted; of a conversation of which nothing was counted, by what its steps tell."""
+        """Judge by the metrics, or by the steps of a conversation that has none."""
         metrics = context.metrics or transcript.metrics or conversation_metrics(transcript)
         if not is_observed(metrics, transcript.success):
             verdict = Verdict(context.subject, self.name, Label.ERROR, None, reason=NOTHING, fault="judge")
@@ -78,7 +78,7 @@ class OperationalEvaluator:
 
 
 def _before(runs: Sequence[EvalRunRecord], context: Context, *, elsewhere: bool) -> list[EvalRunRecord]:
-    """Those of the same agent that began before; where nobody knows when, those that the source has before this one."""
+    """Return those of the same agent that began before; if times are unknown, those that come first in the source."""
     own = next((place for place, run in enumerate(runs) if _is_own(run, context, elsewhere=elsewhere)), None)
     return [
         run

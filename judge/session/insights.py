@@ -23,7 +23,7 @@ SCORES = {"yes": 1.0, "no": 0.0}
 
 
 def attempt_details(attempt: Attempt) -> dict[str, Any]:
-    """Return one attempt as plain data. Tokens and cost are null if nobody reported them."""
+    """Return one attempt as plain data. Tokens and cost are null if they were not reported."""
     used: Usage = attempt.usage
     known = used.reported and used.calls > 0
     details: dict[str, Any] = {

@@ -57,10 +57,10 @@ def load_settings(
         screenshots: `all`, `ends` or `none`.
         apis: A file with the descriptions of the APIs: plain text, or YAML as UFO's `api.yaml`.
         config: A YAML file with `KEYS`, as UFO's `system.yaml`.
-        environment: The process's own where it is None.
+        environment: None means that of the process.
 
     Raises:
-        SetupError: a file cannot be read, or a value is none of those allowed. Names the place.
+        SetupError: a file cannot be read, or a value is not allowed. The message names the place.
     """
     surroundings = os.environ if environment is None else environment
     found: dict[str, tuple[str, Any]] = {}

@@ -182,6 +182,6 @@ Timer = Callable[[], float]
 
 
 def stopwatch() -> Timer:
-    """Start a clock that tells the seconds since."""
+    """Start a clock, and return a function that returns the seconds since then."""
     began = time.monotonic()
     return lambda: time.monotonic() - began

@@ -49,7 +49,7 @@ class RepeatedCalls:
 
 
 class ToolSuccess:
-    """Tells which calls failed.
+    """Finds the calls that failed.
 
     Labels of a call: `succeeded` (1), `failed` (0), `unsure` (its result was not recorded). A call failed if its step
     has an error, or if its result begins as that of a failed call does; the latter has the flag `error-in-result`.

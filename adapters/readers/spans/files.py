@@ -20,7 +20,7 @@ from adapters.readers.spans.trajectories import read_trace
 EVALUATORS = ("loops", "repeated_calls", "tool_success")
 """What judges a trace unless the user names others: evaluators that need neither a model nor a reference."""
 FIRST_LINE = 1 << 20
-"""Bytes of a first line by which a file of lines is told from a document; a longer line is read piece by piece."""
+"""Bytes of a first line that distinguish a file of lines from a document; a longer line is read piece by piece."""
 _LISTS = ("resourceSpans", "resource_spans", "spans", "data")
 
 
@@ -72,7 +72,7 @@ def recordings(
     since: datetime | None = None,
     notes: Sequence[str] = (),
 ) -> Iterator[Recording]:
-    """Make the recordings of traces; what is to be told of the whole source goes with the first of them."""
+    """Make the recordings of traces; notes about the whole source belong to the first of them."""
     least = 0 if since is None else int(since.timestamp() * 10**9)
     told = False
     for trace, spans in traces:

@@ -1,4 +1,4 @@
-"""`Span`: one span of a trace, whatever wrote it, with the raw span beside it."""
+"""`Span`: one span of a trace in any of the known forms, with the raw span beside it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Span:
     raw: Mapping[str, Any] = field(default_factory=dict)
     """The span as its source holds it."""
     scope: str = ""
-    """Name of the instrumentation, where the source tells."""
+    """Name of the instrumentation, if the source names it."""
     resource: Mapping[str, Any] = field(default_factory=dict)
 
     @property

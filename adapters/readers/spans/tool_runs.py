@@ -171,7 +171,7 @@ def _may_be(call: Call, run: ToolRun) -> bool:
 
 
 def _next_start(place: int, calls: Sequence[ModelCall], tree: Tree) -> int:
-    """Return where the same agent calls a model next: what its call asked for has run before."""
+    """Return where the same agent calls a model next; the requested tools have run by then."""
     parent = _home(calls[place], tree)
     for later in calls[place + 1 :]:
         if _home(later, tree) == parent:

@@ -1,4 +1,4 @@
-"""Puts the spans of one trace into the order and the tree that their ids describe, however broken these are."""
+"""Puts the spans of one trace into the order and the tree that their ids describe, even if these are damaged."""
 
 from __future__ import annotations
 

@@ -67,7 +67,9 @@ def test_broken_json_is_refused_with_its_line(tmp_path: Path) -> None:
         read(tmp_path, " \n")
     with pytest.raises(RecordingError, match="there is no span in it"):
         read(tmp_path, "[]")
-    with pytest.raises(RecordingError, match=r"there is no span in it.*left out because they are not spans or have no ids: 1"):
+    with pytest.raises(
+        RecordingError, match=r"there is no span in it.*left out because they are not spans or have no ids: 1"
+    ):
         read(tmp_path, '{"x": 1}')
 
 
