@@ -14,18 +14,18 @@ CONTEXT_TOKENS = 32_000
 
 
 def default_persona() -> str:
-    """Return the persona that is used where none is given."""
+    """Return the default persona."""
     return render(PROMPTS / "persona.md")
 
 
 def default_instruction() -> str:
-    """Return the instruction that is used where none is given."""
+    """Return the default instruction."""
     return render(PROMPTS / "instruction.md")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalAnalysisRequest:
-    """What an analyst is given; a runner passes it to the model."""
+    """The analyst's input; a runner passes it to the model."""
 
     persona: str
     """Its system message."""
@@ -57,9 +57,9 @@ class EvalAgentOptions:
     runner: EvalAnalysisRunner | None = None
     """None means an AutoGen agent."""
     context_tokens: int = CONTEXT_TOKENS
-    """Size of the request: as many runs are shown as fit. It is halved where the model refuses it as too long."""
+    """Size of the request: as many runs are shown as fit. It is halved if the model rejects it as too long."""
     answers: int = 3
-    """Maximum number of answers, where one is not in the form asked for."""
+    """Maximum number of attempts to get an answer in the requested form."""
     seconds: float = 300.0
     """Longest wait for one answer."""
     most: int = 10

@@ -1,4 +1,4 @@
-"""What answers an analyst's request: an AutoGen agent by default, or a session of the Copilot SDK."""
+"""Runners answer an analyst's request: an AutoGen agent by default, or a session of the Copilot SDK."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class AutoGenRunner:
 
     @property
     def usage(self) -> Usage:
-        """Usage so far."""
+        """The usage so far."""
         return self._model.usage
 
     async def __call__(self, request: EvalAnalysisRequest) -> str:
@@ -111,7 +111,7 @@ async def _close(session: Any) -> None:
 
 
 def _content_of(event: Any) -> str:
-    """The text of a message event."""
+    """Return the text of a message event."""
     content = getattr(getattr(event, "data", None), "content", None)
     if not isinstance(content, str) or not content.strip():
         raise UnusableAnswer("it is empty")

@@ -34,7 +34,7 @@ from records.transcript import Transcript
 from records.verdict import Insight
 
 EvalInsight = Insight
-"""What an evaluator says of a run, as the proposal calls it."""
+"""The result of an evaluator, by the proposal's name."""
 COPILOT = "copilot"
 OBSERVED = "observed"
 """Stands for the examiner, because no exam was conducted."""
@@ -42,11 +42,11 @@ LOG = logging.getLogger("viva")
 
 
 class CompletedRun(NamedTuple):
-    """What came of a run; both are None if observing is off."""
+    """The result of a run; both fields are None if observing is off."""
 
     record: EvalRunRecord | None
     insight: EvalInsight | None
-    """The primary evaluator's; `record.insights` has all."""
+    """The primary evaluator's insight; `record.insights` has all."""
 
 
 @dataclass(slots=True)
@@ -54,12 +54,12 @@ class _OpenRun:
     header: RunHeader
     started: float
     began: float
-    """On the monotonic clock."""
+    """The start, on the monotonic clock."""
     trace_id: str | None
 
 
 class EvalHarness:
-    """Observes one session. Use one object from one event loop, and close it in the end: `async with` does."""
+    """Observes one session. Use one object from one event loop, and close it at the end, or use `async with`."""
 
     @classmethod
     def attach(
@@ -106,16 +106,16 @@ class EvalHarness:
 
     @property
     def enabled(self) -> bool:
-        """Whether it observes."""
+        """Whether observing is on."""
         return self._observer is not None
 
     @property
     def collector(self) -> EvalCollector | None:
-        """What takes the events; None if observing is off."""
+        """The collector that receives the events; None if observing is off."""
         return None if self._observer is None else self._observer.collector
 
     def begin_task(self, label: str) -> None:
-        """Begin a run; call it before each prompt. A run that was not completed is given up.
+        """Begin a run; call it before each prompt. A run that was not completed is abandoned.
 
         The span that a telemetry sink opens for it is current in the calling context from now on.
 
@@ -159,7 +159,7 @@ class EvalHarness:
 
 
 class _Observer:
-    """What a harness holds while observing is on."""
+    """The state of a harness while observing is on."""
 
     def __init__(self, options: EvalOptions, collector: EvalCollector) -> None:
         self.collector = collector

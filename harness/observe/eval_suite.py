@@ -1,4 +1,4 @@
-"""`EvalSuite`: a dataset of prompts, each in a fresh session, held by the same engine as `viva suite`."""
+"""`EvalSuite`: a dataset of prompts, each in a fresh session, run by the same engine as `viva suite`."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class EvalSuite:
         client: A client of the SDK's, or a function from an `EvalCase` to a session, plain or async. A session has
             `on`, `send_and_wait` and, where it must be closed, `disconnect`.
         options: Sinks, evaluators, and whether texts are captured; a suite runs whether or not it is enabled.
-        max_concurrency: Sessions at once at most.
+        max_concurrency: Maximum number of concurrent sessions.
         timeout: Seconds that one case may take.
 
         Raises:
@@ -144,7 +144,7 @@ class EvalSuite:
 
 
 def _history(options: EvalOptions, sinks: Sequence[tuple[str, Sink]]) -> EvalHistorySource | None:
-    """What a suite's runs are compared with: its journal is new, so earlier runs are where a sink sent them."""
+    """Return the runs to compare with. The suite's journal is new, so earlier runs are where a sink sent them."""
     if options.history is not None:
         return options.history
     found = (sink for _, sink in sinks if inspect.iscoroutinefunction(getattr(sink, "runs", None)))

@@ -1,4 +1,4 @@
-"""What came of a suite of prompts: the run of each case, and the aggregates over all."""
+"""The result of a suite of prompts: the run of each case, and the aggregates over all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from records.verdict import Insight
 
 @dataclass(frozen=True, slots=True)
 class EvalCaseResult:
-    """What came of one case."""
+    """The result of one case."""
 
     case: Any
     """The `EvalCase`."""
@@ -26,7 +26,7 @@ class EvalCaseResult:
 
     @property
     def insight(self) -> Insight | None:
-        """What the primary evaluator said."""
+        """The insight of the primary evaluator."""
         return self.run.insights[0] if self.run is not None and self.run.insights else None
 
     @property
@@ -46,12 +46,12 @@ class EvalCaseResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalSuiteResult:
-    """What came of a suite; the runs themselves lie in its journal."""
+    """The result of a suite; the runs themselves are in its journal."""
 
     folder: Path
-    """The journal's, absolute."""
+    """The absolute folder of the journal."""
     cases: tuple[EvalCaseResult, ...]
-    """In the order of the dataset."""
+    """The cases, in the order of the dataset."""
     figures: Figures
     """Statistics of the runs, as `viva suite` shows them; the means of each evaluator's named scores are in
     `figures.evaluators`."""
@@ -69,12 +69,12 @@ class EvalSuiteResult:
 
     @property
     def pass_count(self) -> int:
-        """How many cases passed."""
+        """Number of cases that passed."""
         return sum(case.passed is True for case in self.cases)
 
     @property
     def fail_count(self) -> int:
-        """How many cases failed."""
+        """Number of cases that failed."""
         return sum(case.passed is False for case in self.cases)
 
     @property
@@ -91,7 +91,7 @@ class EvalSuiteResult:
 
     @property
     def total_billing(self) -> Mapping[str, float]:
-        """What the provider bills by, by name: `copilot.cost` is the sum of its billing multipliers."""
+        """The units that the provider bills by, by name: `copilot.cost` is the sum of its billing multipliers."""
         total: dict[str, float] = {}
         for case in self.cases:
             for name, amount in (case.run.metrics.billing_units if case.run is not None else {}).items():
@@ -100,7 +100,7 @@ class EvalSuiteResult:
 
 
 def result_of(folder: Path, cases: Sequence[Any], end: SuiteEnd) -> EvalSuiteResult:
-    """Read what came of a suite from its journal."""
+    """Read the result of a suite from its journal."""
     runs = {run.record.subject: EvalRunRecord(run.record, run.transcript) for run in read_runs(folder) if run.record}
     return EvalSuiteResult(
         folder=folder,

@@ -1,4 +1,4 @@
-"""The adapter that has a suite's case worked on in a fresh session, which it observes."""
+"""The adapter that gives a suite's case to a fresh session, and observes it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SessionAgent:
 
     @property
     def metrics(self) -> Metrics:
-        """What was counted; the transcript of the run has it."""
+        """The metrics, which the transcript of the run contains."""
         return self._collector.snapshot()
 
     async def get_reply_from_agent(self, message: str) -> Reply:

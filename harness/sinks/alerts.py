@@ -1,4 +1,4 @@
-"""Where an alert goes when a watched figure falls below its bound: a webhook by POST, an OpenTelemetry metric."""
+"""Sends an alert when a watched figure falls below its limit: a webhook by POST, an OpenTelemetry metric."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Alert:
 
     journal: str
     runs: int
-    """Runs in the window."""
+    """Number of runs in the window."""
     below: str
     """Which figures are below their bounds, in words; empty if they are no longer."""
     rates: Mapping[str, float]
@@ -30,10 +30,10 @@ class Alert:
 
 
 class Channel(Protocol):
-    """Takes alerts."""
+    """A channel for alerts."""
 
     def send(self, alert: Alert) -> None:
-        """Send one; also where nothing is below its bound any more, so that an alarm can end.
+        """Send one; also when no figure is below its limit any more, so that an alarm can end.
 
         Raises:
             OSError: it could not be sent.

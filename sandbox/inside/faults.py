@@ -1,4 +1,4 @@
-"""Decides what an exception speaks about: the check itself, what the agent left, or a limit."""
+"""Decides what an exception is about: the check itself, what the agent left, or a limit."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _missing(error: BaseException) -> str | None:
 
 
 def words(error: BaseException) -> str:
-    """Return the exception's own words, whatever its `__str__` does."""
+    """Return the exception's text; a broken `__str__` does no harm."""
     try:
         return str(error)[:4000]
     except BaseException:

@@ -1,6 +1,7 @@
 """Installs a case's dependencies: in a throw-away container, or for bwrap and process into a folder of this machine.
 
-It reads its order from stdin, and ends its pip when stdin ends: then the harness is gone, and nobody wants the result.
+It reads its order from stdin, and ends its pip when stdin ends: then the harness has ended, and the result is not
+needed.
 """
 
 import contextlib
