@@ -24,7 +24,7 @@ class Alert:
     runs: int
     """Number of runs in the window."""
     below: str
-    """Which figures are below their bounds, in words; empty if they are no longer."""
+    """The figures below their limits, in words; empty if there are none any more."""
     rates: Mapping[str, float]
     """Each figure's low bound over the window: rates of trajectories by name, and `score`."""
 
