@@ -20,6 +20,22 @@ def current_traceparent() -> str | None:
     return f"00-{context.trace_id:032x}-{context.span_id:016x}-{int(context.trace_flags):02x}"
 
 
+def join_trace(traceparent: str) -> None:
+    """Make a span of another process the current one of this task, so that agents and records refer to its trace.
+
+    Nothing happens if OpenTelemetry is not installed here, or if the text is not a header `traceparent`.
+    """
+    parts = traceparent.split("-")
+    try:
+        from opentelemetry import context, trace
+
+        found = trace.SpanContext(int(parts[1], 16), int(parts[2], 16), True, trace.TraceFlags(int(parts[3], 16)))
+    except (ImportError, IndexError, ValueError):
+        return
+    if found.is_valid:
+        context.attach(trace.set_span_in_context(trace.NonRecordingSpan(found)))
+
+
 def _context() -> Any:
     # The opener of a span has imported OpenTelemetry, so it is not imported for this.
     trace = sys.modules.get("opentelemetry.trace")

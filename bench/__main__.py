@@ -16,6 +16,7 @@ BENCHES = {
     "startup": "start-up and size",
     "sandbox": "checks in a sandbox",
     "worlds": "a run of its own, in a sandbox",
+    "ray_engine": "suites on a Ray cluster of this machine",
     "trajectories": "recorded traces read and evaluated without a model",
     "judge_cache": "share of a judge's input that a provider's cache can serve",
     "suite": "many concurrent conversations, and other tools with the same work",

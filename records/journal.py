@@ -15,7 +15,7 @@ from records.journal_errors import JournalBusy, JournalError, JournalLost
 from records.journal_lines import FILE, FORMAT, HEAD, Damage, Event, parse, raw_lines, scan
 from records.kept_files import is_kept, may_be_written, names_in, read_sound, write_once
 from records.line_checksum import seal
-from records.long_texts import shorten
+from records.long_texts import Keep, shorten
 from records.run_record import RunRecord, Setting
 from records.text import slug
 from records.transcript import Round, Transcript
@@ -36,6 +36,7 @@ __all__ = [
     "JournalError",
     "JournalLost",
     "JournalWriter",
+    "encode_data",
     "observed_run_id",
     "parse",
     "raw_lines",
@@ -63,6 +64,17 @@ def observed_run_id(trace_or_session_id: str, subject: str = "") -> str:
     return f"{slug(subject or trace_or_session_id, 48)}-{digest}"
 
 
+def encode_data(value: object, keep: Keep) -> bytes:
+    """Return the data of an event as one line of JSON.
+
+    Args:
+        value: The record. If its line would be too long, its texts and steps are shortened.
+        keep: Stores the whole of what was shortened, given a file name and its content.
+    """
+    body = encode(value)
+    return body if len(body) <= LINE_LIMIT else shorten(loads(body), keep, LINE_LIMIT)
+
+
 class JournalWriter(Protocol):
     """The destination of a run's events. `Journal` is one; a worker on another machine may have another."""
 
@@ -73,6 +85,13 @@ class JournalWriter(Protocol):
 
     def append(self, kind: str, run: str, attempt: int, value: object) -> None:
         """Append one event, or raise JournalError."""
+        ...
+
+    async def send_files(self, run: str, name: str) -> str | None:
+        """Send the agent's files in `folder / name` to where the journal is written, when a conversation has ended.
+
+        Returns why they will not be next to the journal, in words; None if they will be.
+        """
         ...
 
     def copy_lines(self, lines: bytes, source: Path) -> None:
@@ -117,6 +136,14 @@ class Journal:
         Raises:
             JournalError: the event cannot be written (the disk is full, read-only or gone).
         """
+        self.append_encoded(kind, run, attempt, encode_data(value, self.keep))
+
+    def append_encoded(self, kind: str, run: str, attempt: int, body: bytes) -> None:
+        """Append one event whose data another process has encoded with `encode_data`.
+
+        Raises:
+            JournalError: the event cannot be written, or the data is not one line.
+        """
         head = self._heads.get((kind, run, attempt))
         if head is None:
             # The head of each line is sufficient to skip the line without parsing the rest.
@@ -124,13 +151,16 @@ class Journal:
                 f'{{"v":{FORMAT},"event":{json.dumps(kind)},"run":{json.dumps(run)},"attempt":{attempt},"data":'
             ).encode()
             self._heads[(kind, run, attempt)] = head
-        body = encode(value)
-        if len(body) > LINE_LIMIT:
-            body = shorten(loads(body), self.keep, LINE_LIMIT)
+        if b"\n" in body:
+            raise JournalError(f"the data of an event of the run {run!r:.200} is not one line.")
         self._write(seal(head + body))
         if kind == "run":
             for event in ("setting", "round", "transcript", "insight", "run"):
                 self._heads.pop((event, run, attempt), None)
+
+    async def send_files(self, run: str, name: str) -> str | None:
+        """Do nothing: the agent worked next to the journal."""
+        return None
 
     def copy_lines(self, lines: bytes, source: Path) -> None:
         """Append lines from the journal in the folder `source` unchanged, and copy the files that they name.

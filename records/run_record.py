@@ -72,6 +72,8 @@ class Setting:
     """The SPEC of the recording (`chat:FILE`); empty for an exam that Viva ran."""
     place: str = ""
     """The position in the source, for example file and line."""
+    node: str | None = None
+    """The name of the cluster's node on which the conversation was conducted; None without a cluster."""
 
 
 @dataclass(frozen=True, slots=True)

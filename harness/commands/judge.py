@@ -12,6 +12,7 @@ from rich.text import Text
 
 from cases import find_case, load_case
 from harness.commands import completion
+from harness.commands.engine_options import ENGINE_OPTIONS, engine_from, engine_options
 from harness.commands.options import (
     concurrency_option,
     options_from,
@@ -41,7 +42,9 @@ from records.journal_reader import read_records, split_reference
 from records.run_record import RunRecord
 from records.text import one_line, printable
 
-ALLOWED_WITH_RESUME = frozenset({"resume", "retry_errors", "concurrency", "sinks", "as_json", "quiet", "fail_under"})
+ALLOWED_WITH_RESUME = ENGINE_OPTIONS | {
+    "resume", "retry_errors", "concurrency", "sinks", "as_json", "quiet", "fail_under",
+}  # fmt: skip
 
 
 @click.command("judge")
@@ -55,6 +58,7 @@ ALLOWED_WITH_RESUME = frozenset({"resume", "retry_errors", "concurrency", "sinks
     help="Folder outside the journal in which agents' files may be read. Can be repeated.",
 )
 @concurrency_option
+@engine_options
 @shared_options(Part.JUDGE)
 @resume_options("a judge run")
 @output_options
@@ -80,7 +84,7 @@ def command(
     else:
         folder, sources = _new(journals, other, out, given)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
-    around = Surroundings(display, make_sinks(sinks))
+    around = Surroundings(display, make_sinks(sinks), engine=engine_from(given))
     work = judge_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors)
     try:
         judging = run_async(work)

@@ -39,7 +39,7 @@ sinks_option = click.option(
 )
 
 
-def _stack(*options: Callable[[Callable[P, T]], Callable[P, T]]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def stack(*options: Callable[[Callable[P, T]], Callable[P, T]]) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Combine several options into one decorator; help lists them in this order."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -52,7 +52,7 @@ def _stack(*options: Callable[[Callable[P, T]], Callable[P, T]]) -> Callable[[Ca
 
 def shared_options(*parts: Part) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator with the options of these parts of an exam; `options_from` reads them."""
-    return _stack(*(_declared(field, option) for field, option in Options.declared(*parts)))
+    return stack(*(_declared(field, option) for field, option in Options.declared(*parts)))
 
 
 def single_option(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
@@ -117,7 +117,7 @@ threshold_option = click.option(
 
 def output_options(function: Callable[P, T]) -> Callable[P, T]:
     """Add the options for what is written and printed."""
-    return _stack(
+    return stack(
         out_option,
         sinks_option,
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report."),
@@ -134,7 +134,7 @@ def output_options(function: Callable[P, T]) -> Callable[P, T]:
 
 def resume_options(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator with the options to resume something that was stopped, and to repeat runs that failed."""
-    options = _stack(
+    options = stack(
         click.option(
             "--resume", type=click.Path(path_type=Path), metavar="JOURNAL", help=f"Resume {what} that was stopped."
         ),

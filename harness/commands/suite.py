@@ -16,6 +16,7 @@ from rich.text import Text
 from adapters.connectors.spec import FORMS
 from adapters.errors import SharedSetupError
 from harness.commands import completion
+from harness.commands.engine_options import ENGINE_OPTIONS, engine_from, engine_options
 from harness.commands.options import (
     concurrency_option,
     options_from,
@@ -49,7 +50,7 @@ from records.text import one_line
 ALLOWED_WITH_RESUME = frozenset({
     "resume", "fresh", "retry_errors", "concurrency", "sandboxes", "model_calls", "attempts", "max_cost", "max_tokens",
     "max_time", "threshold", "sinks", "as_json", "quiet", "fail_under", "baseline", "max_drop",
-})
+}) | ENGINE_OPTIONS
 # fmt: on
 """The options allowed with --resume: they do not change the exams. Others would be ignored, so they are rejected."""
 
@@ -79,6 +80,9 @@ class CommandLine:
     fail_under: tuple[str, ...]
     baseline: str | None
     max_drop: tuple[str, ...]
+    engine: str
+    ray_address: str | None
+    ray_workers: int | None
 
     @classmethod
     def parse(cls, values: Mapping[str, Any]) -> CommandLine:
@@ -104,6 +108,7 @@ class CommandLine:
     help="Number of runs of each case with each agent.",
 )
 @concurrency_option
+@engine_options
 @click.option(
     "--name",
     "names",
@@ -154,6 +159,7 @@ def command(**values: Any) -> None:
     """Run every case at or below each PATH with every agent, several times if requested, and report statistics."""
     line = CommandLine.parse(values)
     _check(line)
+    engine = engine_from(values)
     gates, drops = parse_gates(line.fail_under), parse_gates(line.max_drop, "--max-drop")
     request = _new(line) if line.resume is None else _resumed(line.resume, line)
     # Before the exams, so that a missing journal is reported now and not hours later.
@@ -161,7 +167,9 @@ def command(**values: Any) -> None:
     console = Console(stderr=True)
     absolute = request.folder.absolute()  # an agent may change the working directory
     display = ConsoleDisplay(console, show=not (line.as_json or line.quiet))
-    around = Surroundings(display, make_sinks(line.sinks))  # before standard output is redirected: one may write there
+    around = Surroundings(
+        display, make_sinks(line.sinks), engine=engine
+    )  # before standard output is redirected: one may write there
     try:
         with separate_stdout():
             end = run_async(run_suite(request, around))

@@ -11,6 +11,7 @@ from typing import Any
 import click
 from rich.console import Console, Group
 
+from harness.commands.engine_options import ENGINE_OPTIONS, engine_from, engine_options
 from harness.commands.import_options import chosen_imports, import_options, import_sinks
 from harness.commands.options import (
     concurrency_option,
@@ -35,6 +36,7 @@ from harness.reports.suite_console import figures_plain, suite_report
 from harness.reports.why_console import print_whole
 from harness.statistics.summary import Figures, summarize
 from harness.suites.conduct import Surroundings
+from harness.suites.engines import LOCAL
 from harness.suites.gates import Gates, gate, parse_gates, read_baseline
 from harness.suites.labels import parse_labels
 from harness.suites.sources import Sources
@@ -48,7 +50,7 @@ from records.journal_reader import read_records
 # fmt: off
 ALLOWED_WITH_RESUME = frozenset({
     "resume", "retry_errors", "concurrency", "sinks", "threshold", "as_json", "quiet", "fail_under", "baseline",
-    "max_drop", "to", "compared", "follow", *OPTIONS,
+    "max_drop", "to", "compared", "follow", *OPTIONS, *ENGINE_OPTIONS,
 })
 # fmt: on
 
@@ -58,6 +60,7 @@ ALLOWED_WITH_RESUME = frozenset({
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Import at most N recordings.")
 @import_options
 @concurrency_option
+@engine_options
 @shared_options(Part.JUDGE)
 @threshold_option
 @resume_options("a trace")
@@ -130,6 +133,7 @@ def command(
     other = None if compared is None else find_other(compared)
     if other_labels and (other is None or other.source is None):
         fail("viva trace: --compare-label requires --compare with a SOURCE.")
+    engine = engine_from(given)
     gates, drops = parse_gates(fail_under), parse_gates(max_drop, "--max-drop")
     before = None if baseline is None else read_baseline(baseline, threshold)
     if resume is not None:
@@ -144,12 +148,14 @@ def command(
         if follow:
             if limit is not None or retry_errors:
                 fail("viva trace: --follow cannot be combined with --limit or --retry-errors.")
+            if given["engine"] != LOCAL:
+                fail("viva trace: --follow judges in this process and cannot be combined with --engine.")
             alarm = make_alarm(folder, given["alerts"], display.warn)
             _follow(
                 sources, folder, watch_from(given), gates, alarm, display, sinks, targets, resumed=resume is not None
             )
         else:
-            around = Surroundings(display, import_sinks(sources.recordings, sinks))
+            around = Surroundings(display, import_sinks(sources.recordings, sinks), engine=engine)
             run_async(trace_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors))
     except KeyboardInterrupt:
         again = " --follow, with the options that you gave for --follow" if follow else ""

@@ -109,6 +109,9 @@ async def examine(
         if kept_setting != setting:
             setting = kept_setting
             run.append("setting", setting)
+    if (left_out := await run.journal.send_files(run.header.id, path)) is not None:
+        setting = replace(setting, workspace=None, workspace_left_out=storable(left_out))
+        run.append("setting", setting)
     # Judged with the names under which its images are stored, as a stored conversation is.
     transcript = replace(transcript, rounds=tuple(kept), trace_id=transcript.trace_id or current_trace_id())
     transcript = keep_transcript_pictures(transcript, run.journal, agent_folder or workspace)
@@ -270,6 +273,7 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
     limits, judge = resources.limits(case), resources.judge
     return Setting(
         viva=viva_version(),
+        node=resources.node,
         case=case.name,
         case_file=str(case.file),
         case_hash=case.hash,

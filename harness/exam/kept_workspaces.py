@@ -14,6 +14,7 @@ from pathlib import Path
 from adapters.workspace import clear_path
 from records.journal_reader import StoredRun
 from records.kept_files import open_folder
+from records.run_record import Setting
 from records.text import slug
 
 MIB = 1024 * 1024
@@ -47,14 +48,19 @@ def find_workspace(stored: StoredRun, named: Sequence[str] = ()) -> FoundWorkspa
         stored: The run.
         named: Absolute folders outside of the journal. No other path out of the journal is followed.
     """
-    path = stored.setting.workspace
+    return find_workspace_of(stored.setting, stored.folder, named)
+
+
+def find_workspace_of(setting: Setting, journal: Path, named: Sequence[str] = ()) -> FoundWorkspace:
+    """Do what `find_workspace` does for a run with this setting in the journal in this folder."""
+    path = setting.workspace
     if path is None:
-        return FoundWorkspace(missing=stored.setting.workspace_left_out or None)
+        return FoundWorkspace(missing=setting.workspace_left_out or None)
     parts = path.split("/")
     if parts[0] == "workspaces" and len(parts) > 1 and not {"", ".", ".."} & set(parts):
         # A link counts as no folder: the agent may have left it there.
-        return FoundWorkspace(stored.folder / path if _is_folder(stored.folder, parts) else None)
-    folder = (stored.folder / path).resolve()
+        return FoundWorkspace(journal / path if _is_folder(journal, parts) else None)
+    folder = (journal / path).resolve()
     if any(folder.is_relative_to(Path(each).resolve()) for each in named):
         return FoundWorkspace(folder if folder.is_dir() else None)
     return FoundWorkspace(

@@ -79,6 +79,8 @@ class Resources:
     notices: Sequence[str] = ()
     """What the user should know before the exam begins."""
     prompts: Mapping[str, str] = field(default_factory=dict)
+    node: str | None = None
+    """The name of the cluster's node on which the runs are conducted; None without a cluster."""
 
     def health(self, spec: str) -> AgentHealth:
         """Return the record of how the construction and the runs of an agent went so far."""

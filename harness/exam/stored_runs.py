@@ -204,6 +204,15 @@ def facts_of(lines: ConversationLines) -> StoredFacts:
     )
 
 
+def setting_of(lines: ConversationLines) -> Setting:
+    """Return a run's setting; the conversation is not decoded.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    return decode(Setting, dict(_newest(lines.lines, "setting")))
+
+
 def timing_of_rounds(transcript: Transcript) -> Timing:
     """Return the timing of a conversation as derived from its rounds."""
     rounds = transcript.rounds

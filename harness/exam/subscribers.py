@@ -33,8 +33,12 @@ class RunHeader:
 class Subscriber(Protocol):
     """Is notified of the progress of runs. The engine awaits each call, so a slow subscriber slows down the suite.
 
-    A subscriber need not have all four methods.
+    A subscriber need not have all five methods.
     """
+
+    def on_note(self, words: str) -> None:
+        """Called with something that the user should know and that concerns no single run."""
+        ...
 
     async def on_start(self, run: RunHeader) -> None:
         """Called when a run starts, or starts again."""
@@ -63,6 +67,12 @@ class Subscribers:
         # Looked up once: a round takes microseconds, and most subscribers do not use rounds.
         self._start, self._round = having("on_start"), having("on_round")
         self._end, self._closed = having("on_end"), having("on_closed")
+        self._note = having("on_note")
+
+    def note(self, words: str) -> None:
+        """Tell the user something that concerns no single run."""
+        for notify in self._note:
+            notify(words)  # type: ignore[operator]
 
     async def on_start(self, run: RunHeader) -> None:
         """Notify of the start of a run."""

@@ -146,6 +146,7 @@ class Progress:
             if self.done_before:
                 yield f"{self.done_before} already finished"
             yield from fault_words(self.faults)
+            yield from self._nodes()
             if is_reported(self.usage):
                 yield usage_words(self.usage)
         yield duration(self.seconds())
@@ -160,6 +161,12 @@ class Progress:
         yield from (f"{tally.label} {tally.score:.3f}" for tally in scored[:MOST_IN_LINE])
         if len(scored) > MOST_IN_LINE:
             yield f"{counted(len(scored) - MOST_IN_LINE, 'more agent')}"
+
+    def _nodes(self) -> Iterator[str]:
+        nodes = Counter(run.header.node for run in self.running.values() if run.header.node is not None)
+        yield from (f"{number} on {one_line(node, 40)}" for node, number in sorted(nodes.items())[:MOST_IN_LINE])
+        if len(nodes) > MOST_IN_LINE:
+            yield f"others on {len(nodes) - MOST_IN_LINE} more nodes"
 
     def _tally(self, agent: str) -> AgentTally | None:
         if agent not in self.agents and len(self.agents) < MOST_AGENTS:

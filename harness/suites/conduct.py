@@ -161,11 +161,22 @@ async def _run(work: Work, journal: Journal, around: Surroundings, feeds: Sequen
         total, done_before = await asyncio.to_thread(work.fill, journal)
     with display.begin(total, done_before):
         async with Syncer(journal) as syncer, LoopWatch(display.note, still):
-            subscribers = Subscribers([Syncing(syncer), display, *around.subscribers, *feeds])
+            subscribers = Subscribers([Syncing(syncer), Noting(display), display, *around.subscribers, *feeds])
             try:
                 return await around.engine.run(work.jobs(journal.folder), work.limits, subscribers)
             finally:
                 await subscribers.on_closed()
+
+
+class Noting:
+    """The subscriber that shows the user what an engine says while it runs."""
+
+    def __init__(self, display: Display) -> None:
+        self._display = display
+
+    def on_note(self, words: str) -> None:
+        """Show a note."""
+        self._display.note(words)
 
 
 class Syncing:

@@ -12,7 +12,7 @@ from harness.exam.given import NOTHING, Given
 from harness.exam.last_words import noting_last_words
 from harness.exam.subscribers import Subscribers
 from harness.suites.job import Job, WorkOrder
-from harness.suites.worker import Worker, open_worker
+from harness.suites.worker import Done, Worker, open_worker
 from records.journal import Journal
 from records.transcript import NO_USAGE, Usage
 
@@ -116,45 +116,62 @@ class LocalEngine:
     async def run(self, jobs: Iterable[Job], limits: SuiteLimits, subscribers: Subscribers) -> SuiteEnd:
         """Run the jobs concurrently."""
         assert self.worker is not None
-        suite = _JobRunner(self.worker, iter(jobs), limits, subscribers)
-        workers: list[asyncio.Future[None]] = []
-        try:
-            async with asyncio.timeout(limits.max_seconds):
-                for _ in range(limits.concurrency):
-                    # All draw from one iterator: memory grows with concurrency, not with the number of jobs.
-                    workers.append(asyncio.ensure_future(suite.work()))
-                    # Started one by one: otherwise no first message is sent before the last run is set up, and all
-                    # replies keep arriving at the same time. With 500, that cost 6 ms in every round.
-                    await asyncio.sleep(0)
-                await _all(workers)
-        except TimeoutError:
-            suite.end.reason = f"--max-time of {limits.max_seconds:g} s is used up"
-            suite.end.left_out += sum(1 for _ in suite.jobs)
-        finally:
-            for worker in workers:
-                worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
-        return suite.end
+        return await run_jobs(self.worker, jobs, limits, subscribers)
+
+
+class Doer(Protocol):
+    """Does one job at a time for each of its callers."""
+
+    def why_not(self, job: Job) -> str | None:
+        """Return why a job must not be started, in words; None if it may."""
+        ...
+
+    async def do(self, job: Job, subscribers: Subscribers) -> Done:
+        """Do a job; its record is in the journal when this returns."""
+        ...
+
+
+async def run_jobs(doer: Doer, jobs: Iterable[Job], limits: SuiteLimits, subscribers: Subscribers) -> SuiteEnd:
+    """Do jobs concurrently, or as many as the limits allow. It raises what `Engine.run` raises."""
+    suite = _JobRunner(doer, iter(jobs), limits, subscribers)
+    workers: list[asyncio.Future[None]] = []
+    try:
+        async with asyncio.timeout(limits.max_seconds):
+            for _ in range(limits.concurrency):
+                # All draw from one iterator: memory grows with concurrency, not with the number of jobs.
+                workers.append(asyncio.ensure_future(suite.work()))
+                # Started one by one: otherwise no first message is sent before the last run is set up, and all
+                # replies keep arriving at the same time. With 500, that cost 6 ms in every round.
+                await asyncio.sleep(0)
+            await _all(workers)
+    except TimeoutError:
+        suite.end.reason = f"--max-time of {limits.max_seconds:g} s is used up"
+        suite.end.left_out += sum(1 for _ in suite.jobs)
+    finally:
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+    return suite.end
 
 
 class _JobRunner:
     """Runs jobs from a shared iterator, and adds up their cost."""
 
-    def __init__(self, worker: Worker, jobs: Iterator[Job], limits: SuiteLimits, subscribers: Subscribers) -> None:
+    def __init__(self, doer: Doer, jobs: Iterator[Job], limits: SuiteLimits, subscribers: Subscribers) -> None:
         self.jobs, self.end = jobs, SuiteEnd()
-        self._worker, self._limits, self._subscribers = worker, limits, subscribers
+        self._doer, self._limits, self._subscribers = doer, limits, subscribers
         self._spent = NO_USAGE
 
     async def work(self) -> None:
         """Run one job after the other."""
         for job in self.jobs:
-            reason = over_budget(self._limits, self._spent) or self._worker.why_not(job)
+            reason = over_budget(self._limits, self._spent) or self._doer.why_not(job)
             if reason is not None:
                 self.end.reason = reason
                 self.end.left_out += 1
                 continue
             try:
-                done = await self._worker.do(job, self._subscribers)
+                done = await self._doer.do(job, self._subscribers)
             except asyncio.CancelledError:
                 self.end.left_out += 1
                 raise

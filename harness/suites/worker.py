@@ -18,13 +18,14 @@ from examiner import ReplayedExaminer
 from harness.exam.examine import ExamRun, examine, judge_and_record, setting_for
 from harness.exam.given import NOTHING, Given
 from harness.exam.kept_cases import keep_case, stored_case
-from harness.exam.kept_workspaces import find_workspace
+from harness.exam.kept_workspaces import FoundWorkspace, find_workspace
 from harness.exam.resources import Resources, build_resources
 from harness.exam.retry import retried
 from harness.exam.stored_runs import carry_over, timing_of_rounds
 from harness.exam.subscribers import RunHeader, Subscribers
 from harness.suites.job import Action, Job, WorkOrder
 from records.evaluator import Evaluator
+from records.history import EvalHistorySource
 from records.journal import JournalError, JournalWriter
 from records.journal_history import JournalHistory
 from records.journal_reader import StoredRun, decode_run
@@ -144,7 +145,7 @@ class Worker:
             return _failed(run, f"the conversation cannot be judged: {stored.gap}", stored.setting)
         try:
             run = replace(run, case=self._case_of(job) if job.case_hash else None)
-            found = find_workspace(stored, self.resources.options.workspaces)
+            found = self.find_files(stored)
             stored, workspace = await self._carried(job, run, stored, found.folder)
             if found.missing is not None and run.case is not None and any(p.eval_code for p in run.case.scoring_points):
                 # Judging without the files would count against the agent, although it left them.
@@ -212,11 +213,16 @@ class Worker:
             journal=self._journal,
             folder=self._journal.folder,
             evaluators=self._evaluators[names],
-            history=self._history(self._journal.folder if job.conversation is None else Path(job.conversation.folder)),
+            history=self.history(self._journal.folder if job.conversation is None else Path(job.conversation.folder)),
         )
 
-    def _history(self, folder: Path) -> JournalHistory:
+    def history(self, folder: Path) -> EvalHistorySource:
+        """Return the runs with which those of the journal in a folder are compared."""
         return self._histories.setdefault(folder, JournalHistory(folder))
+
+    def find_files(self, stored: StoredRun) -> FoundWorkspace:
+        """Find the files that the agent of a stored conversation left."""
+        return find_workspace(stored, self.resources.options.workspaces)
 
     def _case_of(self, job: Job) -> Case:
         """Return the case of a stored conversation from the plan, or from its journal and then store it here too."""

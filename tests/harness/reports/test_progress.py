@@ -250,3 +250,12 @@ def on_a_terminal(desk: Desk, *arguments: str) -> str:
     os.close(ours)
     assert process.wait(timeout=60) in (0, 1)
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", seen.decode())
+
+
+def test_a_plain_line_says_how_many_runs_are_on_each_node() -> None:
+    found = Progress(20)
+    for number in range(12):
+        found.start(header(number, node=f"worker-{number % 8}"))
+    line = found.line()
+    assert "2 on worker-0, 2 on worker-1" in line
+    assert "1 on worker-5, others on 2 more nodes" in line
