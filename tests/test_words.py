@@ -41,10 +41,8 @@ TERMS = {
 }
 """Words that a technical writer would mark, and what to write instead."""
 
-_PLURALS = (
-    "agent|call|case|conversation|error|file|image|line|point|query|reason|retry|round|run|step|token|trial|verdict"
-)
-LOOSE_PLURAL = re.compile(rf"\{{\}} (?:(?!of )[a-z]+ )?(?:{_PLURALS}|querie|retrie)s\b")
+_NOUNS = "agent|call|case|conversation|error|file|image|line|node|point|querie|reason|retrie|round|run|step|token|trial"
+LOOSE_PLURAL = re.compile(rf"\{{\}} (?:(?!of )[a-z]+ )?(?:{_NOUNS}|verdict|worker)s\b")
 """A number before a plural in an f-string: with 1 it would be wrong, unless `counted` writes both."""
 ALWAYS_SEVERAL = (
     "all {} cases",  # one case has words of its own
@@ -54,6 +52,7 @@ ALWAYS_SEVERAL = (
     "{} runs in a row",
     "{} runs in its own process",  # an agent's name
     "{} holds runs of another case",  # a folder
+    "the node {} sent files for",
     "{} calls the statement",  # what the judge says
     "{} counted runs, but {} has",
     "about {} open files",

@@ -166,7 +166,7 @@ class Progress:
         nodes = Counter(run.header.node for run in self.running.values() if run.header.node is not None)
         yield from (f"{number} on {one_line(node, 40)}" for node, number in sorted(nodes.items())[:MOST_IN_LINE])
         if len(nodes) > MOST_IN_LINE:
-            yield f"others on {len(nodes) - MOST_IN_LINE} more nodes"
+            yield f"others on {counted(len(nodes) - MOST_IN_LINE, 'more node')}"
 
     def _tally(self, agent: str) -> AgentTally | None:
         if agent not in self.agents and len(self.agents) < MOST_AGENTS:
