@@ -16,7 +16,7 @@ from records.kept_files import open_plain
 from records.run_record import RunRecord
 
 _AS_IT_IS = re.compile(r"[\w .:-]+", re.ASCII)
-"""Task labels that JSON writes as they are, whatever wrote it."""
+"""Task labels that every JSON writer writes unchanged."""
 
 
 def read_record_lines(

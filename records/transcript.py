@@ -210,7 +210,7 @@ class Step:
     """Seconds since the epoch."""
     seconds: float | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    """Whatever else the source said."""
+    """All other data from the source."""
 
 
 @dataclass(frozen=True, slots=True)

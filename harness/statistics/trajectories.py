@@ -197,7 +197,7 @@ class _Counts:
             self.skipped += 1
 
     def add_all(self, verdicts: Sequence[Verdict]) -> None:
-        """Add one thing that is right where all verdicts are: one that is wrong decides, whatever else is open."""
+        """Add one thing that is right where all verdicts are: one that is wrong decides, even if others are open."""
         wrong = any(verdict.score is not None and verdict.score < 1 for verdict in verdicts)
         if wrong or all(verdict.score is not None for verdict in verdicts):
             self.right, self.judged = self.right + (not wrong), self.judged + 1
