@@ -179,7 +179,7 @@ async def test_a_daemon_that_stays_away_is_given_up_after_the_stated_time(second
         with pytest.raises(SandboxLost):
             await session.check("assert True")
         async with asyncio.timeout(60):
-            with pytest.raises(DaemonGone, match="away for 2 s"):
+            with pytest.raises(DaemonGone, match="unavailable for 2 s"):
                 await sandbox.open(None, RunView(), run_id="gone")
     finally:
         await sandbox.close()
