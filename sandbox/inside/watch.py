@@ -135,7 +135,7 @@ def shared_memory() -> int:
 def collect_sockets() -> None:
     """Have the kernel look for sockets that are gone but hold each other, and files, by messages nobody received.
 
-    It looks when a Unix socket is closed, whoever's that is; without this one they may stay as long as the machine runs.
+    It looks when a Unix socket is closed, whoever's that is; without this one they may stay until it is switched off.
     """
     socket.socket(socket.AF_UNIX).close()
 

@@ -210,7 +210,7 @@ assert not glob.glob('/tmp/*') and not glob.glob('/dev/shm/*'), 'a file was left
 assert sorted(os.listdir('/box')) == ['home', 'temporary', 'work'], 'a file was left'
 for place in ('/box', '/tmp', '/dev/shm'):
     assert os.stat(place).st_mtime > 1e9 < os.stat(place).st_atime and not os.listxattr(place), 'left on ' + place
-for room in map(os.statvfs, ('/tmp', '/dev/shm')): assert room.f_bfree == room.f_blocks, 'a file without a name was left'
+for room in map(os.statvfs, ('/tmp', '/dev/shm')): assert room.f_bfree == room.f_blocks, 'a nameless file was left'
 assert not os.listdir('/box/home') + os.listdir('/box/temporary'), 'a file was left'
 for folder in ('/var/tmp', '/run', '/dev/mqueue', '/home', '/opt'): assert not os.path.exists(folder + '/planted')
 if os.path.exists('/proc/sysvipc/shm'): assert len(open('/proc/sysvipc/shm').readlines()) == 1, 'shared memory was left'

@@ -84,7 +84,7 @@ for _ in range(8):
         """
 anybody = struct.pack('<I', 2) + b''.join(struct.pack('<HHI', tag, 7, 2**32 - 1) for tag in (1, 4, 32))
 for place in ('/box', '/tmp', '/dev/shm'):
-    for name, value in (('user.left', b'x'), ('system.posix_acl_default', anybody), ('system.posix_acl_access', anybody)):
+    for name, value in (('user.x', b''), ('system.posix_acl_default', anybody), ('system.posix_acl_access', anybody)):
         try: os.setxattr(place, name, value)
         except OSError as error: print('refused: %s: %s' % (name, error.strerror))  # not every kernel has it
     os.utime(place, ns=(123456789, 987654321))
