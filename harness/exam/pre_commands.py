@@ -123,10 +123,13 @@ async def _alone(file: Path) -> AsyncIterator[None]:
             yield
             return
         try:
+            # Other processes look for the lock from time to time; who takes it again at once leaves them no turn.
+            await asyncio.sleep(_RELEASED.get(path, 0.0) + 3 * WAIT_SECONDS - time.monotonic())
             await _lock(descriptor)
             yield
         finally:
             os.close(descriptor)
+            _RELEASED[path] = time.monotonic()
 
 
 async def _lock(descriptor: int) -> None:
@@ -140,4 +143,6 @@ async def _lock(descriptor: int) -> None:
             return
 
 
+_RELEASED: dict[str, float] = {}
+"""When this process last released the lock of a case, by the case's path; in seconds of the monotonic clock."""
 _LOCKS: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, asyncio.Lock]] = WeakKeyDictionary()
