@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -21,6 +22,7 @@ from tests.harness.conftest import Desk, point
 from tests.harness.real_suites import left_running, until
 from tests.harness.suites.conftest import MODEL, SECRET
 from tests.harness.viva_command import clean_environment, in_this_process, start
+from tests.model_server import ModelServer
 from tests.ray_clusters import OPEN, RayNodes, containers_of, descendants, ray_nodes
 
 AGENT = """
@@ -31,6 +33,8 @@ async def get_reply_from_agent(self, message):
         while not (Path(rest) / "go").exists():
             (Path(rest) / f"waiting-{os.getpid()}").touch()
             await asyncio.sleep(0.01)
+    if word == "exit":
+        os._exit(3)
     if word == "tell":
         key = os.environ.get("OPENAI_API_KEY", "")
         print("the key has", len(key))
@@ -142,6 +146,19 @@ def test_a_node_that_dies_costs_its_unfinished_runs_alone(place: Desk, own_clust
     assert {run.setting.node for run in runs if run.attempt == 2} == {"stays"}
 
 
+def test_an_agent_that_ends_its_worker_costs_its_own_run_alone(place: Desk, cluster: RayNodes) -> None:
+    place.case("exits", script=["exit"])
+    place.case("stays", script=["one", "two"])
+    options = ["--agent", "agent.py:Agent", "--sandbox", "process", "--engine", "ray", "--ray-address", cluster.address]
+    limits = ["--trials", 2, "--concurrency", 4, "--ray-workers", 1]
+    done = start("suite", "exits", "stays", *options, *limits, "--out", "j", "--json", cwd=place.folder)
+    output, errors = done.communicate(timeout=120)
+    assert json.loads(output)["ended"] == 4, errors  # Ray itself tells the death of workers on standard output
+    found = {(record.subject, record.outcome.value) for record in read_records(place.folder / "j")}
+    assert found == {("exits", "infra_error"), ("stays", "scored")}
+    assert "--isolate" in errors
+
+
 def soon(condition: object) -> None:
     """Wait until it comes true, and fail if it does not."""
     assert callable(condition)
@@ -170,6 +187,17 @@ def test_a_wrong_address_is_told_and_leaves_no_journal(place: Desk, address: str
     assert done.returncode == 2, done.stderr
     assert words in done.stderr
     assert not (place.folder / "j").exists()
+
+
+def test_a_port_where_something_else_listens_is_told_at_once(place: Desk) -> None:
+    require_ray()
+    place.case()
+    where = ["--engine", "ray", "--ray-address"]
+    with ModelServer({}) as web:
+        address = web.url.removeprefix("http://").partition("/")[0]
+        done = in_this_process("suite", "exam", *where, address, "--out", "j", cwd=place.folder)
+    assert done.returncode == 2, done.stderr
+    assert f"what listens at {address} is not the head of a Ray cluster" in done.stderr
 
 
 def test_without_ray_the_extra_is_named(place: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
