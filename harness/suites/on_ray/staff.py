@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -195,13 +194,19 @@ class Staff:
 
         async def wait() -> None:
             await asyncio.wait({starting}, timeout=START_SECONDS)
-            pool.expected -= 1
-            await pool.changed()
-            with contextlib.suppress(NotOpened):
-                await asyncio.wait({starting})
-                self._starting.pop(starting, None)
-                self._add(starting.result())
+            if late := not starting.done():
+                pool.expected -= 1
                 await pool.changed()
+                await asyncio.wait({starting})
+            self._starting.pop(starting, None)
+            try:
+                self._add(starting.result())
+            except NotOpened as error:
+                if error.kind != "lost":
+                    self._tell(error.node, f"the node {error.node} does not take part: {error.words}")
+            # Only now: between the two, jobs without another worker would find that none is left.
+            pool.expected -= not late
+            await pool.changed()
 
         task = asyncio.create_task(wait())
         self._tasks.add(task)
