@@ -11,9 +11,11 @@ import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import viva
 from harness.suites.on_ray import cluster as connection
 from records.journal import scan
 from records.journal_reader import read_records, read_runs
@@ -198,6 +200,15 @@ def test_a_port_where_something_else_listens_is_told_at_once(place: Desk) -> Non
         done = in_this_process("suite", "exam", *where, address, "--out", "j", cwd=place.folder)
     assert done.returncode == 2, done.stderr
     assert f"what listens at {address} is not the head of a Ray cluster" in done.stderr
+
+
+def test_a_python_program_uses_a_cluster(place: Desk, cluster: RayNodes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place.folder)
+    place.case(script=["one"])
+    where: dict[str, Any] = {"engine": "ray", "ray_address": cluster.address, "sandbox": "process"}
+    assert viva.run_suite("exam", "agent.py:Agent", trials=2, out="j", **where).ended == 2
+    assert viva.judge("j", out="judged", **where).ended == 2
+    assert {run.setting.node for run in read_runs(place.folder / "j")} == {"checks"}
 
 
 def test_without_ray_the_extra_is_named(place: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
