@@ -111,12 +111,14 @@ def test_a_driver_that_is_killed_leaves_no_worker_and_no_container_and_the_suite
     require("docker", shutil.which("docker"), "there is no docker command")
     place.case(script=["one", f"wait {place.folder}"])
     options = ["--sandbox", "docker", "--trials", 2, "--concurrency", 2]
-    process = start(*suite(place, cluster, *options), cwd=place.folder)
+    (tmp := place.folder / "tmp").mkdir()
+    process = start(*suite(place, cluster, *options), cwd=place.folder, env={**clean_environment(), "TMPDIR": str(tmp)})
     until(lambda: len(list(place.folder.glob("waiting-*"))) == 2, process)
     workers = cluster.workers()
     assert len(workers) == 2
     process.send_signal(signal.SIGKILL)
     process.communicate()
+    assert list(tmp.glob("viva-staged-*")) == []
     soon(lambda: cluster.workers() == [])
     assert containers_of(workers) == []
     (place.folder / "go").touch()
