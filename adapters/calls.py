@@ -11,7 +11,7 @@ from adapters.errors import AgentError
 from adapters.inside.raised import Home, in_short, raised_at, text_of
 from adapters.redact import redact
 from adapters.time_limits import TimeLeft, time_limit
-from records.text import storable
+from records.text import counted, storable
 
 HEED_SECONDS = 1.0
 """Maximum time that a cancelled task has to end."""
@@ -151,8 +151,8 @@ def in_words(kind: str | None, text: str | None, at: str | None = None) -> str:
     if len(words) <= ERROR_SHOWN:
         return words
     # The marker is within the limit, so that a text from another process is not shortened twice.
-    kept = ERROR_SHOWN - len(f"… [{len(words):,} more characters]")
-    return f"{words[:kept]}… [{len(words) - kept:,} more characters]"
+    kept = ERROR_SHOWN - len(f"… [{counted(len(words), 'more character')}]")
+    return f"{words[:kept]}… [{counted(len(words) - kept, 'more character')}]"
 
 
 def _forget(task: asyncio.Future[Any]) -> None:

@@ -68,7 +68,7 @@ class AgentSession:
 
     @property
     def metrics(self) -> Metrics | None:
-        """What an agent that observes itself has counted in its attribute `metrics`; None where it has none."""
+        """What an agent that observes itself has counted in its attribute `metrics`; None if it has none."""
         try:
             found = getattr(self.agent, "metrics", None)
         except Exception:  # a property of the agent's own
@@ -104,7 +104,7 @@ class AgentSession:
         except SetupError as error:
             self._busy = False
             if isinstance(error, WorkspaceError) and self._made:
-                raise AgentError("it put something else in place of its workspace") from error
+                raise AgentError("it replaced its workspace with something else") from error
             raise
         except Exception as error:
             self._busy = False
@@ -259,7 +259,7 @@ async def open_session(
         except Exception as error:
             await session.close()
             if isinstance(error, WorkspaceError) and made:
-                raise AgentError("it put something else in place of its workspace") from error
+                raise AgentError("it replaced its workspace with something else") from error
             raise
         return session
     except BaseException as error:

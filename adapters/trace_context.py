@@ -7,13 +7,13 @@ from typing import Any
 
 
 def current_trace_id() -> str | None:
-    """Return the id of the current trace, 32 hexadecimal digits; None where no span is open."""
+    """Return the id of the current trace, 32 hexadecimal digits; None if no span is open."""
     context = _context()
     return None if context is None else f"{context.trace_id:032x}"
 
 
 def current_traceparent() -> str | None:
-    """Return the current span as the header `traceparent` of W3C Trace Context; None where no span is open."""
+    """Return the current span as the header `traceparent` of W3C Trace Context; None if no span is open."""
     context = _context()
     if context is None:
         return None
@@ -37,7 +37,7 @@ def join_trace(traceparent: str) -> None:
 
 
 def _context() -> Any:
-    # Whoever opened a span has imported OpenTelemetry, so it is not imported for this.
+    # The opener of a span has imported OpenTelemetry, so it is not imported for this.
     trace = sys.modules.get("opentelemetry.trace")
     context = None if trace is None else trace.get_current_span().get_span_context()
     return context if context is not None and context.is_valid else None

@@ -45,7 +45,7 @@ def make_folder(path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WorkspaceError(f"cannot make the workspace {path}: {error.strerror}. Choose another --out.") from error
+        raise WorkspaceError(f"cannot create the workspace {path}: {error.strerror}. Choose another --out.") from error
     return path
 
 
@@ -74,7 +74,7 @@ def copy_data_files(case: Case, workspace: Path) -> None:
             raise WorkspaceError(words) from error
         except OSError as error:
             check_machine(error, workspace)
-            words = f"its workspace {workspace} does not take the data file {name}: {error.strerror}"
+            words = f"its workspace {workspace} cannot hold the data file {name}: {error.strerror}"
             raise AgentError(words) from error
 
 
@@ -129,7 +129,7 @@ def _clear(name: str, folder: int) -> None:
 
 @contextlib.contextmanager
 def _opened(path: str | Path, inside: int | None = None) -> Iterator[int]:
-    """Open a folder that is no link; below another one, make it if need be."""
+    """Open a folder that is not a link; below another one, make it if need be."""
     if inside is not None:
         with contextlib.suppress(FileExistsError):
             os.mkdir(path, 0o755, dir_fd=inside)

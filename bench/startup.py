@@ -26,8 +26,8 @@ def figures() -> list[Figure]:
         Figure("viva --version", _milliseconds([str(viva), "--version"]), "ms", 80),
         Figure("  of which Python itself", _milliseconds([sys.executable, "-c", "pass"]), "ms"),
         Figure("viva --help", _milliseconds([str(viva), "--help"]), "ms"),
-        Figure("installed core, without byte code", size, "MB", 90),
-        Figure("packages of the core", count, "", 45),
+        Figure("installed core, without byte code", size, "MB", 70),
+        Figure("packages of the core", count, "", 43),
     ]
 
 

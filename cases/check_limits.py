@@ -1,6 +1,6 @@
 """The field `check_limits` of a case: which limits of its checks a case may set, and how far.
 
-Cases come from strangers, so each limit has a maximum: what a case asks for must not use up the machine. The defaults
+Cases may be untrusted, so each limit has a maximum: what a case asks for must not use up the machine. The defaults
 are the sandbox's (`sandbox/limits.py`), and the user's options go before both.
 """
 

@@ -13,7 +13,7 @@ class Mistake:
 
     message: str
     line: int | None = None
-    """The line, counted from 1; None where the mistake is not in a line."""
+    """The line, counted from 1; None if the mistake is not in a line."""
 
 
 class CaseError(Exception):

@@ -38,9 +38,7 @@ class CaseReader(PlainReader):
         self.file = file
         self.kind = kind
         for key, line in lines.duplicates:
-            self.mistakes.append(
-                Mistake(f"{key!r} stands here a second time; YAML would silently drop the first", line)
-            )
+            self.mistakes.append(Mistake(f"{key!r} is a duplicate key; YAML would silently drop the first value", line))
 
     def read(self) -> dict[str, Any]:
         """Return the fields of a Case, except for those that say where it is."""

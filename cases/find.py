@@ -67,7 +67,8 @@ def find_case(name: str) -> Path:
 
 
 def find_cases(path: Path, skipped: list[Skipped] | None = None) -> Iterator[Path]:
-    """Yield all case folders at or below `path` in the order of their names, each once, whatever links lead to it.
+    """Yield all case folders at or below `path` in the order of their names, each once, even if several links lead to
+    it.
 
     Args:
         path: A case, or a folder of cases.

@@ -35,7 +35,7 @@ def load_case(path: Path) -> Case:
         mistakes: list[Mistake] = sorted(reader.mistakes, key=_line)
         if len(mistakes) > MAX_MISTAKES:
             more = len(mistakes) - MAX_MISTAKES
-            mistakes = [*mistakes[:MAX_MISTAKES], Mistake(f"and {more:,} more mistakes")]
+            mistakes = [*mistakes[:MAX_MISTAKES], Mistake(f"further mistakes: {more:,}")]
         raise CaseError(file, mistakes)
     try:
         digest = hash_case(raw, file.parent, fields["data_files"])

@@ -40,7 +40,7 @@ class Lines:
         return None
 
     def inside(self, line: int, *path: str | int) -> int | None:
-        """Return where a text's line (from 1) is in the file; for a text that is no literal block, where it begins."""
+        """Return where a text's line (from 1) is in the file; for other text than a literal block, where it begins."""
         return self.blocks[path] + line - 1 if path in self.blocks else self.of(*path)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from records.run_record import Outcome, RunRecord, Setting
+from records.text import counted as counted
 from records.text import one_line
 from records.transcript import Usage
 from records.verdict import Insight
@@ -56,11 +57,6 @@ def agent_words(setting: Setting) -> str:
     return IN_PROCESS if setting.in_process else ""
 
 
-def counted(number: int, noun: str) -> str:
-    """Put a count before its noun: `1 run`, `2 runs`; an `s` makes the plural."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def score_line(record: RunRecord) -> str:
     """Put the score into words: `15/15 = 1.00`, or `1.00` without scoring points; with bounds if points are open."""
     if record.score is None:
@@ -99,7 +95,7 @@ def tokens_words(usage: Usage) -> str:
     if not is_reported(usage):
         return f"tokens {UNKNOWN}"
     least = "" if usage.reported else "at least "
-    return f"{least}{usage.input_tokens + usage.output_tokens:,} tokens"
+    return least + counted(usage.input_tokens + usage.output_tokens, "token")
 
 
 def cost_words(usage: Usage) -> str:

@@ -115,7 +115,7 @@ class Conversation(Generic[A]):
         except ModelError as error:
             return NoAnswer(f"the judge's model failed: {error}", Fault.INFRA, error)
         except Exception as error:  # a question that cannot be answered must not affect the others
-            return NoAnswer(f"the judge broke: {describe(error)}", Fault.JUDGE, error)
+            return NoAnswer(f"the judge failed: {describe(error)}", Fault.JUDGE, error)
         return NoAnswer(f"no usable verdict after {ASKS} questions: {fault}", Fault.JUDGE, last)
 
     async def _in_form(self, images: list[Shown]) -> A:

@@ -17,7 +17,7 @@ class EvalRunRecord:
 
     record: RunRecord
     transcript: Transcript | None = None
-    """None where no content was captured, and where only the record was read."""
+    """None if no content was captured, and where only the record was read."""
 
     @property
     def id(self) -> str:
@@ -81,5 +81,5 @@ class EvalRunRecord:
 
     @property
     def score(self) -> float | None:
-        """The primary evaluator's overall score in [0, 1]; None where nothing was judged."""
+        """The primary evaluator's overall score in [0, 1]; None if nothing was judged."""
         return self.record.score

@@ -20,7 +20,7 @@ _KINDS = ((b"\x89PNG\r\n\x1a\n", "png"), (b"\xff\xd8\xff", "jpeg"), (b"GIF87a", 
 def keep_recorded_pictures(transcript: Transcript, journal: JournalWriter, workspace: Path | None) -> Transcript:
     """Do the same as `keep_transcript_pictures` for a recording, but read only images in its workspace.
 
-    A recording may come from a stranger, and an image that it names elsewhere may be one of the user's own.
+    A recording may be untrusted, and an image that it names elsewhere may be one of the user's own.
 
     Raises:
         JournalError: the journal cannot be written.

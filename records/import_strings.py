@@ -133,7 +133,7 @@ def in_words(error: BaseException, *callers: str) -> str:
 
 
 def nearest(name: str, known: list[str], prefix: str = "") -> str:
-    """Return a question that suggests the known name nearest to this one; empty where none is near."""
+    """Return a question that suggests the known name nearest to this one; empty if none is near."""
     from difflib import get_close_matches
 
     near = get_close_matches(name, known, 1, 0.5)

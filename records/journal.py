@@ -56,7 +56,7 @@ def observed_run_id(trace_or_session_id: str, subject: str = "") -> str:
     """Return the reproducible id of an observed run, which depends only on its trace or session and its subject.
 
     Args:
-        trace_or_session_id: The id of the trace or session in the source, or else whatever identifies the recording.
+        trace_or_session_id: The id of the trace or session in the source, or else another identifier of the recording.
         subject: The task label, which makes the id readable; two subjects in one session are two runs.
     """
     # Longer than above: the traces of a day are more numerous than the runs of a suite, and must not collide.

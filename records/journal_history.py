@@ -19,7 +19,7 @@ from records.transcript import Metrics, Transcript, is_ended
 
 @dataclass(slots=True)
 class _Seen:
-    """What the lines of one run have told so far."""
+    """The data of one run, as far as its lines have been read."""
 
     attempt: int
     place: int
@@ -115,7 +115,7 @@ class JournalHistory:
         self._tasks.setdefault(seen.task, {})[name] = seen
 
     def _forget(self, name: str) -> None:
-        """A new attempt at a run: what the one before came to is no history."""
+        """A new attempt at a run: the previous attempt does not count as history."""
         before = self._seen.get(name)
         if before is not None:
             self._tasks.get(before.task, {}).pop(name, None)

@@ -14,6 +14,7 @@ from records.journal_errors import JournalError, no_journal
 from records.kept_files import open_plain
 from records.line_checksum import is_unchanged
 from records.round_tally import number_of
+from records.text import counted
 
 FORMAT = 1
 FILE = "journal.jsonl"
@@ -70,9 +71,9 @@ class Damage:
         """
         parts = []
         if self.torn:
-            parts.append(f"{self.torn:,} {torn}{'' if self.torn == 1 else 's'}")
+            parts.append(counted(self.torn, torn))
         if self.unknown:
-            parts.append(f"{self.unknown:,} line{'' if self.unknown == 1 else 's'} of a newer format")
+            parts.append(f"{counted(self.unknown, 'line')} of a newer format")
         return " and ".join(parts)
 
 

@@ -14,7 +14,7 @@ class OpenEnum(StrEnum):
     """A `StrEnum` that accepts any text. A value that is not a member is equal to its own text, and to no member.
 
     An unknown value is written as it was read. Its `value`, which reports show, has only letters, digits and a few
-    other characters, because a journal may come from a stranger and reports do not expect a hostile value.
+    other characters, because a journal may be untrusted and reports do not expect a hostile value.
     """
 
     @classmethod

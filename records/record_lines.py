@@ -16,7 +16,7 @@ from records.kept_files import open_plain
 from records.run_record import RunRecord
 
 _AS_IT_IS = re.compile(r"[\w .:-]+", re.ASCII)
-"""Task labels that JSON writes as they are, whatever wrote it."""
+"""Task labels that every JSON writer writes unchanged."""
 
 
 def read_record_lines(
@@ -44,7 +44,7 @@ def read_record_lines(
                     plain = loads(line)
                     # Everything else of a record has a default, and a journal's own lines have none of these.
                     if not isinstance(plain, dict) or "subject" not in plain or "id" not in plain:
-                        raise ValueError("this is no record")
+                        raise ValueError("this is not a record")
                     yield decode(RunRecord, plain)
                 except (ValueError, RecursionError):
                     damage.add(number)

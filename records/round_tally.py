@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from records.text import counted
+
 
 def number_of(value: object, least: int = 1) -> int | None:
     """Return a value from a file as a round number or a number of rounds; None if it is invalid."""
@@ -39,7 +41,7 @@ class RoundTally:
         """
         last = max(self.beyond) if self.beyond else self.upto
         if count is not None and last > count:
-            return f"it ended with {count:,} rounds, but has a round {last:,}"
+            return f"it ended with {counted(count, 'round')}, but has a round {last:,}"
         total = last if count is None else count
         missing = total - self.upto - len(self.beyond or ())
         if not missing:

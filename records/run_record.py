@@ -136,7 +136,7 @@ def as_earned(record: RunRecord, answered: bool | None = None) -> RunRecord:
 
     Args:
         record: As its journal has it.
-        answered: Whether the agent ever replied; None where the transcript was not read.
+        answered: Whether the agent ever replied; None if the transcript was not read.
     """
     if record.outcome is not Outcome.TARGET_ERROR or record.score is None:
         return record

@@ -12,7 +12,7 @@ class RunSpan(Protocol):
     """The open span of one run."""
 
     trace_id: str | None
-    """32 hex digits, as W3C trace context writes it; None where the span is not recorded."""
+    """32 hex digits, as W3C trace context writes it; None if the span is not recorded."""
 
     def end(self, record: RunRecord | None, transcript: Transcript | None) -> None:
         """End the span; None stands for a run that was given up.

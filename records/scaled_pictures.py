@@ -35,7 +35,7 @@ def look_at(content: bytes) -> Look | None:
     """Decode a whole picture and describe it. Return None if it cannot be decoded or is too large.
 
     Args:
-        content: A PNG, JPEG, GIF (its first frame) or WebP file, which may be a stranger's.
+        content: A PNG, JPEG, GIF (its first frame) or WebP file, which may be untrusted.
     """
     try:
         return _look(content)
@@ -47,7 +47,7 @@ def scale_picture(content: bytes, limit: int) -> bytes | None:
     """Make a JPEG of at most `limit` bytes from an image, as large as possible.
 
     Args:
-        content: A PNG, JPEG, GIF (its first frame) or WebP file, which may come from a stranger.
+        content: A PNG, JPEG, GIF (its first frame) or WebP file, which may be untrusted.
         limit: Maximum size in bytes.
 
     Returns:

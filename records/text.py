@@ -20,6 +20,16 @@ _MARKS = {" ": "·", "\t": "⇥", "\n": "⏎"}
 _MOST_MARKS = 8
 
 
+def plural(noun: str, number: float, several: str | None = None) -> str:
+    """Return the form of a noun that fits a number: `run` for 1, otherwise `runs`, or `several` if it is given."""
+    return noun if number == 1 else several or f"{noun}s"
+
+
+def counted(number: int, noun: str, several: str | None = None) -> str:
+    """Put a count before its noun: `1 run`, `2 runs`, `1,200 runs`; `several` is an irregular plural."""
+    return f"{number:,} {plural(noun, number, several)}"
+
+
 def storable(text: str) -> str:
     """Return text that every encoder accepts: lone surrogates become escapes (`\\ud800`)."""
     try:
@@ -38,7 +48,7 @@ def printable(text: str, limit: int | None = None) -> str:
     """
     cut = text if limit is None or len(text) <= limit else text[:limit]
     shown = _BIDI.sub(_escape, _CONTROL.sub(_escape, storable(cut.replace("\r\n", "\n"))))
-    return shown if cut is text else f"{shown}… [{len(text) - len(cut):,} more characters]"
+    return shown if cut is text else f"{shown}… [{counted(len(text) - len(cut), 'more character')}]"
 
 
 def without_invisible(text: str) -> str:

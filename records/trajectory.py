@@ -61,7 +61,7 @@ def trajectory(transcript: Transcript) -> tuple[Step, ...]:
 
 
 def stated_thought(step: Step) -> str | None:
-    """Return the thought as the agent stated it; None where there is none, or where the framework supplied it."""
+    """Return the thought as the agent stated it; None if there is none, or where the framework supplied it."""
     said = marked(step)
     return None if said is not None and said.get(IMPLICIT) else step.thought or None
 

@@ -177,7 +177,7 @@ class Metrics:
 
     @property
     def tool_success_rate(self) -> float | None:
-        """Share of the tool calls that completed without failure, in [0, 1]; None where there were no calls."""
+        """Share of the tool calls that completed without failure, in [0, 1]; None if there were no calls."""
         calls = sum(self.tool_calls.values())
         if not calls:
             return None
@@ -210,7 +210,7 @@ class Step:
     """Seconds since the epoch."""
     seconds: float | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    """Whatever else the source said."""
+    """All other data from the source."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ MAX_CONVERSATION_MB = 64
 _OURS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ESTALE)
 _DEEP = 32
 _deep = threading.Lock()
-"""Held by whoever packs folders of this depth: each level takes a descriptor, and one tree must not take them all."""
+"""Held while folders of this depth are packed: each level takes a descriptor, and one tree must not take them all."""
 
 
 @dataclass
@@ -108,7 +108,7 @@ def pack(workspace: Path | None, view: RunView, *, max_mb: int, max_entries: int
 
     Raises:
         WorkspaceTooLarge: more than `max_mb` MiB or `max_entries` entries, folders too deep, or a path too long.
-        WorkspaceUnreadable: the workspace itself is no folder, or cannot be read; what cannot be read in it is left
+        WorkspaceUnreadable: the workspace itself is not a folder, or cannot be read; what cannot be read in it is left
             out.
         ConversationTooLarge: more than `MAX_CONVERSATION_MB` MiB of conversation.
         SandboxError: this machine cannot read it.

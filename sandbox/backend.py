@@ -38,7 +38,7 @@ class ServerSandbox:
     """See `Sandbox`. A backend adds `environment`, `start_keeper` and `start_once`.
 
     `concurrency` is the maximum number of servers that are kept ready. `limits` are the largest limits of any check,
-    and the default: the walls around a server are built to hold them. `workspace_mb` is the size of the largest
+    and the default: the isolation of a server is made to hold them. `workspace_mb` is the size of the largest
     workspace that is taken in; the server keeps it in memory. `allow_source` lets dependencies be source packages and
     addresses, whose build runs a program of their author's. `fresh` says what each run has for itself: with `world`
     what a keeper makes for it, which takes milliseconds; with `container` a container (a bwrap, an interpreter).
@@ -105,7 +105,7 @@ class ServerSandbox:
                 return connection
             why = str(connection.hello.get("why") or "its keeper did not say why")
             await connection.pipe.close()
-        why = f"no worlds here: {why}"
+        why = f"worlds are not available here: {why}"
         server = await self.start_once(environment, run_id, why)
         self.fallback = why  # not before the other way has worked: what fails both has another cause
         return server

@@ -47,28 +47,28 @@ async def build(
         name = await _make(daemon, image or HOME_MADE, say)
     elif found := await images.find():
         name = found[0]
-        say(f"The image {name} is there already.")
+        say(f"The image {name} exists already.")
     else:
         try:
-            say(f"Asking the registry for {name}.")
+            say(f"Pulling {name} from the registry.")
             await images.pull(name)
         except SandboxUnavailable as error:
-            say(f"Not from a registry: {error.reason}")
+            say(f"It could not be pulled: {error.reason}")
             if images.wanted:
                 raise
             name = await _make(daemon, HOME_MADE, say)
-    say(f"Trying it: {await try_out(daemon, name)}")
+    say(f"Test: {await try_out(daemon, name)}")
     return name
 
 
 async def _make(daemon: Daemon, name: str, say: Callable[[str], None]) -> str:
     if os.geteuid() != 0 or shutil.which("debootstrap") is None:
         raise SandboxUnavailable(
-            "making an image from Debian packages requires root and debootstrap.",
+            "building an image from Debian packages requires root and debootstrap.",
             "Debian, Ubuntu: `apt-get install debootstrap`, then `viva sandbox build` as root; or name an image "
             f"that you have with {IMAGE_VARIABLE}.",
         )
-    say(f"Making {name} from the Debian packages {', '.join(PACKAGES)} (a minute or two).")
+    say(f"Building {name} from the Debian packages {', '.join(PACKAGES)} (a minute or two).")
     await daemon.run(_make_and_import, name)
     return name
 

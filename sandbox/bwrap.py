@@ -92,7 +92,7 @@ def arguments(launch: Launch, room: Room) -> list[str]:
     words += ["--proc", "/proc"]
     words += ["--dir", "/sys"] if room.worlds else []  # empty, to cover what is masked in /proc
     if not room.worlds:  # each check has a read-only /proc of its own, which the kernel allows where this one is whole
-        # Some settings below /proc/sys belong to the namespaces (pid_max), and so to whoever is their owner.
+        # Some settings below /proc/sys belong to the namespaces (pid_max), and so to their owner.
         words += ["--ro-bind-try", "/proc/sys", "/proc/sys"]
     words += ["--dev", "/dev"]
     for place, size in zip(PLACES, sizes(room.limits, room.workspace_mb), strict=True):
@@ -100,7 +100,7 @@ def arguments(launch: Launch, room: Room) -> list[str]:
     return [*words, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/", "--"]
 
 
-async def start(launch: Launch, room: Room, walls: Isolation) -> ServerConnection:
+async def start(launch: Launch, room: Room, isolation: Isolation) -> ServerConnection:
     """Start a keeper, or a server for one run, in new namespaces.
 
     Raises:
@@ -111,7 +111,7 @@ async def start(launch: Launch, room: Room, walls: Isolation) -> ServerConnectio
             launch, user=_unused_user_id()
         )  # one for each session, so that its processes are counted separately
     command = [*arguments(launch, room), launch.python, "-I", "-c", boot_script()]
-    connection = ServerConnection(await ChildPipe.start(command, CLEAN_ENVIRONMENT, user=launch.user), walls)
+    connection = ServerConnection(await ChildPipe.start(command, CLEAN_ENVIRONMENT, user=launch.user), isolation)
     await connection.start(
         {
             "way": "world" if room.worlds else "once",
@@ -224,17 +224,17 @@ class BwrapSandbox(ServerSandbox):
         return await site_folder(dependencies, self.launch.python, allow_source=self.allow_source)
 
     async def start_keeper(self, environment: str, run_id: str) -> ServerConnection:
-        walls = Isolation(
+        isolation = Isolation(
             f"{ALONE}, and namespaces in them", "a world of its own, in a bwrap that runs use one after the other"
         )
-        return await self._start(environment, walls, worlds=True)
+        return await self._start(environment, isolation, worlds=True)
 
     async def start_once(self, environment: str, run_id: str, note: str) -> ServerConnection:
         return await self._start(environment, Isolation(ALONE, "a bwrap of its own", note), worlds=False)
 
-    async def _start(self, environment: str, walls: Isolation, *, worlds: bool) -> ServerConnection:
+    async def _start(self, environment: str, isolation: Isolation, *, worlds: bool) -> ServerConnection:
         site = Path(environment) if environment else None
         try:
-            return await start(self.launch, Room(self.limits, self.workspace_mb, site, worlds), walls)
+            return await start(self.launch, Room(self.limits, self.workspace_mb, site, worlds), isolation)
         except OSError as error:
             raise SandboxError(f"bubblewrap did not start: {error}") from error

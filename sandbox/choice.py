@@ -46,7 +46,7 @@ async def choose(
     `image` is the base image (else `VIVA_SANDBOX_IMAGE`, else the official slim Python image), `concurrency` the
     number of servers kept ready, `limits` the largest limits of any check (`limits.largest`), `runtime` a Docker
     runtime (else `VIVA_SANDBOX_RUNTIME`), and `patience` how many seconds a run waits for a daemon that went away.
-    `allow_source` allows dependencies that are no wheels of a package index, and so programs of their authors'.
+    `allow_source` allows dependencies that are not wheels of a package index, and so programs of their authors'.
     `fresh` is what each run has for itself: a `world` where this machine allows it, or always a `container`.
 
     Raises:

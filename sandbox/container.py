@@ -76,7 +76,7 @@ class ContainerPipe:
 
 
 def remove(api: Any, container: str) -> None:
-    """Remove a container, running or not, and wait until it is gone. One that was gone already is no error."""
+    """Remove a container, running or not, and wait until it is gone. One that was gone already is not an error."""
     from docker.errors import APIError, NotFound
 
     try:

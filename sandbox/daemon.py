@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 from sandbox.interface import DaemonGone, SandboxError, SandboxUnavailable
 
-START_REMEDY = "Start Docker, or say where it is with DOCKER_HOST."
-RESTART_REMEDY = "Look at the daemon's own log, and restart it."
+START_REMEDY = "Start Docker, or set DOCKER_HOST to its address."
+RESTART_REMEDY = "Read the daemon's own log, and restart it."
 PING_SECONDS = 3.0
 """How long a daemon that may be away has to answer a ping."""
 CALL_SECONDS = 60.0
@@ -46,7 +46,7 @@ def why_unreachable(where: str, timeout: float = 1.0) -> str:
             with socket.create_connection((parts.hostname or "localhost", parts.port or 2375), timeout):
                 pass
     except PermissionError:
-        return f"you may not use the Docker daemon at {where} (join the group docker, or become root)"
+        return f"you do not have permission to use the Docker daemon at {where} (join the group docker, or become root)"
     except OSError as error:
         return f"no Docker daemon answers at {where} ({error.strerror or error})"
     return ""
@@ -86,12 +86,12 @@ class Daemon:
         try:
             await self._ping()
         except TimeoutError as error:
-            reason = f"the Docker daemon at {self.where} takes connections and answers nothing ({PING_SECONDS:g} s)."
+            reason = f"the Docker daemon at {self.where} accepts connections but does not answer ({PING_SECONDS:g} s)."
             raise SandboxUnavailable(reason, RESTART_REMEDY) from error
         except Exception as error:
             self._api = None
             raise SandboxUnavailable(
-                f"what listens at {self.where} is no working Docker daemon.", START_REMEDY
+                f"what listens at {self.where} is not a working Docker daemon.", START_REMEDY
             ) from error
 
     async def _ping(self) -> None:
@@ -132,7 +132,9 @@ class Daemon:
                 self._api, doubtful = None, True
                 if time.monotonic() >= deadline:
                     self._given_up = True
-                    raise DaemonGone(f"the Docker daemon at {self.where} was away for {self.patience:g} s") from error
+                    raise DaemonGone(
+                        f"the Docker daemon at {self.where} was unavailable for {self.patience:g} s"
+                    ) from error
                 await asyncio.sleep(min(0.5, self.patience / 4))
 
     async def run(self, function: Callable[..., Any], *arguments: Any, seconds: float = CALL_SECONDS) -> Any:

@@ -1,4 +1,4 @@
-"""The backend with the strongest walls: locked containers, with a keeper or a server at their stdin and stdout."""
+"""The backend with the strongest isolation: locked containers, with a keeper or a server at their stdin and stdout."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ContainerSpec:
 
 
 def container_settings(api: Any, spec: ContainerSpec) -> dict[str, Any]:
-    """Return the arguments of `create_container`. The user id is drawn by lot."""
+    """Return the arguments of `create_container`. The user id is chosen at random."""
     # The SDK would add the proxies of ~/.docker/config.json, with their passwords: `use_config_proxy`.
     # Each container has its own user: its processes are counted separately (RLIMIT_NPROC counts per user on the whole
     # machine), and have no rights over each other even outside. Ids are below 65536 for mapped user namespaces.
@@ -158,7 +158,7 @@ class DockerSandbox(ServerSandbox):
         self.runtime = runtime = runtime or os.environ.get(RUNTIME_VARIABLE) or None
         if runtime not in (None, "runc"):
             self.weaknesses = ()
-            self.fallback = f"worlds were tried with Docker's own runtime only, and not with {runtime}"
+            self.fallback = f"worlds are supported with Docker's own runtime only, not with {runtime}"
         self._swept: asyncio.Task[None] | None = None
 
     async def environment(self, dependencies: Sequence[str]) -> str:
@@ -172,23 +172,23 @@ class DockerSandbox(ServerSandbox):
             await prune(self.daemon)
 
     async def start_keeper(self, environment: str, run_id: str) -> ServerConnection:
-        walls = Isolation(
+        isolation = Isolation(
             f"{ALONE}, and namespaces in it", "a world of its own, in a container that runs use one after the other"
         )
-        return await self._started(self._spec(environment, run_id, worlds=True), walls)
+        return await self._started(self._spec(environment, run_id, worlds=True), isolation)
 
     async def start_once(self, environment: str, run_id: str, note: str) -> ServerConnection:
-        walls = Isolation(ALONE, "a container of its own", note)
-        return await self._started(self._spec(environment, run_id), walls)
+        isolation = Isolation(ALONE, "a container of its own", note)
+        return await self._started(self._spec(environment, run_id), isolation)
 
     def _spec(self, image: str, run_id: str, *, worlds: bool = False) -> ContainerSpec:
         return ContainerSpec(image, self.limits, self.workspace_mb, self.runtime, run_id, worlds)
 
-    async def _started(self, spec: ContainerSpec, walls: Isolation) -> ServerConnection:
+    async def _started(self, spec: ContainerSpec, isolation: Isolation) -> ServerConnection:
         with _as_ours():
-            return await self.daemon.patiently(lambda: self._start(spec, walls))
+            return await self.daemon.patiently(lambda: self._start(spec, isolation))
 
-    async def _start(self, spec: ContainerSpec, walls: Isolation) -> ServerConnection:
+    async def _start(self, spec: ContainerSpec, isolation: Isolation) -> ServerConnection:
         """Create and start a container, and start its server."""
         container, pipe = "", None
         try:
@@ -197,7 +197,7 @@ class DockerSandbox(ServerSandbox):
             pipe = ContainerPipe(self.daemon, container)
             await pipe.connect()
             await self.daemon.run(lambda api: api.start(container))
-            connection = ServerConnection(pipe, walls)
+            connection = ServerConnection(pipe, isolation)
             await connection.start(server_options(spec))
         except BaseException as error:
             if pipe is not None:

@@ -25,7 +25,7 @@ IMAGE_VARIABLE = "VIVA_SANDBOX_IMAGE"
 REPOSITORY = "viva-dependencies"
 SITE = "/opt/viva/site"
 SCRATCH = "/tmp/viva"  # noqa: S108 - a tmpfs of the builder's: nothing written there becomes part of the image
-BUILD_REMEDY = "`viva sandbox build` gets or makes one."
+BUILD_REMEDY = "`viva sandbox build` pulls or builds one."
 ANSWER_SECONDS = 10.0
 """How long a registry may take to begin to answer."""
 BUILD_SECONDS = 900.0
@@ -92,7 +92,7 @@ class Images:
             return name, (await self._daemon.call("inspect_image", name))["Id"]
         except Exception as error:
             why = str(getattr(error, "explanation", None) or error)[:200]
-            reason = f"the image {name} is not here, and no registry gives it ({why})."
+            reason = f"the image {name} is not available locally, and no registry provides it ({why})."
             raise SandboxUnavailable(reason, BUILD_REMEDY) from error
         finally:
             pulling.cancel()
@@ -222,7 +222,7 @@ def _pull(api: Any, name: str, heard: Callable[[], None]) -> None:
 
 
 def split_tag(name: str) -> tuple[str, str | None]:
-    """Return repository and tag. A digest stays with the repository, and a port is no tag."""
+    """Return repository and tag. A digest stays with the repository, and a port is not a tag."""
     if "@" in name:
         return name, None
     head, colon, tag = name.rpartition(":")

@@ -91,14 +91,14 @@ class RunView:
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """The walls around the checks of one run, in words."""
+    """The isolation of the checks of one run, in words."""
 
     host: str
     """What stands between a check and the host."""
     runs: str
     """What stands between this run's checks and those of other runs."""
     note: str = ""
-    """Why it is not what was asked for; empty where it is."""
+    """Why it is not what was asked for; empty if it is."""
 
 
 UNKNOWN = Isolation("", "")
@@ -121,7 +121,7 @@ class CheckResult:
     """What of the agent's ran inside the check, where it can make any check pass: files of the workspace,
     `pickle: module.name` for what a pickle named, `text: …` for text that the check itself executed."""
     workspace_fault: str = ""
-    """Why the check saw an empty workspace instead of the agent's; empty where it saw the agent's."""
+    """Why the check saw an empty workspace instead of the agent's; empty if it saw the agent's."""
     output: str = ""
     seconds: float = 0.0
     """Wall-clock seconds of the check's own code."""

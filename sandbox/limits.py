@@ -43,7 +43,7 @@ def limits_for(case: CheckLimits, command_line: CheckLimits | None = None) -> Sa
     """Return the limits of one case's checks: each from the command line, else from the case, else the default.
 
     What a case asks for is kept within the range allowed to cases: a case that was stored in a journal has not gone
-    through the loader, and may come from a stranger. The user's own wishes are taken as they are.
+    through the loader, and may be untrusted. The user's own wishes are taken as they are.
     """
     asked: dict[str, float] = {}
     for field in fields(case):
@@ -59,6 +59,6 @@ def limits_for(case: CheckLimits, command_line: CheckLimits | None = None) -> Sa
 
 
 def largest(limits: Iterable[SandboxLimits]) -> SandboxLimits:
-    """Return the highest value of each limit: walls of this size hold every one of these checks. None: the defaults."""
+    """Return the highest value of each limit: enough for every one of these checks. None: the defaults."""
     several = list(limits) or [DEFAULTS]
     return SandboxLimits(**{field.name: max(getattr(one, field.name) for one in several) for field in fields(DEFAULTS)})

@@ -14,8 +14,8 @@ that; but none of these has its name."""
 
 
 IMAGE = "viva.image."
-"""The prefix of labels on images. A container inherits its image's labels, whoever starts it: without the prefix, a
-stranger's container made from an image of ours would be taken for ours, and removed with its maker's leftovers."""
+"""The prefix of labels on images. A container inherits its image's labels, no matter who starts it: without the
+prefix, another user's container made from an image of ours would count as ours, and be removed with the leftovers."""
 CONTAINERS = ("session", "builder")
 
 

@@ -56,8 +56,8 @@ def normalised(dependencies: Sequence[str], *, allow_source: bool = False) -> li
         if requirement.url and not allow_source:
             raise DependencyError(
                 text,
-                "it names an address, from which a program of its author's could come; only wheels from a package "
-                f"index are installed. If you trust the case, add {SOURCE_OPTION}.",
+                "it names an address, and an installation from there could run its author's code; only wheels from a "
+                f"package index are installed. If you trust the case, add {SOURCE_OPTION}.",
             )
         if requirement.url and not requirement.url.startswith(("https://", "http://", "git+https://")):
             raise DependencyError(text, "only packages from an index or an http(s) address can be installed")
@@ -79,7 +79,7 @@ class PackageSource:
     certificates: str = ""
 
     def without_credentials(self) -> PackageSource:
-        """Return the same without user names and passwords: for whoever runs programs of a package's author."""
+        """Return the same without user names and passwords, for a process that runs programs of a package's author."""
         pip = {key: _CREDENTIALS.sub("//", value) for key, value in self.pip.items()}
         proxies = {name: _CREDENTIALS.sub("//", value) for name, value in self.proxies.items()}
         return PackageSource(pip, proxies, self.certificates)

@@ -31,7 +31,7 @@ class Pool:
     def expect(self, environment: str, run_id: str = "") -> _Waiting | None:
         """Prepare for one more run in this environment: start a server, or return one that is already kept ready.
 
-        Returns None where as many as there may be are in use, so that one of them will come back for this run.
+        Returns None if as many as there may be are in use, so that one of them will come back for this run.
         """
         for one in [one for one in self._waiting if one.done() and (one.cancelled() or one.exception())]:
             del self._waiting[one]

@@ -1,4 +1,4 @@
-"""The backend without walls: a plain subprocess with resource limits and a clean environment, for trusted cases."""
+"""The backend without isolation: a plain subprocess with resource limits and a clean environment, for trusted cases."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class ProcessSandbox(ServerSandbox):
         connection.pipe.folder = root
         return {"root": root, "remove_root": True}
 
-    async def _start(self, environment: str, way: str, walls: Isolation) -> ServerConnection:
+    async def _start(self, environment: str, way: str, isolation: Isolation) -> ServerConnection:
         # The server makes this folder once it can remove it: a harness that is killed meanwhile leaves nothing.
         root = _new_folder()
         options = {
@@ -135,7 +135,7 @@ class ProcessSandbox(ServerSandbox):
         try:
             pipe = await ChildPipe.start([sys.executable, "-I", "-c", boot_script()], CLEAN_ENVIRONMENT)
             pipe.folder = root
-            connection = ServerConnection(pipe, walls)
+            connection = ServerConnection(pipe, isolation)
             await connection.start(options)
         except OSError as error:
             raise SandboxError(f"no process could be started: {error}") from error

@@ -91,7 +91,7 @@ class ServerSession:
                 return await work
         except (EOFError, OSError, TimeoutError, ValueError, SandboxError) as error:
             words = self._connection.pipe.last_words() or str(error) or type(error).__name__
-            await self._give_up(f"the sandbox went away: {words}")
+            await self._give_up(f"the sandbox was lost: {words}")
             raise SandboxLost(self._lost) from error
         except asyncio.CancelledError:
             # Question and answer are out of step now.
@@ -134,5 +134,5 @@ def read_result(message: dict[str, Any], limits: SandboxLimits) -> CheckResult:
 
 
 def _text(value: Any, maximum: int) -> str:
-    """Cut a text to size, and make it one that can be written: half of a surrogate pair is no character."""
+    """Cut a text to size, and make it one that can be written: half of a surrogate pair is not a character."""
     return str(value or "")[:maximum].encode("utf-8", "replace").decode()

@@ -61,8 +61,8 @@ async def site_folder(dependencies: Sequence[str], python: str, *, allow_source:
 def sweep(held: str = "") -> list[str]:
     """Remove the folders of installations that were killed half-way, and return their names.
 
-    Whoever installs holds the lock of what is installed, so that a folder whose lock is free is a leftover, or one
-    whose lock the caller has `held`.
+    A running installation holds the lock of its folder, so that a folder whose lock is free is a leftover, or one whose
+    lock the caller has `held`.
     """
     gone = []
     for folder in cache_folder("site").glob(_MAKING + "*"):

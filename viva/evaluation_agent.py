@@ -97,7 +97,7 @@ class EvaluationAgent:
 
         Returns:
             The result (`reason`, `sub_scores`, `complete`, `level`, `request`, `type`, `cost`, `attempts`, and `error`
-            where there is no usable answer, in which case `complete` is `unsure`), and its cost in dollars, None where
+            where there is no usable answer, in which case `complete` is `unsure`), and its cost in dollars, None if
             that is not known.
 
         Raises:

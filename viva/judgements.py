@@ -105,7 +105,7 @@ def _check_same(folder: Path, asked: Sources) -> None:
     Raises:
         SetupError: the requests differ.
     """
-    # Whoever began it: all that it would run is compared with what this call asks for.
+    # No matter who began it, all that it would run is compared with what this call asks for.
     stored = load_sources(folder, "judge", trusted=True)
     parts = {
         "journals": (stored.references, asked.references),

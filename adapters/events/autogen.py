@@ -45,7 +45,7 @@ def observing_autogen(collector: EvalCollector) -> Iterator[EvalCollector]:
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     if not logging.getLogger(LOGGER.partition(".")[0]).isEnabledFor(logging.INFO):
-        # Whoever has handlers above did not see these events before, and did not ask for them.
+        # Handlers of parent loggers did not receive these events before, and nobody asked for them.
         logger.propagate = False
     try:
         yield collector

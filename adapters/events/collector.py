@@ -21,7 +21,7 @@ class Session(Protocol):
     """A session that reports its events: `copilot.CopilotSession` is one."""
 
     def on(self, handler: Callable[[Any], None], /) -> Callable[[], None]:
-        """Have `handler` called with each event. Returns what ends that."""
+        """Call `handler` with each event. Returns a function that ends the subscription."""
         ...
 
 
@@ -48,7 +48,7 @@ class EvalCollector(Intake):
             take = take_copilot_event
         self.source = source
         self.session_id: str | None = None
-        """What the source calls the session; None until it says."""
+        """The source's id of the session; None until it is known."""
         self._take = take
         self._unsubscribe: Callable[[], None] | None = None
 
@@ -56,7 +56,7 @@ class EvalCollector(Intake):
         """Subscribe to a session's events with its own `on`.
 
         Raises:
-            RuntimeError: it is subscribed to one.
+            RuntimeError: the collector is already subscribed to a session.
         """
         if self._unsubscribe is not None:
             raise RuntimeError("this collector is attached to a session; detach() it first, or make another one.")
@@ -73,7 +73,7 @@ class EvalCollector(Intake):
             unsubscribe()
 
     def take(self, event: Any) -> None:
-        """Take one event. Whatever it is, nothing is raised: one that cannot be read is counted as unknown."""
+        """Take one event. No event raises an exception; one that cannot be read is counted as unknown."""
         with self._lock:
             try:
                 self._take(self, event)
@@ -81,7 +81,7 @@ class EvalCollector(Intake):
                 add(self._task.tally.unknown, "event (unreadable)")
 
     def begin_task(self, label: str = "") -> None:
-        """Begin a task: what happens from now on belongs to it. Tool calls that are open stay with the task before."""
+        """Begin a task. Everything that follows belongs to it, except tool calls that are already open."""
         with self._lock:
             self._task = Task(label)
 

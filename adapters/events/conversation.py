@@ -1,4 +1,4 @@
-"""Reads rounds of a conversation, Viva's own or a recorded one, for a collector: what its steps and usage tell."""
+"""Reads the steps and the usage of a conversation's rounds, live or recorded, for a collector."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CUT_OFF = (StopReason.TIMEOUT, StopReason.BUDGET, StopReason.TARGET_ERROR, Stop
 
 
 def conversation_metrics(transcript: Transcript) -> Metrics:
-    """Count what the rounds of a conversation tell. A conversation that its agent broke off is an abort."""
+    """Count what the rounds of a conversation report. If the agent broke the conversation off, that is an abort."""
     collector = EvalCollector(source=transcript.source, take=take_round)
     for round_ in transcript.rounds:
         if round_.steps or round_.usage is not NO_USAGE:
@@ -38,10 +38,10 @@ def take_round(collector: EvalCollector, round_: Round) -> None:
 
 
 def _usage_by_model(round_: Round) -> dict[str | None, Usage]:
-    """Share the round's usage out among the models that its steps name; None is the model that nobody names.
+    """Divide the round's usage among the models that its steps name; None stands for an unnamed model.
 
-    Steps tell their own figures, or sums of what lies below them. Where the steps together say more than the round,
-    they are such sums, and the round's figure goes to its only model, or to nobody's.
+    Steps report their own figures, or sums of the steps below them. If the steps together report more than the round,
+    they are such sums, and the round's figure goes to its only model, or to the unnamed one.
     """
     telling = [step for step in round_.steps if step.usage is not NO_USAGE]
     # Most agents tell of the whole alone.

@@ -1,6 +1,6 @@
 """Reads the session events of GitHub Copilot's SDK, as its own objects or as the dicts that it sends, for a collector.
 
-The SDK's parser is never used: it raises where a value is of a newer version. See `github-copilot-sdk`,
+The SDK's parser is never used, because it raises an exception for values of newer versions. See `github-copilot-sdk`,
 `copilot.session_events`.
 """
 
@@ -29,7 +29,7 @@ _PLAIN = frozenset((type(None), str, int, float, bool))
 
 
 class Fields:
-    """The data of one event: of a dict by the names in JSON, of an object of the SDK's by the same in snake case."""
+    """The data of one event. A dict has the names of the JSON, an object of the SDK the same names in snake case."""
 
     __slots__ = ("_data", "_dict")
 
@@ -37,7 +37,7 @@ class Fields:
         self._data, self._dict = data, isinstance(data, Mapping)
 
     def __call__(self, name: str) -> Any:
-        """Give a plain value: an enumeration's value, seconds and times as they are; None where it is missing."""
+        """Give a plain value: an enumeration's value, seconds and times as they are; None if it is missing."""
         if self._dict:
             return self._data.get(name)
         value = getattr(self._data, _SNAKE[name], None)
@@ -82,7 +82,7 @@ def seconds_of(moment: Any) -> float | None:
 
 
 def _note_fields(collector: EvalCollector, kind: str, event: Mapping[str, Any], data: Any) -> None:
-    """Count what an event of a known type holds beside what is known of it."""
+    """Count the unknown fields of an event of a known type."""
     if not event.keys() <= ENVELOPE:
         for name in event.keys() - ENVELOPE:
             collector.not_known(f"field event.{name}")
@@ -93,7 +93,7 @@ def _note_fields(collector: EvalCollector, kind: str, event: Mapping[str, Any], 
 
 
 def _value(collector: EvalCollector, kind: str, name: str, data: Fields) -> Any:
-    """Give a value of an enumeration, counting one that is not known."""
+    """Return a value of an enumeration, and count it if it is unknown."""
     value = data(name)
     if value is not None and (not isinstance(value, str) or value not in VALUES[kind, name]):
         collector.not_known(f"value {kind}.{name}")
@@ -160,7 +160,7 @@ def _usage(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
 
 
 def _duration(value: Any) -> float | None:
-    """Give seconds; numbers are milliseconds."""
+    """Return seconds; numbers are in milliseconds."""
     if isinstance(value, timedelta):
         return value.total_seconds()
     amount = amount_of(value)
@@ -218,7 +218,7 @@ def _subagent_failed(collector: EvalCollector, data: Fields, agent: Any, at: Any
 
 
 def _known(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
-    """Nothing to count: what it sums up was counted one by one."""
+    """Count nothing: the event sums up what was counted one by one."""
 
 
 def _task_complete(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
@@ -247,7 +247,8 @@ def _compaction(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> 
 
 
 def _shutdown(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
-    """Take the sums of a whole session. A stored one holds nothing else: `assistant.usage` is not stored."""
+    """Take the sums of a whole session. A stored session has no other figures, because `assistant.usage` is not
+    stored."""
     models = data("modelMetrics")
     for name, given in list(models.items())[:1000] if isinstance(models, Mapping) else ():
         metric = Fields(given)

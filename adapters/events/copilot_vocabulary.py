@@ -1,6 +1,7 @@
-"""What Copilot's events are called, and what their data holds: from the session events of `github-copilot-sdk` 1.0.27.
+"""The names of Copilot's events and of the fields of their data, from the session events of
+`github-copilot-sdk` 1.0.27.
 
-What is not here is tolerated and counted as unknown; a test compares this with the SDK that is installed.
+Other names are tolerated and counted as unknown; a test compares this with the SDK that is installed.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from adapters.events.collector import EvalCollector
 
 SOURCE = "gen_ai"
 VIVA = "viva"
-"""The provider that Viva's own spans name: they tell again what was observed, and must not be counted once more."""
+"""The provider that Viva's own spans name. They repeat what was observed, and must not be counted again."""
 EMBEDDINGS = "embeddings"
 MODEL_OPERATIONS = ("chat", "text_completion", "generate_content", EMBEDDINGS)
 TOOL = "execute_tool"
@@ -22,20 +22,20 @@ AGENT = "invoke_agent"
 class GenAiSpans:
     """A span processor that feeds a collector: `provider.add_span_processor(GenAiSpans(collector))`.
 
-    It needs nothing of the SDK, so it works with any version of it.
+    It imports nothing from the SDK, so it works with any version of it.
     """
 
     def __init__(self, collector: EvalCollector | None = None, *, capture_content: bool = False) -> None:
         """Args:
-        collector: One whose events are spans; None makes one.
-        capture_content: For the one that is made.
+        collector: A collector whose events are spans; None creates one.
+        capture_content: Whether a collector that is created here keeps content.
         """
         self.collector = collector or EvalCollector(
             capture_content=capture_content, source=SOURCE, take=take_gen_ai_span
         )
 
     def on_start(self, span: Any, parent_context: Any = None) -> None:
-        """Do nothing: a span says what it was when it ends."""
+        """Do nothing: a span is complete when it ends."""
 
     def _on_ending(self, span: Any) -> None:
         """Do nothing."""
@@ -48,12 +48,12 @@ class GenAiSpans:
         """Do nothing."""
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """Do nothing: nothing waits."""
+        """Do nothing: no span is queued."""
         return True
 
 
 def take_gen_ai_span(collector: EvalCollector, span: Any) -> None:
-    """Take one ended span (`opentelemetry.sdk.trace.ReadableSpan`); spans of other conventions are passed over."""
+    """Take one ended span (`opentelemetry.sdk.trace.ReadableSpan`); spans of other conventions are ignored."""
     given: Mapping[str, Any] = span.attributes or {}
     operation = given.get("gen_ai.operation.name")
     if operation is None or given.get("gen_ai.provider.name") == VIVA:

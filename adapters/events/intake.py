@@ -1,4 +1,4 @@
-"""What a stream of events can report, and the counting of it, task by task."""
+"""Counts, task by task, what a stream of events can report."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from adapters.events.rounds import FAILED, MOST_TEXT, RoundsDraft, StepDraft
 from adapters.events.tally import Tally, add, amount_of, count_of, is_count, name_of
+from records.text import counted
 from records.transcript import StepKind
 
 NO_BILLING: Mapping[str, float] = MappingProxyType({})
@@ -32,7 +33,7 @@ class Task:
 
 
 class Intake:
-    """Counts what is reported. Its methods are what a new kind of stream calls; none of them raises for odd values."""
+    """Counts what is reported. The code for a kind of stream calls these methods; invalid values raise nothing."""
 
     def __init__(self, *, capture_content: bool) -> None:
         """Args:
@@ -44,13 +45,13 @@ class Intake:
         self._open: dict[str, tuple[Task, str, str | None, StepDraft | None]] = {}
         """Tool calls that have started and not completed."""
         self._agents: dict[str, str] = {}
-        """What stands for a sub-agent, to its name."""
+        """Maps each id of a sub-agent to its name."""
         self._parents: dict[str, StepDraft | None] = {}
-        """Sub-agent to the step that started it."""
+        """Maps each sub-agent to the step that started it."""
         self._one_by_one = False
         """Whether model calls were reported one by one, so that sums repeat them."""
         self._summed: dict[str, dict[str, float]] = {}
-        """Model to what was counted of its sums."""
+        """Maps each model to the part of its sums that was counted."""
 
     def model_called(
         self,
@@ -69,9 +70,9 @@ class Intake:
         seconds: float | None = None,
         in_sums: bool = False,
     ) -> None:
-        """Count answered model calls. Tokens that are not told are 0, a cost that is not told is unknown.
+        """Count answered model calls. Tokens that are not reported are 0; a cost that is not reported is unknown.
 
-        Where input or output is not told, or is no count, the usage is not `reported`: it is not all there was.
+        If input or output is not reported, or is not a valid count, the usage is marked as not `reported`.
 
         Args:
             model: Its name.
@@ -80,11 +81,11 @@ class Intake:
             cached_tokens: Read from the cache.
             cache_write_tokens: Written to the cache.
             reasoning_tokens: Hidden reasoning.
-            cost: US dollars; what is not dollars belongs into `billing`.
+            cost: US dollars; other units belong in `billing`.
             calls: How many.
             billing: What the provider bills by, name to amount.
             agent: The sub-agent that called; None for the main agent.
-            at: When the answer was there, in seconds since the epoch.
+            at: When the answer arrived, in seconds since the epoch.
             seconds: How long it took.
             in_sums: The source reports this call alone, and the others as a sum that may include it.
         """
@@ -123,7 +124,7 @@ class Intake:
     ) -> None:
         """Take a sum over all calls of a model in the session, as closing events state it.
 
-        It is ignored where calls were reported one by one; else what goes beyond the sums before it is counted.
+        It is ignored if calls were reported one by one; otherwise, its excess over earlier sums is counted.
 
         Args:
             model: Its name.
@@ -163,7 +164,7 @@ class Intake:
     def tool_started(
         self, call: object, tool: object, *, arguments: Any = None, agent: str | None = None, at: float | None = None
     ) -> None:
-        """Count a tool call, under the tool's name; `call` is what its completion will name."""
+        """Count a tool call under the tool's name; `call` is the id by which its completion refers to it."""
         call = name_of(call)
         with self._lock:
             if call in self._open:
@@ -238,7 +239,7 @@ class Intake:
                     step.error = _cut(error)
 
     def aborted(self, reason: object) -> None:
-        """Count that the work was stopped."""
+        """Count an abort."""
         with self._lock:
             add(self._task.tally.aborts, name_of(reason))
             self._task.stopped = name_of(reason)
@@ -311,9 +312,9 @@ class Intake:
             self._task.tally.agent(name_of(name)).failed += 1
 
     def subagent_of(self, *ids: object) -> str | None:
-        """Give the name of the sub-agent that the first of these ids stands for; None where there is none.
+        """Return the name of the sub-agent with the first of these ids; None if there is no id.
 
-        An id that nobody introduced is its own name.
+        An unknown id is its own name.
         """
         for each in ids:
             if isinstance(each, str) and each:
@@ -330,4 +331,6 @@ def _cut(value: object) -> str | None:
     if value is None:
         return None
     text = value if isinstance(value, str) else str(value)
-    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}… [{len(text) - MOST_TEXT:,} more characters]"
+    return (
+        text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}… [{counted(len(text) - MOST_TEXT, 'more character')}]"
+    )

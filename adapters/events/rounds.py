@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from records.text import storable
+from records.text import counted, storable
 from records.transcript import NO_USAGE, Round, Step, StepKind, Usage
 
 MOST_STEPS = 10_000
@@ -29,7 +29,7 @@ class StepDraft:
     def __init__(self, kind: StepKind, number: int, started: float | None, agent: str | None) -> None:
         self.kind, self.number, self.started, self.agent = kind, number, started, agent
         self.call: str | None = None
-        """What the source calls the tool call."""
+        """The source's id of the tool call."""
         self.parent: StepDraft | None = None
         self.tool: str | None = None
         self.model: str | None = None
@@ -157,8 +157,8 @@ class RoundsDraft:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say what was left out."""
-        return (f"{self._dropped:,} further steps are counted, but not kept",) if self._dropped else ()
+        """Return notes about what was left out."""
+        return (f"{counted(self._dropped, 'further step')} counted, but not kept",) if self._dropped else ()
 
 
 def _text(value: str | None) -> str | None:

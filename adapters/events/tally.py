@@ -10,11 +10,11 @@ from records.text import storable
 from records.transcript import MOST_TOKENS, Metrics, SubAgentShare, Usage
 
 UNKNOWN = "unknown"
-"""Stands for a model, tool or kind that the source does not name."""
+"""The name of a model, tool or kind that the source does not name."""
 OTHERS = "(others)"
 """Stands for all names beyond `MOST_NAMES`."""
 MOST_NAMES = 500
-"""Names of one kind that are kept: a stream may come from a stranger."""
+"""Names of one kind that are kept: a stream may be untrusted."""
 LONGEST_NAME = 200
 
 K = TypeVar("K")
@@ -38,19 +38,19 @@ class FrozenDict(dict[K, V]):
 
 
 def name_of(value: object) -> str:
-    """Give the name under which something is counted: of limited length, `unknown` where there is none."""
+    """Return the name under which something is counted: of limited length, and `unknown` if there is none."""
     if type(value) is str and 0 < len(value) <= LONGEST_NAME:
         return value
     return str(value)[:LONGEST_NAME] if value not in (None, "") else UNKNOWN
 
 
 def is_count(value: object) -> bool:
-    """Tell whether a value is a sound count of tokens."""
+    """Tell whether a value is a valid count of tokens."""
     return (type(value) is int or isinstance(value, float)) and 0 <= value < MOST_TOKENS
 
 
 def count_of(value: object) -> int:
-    """Give a count of tokens: 0 for what is no sound number."""
+    """Return a count of tokens: 0 for an invalid number."""
     return int(value) if is_count(value) else 0  # type: ignore[call-overload]
 
 

@@ -210,7 +210,7 @@ class Model(ChatCompletionClient):
 
 def _checked(content: str, *, json_output: bool) -> str:
     if len(content) > LONGEST_ANSWER:
-        raise ModelAnswerError(f"the answer is {len(content):,} characters long; {LONGEST_ANSWER:,} are allowed")
+        raise ModelAnswerError(f"the answer is {len(content):,} characters long; the maximum is {LONGEST_ANSWER:,}")
     # A lone surrogate could not be sent back to the model as part of the conversation.
     content = _without_thought(storable(content))
     if json_output and _doubled(content):

@@ -109,7 +109,7 @@ def _from_file(path: Path, policy: RetryPolicy | None) -> Model:
     try:
         client = ChatCompletionClient.load_component(data)
     except Exception as error:
-        raise SetupError(f"AutoGen cannot make a model from {path}: {_without_content(error)}") from error
+        raise SetupError(f"AutoGen cannot create a model from {path}: {_without_content(error)}") from error
     return Model(client, str(config.get("model") or data["provider"]), policy)
 
 

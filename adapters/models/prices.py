@@ -42,7 +42,7 @@ def parse_prices(texts: Iterable[str]) -> Prices:
         texts: `IN/OUT` for all models, `MODEL=IN/OUT` for one; dollars per million tokens.
 
     Raises:
-        SetupError: one is no price, or given twice.
+        SetupError: one is not a price, or given twice.
     """
     usual: tuple[float, float] | None = None
     by_model: dict[str, tuple[float, float]] = {}

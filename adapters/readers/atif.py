@@ -40,7 +40,7 @@ class AtifReader:
             since: Trajectories whose first step has an earlier time are left out.
 
         Raises:
-            RecordingError: while iterating: a file cannot be read, or holds what is no trajectory.
+            RecordingError: while iterating: a file cannot be read, or contains something other than a trajectory.
         """
         path = Path(source)
         files = sorted(path.rglob("trajectory*.json")) if path.is_dir() else [path]
@@ -71,7 +71,7 @@ def _documents(path: Path, name: str) -> Iterator[tuple[str, str, Any]]:
                 return
             for number, value in lines_of(path, file):
                 if isinstance(value, ValueError):
-                    raise RecordingError(f"{path}, line {number}: no valid JSON: {value}")
+                    raise RecordingError(f"{path}, line {number}: not valid JSON: {value}")
                 yield f"{path}, line {number}", f"{name}, line {number}", value
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
@@ -89,7 +89,7 @@ def _load(data: bytes, path: Path) -> Any:
         return json.loads(data.removeprefix(b"\xef\xbb\xbf"))
     except json.JSONDecodeError as error:
         raise RecordingError(
-            f"{path}, line {error.lineno}, column {error.colno}: no valid JSON: {error.msg}"
+            f"{path}, line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}"
         ) from error
     except (ValueError, RecursionError) as error:
         raise RecordingError(f"{path}: cannot be read: {error}") from error
@@ -111,7 +111,9 @@ def _recording(document: Any, place: str, key: str) -> Recording:
     found = _VERSION.fullmatch(version) if isinstance(version, str) else None
     steps = document.get("steps") if isinstance(document, Mapping) else None
     if found is None or not isinstance(steps, list):
-        raise RecordingError(f"{place}: no ATIF trajectory: need `schema_version` (ATIF-v1.0 to v1.8) and `steps`.")
+        raise RecordingError(
+            f"{place}: not an ATIF trajectory: it must have `schema_version` (ATIF-v1.0 to v1.8) and `steps`."
+        )
     agent = document.get("agent")
     agent = agent if isinstance(agent, Mapping) else {}
     model = agent.get("model_name")
@@ -123,7 +125,7 @@ def _recording(document: Any, place: str, key: str) -> Recording:
     if found[1] not in KNOWN:
         notes.append(f"{version} is newer than what Viva knows; fields that it does not know are kept as attributes")
     if isinstance(document.get("continued_trajectory_ref"), str):
-        notes.append(f"the trajectory goes on in {document['continued_trajectory_ref']}")
+        notes.append(f"the trajectory continues in {document['continued_trajectory_ref']}")
     tools = agent.get("tool_definitions")
     rest = {name: value for name, value in document.items() if name not in ("steps", "subagent_trajectories")}
     session, identity = _text(document.get("session_id")), _text(document.get("trajectory_id"))
@@ -153,7 +155,7 @@ def _recording(document: Any, place: str, key: str) -> Recording:
 
 
 def _total(metrics: Any) -> Usage:
-    """Return the sum that the trajectory itself tells, where its steps tell nothing."""
+    """Return the sum that the trajectory itself reports, if its steps report nothing."""
     if not isinstance(metrics, Mapping):
         return UNREPORTED
     given, said, cached = (metrics.get(f"total_{name}_tokens") for name in ("prompt", "completion", "cached"))

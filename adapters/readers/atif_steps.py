@@ -13,7 +13,7 @@ from records.transcript import NO_USAGE, UNREPORTED, Round, Step, StepKind, Usag
 
 
 class StepError(ValueError):
-    """A step that is none: says which and why."""
+    """An element of `steps` is not a step; the message says which and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +47,15 @@ def read_steps(steps: Sequence[Any], model: str | None, agent: str | None) -> Re
         agent: Its name.
 
     Raises:
-        StepError: an element is no step.
+        StepError: an element is not a step.
     """
     reader = _Reader(model, agent)
     for number, step in enumerate(steps, 1):
         if not isinstance(step, Mapping) or step.get("source") not in ("system", "user", "agent"):
             found = step.get("source") if isinstance(step, Mapping) else step
-            raise StepError(f"step {number} is no step: its source is {found!r:.80}; need system, user or agent")
+            raise StepError(
+                f"step {number} is not a step: its source is {found!r:.80}, and must be system, user or agent"
+            )
         reader.take(number, step)
     return reader.result()
 
@@ -105,7 +107,7 @@ class _Reader:
     def _other(
         self, number: int, step: Mapping[str, Any], who: str, text: str | None, images: list[str], started: float | None
     ) -> None:
-        """Keep what is neither a user's words nor the agent's doing as a step beside the trajectory."""
+        """Keep a step of neither user nor agent beside the trajectory."""
         results = [text for _, text, _ in _results(step)]
         told = "\n".join(part for part in (text, *results) if part) or None
         kept = Step(

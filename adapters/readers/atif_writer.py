@@ -78,7 +78,7 @@ def _round(round_: Round) -> list[dict[str, Any]]:
 
 
 def _group(step: Step) -> str:
-    """Steps of one model call stand together; those of sources that do not tell stand alone."""
+    """Steps of one model call are grouped; steps of sources without model calls are separate."""
     return span_of(step) if marked(step) is None else step.id.partition("#")[0]
 
 

@@ -38,7 +38,7 @@ def read_sessions(path: Path) -> Iterator[Recording]:
 
     A line is one event. A `session.start` with a new id begins another session; everything else belongs to the session
     before it. One session is one task, labelled with its first user message (or the file's name), whose user messages
-    are its rounds. A line that is no event is skipped and counted, as what is torn by a crash is; a file without a
+    are its rounds. A line that is not an event is skipped and counted, as what is torn by a crash is; a file without a
     single event is an error.
 
     Raises:
@@ -57,7 +57,7 @@ def read_sessions(path: Path) -> Iterator[Recording]:
             session = _Session(path, number, name)
         session.take(event)
     if not found:
-        raise RecordingError(f"{path}: no line is an event of a Copilot session: need JSON objects with a `type`")
+        raise RecordingError(f"{path}: no line is an event of a Copilot session, that is, a JSON object with a `type`")
     yield session.recording(skipped)
 
 
@@ -74,10 +74,10 @@ class _Session:
     def recording(self, skipped: int) -> Recording:
         transcript = self._collector.transcript()
         notes: tuple[str, ...] = (
-            (f"{skipped} lines of {self._path.name} are no events and were skipped",) if skipped else ()
+            (f"lines of {self._path.name} skipped because they are not events: {skipped}",) if skipped else ()
         )
         if unknown := sum((transcript.metrics or EvalCollector().snapshot()).unknown.values()):
-            notes += (f"{unknown} unknown events, fields or values were counted and left out",)
+            notes += (f"unknown events, fields or values, counted and left out: {unknown}",)
         return Recording(
             replace(transcript, notes=(*transcript.notes, *notes)),
             place=f"{self._path}, line {self._line}",
@@ -103,7 +103,7 @@ def _new_session(event: dict[str, Any], session: _Session) -> str | None:
 
 
 def _events(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """Read each line with text: its number, and its event; None where it is none."""
+    """Read each line with text: its number and its event, which is None if the line is not an event."""
     try:
         with path.open("rb") as file:
             number = 0

@@ -108,7 +108,7 @@ def _from_yaml(source: str) -> list[dict[str, Any]]:
     except OSError as error:
         raise SetupError(f"--tools {source}: the file cannot be read: {error.strerror}.") from error
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise SetupError(f"--tools {source}: no valid YAML: {' '.join(str(error).split())}") from error
+        raise SetupError(f"--tools {source}: not valid YAML: {' '.join(str(error).split())}") from error
     if isinstance(given, Mapping) and isinstance(given.get("tools"), list | Mapping):
         given = given["tools"]
     if isinstance(given, list):
@@ -118,7 +118,7 @@ def _from_yaml(source: str) -> list[dict[str, Any]]:
             raise SetupError(f"--tools {source}: tool {bad} has no name.")
         return [tool for _, tool in tools if tool is not None]
     if not isinstance(given, Mapping):
-        raise SetupError(f"--tools {source}: need a list of tools, or a mapping from names to descriptions.")
+        raise SetupError(f"--tools {source}: it must hold a list of tools, or a mapping from names to descriptions.")
     return [_named(source, str(name), about) for name, about in given.items()]
 
 
@@ -126,7 +126,7 @@ def _named(source: str, name: str, about: Any) -> dict[str, Any]:
     if about is None or isinstance(about, str):
         return definition(name, about)
     if not isinstance(about, Mapping):
-        raise SetupError(f"--tools {source}: the tool {name!r} has no description; need text, or a mapping.")
+        raise SetupError(f"--tools {source}: the tool {name!r} has no description; it must be text or a mapping.")
     if unknown := sorted(str(key) for key in about if key not in ("description", "parameters", "extra")):
         raise SetupError(f"--tools {source}: the tool {name!r} has unknown keys: {', '.join(unknown)}.")
     tool = definition(name, about.get("description"), about.get("parameters"))
@@ -152,7 +152,7 @@ def _from_python(source: str) -> list[dict[str, Any]]:
         raise SetupError(f"--tools {source}: it cannot be imported: {type(error).__name__}: {error}") from error
     wrong = next((value for value in functions if not callable(value) or not hasattr(value, "__name__")), None)
     if wrong is not None:
-        raise SetupError(f"--tools {source}: {type(wrong).__name__} is no function.")
+        raise SetupError(f"--tools {source}: {type(wrong).__name__} is not a function.")
     return [of_function(function) for function in functions]
 
 

@@ -35,7 +35,7 @@ class Pieces:
         self._ended = False
 
     def peek(self) -> str:
-        """Return the next character that is no blank; empty at the end."""
+        """Return the next character that is not white space; empty at the end."""
         while True:
             self._at = _BLANK.match(self._text, self._at).end()  # type: ignore[union-attr]
             if self._at < len(self._text) or not self._more():
@@ -45,7 +45,7 @@ class Pieces:
         """Go past one character.
 
         Raises:
-            RecordingError: another one stands there.
+            RecordingError: another character is there.
         """
         found = self.peek()
         if found != expected:
@@ -56,7 +56,7 @@ class Pieces:
         """Read one whole value.
 
         Raises:
-            RecordingError: there is none, or it is not valid.
+            RecordingError: there is no value, or it is invalid.
         """
         self.peek()
         while True:
@@ -77,10 +77,10 @@ class Pieces:
     def fault(self, words: str, position: int | None = None) -> RecordingError:
         """Say what is wrong, and in which line."""
         line = self._line + self._text.count("\n", 0, self._at if position is None else position)
-        return RecordingError(f"{self._path}, line {line}: no valid JSON: {words}")
+        return RecordingError(f"{self._path}, line {line}: not valid JSON: {words}")
 
     def _more(self) -> bool:
-        """Read on; as much again as there is, for a large value is then not tried too often."""
+        """Read as much again as there is, so that a large value is not parsed too often."""
         if self._ended:
             return False
         try:
@@ -102,7 +102,7 @@ def elements(pieces: Pieces, keys: Sequence[str]) -> Iterator[Any]:
     """Read the elements of a list, or of the lists that an object has under some keys; else the object itself.
 
     Raises:
-        RecordingError: it is neither, or not valid.
+        RecordingError: the text is neither, or is invalid.
     """
     if pieces.peek() == "{":
         pieces.take("{")
@@ -127,7 +127,7 @@ def elements(pieces: Pieces, keys: Sequence[str]) -> Iterator[Any]:
     elif pieces.peek() == "[":
         yield from _list(pieces)
     else:
-        raise pieces.fault(f"need a list, or an object that holds one under {keys[0]!r}")
+        raise pieces.fault(f"it must be a list, or an object that holds one under {keys[0]!r}")
 
 
 def _list(pieces: Pieces) -> Iterator[Any]:

@@ -11,7 +11,7 @@ def read_moment(text: str) -> datetime:
     """Read a time as users write it: `2026-11-22`, `2026-11-22T10:00`, with a zone or in UTC; or `2h`, `3d` ago.
 
     Raises:
-        SetupError: it is none.
+        SetupError: the text is not a time.
     """
     units = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
     plain = text.strip()
@@ -21,5 +21,5 @@ def read_moment(text: str) -> datetime:
         moment = datetime.fromisoformat(plain)
     except (ValueError, OverflowError) as error:
         example = "2026-11-22, 2026-11-22T10:00+01:00, 30m, 24h or 7d"
-        raise SetupError(f"{text!r} is no time; write it as in {example}.") from error
+        raise SetupError(f"{text!r} is not a time; write it as in {example}.") from error
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

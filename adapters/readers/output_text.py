@@ -1,4 +1,4 @@
-"""Finds the text of a model's output, whatever shape a trace holds it in."""
+"""Finds the text of a model's output in any of the shapes in which traces hold it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ def text_of_output(output: Any) -> str | None:
     """Return the text of a model's output in any of the shapes in which traces hold it.
 
     The shapes are a list of messages (`[{"message": {"content": …}}]`), the same as a JSON string, an object with a
-    `value`, a message, and plain text. A JSON string that is no message is the text itself: agents answer in JSON, too.
+    `value`, a message, and plain text. Any other JSON string is the text itself: agents answer in JSON, too.
 
     Returns:
-        The text of the first message that has one; None where there is none.
+        The text of the first message that has one; None if there is none.
     """
     if isinstance(output, str):
         inner = read_arguments(output) if output.lstrip()[:1] in ("[", "{") else None

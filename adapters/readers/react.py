@@ -63,9 +63,9 @@ class ReactText:
 
     thought: str | None = None
     tool: str | None = None
-    """None where it named none, or said that it uses none."""
+    """None if it named none, or said that it uses none."""
     tool_input: Any = None
-    """An object where it is JSON, else the text as it was written; None where there is no `Action Input`."""
+    """An object where it is JSON, else the text as it was written; None if there is no `Action Input`."""
     answer: str | None = None
     rest: str = ""
     """What no framework acts on: text after the first action's input, after a repeated label, beside a tool's name."""
@@ -134,8 +134,8 @@ def _split_answer(part: Segment) -> list[Segment]:
 def read_react(text: str) -> ReactText:
     """Read what an agent wrote in one turn, as far as its first action or its answer.
 
-    What comes after the first action's input is in `rest`: an agent that goes on writes the observation itself, and no
-    framework uses it.
+    What comes after the first action's input is in `rest`: an agent that continues writes the observation itself, and
+    no framework uses it.
     """
     parts = segments(text)
     if all(part.label is Label.NONE for part in parts):

@@ -36,7 +36,7 @@ class Recording:
     workspace: Path | None = None
     """The folder with the agent's files, if the source has them."""
     pictures: Path | None = None
-    """The folder in which the pictures lie that the transcript names; None where that is the workspace. Nothing else in
+    """The folder in which the pictures lie that the transcript names; None if that is the workspace. Nothing else in
     it is kept."""
     reward: float | None = None
     """The recorded score; None if the source has none, or if it is not a finite number."""

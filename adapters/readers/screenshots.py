@@ -94,7 +94,7 @@ class Screenshots:
                 continue
             self.faults[fault] += 1
             if fault == "are cut off":
-                # What is left of it is kept; whether it can still be looked at is seen by whoever does.
+                # What is left of it is kept; a viewer may still be able to show it.
                 names.append(name)
                 roles.append(role)
                 self.used.add(name)
@@ -121,7 +121,7 @@ class Screenshots:
         except (OSError, ValueError, RuntimeError):
             return "cannot be read"
         if kind is None:
-            return "are no pictures"
+            return "are not pictures"
         whole = {"png": b"IEND" in tail, "jpeg": b"\xff\xd9" in tail}
         return None if whole.get(kind, True) else "are cut off"
 

@@ -108,7 +108,9 @@ def load_names(file: Path) -> Names:
     try:
         data = file.read_bytes()
         if len(data) > MOST_MAPPING:
-            raise RecordingError(f"the mapping file {file} is {len(data):,} bytes long; {MOST_MAPPING:,} are allowed.")
+            raise RecordingError(
+                f"the mapping file {file} is {len(data):,} bytes long; the maximum is {MOST_MAPPING:,}."
+            )
         found = yaml.safe_load(data)
     except OSError as error:
         raise RecordingError(f"the mapping file {file} cannot be read: {error.strerror}.") from error
@@ -158,13 +160,13 @@ def _check_keys(file: Path, before: str, found: dict[Any, Any], known: Iterable[
     for key in found:
         if key not in known:
             close = get_close_matches(str(key), known, 1)
-            hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}."
-            raise RecordingError(f"{file}: {before}{str(key)[:80]} is no name of a mapping file; {hint}")
+            hint = f"did you mean {close[0]}?" if close else f"the known ones are {', '.join(known)}."
+            raise RecordingError(f"{file}: {before}{str(key)[:80]} is not a key of a mapping file; {hint}")
 
 
 def _text(file: Path, key: str, value: Any) -> str:
     if not isinstance(value, str) or not value:
-        raise RecordingError(f"{file}: {key} must be a text, not {value!r:.80}.")
+        raise RecordingError(f"{file}: {key} must be text, not {value!r:.80}.")
     return value
 
 

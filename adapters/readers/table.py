@@ -61,13 +61,14 @@ class LoadedReader:
                     found = type(recording).__name__
                     raise RecordingError(f"the reader {self.name} returned {found}, not a Recording.")
                 if recording.run_key in keys:
-                    raise RecordingError(f"{recording.place}: a second run has the key {recording.run_key!r}.")
+                    raise RecordingError(f"{recording.place}: duplicate run key {recording.run_key!r}.")
                 keys.add(recording.run_key)
                 numbers = [round_.number for round_ in recording.transcript.rounds]
                 if numbers != list(range(1, len(numbers) + 1)):
                     # A journal holds one round of each number, and verdicts refer to rounds by their numbers.
                     raise RecordingError(
-                        f"{recording.place}: the reader {self.name} numbers the rounds {numbers[:20]}, not from 1 on."
+                        f"{recording.place}: the reader {self.name} numbers the rounds "
+                        f"{numbers[:20]}; they must be numbered from 1."
                     )
                 yield recording
         except SetupError:
@@ -85,10 +86,10 @@ class LoadedReader:
         refused = [name for name in options if not takes_all and name not in parameters]
         if "since" in refused:
             raise RecordingError(
-                f"the reader {self.name} cannot choose by --since: import all, or name another source."
+                f"the reader {self.name} does not support --since; import all recordings, or name another source."
             )
         if "mapping" in refused:
-            raise RecordingError(f"the reader {self.name} does not take a mapping file (--mapping).")
+            raise RecordingError(f"the reader {self.name} does not support a mapping file (--mapping).")
 
 
 def load_reader(spec: str) -> LoadedReader:

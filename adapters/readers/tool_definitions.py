@@ -33,7 +33,7 @@ def definition(name: str, description: str | None = None, parameters: Any = None
 
 
 def name_of(tool: Mapping[str, Any]) -> str | None:
-    """Return the name of a definition, in any of its shapes; None where it has none."""
+    """Return the name of a definition, in any of its shapes; None if it has none."""
     function = tool.get("function")
     name = (function if isinstance(function, Mapping) else tool).get("name")
     return name if isinstance(name, str) and name else None

@@ -42,8 +42,10 @@ class UfoReader:
         names = UFO if mapping is None else load_names(Path(mapping))
         root = Path(source)
         if not root.is_dir():
-            words = "is not a folder" if root.exists() else "is not there"
-            raise RecordingError(f"{root} {words}; ufo:FOLDER names the folder of a session, or one that holds such.")
+            words = "is not a folder" if root.exists() else "does not exist"
+            raise RecordingError(
+                f"{root} {words}; ufo:FOLDER names the folder of a session, or a folder that contains such folders."
+            )
         if (root / names.log).is_file():
             yield read_session(root, names)
             return
@@ -52,7 +54,9 @@ class UfoReader:
             found = True
             yield _in_a_tree(root, folder, names)
         if not found:
-            raise RecordingError(f"{root} is not the log folder of a session: no {names.log} in it or in any below it.")
+            raise RecordingError(
+                f"{root} is not the log folder of a session: neither it nor a folder below it contains {names.log}."
+            )
 
 
 def read_session(folder: Path, names: Names = UFO, *, one_of_many: bool = False) -> Recording:
@@ -75,7 +79,7 @@ def read_session(folder: Path, names: Names = UFO, *, one_of_many: bool = False)
         raise RecordingError(f"{file} is a link that leads out of the folder; copy the log itself into it.")
     lines = read_lines(file)
     if not lines.good:
-        held = f"all of its {len(lines.broken)} lines are broken" if lines.broken else "it is empty"
+        held = f"it has only broken lines ({len(lines.broken)})" if lines.broken else "it is empty"
         raise RecordingError(f"{file} holds no step of a session: {held}.")
     session = _Session(folder, names)
     for line in lines.good:
@@ -238,8 +242,8 @@ class _Session:
             details.append(f"{which} broken in {self._names.log} and skipped{where}")
             notes.append(f"broken lines of {self._names.log} were skipped")
         for kind, times in self._others.items():
-            details.append(f"lines of {kind[:60] or 'no agent'} are no steps, and are kept with their round: {times}")
-            notes.append("lines of other agents are no steps")
+            details.append(f"lines of {kind[:60] or 'no agent'} are not steps, and are kept with their round: {times}")
+            notes.append("lines of other agents are not steps")
         for fault, times in self._shots.faults.items():
             details.append(f"screenshots that {fault}: {times}")
             notes.append(f"screenshots {fault}")

@@ -27,9 +27,9 @@ from harness.analysis.sources import Material, Runs, gather
 from records.text import storable
 
 _TOO_LONG = re.compile(r"context|too (?:long|large|many tokens)|maximum.{0,40}(?:tokens|length)|413", re.IGNORECASE)
-"""How providers say that a request does not fit."""
+"""Matches the errors by which providers reject a request as too long."""
 SMALLEST_CONTEXT = 4_000
-"""Tokens of a request that is not made any shorter."""
+"""Minimum size of a request in tokens; it is not shortened further."""
 
 
 class EvalAgent:
@@ -57,7 +57,7 @@ class EvalAgent:
             options: Persona, instruction, model and limits.
 
         Raises:
-            SetupError: this is no such client.
+            SetupError: the object is not such a client.
         """
         return cls(replace(options or EvalAgentOptions(), runner=session_runner(client, configure)))
 
@@ -112,7 +112,7 @@ class EvalAgent:
         return AutoGenRunner(model), model.close
 
     async def _ask(self, runner: EvalAnalysisRunner, material: Material) -> tuple[Answer, Digest]:
-        """Ask until an answer can be used, of as much as the model takes."""
+        """Ask until an answer is usable, with as much data as the model accepts."""
         tokens, fault, unusable = self.options.context_tokens, "", 0
         while True:
             shown = make_digest(material.figures, material.trends, material.sample, tokens)

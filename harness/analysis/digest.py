@@ -1,4 +1,4 @@
-"""Makes what an analyst reads: figures over all runs, and the runs that fit, the worst and the most different first."""
+"""Builds the analyst's data: figures over all runs, and as many runs as fit, the worst and most different first."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from harness.statistics.scores import score_of
 from harness.statistics.summary import Figures
 from harness.statistics.trends import Direction, Trends
 from records.run_record import RunRecord
-from records.text import one_line
+from records.text import counted, one_line
 from records.transcript import Transcript
 from records.verdict import Insight
 
 CHARACTERS_A_TOKEN = 3
-"""A cautious estimate: English has four, source code and other alphabets fewer."""
+"""A cautious estimate of the bytes per token: English has four, source code and other alphabets have fewer."""
 TEXT = 400
 """Characters of one text in a run."""
 TURNS = 6
@@ -42,7 +42,7 @@ class KnownRun:
     task: str
     agent: str
     score: float
-    """2 for a run that says nothing about the agent, so that it comes last."""
+    """Sort key: 2 for a run that says nothing about the agent, so that it comes last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,14 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What is shown to the analyst."""
+    """The data that is shown to the analyst."""
 
     figures: str
     runs: str
     shown: tuple[str, ...]
     """Ids of the runs that are shown."""
     marker: str
-    """Begins and ends the data; random, so that nothing in the data can hold it."""
+    """The mark at the beginning and end of the data; random, so that the data cannot contain it."""
 
 
 class NamedRuns:
@@ -74,13 +74,13 @@ class NamedRuns:
         self._seen: Counter[str] = Counter()
 
     def next_name(self, record: RunRecord) -> str:
-        """Name the next run; the same runs in the same order have the same names."""
+        """Return the id of the next run; the same runs in the same order get the same ids."""
         name = one_line(record.id, 120)
         self._seen[name] += 1
         return name if self._seen[name] == 1 else f"{name}~{self._seen[name]}"
 
     def add(self, place: str, record: RunRecord) -> None:
-        """Take a run, and where it is found."""
+        """Add a run and its place."""
         name, scored = self.next_name(record), score_of(record)
         score = 2.0 if scored is None else scored.score
         self.known[name] = KnownRun(name, one_line(place, 300), record.subject, record.agent, score)
@@ -89,7 +89,7 @@ class NamedRuns:
 def choose(known: Iterable[KnownRun]) -> list[str]:
     """Order runs for a sample: one of each task and agent in turn, its worst first, then its best, and so on.
 
-    So that whatever fits holds failures of every task before a second one of any, and something to compare them with.
+    What fits then holds failures of every task before a second one of any, and runs to compare them with.
     """
     cells: dict[tuple[str, str], list[KnownRun]] = {}
     for run in known:
@@ -106,7 +106,7 @@ def make_digest(
     ordered: Sequence[Sampled],
     context_tokens: int,
 ) -> Digest:
-    """Put together what fits.
+    """Build the digest from as many runs as fit.
 
     Args:
         figures: Over all runs.
@@ -132,7 +132,7 @@ def make_digest(
 
 
 def _from_both_ends(runs: list[KnownRun]) -> list[KnownRun]:
-    """The worst, the best, the second worst, the second best…"""
+    """Order: the worst, the best, the second worst, the second best…"""
     ends = [run for pair in zip(runs, reversed(runs), strict=True) for run in pair]
     return list(dict.fromkeys(ends))[: len(runs)] if len(runs) > 1 else runs
 
@@ -142,13 +142,13 @@ def _figures(figures: Figures, trends: Trends) -> str:
 
 
 def _figure_lines(figures: Figures, trends: Trends) -> Iterator[str]:
-    yield f"{figures.suite.runs_all} runs, {figures.suite.runs} that count"
+    yield f"{counted(figures.suite.runs_all, 'run')}, {figures.suite.runs} that count"
     for direction in (Direction.REGRESSION, Direction.DROP, Direction.IMPROVEMENT):
         for trend in trends.of(direction)[:MOST_ROWS]:
             what = f"task {one_line(trend.task, 60)}, agent {one_line(trend.agent, 60)}, {name_words(trend)}"
             yield f"{direction.value}: {what}: {scores_words(trend)} ({change_words(trend)}), {compared_words(trend)}"
     for group in (*figures.agents[:MOST_ROWS], *sorted(figures.cells, key=lambda cell: cell.mean or 0.0)[:MOST_ROWS]):
-        facts = [f"{group.runs} runs", f"{group.target_errors} agent failures"]
+        facts = [counted(group.runs, "run"), f"{group.target_errors} agent failures"]
         facts += [f"{name} {value:.3g}" for name, value in _means(group) if value is not None]
         facts += [f"{count} {kind}" for kind, count in group.excluded.items()]
         yield f"{group.kind} {one_line(group.name, 120)}: {', '.join(facts)}"
@@ -157,21 +157,21 @@ def _figure_lines(figures: Figures, trends: Trends) -> Iterator[str]:
         mean = "none" if each.mean is None else f"{each.mean:.2f}"
         yield f"evaluator {one_line(each.name, 60)}, agent {one_line(each.agent or '', 60)}: mean {mean}; {named}"
     for error in figures.troubles[:MOST_ROWS]:
-        yield f"error in {error.runs} runs ({error.outcome.value}): {one_line(error.words, 200)}"
+        yield f"error in {counted(error.runs, 'run')} ({error.outcome.value}): {one_line(error.words, 200)}"
 
 
 def _means(group: Any) -> tuple[tuple[str, float | None], ...]:
     return (
         ("mean score", group.mean),
         ("pass rate", group.pass_rate),
-        ("tokens a run", group.tokens_mean),
-        ("dollars a run", group.cost_mean),
-        ("seconds a run", group.seconds_mean),
+        ("tokens per run", group.tokens_mean),
+        ("dollars per run", group.cost_mean),
+        ("seconds per run", group.seconds_mean),
     )
 
 
 def _line(run: Sampled) -> str:
-    """One run as a line of JSON, cut to size from the end of the conversation backwards."""
+    """Return one run as a line of JSON; the end of the conversation is kept first."""
     facts = _facts(run)
     turns = [] if run.transcript is None else _turns(run.transcript)
     while True:
@@ -221,7 +221,7 @@ def _judged(insight: Insight) -> dict[str, Any]:
 
 
 def _few(facts: dict[str, Any]) -> dict[str, Any]:
-    """What is left of a run whose facts alone are too long."""
+    """Return the shortest form of a run, if its facts alone are too long."""
     return {key: value for key, value in facts.items() if not isinstance(value, list | dict)}
 
 

@@ -1,4 +1,4 @@
-"""What an analysis found: read from an answer, and checked against the runs that there are."""
+"""The findings of an analysis: read from an answer, and checked against the runs that exist."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class UnusableAnswer(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weakness:
-    """Something that costs the agent."""
+    """A weakness of the agent."""
 
     title: str
     explanation: str
@@ -36,7 +36,7 @@ class Weakness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Improvement:
-    """Something to change."""
+    """An improvement that the analyst recommends."""
 
     title: str
     proposal: str
@@ -46,32 +46,32 @@ class Improvement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DroppedClaim:
-    """A claim that does not rest on the runs."""
+    """A claim that the runs do not support."""
 
     kind: str
     """`weakness` or `improvement`."""
     title: str
     reason: str
-    """Which of its runs do not exist, that it cites none, or that there are too many claims."""
+    """Why it was dropped: runs that do not exist, no run at all, or too many claims."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalAnalysis:
-    """What an analyst says of some runs."""
+    """The result of an analysis."""
 
     summary: str
     weaknesses: tuple[Weakness, ...] = ()
     improvements: tuple[Improvement, ...] = ()
     dropped: tuple[DroppedClaim, ...] = ()
-    """Claims that were thrown away: they cite runs that do not exist, or none, or exceed the number asked for."""
+    """Claims that were dropped: they cite runs that do not exist, or none, or exceed the requested number."""
     runs: int = 0
-    """Runs that the figures are about."""
+    """Number of runs in the figures."""
     shown: int = 0
-    """Runs that the analyst was shown."""
+    """Number of runs that the analyst was shown."""
     by: str = ""
-    """The model, or what else answered."""
+    """The model, or the name of the runner."""
     usage: Usage = field(default=NO_USAGE)
-    """Unknown where a runner of the user's own answered."""
+    """Unknown if the runner does not report it."""
     prompts: dict[str, str] = field(default_factory=dict)
     """Prompt name to the first 12 hex digits of its SHA-256."""
 
@@ -94,7 +94,7 @@ class _Improvement(_Claim):
 
 
 class Answer(BaseModel):
-    """What an analyst answers, before its claims are checked."""
+    """The analyst's answer, before its claims are checked."""
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
 
@@ -104,10 +104,10 @@ class Answer(BaseModel):
 
 
 def read_answer(text: str) -> Answer:
-    """Find the answer in what a model wrote: JSON alone, in a code fence, or with words around it.
+    """Find the answer in a model's text: JSON alone, in a code fence, or with words around it.
 
     Raises:
-        UnusableAnswer: there is none in the form asked for, or several that differ.
+        UnusableAnswer: it contains no answer in the requested form, or several that differ.
     """
     fault, answers = "it holds no JSON object", []
     for value in _objects(text):
@@ -175,7 +175,7 @@ def _why_dropped(runs: list[str], known: Collection[str], room: int) -> str | No
 
 
 def _objects(text: str) -> Iterator[Any]:
-    """The outermost JSON objects in a text."""
+    """Yield the outermost JSON objects in a text."""
     decoder, position, broken = json.JSONDecoder(), 0, 0
     while (start := text.find("{", position)) >= 0:
         try:

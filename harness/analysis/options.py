@@ -14,18 +14,18 @@ CONTEXT_TOKENS = 32_000
 
 
 def default_persona() -> str:
-    """Return the persona that is used where none is given."""
+    """Return the default persona."""
     return render(PROMPTS / "persona.md")
 
 
 def default_instruction() -> str:
-    """Return the instruction that is used where none is given."""
+    """Return the default instruction."""
     return render(PROMPTS / "instruction.md")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalAnalysisRequest:
-    """What an analyst is given; a runner hands it to whatever answers."""
+    """The analyst's input; a runner passes it to the model."""
 
     persona: str
     """Its system message."""
@@ -50,16 +50,16 @@ class EvalAgentOptions:
     instruction: str | None = None
     """What it is asked to find out; None means Viva's own. The form of the answer stays the same."""
     model: str | None = None
-    """`openai:NAME` or a file with an AutoGen component, for the default runner; what another runner makes of it is its
-    own affair."""
+    """`openai:NAME` or a file with an AutoGen component, for the default runner; other runners may interpret it
+    differently."""
     prices: tuple[str, ...] = ()
     """Prices of models, as `--price` takes them, for the default runner."""
     runner: EvalAnalysisRunner | None = None
     """None means an AutoGen agent."""
     context_tokens: int = CONTEXT_TOKENS
-    """Size of the request: as many runs are shown as fit. It is halved where the model refuses it as too long."""
+    """Size of the request: as many runs are shown as fit. It is halved if the model rejects it as too long."""
     answers: int = 3
-    """Maximum number of answers, where one is not in the form asked for."""
+    """Maximum number of attempts to get an answer in the requested form."""
     seconds: float = 300.0
     """Longest wait for one answer."""
     most: int = 10

@@ -1,4 +1,4 @@
-"""Writes an analysis for a terminal, as Markdown or as JSON; what a model wrote is as hostile as an agent's words."""
+"""Writes an analysis for a terminal, as Markdown or as JSON; a model's text is as hostile as an agent's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from records.text import one_line
 PARAGRAPH = 4_000
 """Characters of one paragraph."""
 MOST_RUNS = 10
-"""Run ids that are shown of one claim; JSON has all."""
+"""Maximum number of run ids shown for one claim; JSON has all."""
 
 
 def as_json(analysis: EvalAnalysis) -> str:
@@ -23,7 +23,7 @@ def as_json(analysis: EvalAnalysis) -> str:
 
 
 def as_markdown(analysis: EvalAnalysis) -> str:
-    """Write the analysis as Markdown in which nothing that a model or an agent said is structure."""
+    """Write the analysis as Markdown; no text of a model or an agent can become markup."""
     parts = ["## Analysis", _words(analysis.summary)]
     if analysis.weaknesses:
         parts.append("### Weaknesses")

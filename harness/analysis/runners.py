@@ -1,4 +1,4 @@
-"""What answers an analyst's request: an AutoGen agent by default, or a session of the Copilot SDK."""
+"""Runners answer an analyst's request: an AutoGen agent by default, or a session of the Copilot SDK."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class AutoGenRunner:
 
     def __init__(self, model: Model) -> None:
         """Args:
-        model: The client; whoever made it closes it.
+        model: The client; the caller closes it.
         """
         self._model = model.for_run()
 
     @property
     def usage(self) -> Usage:
-        """Usage so far."""
+        """The usage so far."""
         return self._model.usage
 
     async def __call__(self, request: EvalAnalysisRequest) -> str:
@@ -69,10 +69,10 @@ def session_runner(client: Any, configure: Configure | None = None) -> EvalAnaly
         configure: Changes the arguments of `create_session`: another provider, say.
 
     Raises:
-        SetupError: this is no such client.
+        SetupError: the object is not such a client.
     """
     if not callable(getattr(client, "create_session", None)):
-        raise SetupError(f"{client!r:.80} is no client of the Copilot SDK: it has no create_session().")
+        raise SetupError(f"{client!r:.80} is not a client of the Copilot SDK: it has no create_session().")
 
     async def run(request: EvalAnalysisRequest) -> str:
         arguments: dict[str, Any] = {
@@ -111,7 +111,7 @@ async def _close(session: Any) -> None:
 
 
 def _content_of(event: Any) -> str:
-    """The text of a message event."""
+    """Return the text of a message event."""
     content = getattr(getattr(event, "data", None), "content", None)
     if not isinstance(content, str) or not content.strip():
         raise UnusableAnswer("it is empty")
@@ -119,6 +119,6 @@ def _content_of(event: Any) -> str:
 
 
 def usage_of(runner: EvalAnalysisRunner) -> Usage:
-    """Return what a runner used, where it tells."""
+    """Return the usage of a runner, if it reports one."""
     found = getattr(runner, "usage", None)
     return found if isinstance(found, Usage) else UNREPORTED

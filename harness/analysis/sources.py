@@ -1,4 +1,4 @@
-"""The runs that an analyst reads: named, counted, and those of them that may be shown with their conversations."""
+"""The runs that an analyst reads: their ids, their statistics, and a sample with conversations."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Runs = RunHistory | EvalHistorySource | Sequence[EvalRunRecord] | str | os.PathL
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a digest is made of."""
+    """The material of a digest."""
 
     figures: Figures
     trends: Trends
     places: dict[str, str]
-    """Id to cite to where the run is found, of all runs."""
+    """Maps the id to cite of each run to its place."""
     sample: list[Sampled]
-    """Runs that may be shown, in the order in which they are."""
+    """Runs that may be shown, in this order."""
 
 
 async def gather(runs: Runs, most: int) -> Material:
@@ -76,7 +76,7 @@ def _watched(entries: Iterable[tuple[str, RunRecord]], named: NamedRuns) -> Iter
 
 
 def _from_journals(history: RunHistory, chosen: frozenset[str]) -> dict[str, tuple[RunRecord, Transcript | None]]:
-    """Read the chosen records, and their conversations; others are passed over undecoded."""
+    """Read the chosen records, and their conversations; others are skipped without decoding them."""
     again = NamedRuns()
     records: dict[str, tuple[str, RunRecord]] = {}
     for place, record in history.entries():

@@ -36,10 +36,13 @@ from records.text import printable
     default=CONTEXT_TOKENS,
     show_default=True,
     metavar="TOKENS",
-    help="Size of the request; as many runs are shown as fit.",
+    help="Maximum size of the request; it shows as many runs as fit.",
 )
 @click.option(
-    "--format", "kind", type=click.Choice(list(FORMATS)), help="[default: console, or by the ending of --out]"
+    "--format",
+    "kind",
+    type=click.Choice(list(FORMATS)),
+    help="Format of the analysis. [default: console, or by the file extension of --out]",
 )
 @click.option(
     "--out", type=OUTPUT_FILE, metavar="FILE", help="The output file; - is standard output. [default: standard output]"
@@ -59,7 +62,7 @@ def command(
 ) -> None:
     """Have a model name the weaknesses that JOURNALs show, with run ids as evidence, and recommend improvements.
 
-    A JOURNAL is a folder, FOLDER#RUN-ID, a file that the sink jsonl wrote, or a history of your own
+    A JOURNAL is a folder, FOLDER#RUN-ID, a file that the sink `jsonl` wrote, or a history of your own
     (package.module:Thing, file.py:Thing). [default: all under runs/] Claims that cite runs which do not exist are
     dropped and reported. The exit code is 3 if the model gave no usable answer.
     """

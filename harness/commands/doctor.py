@@ -48,6 +48,6 @@ def _show(finding: Finding) -> None:
     mark = "ok     " if finding.there else "MISSING" if finding.needed else "missing"
     click.echo(f"{finding.name:<16} {mark:<9} {finding.detail}")
     if finding.remedy:
-        click.echo(f"{'':<26} to install: {finding.remedy}")
+        click.echo(f"{'':<26} remedy: {finding.remedy}")
     for weakness in finding.weaknesses:
         click.echo(f"{'':<26} not guaranteed: {weakness}")

@@ -19,13 +19,13 @@ from harness.statistics.trends import find_trends
 @click.command("history")
 @click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.paths)
 @click.option("--task", "tasks", multiple=True, metavar="NAME", help="Only this case or task. Can be repeated.")
-@click.option("--all", "everything", is_flag=True, help="Show every trend, of flat dimensions as well.")
+@click.option("--all", "everything", is_flag=True, help="Show every trend, including flat ones.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report.")
 @report_user_errors
 def command(journals: tuple[str, ...], tasks: tuple[str, ...], everything: bool, as_json: bool) -> None:
     """Show the trends of all JOURNALs together: per task, agent, evaluator and dimension. [default: all under runs/]
 
-    A JOURNAL is a folder, FOLDER#RUN-ID, a file that the sink jsonl wrote, or a history of your own
+    A JOURNAL is a folder, FOLDER#RUN-ID, a file that the sink `jsonl` wrote, or a history of your own
     (package.module:Thing, file.py:Thing). The newest agent version is compared with the one before it; without
     versions, the newest quarter of the runs with all before them. The exit code is 3 if no run has a score.
     """

@@ -27,7 +27,9 @@ def import_options(command: Command) -> Command:
         "Can be repeated.",
     )
     since = click.option(
-        "--since", metavar="TIME", help="Import what began at TIME or later: 2026-11-22, 2026-11-22T10:00, 24h, 7d."
+        "--since",
+        metavar="TIME",
+        help="Import recordings that began at TIME or later: 2026-11-22, 2026-11-22T10:00, 24h, 7d.",
     )
     sample = click.option(
         "--sample",
@@ -41,7 +43,7 @@ def import_options(command: Command) -> Command:
         "--mapping",
         type=click.Path(dir_okay=False),
         metavar="FILE",
-        help="What the log calls its fields, for logs of other agents in the form of UFO's.",
+        help="File that maps Viva's field names to those of another agent's log.",
     )
     return sample(since(tools(mapping(command))))
 

@@ -109,7 +109,7 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
             stopped.append(time.monotonic())
             if len(stopped) == 1:
                 loop.call_soon_threadsafe(cancel)
-                # A blocking async agent keeps the loop from reacting, and whoever sent the signal will not wait.
+                # A blocking async agent keeps the loop from reacting, and the sender of the signal will not wait.
                 for seconds, unless in ((DEAF_SECONDS, heard), (STOP_SECONDS, threading.Event())):
                     hard = threading.Timer(seconds, _stop_hard, (unless,))
                     hard.daemon = True

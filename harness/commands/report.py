@@ -25,8 +25,9 @@ PAGE = "report.html"
     "--format",
     "kind",
     metavar="NAME",
-    help=f"{', '.join(FORMATS.builtin)}, one of an installed package, package.module:write, or file.py:write. "
-    f"[default: console, or by the ending of --out: {', '.join(ENDINGS)}]",
+    help=f"Format of the report: {', '.join(FORMATS.builtin)}, one of an installed package, "
+    "package.module:write, or file.py:write. "
+    f"[default: console, or by the file extension of --out: {', '.join(ENDINGS)}]",
 )
 @click.option(
     "--out",

@@ -35,7 +35,7 @@ from records.text import one_line
 
 @click.command("run")
 @click.argument("case", shell_complete=completion.cases)
-@click.option("--agent", metavar="SPEC", help=f"{FORMS}. [default: the bundled careful agent]")
+@click.option("--agent", metavar="SPEC", help=f"Agent to test: {FORMS}. [default: the bundled careful agent]")
 @shared_options(Part.JUDGE, Part.EXAMINER, Part.AGENT, Part.SUITE)
 @output_options
 @report_user_errors

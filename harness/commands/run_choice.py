@@ -27,7 +27,7 @@ MOST_NAMES = 8
 
 @dataclass(slots=True, kw_only=True)
 class RunChoice:
-    """Which runs are wanted; each field is the option of that name, and empty where it was not given."""
+    """Which runs are wanted; each field is the option of that name, and empty if it was not given."""
 
     names: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
@@ -36,9 +36,9 @@ class RunChoice:
     failed: bool = False
     threshold: float = 1.0
     seen: int = 0
-    """Runs that were looked at."""
+    """Number of runs that were searched."""
     in_scope: int = 0
-    """Those of the wanted case, agent and trial, whatever their outcome."""
+    """Number of those of the wanted case, agent and trial, with any outcome."""
     chosen: int = 0
     _cases: dict[str, None] = field(default_factory=dict)
     _agents: dict[str, None] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class RunChoice:
                 f"{_listed(self._cases)} with the agents {_listed(self._agents)}."
             )
         what = "failed" if self.failed else "has this outcome"
-        return f"no run {what}: {counted(self.in_scope, 'run')} looked at"
+        return f"no run {what}; {counted(self.in_scope, 'run')} searched"
 
     def _of_scope(self, run: StoredRun) -> bool:
         record, setting = run.record, run.setting
@@ -104,7 +104,9 @@ def run_choice(given: dict[str, Any]) -> RunChoice:
 
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option("--failed", is_flag=True, help="Only runs that failed; excluded and unfinished runs did not."),
+    click.option(
+        "--failed", is_flag=True, help="Only runs that failed, not those that were excluded or are unfinished."
+    ),
     click.option(
         "--threshold",
         type=click.FloatRange(0, 1),

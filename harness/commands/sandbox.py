@@ -8,6 +8,7 @@ import json
 import click
 
 from harness.commands.process import report_user_errors, run_async
+from records.text import counted
 from sandbox.daemon import Daemon
 
 
@@ -70,4 +71,6 @@ def prune(keep_images: bool, as_json: bool) -> None:
         for name in names:
             click.echo(f"removed {kind} {name}")
     kept = f" Kept, because they are still in use: {', '.join(pruned.kept)}." if pruned.kept else ""
-    click.echo(f"{len(pruned.containers)} containers and {len(pruned.images)} images removed.{kept}")
+    click.echo(
+        f"{counted(len(pruned.containers), 'container')} and {counted(len(pruned.images), 'image')} removed.{kept}"
+    )

@@ -98,15 +98,25 @@ class CommandLine:
     "agents",
     multiple=True,
     metavar="SPEC",
-    help=f"{FORMS}. Can be repeated. [default: the bundled careful agent]",
+    help=f"Agent to test: {FORMS}. Can be repeated. [default: the bundled careful agent]",
 )
-@click.option("--trials", type=click.IntRange(1), default=1, show_default=True, help="Runs of each case and agent.")
+@click.option(
+    "--trials",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Number of runs of each case with each agent.",
+)
 @concurrency_option
 @engine_options
 @click.option(
-    "--name", "names", multiple=True, metavar="PATTERN", help="Only cases whose name matches (shell pattern)."
+    "--name",
+    "names",
+    multiple=True,
+    metavar="PATTERN",
+    help="Run only cases whose name matches (shell pattern). Can be repeated.",
 )
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Run only cases with this tag. Can be repeated.")
 @shared_options(Part.JUDGE, Part.EXAMINER, Part.AGENT, Part.SUITE)
 @click.option(
     "--sandboxes",
@@ -116,11 +126,22 @@ class CommandLine:
     help="Maximum number of concurrent sandboxes for checks.",
 )
 @click.option(
-    "--max-cost", type=click.FloatRange(0, min_open=True), metavar="DOLLARS", help="Start no further run after this."
+    "--max-cost",
+    type=click.FloatRange(0, min_open=True),
+    metavar="DOLLARS",
+    help="Start no further run once this much has been spent.",
 )
-@click.option("--max-tokens", type=click.IntRange(1), metavar="TOKENS", help="Start no further run after this.")
 @click.option(
-    "--max-time", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Stop after this; see --resume."
+    "--max-tokens",
+    type=click.IntRange(1),
+    metavar="TOKENS",
+    help="Start no further run once this many tokens have been used.",
+)
+@click.option(
+    "--max-time",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Stop the suite after this time; see --resume.",
 )
 @threshold_option
 @resume_options("a suite")

@@ -83,10 +83,14 @@ ALLOWED_WITH_RESUME = frozenset({
     "labels",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Name what recordings do not tell: agent, version, framework or technique. Can be repeated.",
+    help="Name the agent, version, framework or technique where the recordings do not. Can be repeated.",
 )
 @click.option(
-    "--compare-label", "other_labels", multiple=True, metavar="NAME=VALUE", help="The same for the SOURCE of --compare."
+    "--compare-label",
+    "other_labels",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="The same as --label, for the SOURCE of --compare.",
 )
 @click.option(
     "--to",
@@ -119,8 +123,9 @@ def command(
     """Import the recordings of each SOURCE into a journal, and judge them.
 
     A SOURCE is READER:LOCATION: chat:FILE reads conversations in the chat format, ufo:FOLDER the log folder of a
-    desktop session or a tree of them (`viva doctor` lists the readers). Without --evaluators, the score of a run is the
-    reward in its recording, and desktop sessions are judged by the evaluator session, which requires a model.
+    desktop session, or a folder of such folders (`viva doctor` lists the readers). Without --evaluators, the score of a
+    run is the reward in its recording, and desktop sessions are judged by the evaluator `session`, which requires a
+    model.
     """
     _check(recordings, resume, retry_errors, baseline, max_drop)
     if not follow:
@@ -142,9 +147,9 @@ def command(
     try:
         if follow:
             if limit is not None or retry_errors:
-                fail("viva trace: --follow takes neither --limit nor --retry-errors.")
+                fail("viva trace: --follow cannot be combined with --limit or --retry-errors.")
             if given["engine"] != LOCAL:
-                fail("viva trace: --follow judges in this process, so it takes no --engine.")
+                fail("viva trace: --follow judges in this process and cannot be combined with --engine.")
             alarm = make_alarm(folder, given["alerts"], display.warn)
             _follow(
                 sources, folder, watch_from(given), gates, alarm, display, sinks, targets, resumed=resume is not None
@@ -153,7 +158,7 @@ def command(
             around = Surroundings(display, import_sinks(sources.recordings, sinks), engine=engine)
             run_async(trace_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors))
     except KeyboardInterrupt:
-        again = " --follow, with the other options of following" if follow else ""
+        again = " --follow, with the options that you gave for --follow" if follow else ""
         fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}{again}", STOPPED)
     figures = summarize(read_records(folder), threshold)
     if other is None and sources.compared is not None:

@@ -30,7 +30,7 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
     for option in reversed(
         [
             click.option(
-                "--follow", is_flag=True, help="Keep looking for new recordings, and judge them as they come."
+                "--follow", is_flag=True, help="Poll the sources for new recordings, and judge them as they arrive."
             ),
             click.option(
                 "--interval",
@@ -38,7 +38,7 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
                 default=usual.interval,
                 show_default=True,
                 metavar="SECONDS",
-                help="With --follow: pause between two looks.",
+                help="With --follow: time between two polls of the source.",
             ),
             click.option(
                 "--settle",
@@ -46,7 +46,7 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
                 default=usual.settle,
                 show_default=True,
                 metavar="SECONDS",
-                help="With --follow: leave recordings alone until this long after their last step.",
+                help="With --follow: minimum time after a recording's last step before it is imported.",
             ),
             click.option(
                 "--window",
@@ -54,7 +54,7 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
                 default=usual.window,
                 show_default=True,
                 metavar="N",
-                help="With --follow: --fail-under bounds the figures of the newest N runs.",
+                help="With --follow: --fail-under applies to the figures of the newest N runs.",
             ),
             click.option(
                 "--window-min",
@@ -62,15 +62,15 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
                 default=usual.least,
                 show_default=True,
                 metavar="N",
-                help="With --follow: alert nobody before this many runs.",
+                help="With --follow: minimum number of runs before an alert.",
             ),
-            click.option("--looks", type=click.IntRange(1), metavar="N", help="With --follow: stop after N looks."),
+            click.option("--looks", type=click.IntRange(1), metavar="N", help="With --follow: stop after N polls."),
             click.option(
                 "--alert",
                 "alerts",
                 multiple=True,
                 metavar="exit|webhook:URL|otel",
-                help="With --follow: what to do when a figure falls below its bound. Can be repeated. [default: exit]",
+                help="With --follow: what to do when a figure falls below its limit. Can be repeated. [default: exit]",
             ),
         ]
     ):
@@ -103,7 +103,7 @@ def watch_from(given: Mapping[str, Any]) -> Watch:
 
 @dataclass(slots=True)
 class Alarm:
-    """Tells channels when figures fall below their bounds, and when they rise again: once each time."""
+    """Notifies channels when figures fall below their limits, and when they recover: once each time."""
 
     journal: Path
     channels: Sequence[tuple[str, Channel]]
@@ -111,13 +111,13 @@ class Alarm:
     """Whether following ends with the first alert."""
     tell: Callable[[str], None]
     rang: bool = False
-    """Whether anything was below its bound in any look."""
+    """Whether any figure was below its limit in any poll."""
     ringing: bool = field(default=False)
     told: set[str] = field(default_factory=set)
-    """The channels that know of the present alarm: one that could not be reached is told at the next look."""
+    """The channels that received the present alarm; one that could not be reached is notified at the next poll."""
 
     def look(self, look: Look) -> bool:
-        """Take one look; say whether to go on."""
+        """Process one poll; return whether to continue."""
         alert = Alert(str(self.journal), look.runs, look.below, rates_of(look))
         began = bool(look.below) and not self.ringing
         # A judge that does not answer ends no alarm: nobody knows whether the figure has risen.
@@ -126,7 +126,7 @@ class Alarm:
         words = f"{counted(len(look.new), 'new run')}; newest {look.runs}: {_rates_words(alert)}"
         self.tell(f"ALERT: {one_line(look.below, 1000)}" if began else words)
         if look.unjudged:
-            self.tell(f"no bound can be checked: {one_line(look.unjudged, 1000)}")
+            self.tell(f"no limit can be checked: {one_line(look.unjudged, 1000)}")
         for name, channel in self.channels:
             try:
                 channel.measure(alert)
@@ -155,7 +155,7 @@ def make_alarm(journal: Path, alerts: Sequence[str], tell: Callable[[str], None]
 
 
 def rates_of(look: Look) -> dict[str, float]:
-    """Give each figure of a look by its low bound."""
+    """Return the low bound of each figure of a poll."""
     figures = look.figures
     found = {} if figures.suite.low is None else {"score": figures.suite.low}
     if figures.trajectories is not None:

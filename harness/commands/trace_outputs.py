@@ -101,9 +101,9 @@ def _annotate(journal: Path, target: Target, *, show: bool) -> bool:
     total = done.spans + done.traces
     words = f"{counted(done.spans, 'span annotation')}, {counted(done.traces, 'trace annotation')}"
     if done.found < total:
-        click.echo(f"{done.server}: wrote {words}, but only {done.found} were there when read back", err=True)
+        click.echo(f"{done.server}: wrote {words}, but only {done.found} were found when read back", err=True)
     elif show:
-        click.echo(f"{done.server}: wrote {words}; all were there when read back", err=True)
+        click.echo(f"{done.server}: wrote {words}; all were found when read back", err=True)
     return done.found >= total
 
 

@@ -124,24 +124,27 @@ async def _in_time(
 async def _evaluate(evaluator: Evaluator, transcript: Transcript, context: Context) -> tuple[Insight, ...]:
     began = time.monotonic()
     if Need.TEXT in getattr(evaluator, "needs", ()) and not _has_text(transcript):
-        words = f"the evaluator {evaluator.name} requires what was said, and the recording does not contain it"
+        words = (
+            f"the evaluator {evaluator.name} requires the text of the conversation, which the "
+            "recording does not contain"
+        )
         return (_broken(evaluator.name, context.subject, words, 0.0),)
     try:
         found = await evaluator.evaluate(transcript, context)
         insights = (found,) if isinstance(found, Insight) else tuple(found)
         if (fault := _fault_of(evaluator.name, insights)) is None:
             return insights
-        words = f"the evaluator {evaluator.name} broke: {fault}"
+        words = f"the evaluator {evaluator.name} failed: {fault}"
     except SharedSetupError:
         raise
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is None or task.cancelling():  # the run is being stopped
             raise
-        words = f"the evaluator {evaluator.name} broke: {describe(error)}"
+        words = f"the evaluator {evaluator.name} failed: {describe(error)}"
     # An evaluator that breaks loses its own insight only.
     except (Exception, SystemExit, KeyboardInterrupt) as error:
-        words = f"the evaluator {evaluator.name} broke: {describe(error)}"
+        words = f"the evaluator {evaluator.name} failed: {describe(error)}"
     return (_broken(evaluator.name, context.subject, words, time.monotonic() - began),)
 
 

@@ -257,12 +257,12 @@ def _resolved(folder: Path) -> Path:
     """Resolve the folder that an adapter names.
 
     Raises:
-        AgentError: it is no path, or its links lead in a circle.
+        AgentError: it is not a path, or its links lead in a circle.
     """
     try:
         return folder.resolve()
     except (OSError, RuntimeError, ValueError) as error:
-        raise AgentError(f"its workspace {str(folder)!r:.200} is no folder: {error}") from error
+        raise AgentError(f"its workspace {str(folder)!r:.200} is not a folder: {error}") from error
 
 
 def setting_for(run: ExamRun, workspace: str) -> Setting:

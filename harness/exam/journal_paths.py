@@ -16,7 +16,7 @@ RUNS = Path("runs")
 FILE_ENDINGS = frozenset(
     (".txt", ".log", ".csv", ".tsv", ".json", ".jsonl", ".xml", ".md", ".markdown", ".html", ".htm", ".pdf")
 )
-"""Extensions that a folder hardly has: whoever gives one to the folder of a journal wants a report."""
+"""Extensions that a folder hardly has: a user who gives one to the folder of a journal wants a report."""
 
 
 def new_journal_folder(out: Path | None, name: str) -> Path:

@@ -23,7 +23,7 @@ MOST_BYTES = 256 * MIB
 MOST_ENTRIES = 20_000
 MOST_DEPTH = 64
 _RUN = re.compile(r"[a-z0-9_][a-z0-9_.-]{0,199}")
-"""The run ids that Viva makes; those in a stranger's journal can be anything."""
+"""The run ids that Viva makes; those in an untrusted journal can be anything."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ FILE = "last-words.txt"
 MAX_BYTES = 256 * 1024
 RUNS_NAMED = 3
 _SECOND = len("20260101-000000")
-REMEDY = "With --isolate, each agent has a process of its own, and Viva goes on when it ends."
+REMEDY = "With --isolate, each agent has a process of its own, and Viva continues when it ends."
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def _how(text: str) -> str:
     if crash is not None:
         at = f" at {one_line(crash.place, 200)}" if crash.place else ""
         return f"crashed ({one_line(crash.what, 100)}{at})"
-    return "ended without a word (it was killed, crashed, ran out of memory, or lost its machine)"
+    return "ended without a message (it was killed, ran out of memory, or the machine stopped)"
 
 
 def _under_way(folder: Path) -> tuple[tuple[str, str], ...]:

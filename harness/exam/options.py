@@ -77,7 +77,7 @@ class Options:
         None,
         "--judge",
         Part.JUDGE,
-        "The judge of points with eval_code.",
+        "Judge of the points that have eval_code.",
         choices=("code", "model", "both"),
         default_words="code; the model always judges points without it",
     )
@@ -85,7 +85,7 @@ class Options:
         (),
         "--evaluators",
         Part.JUDGE,
-        "Evaluators, the primary (which alone decides the score) first: names, package.module:Thing or file.py:Thing.",
+        "Evaluators, the primary one first (it alone decides the score): names, package.module:Thing or file.py:Thing.",
         value=Value.TEXTS,
         metavar="NAME,…",
     )
@@ -109,7 +109,7 @@ class Options:
         (),
         "--price",
         Part.JUDGE,
-        "Dollars per million tokens in and out, of all models that Viva asks or of one. Can be repeated.",
+        "Price in dollars per million input and output tokens, of all models or of one. Can be repeated.",
         value=Value.TEXTS,
         metavar="[MODEL=]IN/OUT",
         default_words="a price list",
@@ -118,7 +118,7 @@ class Options:
         None,
         "--level",
         Part.JUDGE,
-        "What the evaluator session judges.",
+        "What the session evaluator judges.",
         choices=("session", "round", "both"),
         default_words="EVA_SESSION and EVA_ROUND, else session",
     )
@@ -126,15 +126,19 @@ class Options:
         None,
         "--screenshots",
         Part.JUDGE,
-        "Which screenshots the evaluator session shows its model.",
+        "Which screenshots the session evaluator shows to its model.",
         choices=("all", "ends", "none"),
         default_words="EVA_ALL_SCREENSHOTS, else all",
     )
     apis: str | None = option(
-        None, "--apis", Part.JUDGE, "Descriptions of the APIs that the agent of a session could use.", metavar="FILE"
+        None,
+        "--apis",
+        Part.JUDGE,
+        "File that describes the APIs that the agent of a session could use.",
+        metavar="FILE",
     )
     session_config: str | None = option(
-        None, "--session-config", Part.JUDGE, "YAML file with EVA_SESSION, EVA_ROUND and the like.", metavar="FILE"
+        None, "--session-config", Part.JUDGE, "YAML file with EVA_SESSION, EVA_ROUND and similar keys.", metavar="FILE"
     )
     sandbox: SandboxKind = option(
         "auto",
@@ -148,7 +152,7 @@ class Options:
         "world",
         "--sandbox-fresh",
         Part.JUDGE,
-        "What each run's checks get: a world of their own in a warm container, or a container of their own.",
+        "Isolation of each run's checks: a world of their own in a warm container, or a container of their own.",
         choices=("world", "container"),
         default_words="world: where the machine allows it",
     )
@@ -182,7 +186,7 @@ class Options:
         "exact",
         "--match-arguments",
         Part.JUDGE,
-        "How arguments are compared with a reference: exact, partial, ignored, or file.py:function.",
+        "How to compare arguments with a reference: exact, partial, ignored, or file.py:function.",
         metavar="HOW",
         default_words="exact",
     )
@@ -190,7 +194,7 @@ class Options:
         EVALUATOR_SECONDS,
         "--evaluator-timeout",
         Part.JUDGE,
-        "Maximum time that an evaluator which is not Viva's own may take over one run.",
+        "Maximum time that an evaluator of your own may take for one run.",
         value=Value.SECONDS,
         metavar="SECONDS",
     )
@@ -205,7 +209,7 @@ class Options:
         None,
         "--examiner",
         Part.EXAMINER,
-        "script, model, or replay:JOURNAL.",
+        "Source of the questions: script, model, or replay:JOURNAL.",
         metavar="KIND",
         default_words="model if one is given, else script",
     )
@@ -237,7 +241,7 @@ class Options:
         False,
         "--allow-pre-command",
         Part.AGENT,
-        "Let a case run its pre_command on this machine.",
+        "Allow a case to run its pre_command on this machine.",
         value=Value.FLAG,
     )
     pre_command_seconds: float = option(
@@ -275,7 +279,7 @@ class Options:
         3,
         "--attempts",
         Part.SUITE,
-        "Maximum attempts at a run whose examiner, sandbox or provider failed.",
+        "Maximum number of attempts at a run whose examiner, sandbox or provider failed.",
         value=Value.COUNT,
     )
     judgings: int = 2

@@ -25,10 +25,10 @@ class References:
 
     by_subject: Mapping[str, Any] = field(default_factory=dict)
     path: tuple[str, ...] = ()
-    """Where in the fields of a recording around its messages the reference lies; empty where a file has them."""
+    """Where in the fields of a recording around its messages the reference lies; empty if a file has them."""
 
     def find(self, subject: str, transcript: Transcript) -> Any:
-        """Return the reference of a subject; None where there is none."""
+        """Return the reference of a subject; None if there is none."""
         if not self.path:
             return self.by_subject.get(subject)
         found: Any = transcript.attributes.get("recording")
@@ -46,7 +46,7 @@ def load_references(spec: str) -> References:
             `recording:info.task.actions`. `judge.trajectory.reference.read_reference` says what a reference is.
 
     Raises:
-        SetupError: the file cannot be read, or something in it is no reference.
+        SetupError: the file cannot be read, or something in it is not a reference.
     """
     if spec.startswith(IN_RECORDING):
         path = tuple(part for part in spec.removeprefix(IN_RECORDING).split(".") if part)

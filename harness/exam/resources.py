@@ -23,6 +23,7 @@ from harness.exam.references import References, load_references
 from judge.registry import DEFAULT, NamedEvaluator, Need, find_evaluators
 from judge.scoring_points.scoring import case_needs_model
 from records.evaluator import Evaluator
+from records.text import counted
 from sandbox import Sandbox
 from sandbox.choice import choose
 from sandbox.limits import largest, limits_for
@@ -47,7 +48,7 @@ class JudgeResources:
     prompts: Mapping[str, str] = field(default_factory=dict)
     """The hash of each prompt, by name."""
     references: References | None = None
-    """Reference trajectories; None where none were given."""
+    """Reference trajectories; None if none were given."""
     notices: Sequence[str] = ()
     """What the user should know before the exam begins."""
 
@@ -356,9 +357,8 @@ def _no_judge(evaluator: str, cases: Iterable[Case], kind: JudgeKind) -> str:
     if kind != "code":
         return f"--judge {kind} requires a model: add --model openai:NAME or --judge-model openai:NAME."
     case = next(case for case in cases if case_needs_model(case, kind))
-    number, total = len(case_needs_model(case, kind)), len(case.scoring_points)
-    which = f"{number} of {total} scoring points of {case.name!r} have no eval_code"
-    return f"{which}, so a model must judge them: add --model openai:NAME."
+    points = counted(len(case_needs_model(case, kind)), "scoring point")
+    return f"the case {case.name!r} requires a model to judge {points} without eval_code: add --model openai:NAME."
 
 
 def _check_pre_commands(cases: Sequence[Case], options: Options) -> None:

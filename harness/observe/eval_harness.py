@@ -34,19 +34,19 @@ from records.transcript import Transcript
 from records.verdict import Insight
 
 EvalInsight = Insight
-"""What an evaluator says of a run, as the proposal calls it."""
+"""The result of an evaluator, by the proposal's name."""
 COPILOT = "copilot"
 OBSERVED = "observed"
-"""Stands for the examiner: nobody held an exam."""
+"""Stands for the examiner, because no exam was conducted."""
 LOG = logging.getLogger("viva")
 
 
 class CompletedRun(NamedTuple):
-    """What came of a run; both are None where observing is off."""
+    """The result of a run; both fields are None if observing is off."""
 
     record: EvalRunRecord | None
     insight: EvalInsight | None
-    """The primary evaluator's; `record.insights` has all."""
+    """The primary evaluator's insight; `record.insights` has all."""
 
 
 @dataclass(slots=True)
@@ -54,12 +54,12 @@ class _OpenRun:
     header: RunHeader
     started: float
     began: float
-    """On the monotonic clock."""
+    """The start, on the monotonic clock."""
     trace_id: str | None
 
 
 class EvalHarness:
-    """Observes one session. Use one object from one event loop, and close it in the end: `async with` does."""
+    """Observes one session. Use one object from one event loop, and close it at the end, or use `async with`."""
 
     @classmethod
     def attach(
@@ -80,12 +80,12 @@ class EvalHarness:
 
         Raises:
             SetupError: a sink or evaluator is not there, an evaluator requires a case, a variable has a value that it
-                cannot have, or this is no session.
+                cannot have, or the object is not a session.
             JournalError: the journal cannot be written.
         """
         options = EvalOptions.from_environment() if options is None else options
         if options.is_enabled and not callable(getattr(session, "on", None)):
-            raise SetupError(f"{session!r:.80} is no session: it has no on(handler).")
+            raise SetupError(f"{session!r:.80} is not a session: it has no on(handler).")
         harness = cls(options, take=take, source=source)
         if harness._observer is not None:
             harness._observer.collector.attach(session)
@@ -106,16 +106,16 @@ class EvalHarness:
 
     @property
     def enabled(self) -> bool:
-        """Whether it observes."""
+        """Whether observing is on."""
         return self._observer is not None
 
     @property
     def collector(self) -> EvalCollector | None:
-        """What takes the events; None where observing is off."""
+        """The collector that receives the events; None if observing is off."""
         return None if self._observer is None else self._observer.collector
 
     def begin_task(self, label: str) -> None:
-        """Begin a run; call it before each prompt. A run that was not completed is given up.
+        """Begin a run; call it before each prompt. A run that was not completed is abandoned.
 
         The span that a telemetry sink opens for it is current in the calling context from now on.
 
@@ -159,7 +159,7 @@ class EvalHarness:
 
 
 class _Observer:
-    """What a harness holds while observing is on."""
+    """The state of a harness while observing is on."""
 
     def __init__(self, options: EvalOptions, collector: EvalCollector) -> None:
         self.collector = collector

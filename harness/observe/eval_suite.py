@@ -1,4 +1,4 @@
-"""`EvalSuite`: a dataset of prompts, each in a fresh session, held by the same engine as `viva suite`."""
+"""`EvalSuite`: a dataset of prompts, each in a fresh session, run by the same engine as `viva suite`."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class EvalCase:
     config: Mapping[str, Any] = field(default_factory=dict)
     """Keywords of `client.create_session` for this case."""
     success: SuccessPredicate | None = None
-    """Tells by the transcript, and the metrics in it, whether the run succeeded. Without it the session's own word
-    counts, where it gives one."""
+    """Decides by the transcript and its metrics whether the run succeeded. Without it, the session's own statement
+    counts, if there is one."""
     tags: tuple[str, ...] = ()
 
 
@@ -77,11 +77,11 @@ class EvalSuite:
         client: A client of the SDK's, or a function from an `EvalCase` to a session, plain or async. A session has
             `on`, `send_and_wait` and, where it must be closed, `disconnect`.
         options: Sinks, evaluators, and whether texts are captured; a suite runs whether or not it is enabled.
-        max_concurrency: Sessions at once at most.
+        max_concurrency: Maximum number of concurrent sessions.
         timeout: Seconds that one case may take.
 
         Raises:
-            SetupError: there is no case, two have the same name, or a limit is none.
+            SetupError: there is no case, two have the same name, or a limit is invalid.
         """
         self.cases = tuple(cases)
         self._options = EvalOptions() if options is None else options
@@ -144,7 +144,7 @@ class EvalSuite:
 
 
 def _history(options: EvalOptions, sinks: Sequence[tuple[str, Sink]]) -> EvalHistorySource | None:
-    """What a suite's runs are compared with: its journal is new, so earlier runs are where a sink sent them."""
+    """Return the runs to compare with. The suite's journal is new, so earlier runs are where a sink sent them."""
     if options.history is not None:
         return options.history
     found = (sink for _, sink in sinks if inspect.iscoroutinefunction(getattr(sink, "runs", None)))
@@ -161,7 +161,8 @@ def _opener(client: Client | OpenSession) -> OpenSession:
         return open_session
     if not callable(client):
         raise SetupError(
-            f"{client!r:.80} opens no session: need create_session, or a function from a case to a session."
+            f"{client!r:.80} cannot open a session: it must have create_session, or be a function "
+            "from a case to a session."
         )
     return client
 
@@ -183,7 +184,7 @@ def _paper(case: EvalCase, timeout: float) -> Case:
 
 
 class _Logged(Silence):
-    """Logs what the user should know."""
+    """Logs notes to the user."""
 
     def note(self, words: str) -> None:
         LOG.warning("%s", one_line(words, 1000))

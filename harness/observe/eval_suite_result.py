@@ -1,4 +1,4 @@
-"""What came of a suite of prompts: the run of each case, and the aggregates over all."""
+"""The result of a suite of prompts: the run of each case, and the aggregates over all."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from records.verdict import Insight
 
 @dataclass(frozen=True, slots=True)
 class EvalCaseResult:
-    """What came of one case."""
+    """The result of one case."""
 
     case: Any
     """The `EvalCase`."""
     run: EvalRunRecord | None
-    """None where the case was not run to its end."""
+    """None if the case was not run to its end."""
 
     @property
     def insight(self) -> Insight | None:
-        """What the primary evaluator said."""
+        """The insight of the primary evaluator."""
         return self.run.insights[0] if self.run is not None and self.run.insights else None
 
     @property
     def passed(self) -> bool | None:
-        """Whether the case passed: its success, where anybody says; else whether the session came to its end.
+        """Whether the case passed: its success if that is known, otherwise whether the session ended normally.
 
-        None where the run counts neither way, because something else than the agent failed: the predicate, say.
+        None if the run counts neither way, because something other than the agent failed, such as the predicate.
         """
         if self.run is None or not self.run.record.outcome.counts:
             return None
@@ -46,12 +46,12 @@ class EvalCaseResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalSuiteResult:
-    """What came of a suite; the runs themselves lie in its journal."""
+    """The result of a suite; the runs themselves are in its journal."""
 
     folder: Path
-    """The journal's, absolute."""
+    """The absolute folder of the journal."""
     cases: tuple[EvalCaseResult, ...]
-    """In the order of the dataset."""
+    """The cases, in the order of the dataset."""
     figures: Figures
     """Statistics of the runs, as `viva suite` shows them; the means of each evaluator's named scores are in
     `figures.evaluators`."""
@@ -60,7 +60,7 @@ class EvalSuiteResult:
 
     @property
     def mean_overall_score(self) -> float | None:
-        """The mean of the primary evaluator's scores, over the runs that count; None where there is none."""
+        """The mean of the primary evaluator's scores, over the runs that count; None if there is none."""
         return self.figures.suite.mean
 
     def mean_scores(self) -> Mapping[str, float]:
@@ -69,12 +69,12 @@ class EvalSuiteResult:
 
     @property
     def pass_count(self) -> int:
-        """How many cases passed."""
+        """Number of cases that passed."""
         return sum(case.passed is True for case in self.cases)
 
     @property
     def fail_count(self) -> int:
-        """How many cases failed."""
+        """Number of cases that failed."""
         return sum(case.passed is False for case in self.cases)
 
     @property
@@ -84,14 +84,14 @@ class EvalSuiteResult:
 
     @property
     def total_cost(self) -> float | None:
-        """US dollars of all runs; None where they are not known, as of Copilot's: see `total_billing`."""
+        """US dollars of all runs; None if they are not known, as of Copilot's: see `total_billing`."""
         costs = [case.run.metrics.usage.cost for case in self.cases if case.run is not None]
         known = [cost for cost in costs if cost is not None]
         return sum(known) if costs and len(known) == len(costs) else None
 
     @property
     def total_billing(self) -> Mapping[str, float]:
-        """What the provider bills by, by name: `copilot.cost` is the sum of its billing multipliers."""
+        """The units that the provider bills by, by name: `copilot.cost` is the sum of its billing multipliers."""
         total: dict[str, float] = {}
         for case in self.cases:
             for name, amount in (case.run.metrics.billing_units if case.run is not None else {}).items():
@@ -100,7 +100,7 @@ class EvalSuiteResult:
 
 
 def result_of(folder: Path, cases: Sequence[Any], end: SuiteEnd) -> EvalSuiteResult:
-    """Read what came of a suite from its journal."""
+    """Read the result of a suite from its journal."""
     runs = {run.record.subject: EvalRunRecord(run.record, run.transcript) for run in read_runs(folder) if run.record}
     return EvalSuiteResult(
         folder=folder,

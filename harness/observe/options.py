@@ -51,7 +51,7 @@ class EvalOptions:
     history: EvalHistorySource | None = None
     """Earlier runs, for evaluators that compare; None means those of the journal."""
     sink_seconds: float = 5.0
-    """Longest wait for the sinks at the end of each run; a slower one goes on in the background."""
+    """Longest wait for the sinks at the end of each run; a slower one continues in the background."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> EvalOptions:
@@ -132,14 +132,14 @@ class EvalOptions:
             elif callable(getattr(each, "write", None)) and not isinstance(each, type):
                 made.append((type(each).__name__, each))
             else:
-                raise SetupError(f"{each!r:.80} is no sink: a sink is an object with write(record, transcript).")
+                raise SetupError(f"{each!r:.80} is not a sink: a sink is an object with write(record, transcript).")
         return made
 
     def named_evaluators(self) -> tuple[tuple[str, ...], dict[str, object]]:
         """The names of the evaluators, the primary first, and those that are objects by their name.
 
         Raises:
-            SetupError: there is none, one has no name, or two have the same.
+            SetupError: no evaluator is named, one has no name, or two have the same name.
         """
         if isinstance(self.evaluators, str):
             raise SetupError(f"evaluators must be a tuple: ({self.evaluators!r:.80},).")
@@ -150,7 +150,9 @@ class EvalOptions:
         for each in self.evaluators:
             name = each if isinstance(each, str) else getattr(each, "name", None)
             if not isinstance(name, str):
-                raise SetupError(f"{each!r:.80} is no evaluator: an evaluator is an object with a name and evaluate().")
+                raise SetupError(
+                    f"{each!r:.80} is not an evaluator: an evaluator is an object with a name and evaluate()."
+                )
             if name in names:
                 raise SetupError(f"two evaluators are called {name!r}.")
             names.append(name)

@@ -1,4 +1,4 @@
-"""The adapter that has a suite's case worked on in a fresh session, which it observes."""
+"""The adapter that gives a suite's case to a fresh session, and observes it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SessionAgent:
     timeout: float
     capture_content: bool
     successes: dict[str, bool | None]
-    """Case to what its session said of its success."""
+    """Maps each case to the success that its session stated."""
 
     def __init__(self, task_description: str, config_var: Mapping[str, Any] | None = None) -> None:
         self._case = self.cases[(config_var or {})["eval_case"]]
@@ -30,7 +30,7 @@ class SessionAgent:
 
     @property
     def metrics(self) -> Metrics:
-        """What was counted; the transcript of the run has it."""
+        """The metrics, which the transcript of the run contains."""
         return self._collector.snapshot()
 
     async def get_reply_from_agent(self, message: str) -> Reply:
@@ -75,7 +75,7 @@ def session_agent(
 
 
 def _words(seen: Transcript, answer: Any) -> str:
-    """The session's last words: what it returned, or what its events said."""
+    """Return the session's final text: what it returned, or what its events contained."""
     content = getattr(getattr(answer, "data", None), "content", None)
     if isinstance(content, str):
         return content

@@ -48,7 +48,7 @@ class CaseSuccess:
     def __init__(self, cases: Mapping[str, Any], said: Mapping[str, bool | None]) -> None:
         """Args:
         cases: By name.
-        said: Case to what its session said.
+        said: Maps each case to the success that its session stated.
         """
         self._cases, self._said = cases, said
         self._asked: dict[str, asyncio.Future[Insight]] = {}
@@ -65,12 +65,14 @@ class CaseSuccess:
             return await SuccessEvaluator(case.success).evaluate(transcript, context)
         said = self._said.get(context.task)
         if said is None:
-            return Insight(self.name, context.subject, NOBODY_SAYS, None, summary="nobody says whether it succeeded")
+            return Insight(
+                self.name, context.subject, NOBODY_SAYS, None, summary="it is not known whether it succeeded"
+            )
         return await SuccessEvaluator(lambda _: said).evaluate(transcript, context)
 
 
 class _KnowsSuccess:
-    """Has an evaluator judge with the success known."""
+    """Lets an evaluator judge with the success known."""
 
     needs = ()
 

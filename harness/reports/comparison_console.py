@@ -46,9 +46,7 @@ def comparison_report(comparison: Comparison) -> RenderableType:
     if comparison.worse:
         parts += [Text(), Text("Next", style="bold")]
         parts.append(
-            command_line(
-                f"viva report {quoted(comparison.second.journal)} --format html", "see why cases turned worse: "
-            )
+            command_line(f"viva report {quoted(comparison.second.journal)} --format html", "see why cases got worse: ")
         )
     return Stack(*parts)
 
@@ -121,7 +119,7 @@ def _changes(comparison: Comparison, changed: Sequence[CasePair]) -> Table:
     for side in (comparison.first, comparison.second):
         table.add_column(f"{side.label} score, passes", justify="right", no_wrap=True)
     table.add_column("change", justify="right", no_wrap=True)
-    table.add_column("turned", no_wrap=True)
+    table.add_column("result", no_wrap=True)
     for pair in ranked[:MOST_ROWS]:
         style = {"worse": "red", "better": "green"}.get(pair.turned, "")
         table.add_row(

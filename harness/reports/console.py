@@ -34,7 +34,7 @@ def write(journals: Journals, out: TextIO) -> None:
     if len(first) == 1 and not unfinished:
         console.print(run_report(first[0].record, first[0].folder))
     elif not first:
-        console.print(Text(f"{one_line(str(folder), 500)} holds no run that ended"), soft_wrap=True)
+        console.print(Text(f"{one_line(str(folder), 500)} holds no finished run"), soft_wrap=True)
     else:
         figures = journals.figures()
         several = len(journals.locations) > 1

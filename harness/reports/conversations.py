@@ -20,7 +20,7 @@ from harness.wording import agent_words, judge_words, sandbox_words
 from judge.view import to_text
 from records.codec import to_plain
 from records.journal_reader import StoredRun
-from records.text import one_line, printable
+from records.text import counted, one_line, printable
 from records.trajectory import trajectory_steps
 from records.transcript import Round, Step, Transcript
 
@@ -216,7 +216,7 @@ def _round_facts(seconds: float, tokens: int) -> Iterator[str]:
     if seconds >= 0.05:
         yield f"{seconds:.1f} s"
     if tokens:
-        yield f"{tokens:,} tokens"
+        yield counted(tokens, "token")
 
 
 def _named(name: str, value: Any) -> Iterator[tuple[str, str]]:

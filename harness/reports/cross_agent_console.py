@@ -28,7 +28,7 @@ def cross_agent_table(comparison: CrossAgent) -> list[RenderableType]:
     for name in ("agent", "version", "framework", "technique"):
         values = [one_line(getattr(each.side, name), 40) for each in shown]
         if any(values):
-            table.add_row(name, *(Text(value or "not told") for value in values))
+            table.add_row(name, *(Text(value or "unknown") for value in values))
     table.add_row("runs", *(str(each.runs) for each in shown))
     table.add_row("mean score", *("-" if each.mean is None else f"{each.mean:.2f}" for each in shown))
     for name in NAMES:
@@ -39,12 +39,12 @@ def cross_agent_table(comparison: CrossAgent) -> list[RenderableType]:
         table.add_row(
             Text(f"uses of {one_line(tool, 40)}"), *(Text(str(_uses(each, tool))) for each in shown), style="dim"
         )
-    words = f"{counted(comparison.queries, 'query')} that every side answered".replace("querys", "queries")
+    words = f"{counted(comparison.queries, 'query', 'queries')} answered by every side"
     if comparison.left_out:
-        words += f"; {comparison.left_out} that some side did not answer are left out"
+        words += f"; {comparison.left_out} not answered by every side are left out"
     notes = [Text(words)]
     if len(comparison.sides) > MOST_COLUMNS:
-        notes.append(Text(f"{len(comparison.sides) - MOST_COLUMNS} more sides: --json", style="dim"))
+        notes.append(Text(f"{counted(len(comparison.sides) - MOST_COLUMNS, 'more side')}: --json", style="dim"))
     if not comparison.queries:
         notes.append(Text("nothing can be compared: no query was answered by every side", style="yellow"))
     return [Text(), table, *notes]

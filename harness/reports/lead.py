@@ -56,7 +56,7 @@ def _compared(names: tuple[str, str], pairs: Sequence[tuple[float, float]], leve
     over = f"over {counted(len(pairs), 'case')}"
     if means[0] - means[1] <= LAST_BIT:
         who = f"{best} and {next_best}" if level <= 2 else f"{level} agents"
-        return Lead(f"{who} are level", f"{means[0]:.2f} each {over}.")
+        return Lead(f"{who} are tied", f"{means[0]:.2f} each {over}.")
     change = f"{means[0]:.2f} against {means[1]:.2f} of {next_best}, a difference of {means[0] - means[1]:+.2f} {over}"
     if len(pairs) < FEWEST_CASES:
         return Lead(f"{best} has the highest score", f"{change}; intervals need at least {FEWEST_CASES} cases.")

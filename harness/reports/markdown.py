@@ -59,27 +59,28 @@ def _headline(figures: Figures, unfinished: int, journals: Journals) -> str:
     if unfinished:
         excluded.append(f"{unfinished} unfinished")
     if not suite.runs:
-        words = "## Nothing was scored\n\n" + ("" if excluded else "There is no run that ended.")
+        words = "## Nothing was scored\n\n" + ("" if excluded else "There is no finished run.")
     elif len(figures.agents) > 1:
         # No overall score: agents are not a sample of a population.
         words = f"## {len(figures.agents)} agents, {counted(suite.cases, 'case')}\n\n"
-        words += f"**{suite.passes} of {suite.runs} runs passed** at a threshold of {figures.threshold:g}."
+        words += f"**{suite.passes} of {counted(suite.runs, 'run')} passed** at a threshold of {figures.threshold:g}."
     else:
         ends = "" if suite.too_few else f", 95 % {interval(suite.mean_interval)}"
         rate = "" if suite.too_few else f", 95 %: {percents(suite.pass_rate_interval).strip('()')}"
         words = f"## Score {number(suite.mean)}{ends}\n\n"
-        words += f"**{suite.passes} of {suite.runs} runs passed** at a threshold of {figures.threshold:g}"
+        words += f"**{suite.passes} of {counted(suite.runs, 'run')} passed** at a threshold of {figures.threshold:g}"
         words += f" ({percent(suite.pass_rate)}{rate})."
     if any(agent.too_few for agent in figures.agents):
         words += f" Intervals need at least {FEWEST_CASES} cases."
     if excluded:
-        words += f"{' ' if suite.runs else ''}Excluded, in no average: {', '.join(excluded)}."
+        words += f"{' ' if suite.runs else ''}Excluded from all averages: {', '.join(excluded)}."
     facts = [usage_words(sum(suite.usage.values(), NO_USAGE)), f"{suite.seconds:,.0f} s over all runs"]
     if suite.flaky_cases:
         facts.insert(0, counted(suite.flaky_cases, "flaky case"))
     if skipped := journals.damage.words("unreadable line"):
         facts.append(f"{skipped} of the journal skipped")
-    return f"{words}\n\n{', '.join(facts)}.\n\n"
+    line = ", ".join(facts)
+    return f"{words}\n\n{line[0].upper()}{line[1:]}.\n\n"
 
 
 def _held(figures: Figures, labels: dict[str, str]) -> str:

@@ -67,7 +67,7 @@ def add_whys(page: BoundedText, figures: Figures, labels: dict[str, str], journa
     shown = page.items(whys, size=SCREEN_BYTES, lines=SCREEN_LINES, fewest=FEWEST_WHYS)
     if kinds > shown:
         page.add(
-            f"\nLeft out here: {kinds - shown} more kinds of errors and misses; "
+            f"\nLeft out here: {counted(kinds - shown, 'more kind')} of errors and misses; "
             "<code>viva report --format html</code> shows all.\n"
         )
 
@@ -83,7 +83,7 @@ def _miss(group: MissGroup, labels: dict[str, str], size: _Size) -> str:
     head = f"{counted(group.runs, 'run')}, {inert(group.label, 30)}"
     parts = [f"* {head}: **{inert(group.words, size.statement)}** ({inert(where_words(group, labels), 160)})"]
     if group.reason:
-        parts.append(f"<code>{inert(group.reason, size.reason)}</code>{inert(reasons_words(group))}")
+        parts.append(f"<code>{inert(group.reason, size.reason)}</code> {inert(reasons_words(group).strip())}".rstrip())
     if group.quotes and size.quote:
         quotes = (f"<q>{inert(quote, size.quote)}</q>" if quote else "(its screenshot)" for quote in group.quotes)
         parts.append(", ".join(quotes))
@@ -109,4 +109,4 @@ class _Insights:
 
     def lines(self) -> list[str]:
         """Return a line for each evaluator and label, as the first run had it."""
-        return [f"* {self._runs[key]} times {' — '.join(parts)}\n" for key, parts in self._found.items()]
+        return [f"* {counted(self._runs[key], 'run')}: {' — '.join(parts)}\n" for key, parts in self._found.items()]

@@ -27,7 +27,7 @@ from harness.statistics.evaluators import EvaluatorStatistics
 from harness.statistics.groups import Group
 from harness.statistics.summary import Figures
 from harness.statistics.trends import Trend, find_trends
-from harness.wording import UNSAFE, dollars
+from harness.wording import UNSAFE, counted, dollars
 from records.text import one_line
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -136,7 +136,7 @@ def _agents(labels: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _trends(journals: Journals) -> Sequence[Trend]:
-    """The trends over journals that are joined, regressions first; one journal's runs are no history."""
+    """The trends over journals that are joined, regressions first; one journal's runs are not history."""
     if len({folder.resolve() for folder, _ in journals.locations}) < 2:
         return ()
     return find_trends(entry.record for entry in journals.entries()).trends
@@ -213,6 +213,7 @@ def _environment() -> Environment:
     )
     filters: Mapping[str, Any] = {
         "number": number,
+        "counted": counted,
         "interval": interval,
         "percent": percent,
         "percents": percents,

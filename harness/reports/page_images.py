@@ -39,7 +39,7 @@ class Images:
     def uri(self, folder: Path, name: str) -> str | None:
         """Return a data URI for an image of a journal; None if it does not exist, is not an image, or does not fit.
 
-        A journal may come from a stranger: only files with the name of a stored image are read, and only raster images
+        A journal may be untrusted: only files with the name of a stored image are read, and only raster images
         are shown, which are recognized by their first bytes.
         """
         content = _embedded(name) if name.startswith("data:") else read_sound(folder, name)

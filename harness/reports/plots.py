@@ -148,7 +148,7 @@ def _measure(groups: Sequence[Group]) -> tuple[Callable[[Group], float | None], 
 
 
 def _is_drawable(group: Group, measure: Callable[[Group], float | None]) -> bool:
-    """Return whether a group can be drawn; the costs in a stranger's journal may not be finite."""
+    """Return whether a group can be drawn; the costs in an untrusted journal may not be finite."""
     value = measure(group)
     return group.mean is not None and value is not None and math.isfinite(value) and math.isfinite(group.mean)
 

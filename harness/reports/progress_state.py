@@ -16,7 +16,7 @@ from records.text import one_line
 from records.transcript import NO_USAGE, Usage
 
 MOST_AGENTS = 50
-"""Agents with a tally of their own; journals of strangers can name any number."""
+"""Agents with a tally of their own; untrusted journals can name any number."""
 MOST_IN_LINE = 6
 """Maximum number of agents in a plain line."""
 
@@ -160,13 +160,13 @@ class Progress:
             return
         yield from (f"{tally.label} {tally.score:.3f}" for tally in scored[:MOST_IN_LINE])
         if len(scored) > MOST_IN_LINE:
-            yield f"{len(scored) - MOST_IN_LINE} more agents"
+            yield f"{counted(len(scored) - MOST_IN_LINE, 'more agent')}"
 
     def _nodes(self) -> Iterator[str]:
         nodes = Counter(run.header.node for run in self.running.values() if run.header.node is not None)
         yield from (f"{number} on {one_line(node, 40)}" for node, number in sorted(nodes.items())[:MOST_IN_LINE])
         if len(nodes) > MOST_IN_LINE:
-            yield f"others on {len(nodes) - MOST_IN_LINE} more nodes"
+            yield f"others on {counted(len(nodes) - MOST_IN_LINE, 'more node')}"
 
     def _tally(self, agent: str) -> AgentTally | None:
         if agent not in self.agents and len(self.agents) < MOST_AGENTS:

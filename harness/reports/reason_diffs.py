@@ -13,7 +13,7 @@ MOST_COMPARED = 4000
 """Maximum number of characters of a reason in which two values are looked for."""
 MOST_TOKENS = 60
 """Maximum number of tokens that are aligned; between longer texts, everything from the first to the last difference
-is marked, so that the time for a stranger's journal stays linear."""
+is marked, so that the time for an untrusted journal stays linear."""
 KEPT_AROUND = 60
 """Number of characters of an unchanged stretch that are kept at each of its ends if the stretch is shortened."""
 ONLY_SPACES = "They differ in white space only."

@@ -65,7 +65,7 @@ def _facts(record: RunRecord, journal: Path) -> Table:
         table.add_row(name, Text(one_line(value, 1000), style=style))
 
     table.add_row("", "")
-    excluded = "" if record.outcome.counts or record.score is None else " (in no average)"
+    excluded = "" if record.outcome.counts or record.score is None else " (excluded from all averages)"
     fact("score", score_line(record) + excluded, "bold")
     why = f": {exact_line(record.error, 500)}" if record.error else ""
     fact("outcome", f"{record.outcome.value} ({OUTCOMES[record.outcome]}){why}")
@@ -122,8 +122,10 @@ def usage_lines(usage: Mapping[str, Usage]) -> list[str]:
     lines = []
     for role, used in usage.items():
         if is_reported(used):
-            retries = f", {used.retries} retries" if used.retries else ""
-            lines.append(f"{one_line(role, 60)}: {_tokens(used)}, {used.calls} calls{retries}, {cost_words(used)}")
+            retries = f", {counted(used.retries, 'retry', 'retries')}" if used.retries else ""
+            lines.append(
+                f"{one_line(role, 60)}: {_tokens(used)}, {counted(used.calls, 'call')}{retries}, {cost_words(used)}"
+            )
         elif role == "target":
             lines.append(f"{role}: {usage_words(used)}")
     return lines
@@ -187,7 +189,7 @@ def _action(step: Step) -> str | None:
 def print_end(console: Console, transcript: Transcript) -> None:
     """Print how a conversation ended."""
     if transcript.stop is None and not transcript.ended:
-        words = f"The conversation did not end; these are the {len(transcript.rounds)} rounds that were saved."
+        words = f"The conversation did not end. {counted(len(transcript.rounds), 'round')} saved."
     else:
         stop = f", stopped: {transcript.stop.value}" if transcript.stop is not None else ""
         detail = f": {one_line(transcript.stop_detail, 300)}" if transcript.stop_detail else ""

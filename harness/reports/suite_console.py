@@ -19,6 +19,7 @@ from harness.statistics.groups import Group
 from harness.statistics.intervals import Interval
 from harness.statistics.summary import Figures
 from records.codec import to_plain
+from records.run_record import Outcome
 from records.text import one_line
 
 MOST_ROWS = 60
@@ -81,7 +82,7 @@ def _evaluators(figures: Figures, labels: Mapping[str, str]) -> Table:
     several = len(figures.agents) > 1
     table = Table(show_edge=False, pad_edge=False, header_style="bold")
     table.add_column("evaluator", overflow="fold")
-    for name in ("judged", "not", "mean"):
+    for name in ("judged", "not judged", "mean"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("bounds", no_wrap=True)
     table.add_column("named scores", overflow="fold")
@@ -181,7 +182,7 @@ def _name(group: Group, labels: Mapping[str, str]) -> str:
 def _notes(group: Group) -> str:
     parts = [f"{count} {kind}" for kind, count in group.excluded.items()]
     if group.target_errors:
-        parts.append(f"{group.target_errors} failed")
+        parts.append(f"{group.target_errors} {Outcome.TARGET_ERROR.value}")
     if group.flaky:
         parts.append(f"{group.flaky_cases} flaky")
     return "\n".join(parts)

@@ -35,10 +35,11 @@ def facts_table(figures: Figures, journal: Path, labels: Mapping[str, str]) -> T
     table.add_row("passes", Text(f"a run passes if the low bound of its score is at least {figures.threshold:g}"))
     if suite.excluded:
         table.add_row(
-            "excluded", Text(f"{', '.join(suite.excluded)}: not the agent's fault, so in no average", style="yellow")
+            "excluded",
+            Text(f"{', '.join(suite.excluded)}: not the agent's fault, so in none of the averages", style="yellow"),
         )
     if suite.target_errors:
-        table.add_row("failed", Text("runs in which the agent failed: judged up to that point, and counted"))
+        table.add_row("target_error", Text("the agent failed: judged up to that point, and counted"))
     if any(group.too_few for group in (*figures.agents, *figures.tags)):
         table.add_row("too few", Text(f"intervals need at least {FEWEST_CASES} cases"))
     table.add_row("usage", Text(usage_words(sum(suite.usage.values(), NO_USAGE))))
@@ -49,9 +50,9 @@ def facts_table(figures: Figures, journal: Path, labels: Mapping[str, str]) -> T
         inside = f", agent {held.agent}" if held.agent else ""
         runs = f" ({counted(held.runs, 'run')})" if len(figures.held) > 1 else ""
         words = f"examiner {held.examiner or 'unknown'}, judge {held.judge or 'unknown'}{where}{inside}{runs}"
-        table.add_row("held", Text(words, style="yellow" if UNSAFE in held.sandbox else ""))
+        table.add_row("setting", Text(words, style="yellow" if UNSAFE in held.sandbox else ""))
     stops = ", ".join(f"{count} {stop}" for stop, count in sorted(suite.stops.items()))
-    table.add_row("stops", Text(stops))
+    table.add_row("stopped", Text(stops))
     table.add_row("time", Text(f"{suite.seconds:.1f} s over all runs, {suite.seconds_mean or 0:.2f} s each"))
     table.add_row("journal", Text(one_line(str(journal), 1000)))
     return table

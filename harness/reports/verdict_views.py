@@ -64,7 +64,7 @@ def verdict_view(verdict: Verdict, rounds: Mapping[str, int], run: str) -> dict[
 
 
 def _missed_view(verdict: Verdict, rounds: Mapping[str, int]) -> dict[str, Any]:
-    """Return what else the page shows of a verdict that is no hit; without what would be empty, to keep pages small."""
+    """Return what else the page shows of a verdict other than a hit; empty fields are left out, to keep pages small."""
     if verdict.score == 1:
         return {}
     reason = printable(verdict.reason, 4000)

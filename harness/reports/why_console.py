@@ -41,7 +41,9 @@ def error_lines(figures: Figures, locate: Locate) -> Iterator[Text]:
         )
         yield command_line(f"viva replay {quoted(f'{locate(group)}#{group.run}')}")
     if len(figures.troubles) > MOST_ERROR_GROUPS:
-        yield Text(f"… {len(figures.troubles) - MOST_ERROR_GROUPS} more kinds of errors: viva report", style="dim")
+        yield Text(
+            f"… {counted(len(figures.troubles) - MOST_ERROR_GROUPS, 'more kind')} of errors: viva report", style="dim"
+        )
 
 
 def miss_lines(figures: Figures, locate: Locate, labels: Mapping[str, str]) -> Iterator[RenderableType]:
@@ -68,7 +70,7 @@ def miss_lines(figures: Figures, locate: Locate, labels: Mapping[str, str]) -> I
             yield Padding(reason, (0, 0, 0, 2))
         yield command_line(f"viva replay {quoted(f'{locate(group)}#{group.run}')}")
     if figures.misses_all > MOST_MISS_GROUPS:
-        yield Text(f"… {figures.misses_all - MOST_MISS_GROUPS} more kinds of misses", style="dim")
+        yield Text(f"… {counted(figures.misses_all - MOST_MISS_GROUPS, 'more kind')} of misses", style="dim")
 
 
 def next_lines(figures: Figures, journal: Path, again: str) -> Iterator[Text]:
@@ -102,7 +104,7 @@ def where_words(group: MissGroup, labels: Mapping[str, str]) -> str:
     if len(named) == 1:
         return f"{words}; only {labels.get(named[0][0]) or one_line(named[0][0], 60)}"
     agents = [f"{labels.get(agent) or one_line(agent, 60)} {runs}" for agent, runs in named[:MOST_NAMED_AGENTS]]
-    more = [f"{len(named) - MOST_NAMED_AGENTS} more agents"] if len(named) > MOST_NAMED_AGENTS else []
+    more = [f"{counted(len(named) - MOST_NAMED_AGENTS, 'more agent')}"] if len(named) > MOST_NAMED_AGENTS else []
     return f"{words}; {', '.join(agents + more)}"
 
 

@@ -26,7 +26,7 @@ SINKS = Kind(
 
 
 def sink_name(spec: str) -> str:
-    """What messages call a sink: its spec, without what may be secret in an address."""
+    """Return the name of a sink in messages: its SPEC, without what may be secret in an address."""
     part, argument = split(SINKS, spec)
     if "://" not in argument:
         return spec

@@ -1,4 +1,4 @@
-"""Where an alert goes when a watched figure falls below its bound: a webhook by POST, an OpenTelemetry metric."""
+"""Sends an alert when a watched figure falls below its limit: a webhook by POST, an OpenTelemetry metric."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """What is told."""
+    """The content of an alert."""
 
     journal: str
     runs: int
-    """Runs in the window."""
+    """Number of runs in the window."""
     below: str
-    """Which figures are below their bounds, in words; empty where they are no longer."""
+    """The figures below their limits, in words; empty if there are none any more."""
     rates: Mapping[str, float]
     """Each figure's low bound over the window: rates of trajectories by name, and `score`."""
 
 
 class Channel(Protocol):
-    """Takes alerts."""
+    """A channel for alerts."""
 
     def send(self, alert: Alert) -> None:
-        """Send one; also where nothing is below its bound any more, so that an alarm can end.
+        """Send one; also when no figure is below its limit any more, so that an alarm can end.
 
         Raises:
             OSError: it could not be sent.
@@ -41,11 +41,11 @@ class Channel(Protocol):
         ...
 
     def measure(self, alert: Alert) -> None:
-        """Take the figures of one look, whatever they are."""
+        """Take the figures of one poll."""
         ...
 
     def close(self) -> None:
-        """Send what waits."""
+        """Send what is queued."""
         ...
 
 
@@ -56,11 +56,11 @@ class Webhook:
         """Take an address.
 
         Raises:
-            SetupError: it is none.
+            SetupError: it is not an address.
         """
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise SetupError(f"--alert webhook:{url}: need an address, as in webhook:https://example.org/hook.")
+            raise SetupError(f"--alert webhook:{url}: an address is required, as in webhook:https://example.org/hook.")
         self._url = url
 
     def send(self, alert: Alert) -> None:
@@ -78,10 +78,10 @@ class Webhook:
             answer.read(1000)
 
     def measure(self, alert: Alert) -> None:
-        """Tell nobody: only alerts are posted."""
+        """Do nothing: only alerts are posted."""
 
     def close(self) -> None:
-        """Nothing waits."""
+        """Do nothing: no alert waits."""
 
 
 class Metric:
@@ -119,7 +119,7 @@ class Metric:
             self._rates.set(rate, {"viva.evaluator": name})
 
     def close(self) -> None:
-        """Send what waits."""
+        """Send what is queued."""
         self._provider.shutdown()
 
 

@@ -53,7 +53,7 @@ class LineFile:
             raise OSError(f"{written} of {len(lines)} bytes were written: is the disk full?")
 
     def first_line(self) -> str:
-        """Read the first line of a plain file, without its end; empty where there is none.
+        """Read the first line of a plain file, without its end; empty if there is none.
 
         Raises:
             OSError: it cannot be read.

@@ -22,10 +22,10 @@ from records.transcript import Transcript
 TOKEN = "VIVA_WEBHOOK_TOKEN"  # noqa: S105
 """The variable with a token that is sent as `Authorization: Bearer`."""
 SECONDS = 8.0
-"""Longest wait for one answer."""
+"""Maximum wait for one answer."""
 ATTEMPTS = 3
 REPEATED = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Answers after which the same request may well succeed."""
+"""Statuses after which the same request may succeed."""
 
 
 class Refused(RuntimeError):
@@ -45,7 +45,7 @@ class WebhookSink:
         wait_seconds: Wait before the second attempt; doubles with each.
 
         Raises:
-            SetupError: this is no such address.
+            SetupError: it is not an HTTP address.
         """
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname:

@@ -137,7 +137,7 @@ def compare(
     before McNemar's test, by a rule that does not favour the side with fewer of them.
 
     Returns:
-        None where no case has a run that counts on both sides.
+        None if no case has a run that counts on both sides.
     """
     cells = first.of(agents[0]), second.of(agents[1])
     shared = [case for case in cells[0] if case in cells[1]]
@@ -195,7 +195,7 @@ def _difference(differences: Sequence[float]) -> Difference:
 
 
 def _trials(a: Cell, b: Cell, threshold: float) -> list[int]:
-    """For each trial number that counts on both sides: 1 turned better, -1 worse, 0 neither."""
+    """For each trial number that counts on both sides: 1 improved, -1 worse, 0 neither."""
     before = dict(zip(a.trials, a.passing(threshold), strict=True))
     after = dict(zip(b.trials, b.passing(threshold), strict=True))
     return [after[trial] - passed for trial, passed in before.items() if trial in after]

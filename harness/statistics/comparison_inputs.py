@@ -51,7 +51,7 @@ class Runs:
                 ("judge", judge_words(setting)),
                 ("examiner", setting.examiner),
                 ("sandbox", sandbox_words(setting)),
-                ("limit of rounds", str(setting.max_rounds)),
+                ("maximum number of rounds", str(setting.max_rounds)),
             ):
                 seen.setdefault(name, set()).add(value)
             self.evaluators.update(dict.fromkeys(evaluator_names(record)[:MOST_EVALUATORS]))

@@ -34,7 +34,7 @@ class SideFigures:
     side: Side
     runs: int
     mean: float | None
-    """Mean score of the runs that count; None where none does."""
+    """Mean score of the runs that count; None if none does."""
     figures: TrajectoryFigures
 
 
@@ -44,7 +44,7 @@ class CrossAgent:
 
     sides: tuple[SideFigures, ...]
     queries: int
-    """Queries that every side answered: only those are compared."""
+    """Queries answered by every side: only those are compared."""
     left_out: int
     """Queries that some side did not answer."""
 

@@ -11,7 +11,7 @@ from harness.statistics.scores import LAST_BIT, evaluator_names, insight_of, pri
 from records.run_record import RunRecord
 
 MOST_EVALUATORS = 100
-"""Evaluators that are kept of a stream of records, and named scores of each: a journal may come from a stranger."""
+"""Evaluators that are kept of a stream of records, and named scores of each: a journal may be untrusted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,21 +26,21 @@ def findings(comparison: Comparison) -> list[str]:
             continue
         if found.value and found.detectable in (0, math.inf):
             # The same in every case: "no significant difference" would read as a mistake.
-            where, few = ("the one case", "one is") if count == 1 else (f"all {count} cases", f"{count} are")
-            told = f"In {where} {two}'s {name} differs from {one}'s by the same"
-            words.append(f"{told}; {few} too few to tell of others: {ends}.")
+            where = "the one case" if count == 1 else f"all {count} cases"
+            told = f"In {where}, {two}'s {name} differs from {one}'s by the same amount"
+            words.append(f"{told}, which is too little evidence to generalize to other cases ({ends}).")
             continue
         told = f"No significant difference in {name} ({ends})."
         if 0 < found.detectable < math.inf:
             told += f" A sample like this usually misses a true difference below {min(found.detectable, 1.0):.2f}."
         words.append(told)
     better, worse = len(comparison.better), len(comparison.worse)
-    turned = f"{counted(better, 'case')} turned better, {worse} worse (McNemar, exact: p = {comparison.p_value:.3g})"
+    turned = f"{counted(better, 'case')} improved, {worse} got worse (McNemar, exact: p = {comparison.p_value:.3g})"
     need = fewest_discordant()
     if better + worse < need:
-        turned += f"; with fewer than {need} that turned, this test cannot reach p < 0.05"
+        turned += f"; with fewer than {need} changed cases, this test cannot reach p < 0.05"
     elif comparison.p_value >= 0.05:
-        turned += "; that happens by chance often enough"
+        turned += ", which is not significant"
     words.append(f"{turned}.")
     if count < FEWEST_CASES:
         words.append(f"Intervals need at least {FEWEST_CASES} cases; these are {counted(count, 'case')}.")

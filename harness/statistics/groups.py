@@ -26,7 +26,7 @@ FEWEST_CASES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Holds the statistics of some runs. Rates, scores and interval ends are in [0, 1]; None where no run counts."""
+    """Holds the statistics of some runs. Rates, scores and interval ends are in [0, 1]; None if no run counts."""
 
     kind: Kind
     name: str
@@ -76,13 +76,13 @@ class Group:
     usage: Mapping[str, Usage] = field(default_factory=dict)
     """By role, over all runs, excluded ones too: it was spent."""
     cost: float | None = None
-    """US dollars of all roles over all runs; None where nobody reported any, or the price of any call is unknown."""
+    """US dollars of all roles over all runs; None if nobody reported any, or the price of any call is unknown."""
     cost_mean: float | None = None
-    """US dollars per run, over all runs; None where unknown."""
+    """US dollars per run, over all runs; None if unknown."""
     tokens: int | None = None
-    """Input and output tokens of all roles over all runs; None where nobody reported any."""
+    """Input and output tokens of all roles over all runs; None if nobody reported any."""
     tokens_mean: float | None = None
-    """Tokens per run, over all runs; None where nobody reported any."""
+    """Tokens per run, over all runs; None if nobody reported any."""
     seconds: float = 0.0
     """Wall-clock seconds, summed over all runs; less has passed where runs were held at once."""
     seconds_mean: float | None = None

@@ -44,7 +44,7 @@ def mean_pass_k(cells: Iterable[tuple[int, int]]) -> tuple[dict[int, float], dic
         cells: (trials made, trials passed) of each cell; trials >= 1.
 
     Returns:
-        k to pass@k, and k to pass^k; both empty where there is no cell.
+        k to pass@k, and k to pass^k; both empty if there is no cell.
     """
     counts = Counter(cells)
     total = counts.total()

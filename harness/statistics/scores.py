@@ -53,7 +53,7 @@ def primary_evaluator(setting: Setting, insights: Sequence[Insight]) -> str | No
 
 
 def primary_insight(record: RunRecord) -> Insight | None:
-    """Find the insight that decides a record's score, points and outcome; None where its evaluator left none."""
+    """Find the insight that decides a record's score, points and outcome; None if its evaluator left none."""
     return insight_of(record.insights, primary_evaluator(record.setting, record.insights), record.id)
 
 

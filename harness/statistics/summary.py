@@ -30,7 +30,7 @@ class Conditions:
     examiner: str
     judge: str
     sandbox: str
-    """Says so where it does not isolate; empty where no check ran."""
+    """Says so where it does not isolate; empty if no check ran."""
     viva: str
     """Version."""
     agent: str = ""
@@ -69,7 +69,7 @@ class Figures:
     evaluator_cells: tuple[EvaluatorStatistics, ...] = ()
     """One for each evaluator, case and agent."""
     trajectories: TrajectoryFigures | None = None
-    """Of all runs; None where no trajectory evaluator judged any."""
+    """Of all runs; None if no trajectory evaluator judged any."""
     trajectory_agents: tuple[TrajectoryFigures, ...] = ()
     """One for each agent."""
 

@@ -40,7 +40,7 @@ from records.run_record import Outcome, RunRecord
 from records.verdict import Insight, Label, Verdict
 
 MOST_TOOLS = 1000
-"""Tools that are told apart: a journal may come from a stranger."""
+"""Tools that are told apart: a journal may be untrusted."""
 OTHER_TOOLS = "(other tools)"
 REWARD = RewardEvaluator.name
 COMPARED_WITH_REWARD = (SEQUENCE, ALIGNMENT, *MATCHES)
@@ -141,7 +141,7 @@ class TrajectoryTallies:
         self._agents[record.agent].add(record)
 
     def overall(self) -> TrajectoryFigures | None:
-        """Give the figures of all runs; None where no trajectory evaluator judged any."""
+        """Give the figures of all runs; None if no trajectory evaluator judged any."""
         figures = self._all.figures()
         return figures if figures.runs else None
 
@@ -197,7 +197,7 @@ class _Counts:
             self.skipped += 1
 
     def add_all(self, verdicts: Sequence[Verdict]) -> None:
-        """Add one thing that is right where all verdicts are: one that is wrong decides, whatever else is open."""
+        """Add one thing that is right where all verdicts are: one that is wrong decides, even if others are open."""
         wrong = any(verdict.score is not None and verdict.score < 1 for verdict in verdicts)
         if wrong or all(verdict.score is not None for verdict in verdicts):
             self.right, self.judged = self.right + (not wrong), self.judged + 1

@@ -32,7 +32,7 @@ class Rate:
 
     @property
     def value(self) -> float | None:
-        """The rate, in [0, 1]; None where nothing was judged."""
+        """The rate, in [0, 1]; None if nothing was judged."""
         return self.right / self.judged if self.judged else None
 
     @property
@@ -61,7 +61,7 @@ class ToolUse:
 
     @property
     def success(self) -> float | None:
-        """The share of uses with a known end that succeeded; None where none has."""
+        """The share of uses with a known end that succeeded; None if none has."""
         known = self.succeeded + self.failed
         return self.succeeded / known if known else None
 
@@ -86,12 +86,12 @@ class Agreement:
 
     @property
     def value(self) -> float | None:
-        """The share of runs in which they agree; None where there are none."""
+        """The share of runs in which they agree; None if there are none."""
         return (self.both_right + self.both_wrong) / self.runs if self.runs else None
 
     @property
     def kappa(self) -> float | None:
-        """Cohen's kappa: agreement beyond chance; None where chance alone would agree always."""
+        """Cohen's kappa: agreement beyond chance; None if chance alone would agree always."""
         runs = self.runs
         if not runs or self.value is None:
             return None

@@ -23,7 +23,7 @@ NEWEST_SHARE = 4
 MOST_POINTS = 20
 """Of one trend; more runs share a point."""
 MOST_TRENDS = 5_000
-"""A journal may come from a stranger; what is beyond is counted in `Trends.left_out`."""
+"""A journal may be untrusted; what is beyond is counted in `Trends.left_out`."""
 MOST_NAMES = 50
 """Evaluators of one run, and dimensions of one evaluator."""
 
@@ -64,7 +64,7 @@ class Sample:
     mean: float
     runs: int
     version: str | None = None
-    """None where they are not of one known version."""
+    """None if they are not of one known version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class Trend:
     before: Sample | None
     direction: Direction
     change: float | None = None
-    """Mean now minus mean before; None where there is nothing to compare with."""
+    """Mean now minus mean before; None if there is nothing to compare with."""
     interval: Interval | None = None
     """95 % interval of the change."""
 

@@ -110,7 +110,7 @@ def _notices(broken_off: int, only: str | None) -> Iterator[str]:
         yield "this conversation broke off; only the questions that were asked are asked again"
     elif broken_off:
         number = counted(broken_off, "conversation")
-        yield f"{number} broke off before every question was asked; left out, because part of an exam says little"
+        yield f"left out: {number} that broke off before every question was asked"
 
 
 def _questions(sources: Sources, data: Path) -> _Questions:

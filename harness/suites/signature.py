@@ -72,7 +72,7 @@ def refuse_unsigned(folder: Path, name: str, choices: Mapping[str, object]) -> N
     """
     shown = "; ".join(f"{what} {one_line(_words(value), 200)}" for what, value in choices.items())
     raise SetupError(
-        f"{folder} was started by somebody else, on another machine, or by an older version: {name} does not have your "
+        f"{folder} was started by another user, on another machine, or by an older version: {name} does not have your "
         f"signature. Resuming it would run: {one_line(shown, 2000)}. If you trust all of this, add --trust-plan."
     )
 

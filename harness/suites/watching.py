@@ -110,7 +110,7 @@ async def follow(
         except SetupError as error:
             if not number:
                 raise
-            around.display.warn(f"this look failed, and will be repeated: {error}")
+            around.display.warn(f"this poll failed, and will be repeated: {error}")
             number += 1
             continue
         number += 1

@@ -1,4 +1,4 @@
-"""Decides whether a run is better or worse than those before, by stated signals. Pure functions of figures."""
+"""Decides by defined signals whether a run is better or worse than earlier ones. Pure functions of figures."""
 
 from __future__ import annotations
 

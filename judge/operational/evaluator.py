@@ -12,6 +12,7 @@ from judge.operational.figures import baseline_of, figures_of, is_observed, scor
 from records.eval_run_record import EvalRunRecord
 from records.evaluator import Context
 from records.history import EvalHistorySource
+from records.text import counted
 from records.transcript import Metrics, Transcript
 from records.verdict import Insight, Label, Verdict
 
@@ -35,7 +36,7 @@ class OperationalEvaluator:
         self._history = history
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
-        """Judge by what was counted; of a conversation of which nothing was counted, by what its steps tell."""
+        """Judge by the metrics, or by the steps of a conversation that has none."""
         metrics = context.metrics or transcript.metrics or conversation_metrics(transcript)
         if not is_observed(metrics, transcript.success):
             verdict = Verdict(context.subject, self.name, Label.ERROR, None, reason=NOTHING, fault="judge")
@@ -77,7 +78,7 @@ class OperationalEvaluator:
 
 
 def _before(runs: Sequence[EvalRunRecord], context: Context, *, elsewhere: bool) -> list[EvalRunRecord]:
-    """Those of the same agent that began before; where nobody knows when, those that the source has before this one."""
+    """Return those of the same agent that began before; if times are unknown, those that come first in the source."""
     own = next((place for place, run in enumerate(runs) if _is_own(run, context, elsewhere=elsewhere)), None)
     return [
         run
@@ -107,7 +108,7 @@ def _reason(signals: Sequence[Signal], earlier: int) -> str:
         return "no earlier run of this task to compare with"
     if not signals:
         return "the earlier runs share no known figure with this one"
-    compared = f"compared with {earlier} earlier run{'' if earlier == 1 else 's'}"
+    compared = f"compared with {counted(earlier, 'earlier run')}"
     marks = {1: "better", -1: "worse", 0: "same"}
     return f"{compared}: " + "; ".join(f"{each.words}: {marks[each.direction]}" for each in signals)
 
@@ -116,10 +117,12 @@ def _notes(metrics: Metrics) -> tuple[str, ...]:
     """Say what was counted; names of tools and kinds come from the source, and are shown as hostile text is."""
     usage, calls = metrics.usage, sum(metrics.tool_calls.values())
     tokens = f"{usage.input_tokens + usage.output_tokens:,}{'' if usage.reported else ' or more'}"
-    notes = [f"{tokens} tokens in {usage.calls} model calls"]
-    notes.append(f"{calls} tool calls, {sum(metrics.tool_failures.values())} failed")
+    notes = [f"{tokens} tokens in {counted(usage.calls, 'model call')}"]
+    notes.append(f"{counted(calls, 'tool call')}, {sum(metrics.tool_failures.values())} failed")
     if metrics.never_completed or metrics.never_started:
-        notes.append(f"{metrics.never_completed} tool calls never completed, {metrics.never_started} never started")
+        notes.append(
+            f"{counted(metrics.never_completed, 'tool call')} never completed, {metrics.never_started} never started"
+        )
     for noun, counts in (
         ("aborts", metrics.aborts),
         ("failed model calls", metrics.model_failures),

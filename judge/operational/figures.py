@@ -14,12 +14,12 @@ from records.transcript import Metrics
 
 EFFICIENCY, TOOL_ECONOMY, RELIABILITY = "efficiency", "tool_economy", "reliability"
 FAILED_SHARE = 0.5
-"""What is left of the reliability of a run that was no success."""
+"""The factor of the reliability of a run that was not a success."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What runs are compared by. None is a figure that is not known."""
+    """The figures by which runs are compared. None means that a figure is unknown."""
 
     tokens: float | None = None
     """Input and output tokens of all models, sub-agents included."""
@@ -49,7 +49,7 @@ def is_observed(metrics: Metrics, success: bool | None) -> bool:
 
 
 def baseline_of(runs: Sequence[EvalRunRecord]) -> Figures:
-    """What earlier runs came to: the median of each figure over those that have it, and the newest word on success.
+    """The figures of earlier runs: the median of each over those that have it, and the newest known success.
 
     Args:
         runs: Newest last.
@@ -69,7 +69,7 @@ def scores_of(metrics: Metrics, success: bool | None, before: Figures) -> dict[s
     Args:
         metrics: What was counted.
         success: Whether the run succeeded.
-        before: What earlier runs came to.
+        before: The figures of earlier runs.
     """
     scores: dict[str, float] = {}
     now = figures_of(metrics, success)

@@ -122,4 +122,4 @@ def _no_evidence(lost: list[str], found: list[Evidence]) -> str:
     if not lost:
         return "the evidence quotes nothing from the transcript"
     shown = "; ".join(repr(quote[:120]) for quote in lost[:3])
-    return f"these words do not stand in the transcript: {shown}"
+    return f"these words are not in the transcript: {shown}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from cases import Case, CheckLimits, ScoringPoint
 from judge.scoring_points.by_code import CodeJudge
 from records.evaluator import Context
+from records.text import plural
 from records.transcript import NO_USAGE, Transcript, Usage
 from records.verdict import Fault, Insight, Label, Verdict, Vote
 from sandbox import Sandbox
@@ -193,7 +194,7 @@ def summarize(evaluator: str, subject: str, verdicts: Sequence[Verdict]) -> Insi
         hit / total if judged else None,
         low=hit / total if judged else None,
         high=at_best / total if judged else None,
-        summary=f"{hit:g} of {total:g} points",
+        summary=f"{hit:g} of {total:g} {plural('point', total)}",
         notes=tuple(f"code and model disagree: {statement}" for statement in disagree),
         verdicts=tuple(verdicts),
     )

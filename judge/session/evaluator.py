@@ -30,8 +30,8 @@ ROUNDS_AT_ONCE = 4
 class SessionEvaluator:
     """Judges by steps and screenshots, after the EvaluationAgent of github.com/microsoft/UFO.
 
-    An insight's label is the model's word for the whole (`yes`, `no`, `unsure`), its score 1 for `yes` and else 0. The
-    low bound is 1 only where the sub-goals agree and rest on more than the agent's own word, the high bound 0 only for
+    An insight's label is the model's overall verdict (`yes`, `no`, `unsure`), its score 1 for `yes` and else 0. The
+    low bound is 1 only if the sub-goals agree and rest on more than the agent's own claims, the high bound 0 only for
     `no`. The named score `sub_goals` is the share of them that are `yes`.
     """
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from judge.session.answer import aggregate
 from judge.session.trajectory import CLAIMS_ONLY, Subject
-from records.text import one_line, storable
+from records.text import counted, one_line, storable
 from records.transcript import Usage
 from records.verdict import Fault, Insight, Label, Verdict
 
@@ -23,7 +23,7 @@ SCORES = {"yes": 1.0, "no": 0.0}
 
 
 def attempt_details(attempt: Attempt) -> dict[str, Any]:
-    """Return one attempt as plain data. Tokens and cost are null if nobody reported them."""
+    """Return one attempt as plain data. Tokens and cost are null if they were not reported."""
     used: Usage = attempt.usage
     known = used.reported and used.calls > 0
     details: dict[str, Any] = {
@@ -71,8 +71,8 @@ def answered(name: str, subject: Subject, judged: Judged, by: str) -> Insight:
         scores={"sub_goals": counts["yes"] / len(evaluations)},
         summary=reason,
         notes=(
-            f"the sub-goals come to {ours} ({shares}); the model's word for the whole is {answer.complete}",
-            *(f"yes only by the agent's own word: {one_line(storable(name), 120)}" for name in claimed),
+            f"the sub-goals add up to {ours} ({shares}); the model's overall verdict is {answer.complete}",
+            *(f"yes only because the agent says so: {one_line(storable(name), 120)}" for name in claimed),
         ),
         verdicts=(*_sub_goals(subject, judged, by, flags), whole),
         details={"sub_goals": ours},
@@ -155,7 +155,7 @@ def told(attempts: list[Attempt]) -> list[str]:
     lines = []
     for number, attempt in enumerate(attempts, 1):
         used = attempt.usage
-        tokens = f"{used.input_tokens:,} tokens in, {used.output_tokens:,} out"
+        tokens = f"{counted(used.input_tokens, 'token')} in, {used.output_tokens:,} out"
         cost = "cost unknown" if used.cost is None else f"${used.cost:.4f}"
         how = f"{attempt.model}, screenshots {attempt.shown.mode}, {len(attempt.shown.shots)} shown, {tokens}, {cost}"
         if len(attempts) > 1:

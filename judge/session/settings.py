@@ -57,10 +57,10 @@ def load_settings(
         screenshots: `all`, `ends` or `none`.
         apis: A file with the descriptions of the APIs: plain text, or YAML as UFO's `api.yaml`.
         config: A YAML file with `KEYS`, as UFO's `system.yaml`.
-        environment: The process's own where it is None.
+        environment: None means that of the process.
 
     Raises:
-        SetupError: a file cannot be read, or a value is none of those allowed. Names the place.
+        SetupError: a file cannot be read, or a value is not allowed. The message names the place.
     """
     surroundings = os.environ if environment is None else environment
     found: dict[str, tuple[str, Any]] = {}
@@ -158,8 +158,8 @@ def _config(file: Path) -> dict[str, Any]:
     for key in data:
         if str(key).startswith("EVA_") and key not in KEYS:
             close = get_close_matches(str(key), KEYS, 1)
-            hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(KEYS)}."
-            raise SetupError(f"{file}: {str(key)[:80]} is no option of the evaluation; {hint}")
+            hint = f"did you mean {close[0]}?" if close else f"the known ones are {', '.join(KEYS)}."
+            raise SetupError(f"{file}: {str(key)[:80]} is not an option of the evaluation; {hint}")
     return {key: data[key] for key in KEYS if data.get(key) is not None}
 
 

@@ -89,7 +89,7 @@ class Shown:
 
     @property
     def words(self) -> str:
-        """Return what the model is told about the screenshots."""
+        """Return the words about the screenshots in the request."""
         if self.mode == "none":
             return "No screenshots are shown: the request was to judge by the steps alone."
         if not self.shots:
@@ -99,7 +99,7 @@ class Shown:
 
     @property
     def note(self) -> str:
-        """Return what the reader of a report is told about the screenshots."""
+        """Return the words about the screenshots in a report."""
         if self.mode == "none":
             return "judged by the steps alone: no screenshots were to be shown"
         if not self.shots:

@@ -177,7 +177,7 @@ class Citations:
                 continue
             where = self._where(step, quote)
             if where is None:
-                lost.append(f"these words do not stand in the steps: {one_line(quote, 120)!r}")
+                lost.append(f"these words are not in the steps: {one_line(quote, 120)!r}")
             else:
                 facts = facts or self._is_fact(where, quote)
                 evidence.append(Evidence(self._own(where), storable(quote.strip())))

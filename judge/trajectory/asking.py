@@ -43,7 +43,7 @@ class Field:
     name: str
     text: str
     where: str | None = None
-    """The id of the step or round that it comes from, for evidence; None for what is no part of the conversation."""
+    """The id of the step or round that it comes from, for evidence; None for what is not a part of the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def look_up(question: Question, quotes: Iterable[str]) -> tuple[list[Evidence] |
     """Look up quotes in what was shown.
 
     Returns:
-        Evidence for those found in the conversation (None where no quote was found anywhere), and those not found.
+        Evidence for those found in the conversation (None if no quote was found anywhere), and those not found.
     """
     shown = [*question.sources, *((field.where, field.text) for field in question.fields)]
     texts = [(where, [Text(text), Text(visible(text))]) for where, text in shown]
@@ -175,13 +175,13 @@ def _no_quote(lost: Sequence[str]) -> str:
     if not lost:
         return "the answer quotes nothing from the data"
     shown = "; ".join(repr(quote[:120]) for quote in lost[:3])
-    return f"these words do not stand in the data: {shown}"
+    return f"these words are not in the data: {shown}"
 
 
 Timer = Callable[[], float]
 
 
 def stopwatch() -> Timer:
-    """Start a clock that tells the seconds since."""
+    """Start a clock, and return a function that returns the seconds since then."""
     began = time.monotonic()
     return lambda: time.monotonic() - began

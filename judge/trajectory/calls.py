@@ -49,7 +49,7 @@ class RepeatedCalls:
 
 
 class ToolSuccess:
-    """Tells which calls failed.
+    """Finds the calls that failed.
 
     Labels of a call: `succeeded` (1), `failed` (0), `unsure` (its result was not recorded). A call failed if its step
     has an error, or if its result begins as that of a failed call does; the latter has the flag `error-in-result`.
@@ -104,7 +104,7 @@ def find_loop(keys: Sequence[object]) -> tuple[int, int, int] | None:
 
     Returns:
         Where the longest stretch begins, the length of its block (the shortest that repeats), and how many times it
-        comes; None where there is none.
+        comes; None if there is none.
     """
     best: tuple[int, int, int] | None = None
     for period in range(1, min(LONGEST_LOOP, len(keys) // LOOP_TIMES) + 1):

@@ -26,7 +26,7 @@ class Decision:
     step: Step
     round: int
     query: str
-    """The newest message to the agent; empty where none was recorded."""
+    """The newest message to the agent; empty if none was recorded."""
 
     @property
     def id(self) -> str:
@@ -50,7 +50,7 @@ class Decision:
 
     @property
     def thought(self) -> str:
-        """What the agent thought in its own words; empty where it stated nothing."""
+        """What the agent thought in its own words; empty if it stated nothing."""
         return (stated_thought(self.step) or "").strip()
 
     @property
@@ -68,19 +68,19 @@ class Decision:
 
     @property
     def result(self) -> str:
-        """What came back, an error included; empty where nothing did."""
+        """What came back, an error included; empty if nothing did."""
         parts = [f"error: {self.step.error}"] if self.step.error is not None else []
         return "\n".join([*parts, *([self.step.result] if self.step.result is not None else [])])
 
     @property
     def written(self) -> str:
-        """What the agent wrote where the framework ran something else; empty where both are the same."""
+        """What the agent wrote where the framework ran something else; empty if both are the same."""
         said = (marked(self.step) or {}).get(WRITTEN)
         return to_text(said) if said else ""
 
     @property
     def succeeded(self) -> bool | None:
-        """Whether the tool did what it was called for; None where its result was not recorded."""
+        """Whether the tool did what it was called for; None if its result was not recorded."""
         if self.step.error is not None:
             return False
         if self.step.result is None:

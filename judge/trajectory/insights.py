@@ -23,8 +23,8 @@ def summarize(
 ) -> Insight:
     """Make the insight: its score is the mean over the verdicts that have one.
 
-    `unsure` and `error` verdicts are in no score; they count as 0 in `low` and as 1 in `high`. Skipped ones count
-    nowhere, and are told in the summary. Where there is nothing to judge, the run is skipped.
+    `unsure` and `error` verdicts are in no score; they count as 0 in `low` and as 1 in `high`. Skipped verdicts do not
+    count, and are mentioned in the summary. If there is nothing to judge, the run is skipped.
     """
     if not verdicts:
         verdicts = [Verdict(subject, evaluator, SKIPPED, None, reason=NOTHING)]

@@ -13,7 +13,7 @@ from judge.trajectory.reference import BUILT_IN, TRANSITIVE, Call, Likeness, NoR
 from records.evaluator import Context
 from records.import_strings import PluginError
 from records.plugins import Kind, load
-from records.text import one_line
+from records.text import counted, one_line
 from records.transcript import Transcript
 from records.verdict import Insight, Verdict
 
@@ -137,7 +137,7 @@ def find_likeness(spec: str) -> Likeness:
 
 
 def _reason(found: Comparison, matches: bool) -> str:
-    parts = [f"{found.made} calls were made, {found.wanted} are in the reference"]
+    parts = [f"{counted(found.made, 'call')} made, {found.wanted} in the reference"]
     for what, calls_ in (("not made", found.missing), ("not in the reference", found.unexpected)):
         if calls_:
             named = "; ".join(_words(call) for call in calls_[:MOST_TOLD])

@@ -38,12 +38,12 @@ class Comparison:
 
     @property
     def precision(self) -> float | None:
-        """The share of the calls made that the reference has; None where none was made."""
+        """The share of the calls made that the reference has; None if none was made."""
         return self.likeness / self.made if self.made else None
 
     @property
     def recall(self) -> float | None:
-        """The share of the reference's calls that were made; None where it has none."""
+        """The share of the reference's calls that were made; None if it has none."""
         return self.likeness / self.wanted if self.wanted else None
 
 
@@ -119,7 +119,7 @@ def _assign(wanted: list[Call], given: list[Call], like: Likeness) -> tuple[list
         return wanted, given, 0.0
     if max(len(wanted), len(given)) > MOST_PAIRED:
         raise TooManyCalls(
-            f"there are {max(len(wanted), len(given)):,} calls of {given[0].tool}: {MOST_PAIRED} at most"
+            f"there are {max(len(wanted), len(given)):,} calls of {given[0].tool}; the maximum is {MOST_PAIRED}"
         )
     alike = [[like(one, other) for other in given] for one in wanted]
     pairs = [

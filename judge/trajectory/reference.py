@@ -13,7 +13,7 @@ ARGUMENTS = ("arguments", "args", "kwargs", "tool_input", "input", "action_input
 
 
 class NoReference(ValueError):
-    """A reference trajectory that is none; says which element and why."""
+    """A reference trajectory is invalid; the message says which element and why."""
 
 
 @dataclass(frozen=True, slots=True)

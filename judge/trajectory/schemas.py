@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 MOST_FAULTS = 5
-"""Faults of one call that are told."""
+"""Faults of one call that a reason lists."""
 MOST_REFERENCES = 100_000
 """References in schemas of one tool that are followed in all calls of one trajectory."""
 PATTERN_SECONDS = 1.0
@@ -40,7 +40,7 @@ class ArgumentSchema:
     needs = ()
 
     def __init__(self) -> None:
-        """See that what checks schemas is installed.
+        """Check that the package for schemas is installed.
 
         Raises:
             SetupError: it is not.
@@ -76,7 +76,7 @@ class ArgumentSchema:
             return self._verdict(call, Label.ERROR, None, f"the tool's schema is broken: {checker}", Fault.JUDGE)
         arguments = call.arguments
         if not isinstance(arguments, dict):
-            return self._verdict(call, "invalid", 0.0, f"the arguments are no object: {one_line(call.input, 200)}")
+            return self._verdict(call, "invalid", 0.0, f"the arguments are not an object: {one_line(call.input, 200)}")
         try:
             faults = sorted(_fault(error) for error in checker.validator.iter_errors(arguments))
         except Exception as error:  # a reference that leads nowhere, a pattern that is none
@@ -114,8 +114,8 @@ class _Checker:
 def _make_checker(schema: Mapping[str, Any]) -> _Checker | str:
     """Make what checks arguments by a schema, or say why it cannot be made.
 
-    A schema comes from a recording, and so perhaps from a stranger: references to elsewhere are not followed, and
-    neither a pattern nor references to each other can make a check go on for ever.
+    A schema comes from a recording, and may be untrusted: references to elsewhere are not followed, and
+    neither a pattern nor references to each other can make a check run forever.
     """
     import jsonschema
     from jsonschema.validators import extend, validator_for

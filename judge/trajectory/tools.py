@@ -21,7 +21,7 @@ class ToolDefinition:
     name: str
     description: str = ""
     parameters: Mapping[str, Any] | None = None
-    """JSON Schema of its arguments; None where the source has none."""
+    """JSON Schema of its arguments; None if the source has none."""
 
 
 def tool_definitions(given: Iterable[Mapping[str, Any]]) -> dict[str, ToolDefinition]:
@@ -40,7 +40,7 @@ def tool_definitions(given: Iterable[Mapping[str, Any]]) -> dict[str, ToolDefini
 
 
 def definitions_text(tools: Mapping[str, ToolDefinition]) -> str:
-    """Write definitions for a judge, one a line; the parameters of all are left out where that would be too long."""
+    """Write definitions for a judge, one a line; the parameters of all are left out if that would be too long."""
     for with_parameters in (True, False):
         lines = [_line(tool, with_parameters=with_parameters) for tool in tools.values()]
         if sum(map(len, lines)) <= MOST_SHOWN:

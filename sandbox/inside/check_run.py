@@ -1,4 +1,4 @@
-"""One check as the server sees it: followed to its end or to a limit, and what its process reported."""
+"""One check as the server sees it: watched until its end or a limit, with what its process reported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ RESULT_BYTES = 262144
 WATCH_SECONDS = 0.05
 MAX_FILES = 60_000
 MAX_SOCKETS = 512
-"""Of all the check's processes. What is sent and not received lies in kernel memory that may be charged to nobody."""
+"""Maximum number of sockets of all the check's processes. Data in flight is kernel memory, which may be charged to no
+process."""
 MAX_FLAGS = 50
 REPORTED = ("passed", "failed", "broken", "limit")
 
@@ -157,16 +158,17 @@ class CheckRun:
         }
 
     def died(self, number: int) -> dict[str, Any]:
-        """Return the ending of a check whose process died of a signal."""
+        """Return the ending of a check whose process was killed by a signal."""
         if number == signal.SIGXCPU or (number == signal.SIGKILL and self.cpu >= self.limits["cpu_seconds"]):
             return {"ending": "timeout", "message": f"used {self.limits['cpu_seconds']:g} seconds of CPU"}
         if number == signal.SIGKILL:
             return {"ending": "limit", "message": "killed: memory, or by itself"}
-        return {"ending": "limit", "message": f"its process died of signal {number}"}
+        return {"ending": "limit", "message": f"its process was killed by signal {number}"}
 
 
 def read_report(data: bytes, proof: bytes) -> tuple[list[str], dict[str, Any] | None]:
-    """Return the flags and the ending that a check's process sent. Reading stops at whatever lacks the proof."""
+    """Return the flags and the ending that a check's process sent. Reading stops at the first record that lacks the
+    proof."""
     flags: list[str] = []
     while data.startswith(proof) and len(data) >= len(proof) + 5:
         at = len(proof) + 5

@@ -57,7 +57,7 @@ class Report:
     """Reports to the server, in records of: proof, kind (`F` a flag, `E` the ending), four bytes of length, text.
 
     A flag is sent before the code that it is about has run, so that this code cannot take it back. `proof` is a secret
-    of this one check: what comes without it is a forgery. That keeps out whatever writes to file descriptors, but not
+    of this one check: what comes without it is a forgery. That keeps out code that writes to file descriptors, but not
     code in this process that walks its frames: no check is safe from code that it runs, which is why it is flagged.
     """
 
@@ -70,7 +70,7 @@ class Report:
         self.executed_text = False
 
     def flag(self, text: str) -> None:
-        """Tell the server of something that can make any check pass, once."""
+        """Report to the server, once, something that can make any check pass."""
         text = text[:300]
         if text not in self.flagged and len(self.flagged) < 50:
             self.flagged.add(text)
@@ -182,7 +182,7 @@ def _connect_streams(pipes: Pipes) -> tuple[int, int]:
 def _prepare_process(stage: dict[str, Any]) -> dict[str, Any]:
     """Set up what each check needs for itself, and return the namespace for its code.
 
-    The kernel first copies each page that this writes to, so whatever can be shared is done once, by `prepare`.
+    The kernel first copies each page that this writes to, so everything that can be shared is done once, by `prepare`.
     """
     os.setsid()
     hardening.default_signals()
@@ -199,7 +199,7 @@ def _prepare_process(stage: dict[str, Any]) -> dict[str, Any]:
 
 
 def prepare(site: str | None) -> None:
-    """Set up what the process of every check inherits, whatever the run."""
+    """Set up what the process of every check of every run inherits."""
     os.environ.clear()
     os.environ.update(ENVIRONMENT)
     if site:

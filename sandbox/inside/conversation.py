@@ -19,7 +19,7 @@ from sandbox.inside import files
 HISTORY_FILE = "eval_chat_history.json"
 """The file that TaskWeaver puts beside a check: the messages as LangChain writes them, with the closing one."""
 CLOSING = "TASKFINISHED"
-"""What TaskWeaver's examiner says last. TaskWeaver's checks drop it (`[:-1]`), whatever it is."""
+"""What TaskWeaver's examiner says last. TaskWeaver's checks always drop it (`[:-1]`)."""
 
 
 class BaseMessage:
@@ -95,7 +95,7 @@ def load(value: Any, **options: Any) -> Any:
     """Turn what `dumpd` returned, read from JSON, into messages again.
 
     Raises:
-        NotImplementedError: it holds an object that is no message.
+        NotImplementedError: it holds an object that is not a message.
     """
     if isinstance(value, list):
         return [load(item) for item in value]
@@ -160,10 +160,10 @@ def names(header: dict[str, Any], classes: dict[str, Any]) -> dict[str, Any]:
 def put_history_file(code: str, given: dict[str, Any], dumps: Any) -> None:
     """Put the conversation as a file into the working directory, for a check that names this file.
 
-    Whatever the agent left under this name is replaced: it cannot tell the check what was said.
+    A file of this name that the agent left is replaced, so that it cannot forge the conversation.
 
     Raises:
-        OSError: there is no room for it.
+        OSError: there is no space for it.
     """
     if HISTORY_FILE not in code:
         return

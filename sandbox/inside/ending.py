@@ -1,4 +1,4 @@
-"""The end of a server or a keeper: what it leaves is removed, and its harness is told why, whatever happened."""
+"""The end of a server or a keeper: what it leaves is always removed, and the harness is told why it ended."""
 
 from __future__ import annotations
 

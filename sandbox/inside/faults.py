@@ -1,4 +1,4 @@
-"""Decides what an exception speaks about: the check itself, what the agent left, or a limit."""
+"""Decides what an exception is about: the check itself, what the agent left, or a limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LIMIT_ERRNOS = {
     errno.ENOMEM: "memory",
     errno.EAGAIN: "processes",
 }
-# These parts of the library leave on behalf of whoever calls them, and not of what they read.
+# These parts of the library leave on behalf of their caller, and not of what they read.
 _LEAVERS = ("_sitebuiltins", "/unittest/main", "/argparse")
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
 _name_of = type.__dict__["__name__"].__get__
@@ -112,7 +112,7 @@ def _missing(error: BaseException) -> str | None:
 
 
 def words(error: BaseException) -> str:
-    """Return the exception's own words, whatever its `__str__` does."""
+    """Return the exception's text; a broken `__str__` does no harm."""
     try:
         return str(error)[:4000]
     except BaseException:

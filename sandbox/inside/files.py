@@ -43,7 +43,7 @@ class Workspace:
 
 
 def wipe(directory: str) -> None:
-    """Empty a directory, whatever its depth and modes. Links are removed, never followed.
+    """Empty a directory of any depth and with any modes. Links are removed, never followed.
 
     Nested directories are moved up and emptied in turn, so that neither recursion nor path length grows with depth.
     """
@@ -66,7 +66,7 @@ def wipe(directory: str) -> None:
 
 
 def _restore(directory: str) -> None:
-    """Make the directory usable again: a check may have locked it, removed it, or put a link in its stead."""
+    """Make the directory usable again: a check may have locked it, removed it, or put a link in its place."""
     try:
         state = os.lstat(directory)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""How a server and its keeper are spoken to: frames on stdin and stdout.
+"""The protocol of a server and its keeper: frames on stdin and stdout.
 
 A frame is four bytes of length (big-endian), one byte of kind, the payload.
 In: `W` (begin a run, to a keeper), `O` (a workspace and what the check sees of the run), `C` (a check), `X` (the run

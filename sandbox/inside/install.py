@@ -1,6 +1,7 @@
 """Installs a case's dependencies: in a throw-away container, or for bwrap and process into a folder of this machine.
 
-It reads its order from stdin, and ends its pip when stdin ends: then the harness is gone, and nobody wants the result.
+It reads its order from stdin, and ends its pip when stdin ends: then the harness has ended, and the result is not
+needed.
 """
 
 import contextlib
@@ -27,7 +28,7 @@ def is_look(event, arguments):
     return "/ld-musl-" in str(first) or (first == sys.executable and list(command[1:3]) == ["-sS", "-c"])
 if sys.platform == "linux":
     import ctypes
-    ctypes.CDLL(None).prctl(1, 9)  # it dies with whoever started it
+    ctypes.CDLL(None).prctl(1, 9)  # it dies with its parent
 if sys.argv.pop(1) == "wheels":
     sys.addaudithook(witness)
 runpy.run_module("pip", run_name="__main__", alter_sys=True)

@@ -1,8 +1,8 @@
 """The keeper: a warm process that makes the server of each run of itself, one run after the other.
 
 A run's server has the keeper's stdin and stdout as long as it lives, so that the keeper never holds anything of a run.
-In a world the server is PID 1 of namespaces of its own: when it ends, the kernel ends whatever is in them, and what lay
-in their file systems is gone.
+In a world the server is PID 1 of namespaces of its own: when it ends, the kernel ends every process in them, and their
+file systems are removed.
 
 Before a run: `W` (begin a run; `nonce`, and in `options` what differs between runs), answered by the run's server with
 `W` and the same `nonce`. After it: `X` with the nonce, and `worn` where the container was hit by a limit of its own.
@@ -133,7 +133,7 @@ class Keeper:
                     _drain(self.wake_read)
 
     def why_no_world(self) -> str:
-        """Try a whole world with a check in it. Returns an empty string, or why it cannot be had here."""
+        """Test a complete world with a check in it. Returns an empty string, or why it does not work here."""
         read, write = os.pipe()
         try:
             pid = self.fork()

@@ -1,5 +1,5 @@
-"""Landlock, where the kernel has it: keeps a check away from the processes of everybody else, and from the kernel's
-settings. Leaves other files alone."""
+"""Landlock, where the kernel has it: keeps a check away from all other processes, and from the kernel's settings.
+Other files are not affected."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def fork_apart(own_pids: int) -> tuple[int, int]:
 
     The child is the second: signals do to it what they do to any process, unlike to a first one. The first shares this
     process's memory, so that it costs nothing to make or to end, and waits in libc's `pause` until it is killed: with
-    it, everything in the namespace is. Whatever loses its parent there comes to it, and is reaped.
+    it, everything in the namespace is. Orphaned processes there become its children, and are reaped.
 
     The caller must have no other children, and wait for the child before it waits for the first process.
 
@@ -102,7 +102,7 @@ def _waiting_process() -> int:
 
 
 def settle(user: int, group: int) -> None:
-    """Furnish a run's new namespaces, as their first process: everything but the file systems of its checks.
+    """Set up a run's new namespaces, as their first process: everything but the file systems of its checks.
 
     What the container has elsewhere stays as it is, read-only; what it shares between runs is covered, and what covers
     it cannot be taken away, since no check may unmount.

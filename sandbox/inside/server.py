@@ -254,7 +254,7 @@ class Server:
 
 
 def _add_packages(folder: str) -> None:
-    """Put installed dependencies behind the standard library, and before whatever else the image has."""
+    """Put installed dependencies behind the standard library, and before all other packages of the image."""
     before = list(sys.path)
     import_module("site").addsitedir(folder)
     added = [path for path in sys.path if path not in before]

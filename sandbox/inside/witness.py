@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from importlib.machinery import SourcelessFileLoader
 from typing import Protocol
 
-# Parts of the library that execute text for whoever calls them.
+# Parts of the library that execute text for their caller.
 EXECUTORS = ("timeit", "codeop", "code", "doctest", "cProfile", "profile", "pdb", "bdb", "trace", "site")
 SYSTEM_FOLDERS = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/nix/store")
 Hook = Callable[[str, tuple[object, ...]], None]
@@ -99,7 +99,7 @@ def witness(home: str, trusted: tuple[str, ...], own: set[int], report: Report) 
 
 
 def _origin(frame: types.FrameType | None) -> object:
-    """Return the file of the module that an import is about to run; none when this is no import."""
+    """Return the file of the module that an import is about to run; none when this is not an import."""
     if frame is None or frame.f_code.co_name != "_call_with_frames_removed" or frame.f_back is None:
         return None
     module = frame.f_back.f_locals.get("module")

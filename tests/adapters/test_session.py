@@ -221,7 +221,7 @@ async def test_a_workspace_that_cannot_be_made_is_not_the_agents_failure(plain: 
 
     session = await opened(Writes if plain else WritesAsync)
     Path("ours").touch()
-    with pytest.raises(SetupError, match="cannot make the workspace ours"):
+    with pytest.raises(SetupError, match="cannot create the workspace ours"):
         await session.reply("Hello", 10.0)
     await session.close()
 

@@ -321,9 +321,9 @@ def test_unknown_keys_of_points_and_script_lines_are_said_with_the_nearest(folde
 def test_keys_that_stand_twice_are_said_with_the_second_line(folder: Folder) -> None:
     text = SOUND + "    weight: 2\nconfig_var:\n  a: 1\n  a: 2\nversion: 0.2\n"
     assert [(line, message[:33]) for line, message in folder.mistakes(text)] == [
-        (6, "'weight' stands here a second tim"),
-        (9, "'a' stands here a second time; YA"),
-        (10, "'version' stands here a second ti"),
+        (6, "'weight' is a duplicate key; YAML"),
+        (9, "'a' is a duplicate key; YAML woul"),
+        (10, "'version' is a duplicate key; YAM"),
     ]
 
 
@@ -364,7 +364,7 @@ def test_a_file_full_of_mistakes_does_not_flood_the_terminal(folder: Folder) -> 
     found = folder.mistakes(SOUND + "".join(f"key{number}: x\n" for number in range(5000)))
     assert len(found) == 201
     assert found[0][0] == 6
-    assert found[-1] == (None, "and 4,800 more mistakes")
+    assert found[-1] == (None, "further mistakes: 4,800")
 
 
 def test_the_error_reads_as_file_line_and_message(folder: Folder) -> None:

@@ -183,9 +183,9 @@ def test_a_backup_model_is_asked_where_the_first_gives_no_answer(desk: Desk, one
     ("arguments", "words"),
     [
         (("ufo:session",), "the evaluator 'session' requires a model: add --model openai:NAME"),
-        (("ufo:nowhere",), "nowhere is not there; ufo:FOLDER names the folder of a session"),
+        (("ufo:nowhere",), "nowhere does not exist; ufo:FOLDER names the folder of a session"),
         (("ufo:session", "--mapping", "nowhere.yaml"), "nowhere.yaml"),
-        (("chat:chat.json", "--mapping", "chat.json"), "the reader chat does not take a mapping file (--mapping)"),
+        (("chat:chat.json", "--mapping", "chat.json"), "the reader chat does not support a mapping file (--mapping)"),
         (("ufo:session", "chat:chat.json"), "judged by different evaluators; name them: --evaluators"),
         (("ufo:session", "--model", "openai:m", "--price", "cheap"), "--price takes dollars per million tokens"),
         (("ufo:session", "--model", "openai:m", "--apis", "none.txt"), "the file of APIs none.txt cannot be read"),

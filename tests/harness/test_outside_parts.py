@@ -424,10 +424,10 @@ async def test_needs_that_are_met_are_no_obstacle(desk: Desk, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ("raise KeyError('\\x1b[31mred')", "the evaluator needy broke: KeyError"),
-        ("return 'fine'", "the evaluator needy broke: "),
-        ("return ()", "the evaluator needy broke: it returned no insight"),
-        ("return None", "the evaluator needy broke: "),
+        ("raise KeyError('\\x1b[31mred')", "the evaluator needy failed: KeyError"),
+        ("return 'fine'", "the evaluator needy failed: "),
+        ("return ()", "the evaluator needy failed: it returned no insight"),
+        ("return None", "the evaluator needy failed: "),
     ],
 )
 def test_what_breaks_in_an_evaluator_is_an_error_in_its_own_insight_alone(desk: Desk, body: str, words: str) -> None:
@@ -440,7 +440,7 @@ def test_what_breaks_in_an_evaluator_is_an_error_in_its_own_insight_alone(desk: 
     assert words in own["summary"]
     assert own["verdicts"][0]["label"] == "error"
     shown = desk.viva("report", "journal", expect=0)
-    assert "the evaluator needy broke" in " ".join(shown.stdout.split())
+    assert "the evaluator needy failed" in " ".join(shown.stdout.split())
     assert "\x1b" not in shown.stdout
     alone = desk.run("exam", "--evaluators", spec, out="alone", expect=3)
     assert (alone["outcome"], alone["score"]) == ("judge_error", None)
@@ -460,4 +460,7 @@ def test_an_evaluator_that_needs_what_was_said_has_an_error_where_a_recording_do
     )  # fmt: skip
     silent, telling = (record.insights[1] for record in read_records(desk.folder / "journal"))
     assert (silent.label, silent.score, telling.label, telling.score) == ("error", None, "fine", 1.0)
-    assert silent.summary == "the evaluator needy requires what was said, and the recording does not contain it"
+    assert (
+        silent.summary
+        == "the evaluator needy requires the text of the conversation, which the recording does not contain"
+    )

@@ -369,14 +369,14 @@ def test_two_agents_are_compared_over_the_queries_that_both_answered(tmp_path: P
         if len(cells := re.split("[│┃]", line)) > 1
     }
     assert found["agent"] == ["new", "old"]
-    assert found["version"] == ["2", "not told"]
-    assert found["framework"] == ["not told", "llama_index"]
-    assert found["technique"] == ["react", "not told"]
+    assert found["version"] == ["2", "unknown"]
+    assert found["framework"] == ["unknown", "llama_index"]
+    assert found["technique"] == ["react", "unknown"]
     assert found["runs"] == ["1", "1"]
     assert found["mean score"] == ["1.00", "0.00"]
     assert found["Tool success"] == ["100.00% of 1", "50.00% of 2"]
     assert found["uses of fail"] == ["0", "1"]
-    assert "1 query that every side answered; 3 that some side did not answer are left out" in table
+    assert "1 query answered by every side; 3 not answered by every side are left out" in table
 
 
 def test_a_journal_is_compared_with_and_one_of_the_same_names_stays_a_side_of_its_own(tmp_path: Path) -> None:
@@ -384,7 +384,7 @@ def test_a_journal_is_compared_with_and_one_of_the_same_names_stays_a_side_of_it
     trace(tmp_path, "--evaluators", "reward,tool_success", "--out", "before")
     done = trace(tmp_path, "--evaluators", "reward,tool_success", "--compare", "before", "--out", "after")
     assert "2 (compared with)" in done.stdout
-    assert "3 queries that every side answered" in done.stdout
+    assert "3 queries answered by every side" in done.stdout
     refused = trace(tmp_path, "--compare", "nowhere")
     assert (refused.returncode, "neither a journal nor a source" in refused.stderr) == (2, True)
 

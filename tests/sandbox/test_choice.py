@@ -91,7 +91,7 @@ async def test_something_else_on_the_socket_is_no_daemon(monkeypatch: pytest.Mon
 
         threading.Thread(target=answer, daemon=True).start()
         monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
-        with pytest.raises(SandboxUnavailable, match="no working Docker daemon"):
+        with pytest.raises(SandboxUnavailable, match="not a working Docker daemon"):
             await choose("docker")
         other.shutdown(socket.SHUT_RDWR)
 

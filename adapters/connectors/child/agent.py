@@ -66,7 +66,7 @@ class ChildAgent(ConnectedAgent):
                 await self.load()
                 folder = (await self._ask("make", **self._arguments)).get("workspace")
             if not isinstance(folder, str | None):
-                raise AgentError("its process sent a workspace that is no path")
+                raise AgentError("its process sent a workspace that is not a path")
         except BaseException as error:
             await self._end()
             if isinstance(error, SetupError) and started:

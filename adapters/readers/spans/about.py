@@ -1,4 +1,4 @@
-"""Says of a run what its spans tell beside its steps: framework, technique, session, and the names of agents."""
+"""Reads what the spans of a run state besides its steps: framework, technique, session, and names of agents."""
 
 from __future__ import annotations
 

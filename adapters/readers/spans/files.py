@@ -20,7 +20,7 @@ from adapters.readers.spans.trajectories import read_trace
 EVALUATORS = ("loops", "repeated_calls", "tool_success")
 """What judges a trace unless the user names others: evaluators that need neither a model nor a reference."""
 FIRST_LINE = 1 << 20
-"""Bytes of a first line by which a file of lines is told from a document; a longer line is read piece by piece."""
+"""Bytes of a first line that distinguish a file of lines from a document; a longer line is read piece by piece."""
 _LISTS = ("resourceSpans", "resource_spans", "spans", "data")
 
 
@@ -50,7 +50,9 @@ class SpansReader:
             except OSError as error:
                 raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
             if spool.left_out:
-                notes.append(f"{path.name}: elements that are no spans, or have no ids, left out: {spool.left_out}")
+                notes.append(
+                    f"{path.name}: elements left out because they are not spans or have no ids: {spool.left_out}"
+                )
             if not spool.taken:
                 told = "".join(f" {note}." for note in notes)
                 raise RecordingError(f"{path}: there is no span in it.{told}")
@@ -70,7 +72,7 @@ def recordings(
     since: datetime | None = None,
     notes: Sequence[str] = (),
 ) -> Iterator[Recording]:
-    """Make the recordings of traces; what is to be told of the whole source goes with the first of them."""
+    """Make the recordings of traces; notes about the whole source belong to the first of them."""
     least = 0 if since is None else int(since.timestamp() * 10**9)
     told = False
     for trace, spans in traces:
@@ -138,7 +140,7 @@ def _of_lines(path: Path, file: Any, notes: list[str]) -> Iterator[Any]:
         else:
             yield from expand(value)
     if bad:
-        notes.append(f"{path.name}: lines that are no valid JSON, left out: {len(bad)} (first: line {bad[0]})")
+        notes.append(f"{path.name}: lines left out because they are not valid JSON: {len(bad)} (first: line {bad[0]})")
 
 
 def _of_documents(path: Path, file: Any, notes: list[str]) -> Iterator[Any]:

@@ -37,14 +37,14 @@ class Message:
     role: str
     text: str | None = None
     reasoning: str | None = None
-    """The model's own, apart from its words."""
+    """The model's reasoning, separate from its words."""
     calls: tuple[Call, ...] = ()
     answers: tuple[tuple[str | None, str], ...] = ()
     """Of a message with tool results: id of the call, and what came back."""
 
 
 def input_messages(span: Span) -> list[Message]:
-    """Return the messages that a model was given, without the system text that stands apart."""
+    """Return the messages that a model was given, without a separate system text."""
     return _messages(span, ("gen_ai.input.messages", "pydantic_ai.all_messages"), "llm.input_messages", "gen_ai.prompt")
 
 
@@ -55,7 +55,7 @@ def output_messages(span: Span) -> list[Message]:
 
 
 def system_text(span: Span, inputs: Sequence[Message]) -> str | None:
-    """Return the system text of a model call: what its span holds apart, else what its messages hold."""
+    """Return the system text of a model call: from its span, or else from its messages."""
     given = loaded(span.attributes.get("gen_ai.system_instructions"))
     if isinstance(given, list):
         texts = [str(part.get("content") or "") for part in given if isinstance(part, dict)]

@@ -77,7 +77,7 @@ class ModelCall:
 
     @property
     def model(self) -> str | None:
-        """The model that answered; the one that was asked for where that is not told."""
+        """The model that answered, or the requested one if the trace does not name it."""
         names = (span.attributes.get(key) for span in (self.span, *self.others) for key in _MODELS)
         return next((name for name in names if isinstance(name, str) and name), None)
 
@@ -148,7 +148,7 @@ def model_calls(tree: Tree) -> list[ModelCall]:
 
     A model's span within another model's span repeats it, unless a tool or an agent lies between them: the outer one
     stands for both, and takes from the inner what it lacks. So does a span that covers the time of another one and says
-    the same. A model's span without an output is no call that anything followed from.
+    the same. A model's span without an output is not counted as a call.
     """
     outer: dict[str, list[Span]] = {}
     for span in tree.spans:

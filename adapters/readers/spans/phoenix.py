@@ -52,19 +52,19 @@ def split_source(source: str) -> tuple[str, str, dict[str, str]]:
     """Part a source into the server's address, the project and the filters.
 
     Raises:
-        SetupError: it is no address, or names an unknown filter.
+        SetupError: it is not an address, or names an unknown filter.
     """
     try:
         parts = urlsplit(source)
     except ValueError as error:
-        raise SetupError(f"phoenix:{source}: no valid address: {error}.") from error
+        raise SetupError(f"phoenix:{source}: not a valid address: {error}.") from error
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise SetupError(f"phoenix:{source}: need an address, as in phoenix:http://localhost:6006#my-project.")
+        raise SetupError(f"phoenix:{source}: an address is required, as in phoenix:http://localhost:6006#my-project.")
     filters = dict(parse_qsl(parts.query, keep_blank_values=True))
     unknown = [name for name in filters if name not in _FILTERS and "." not in name]
     if unknown:
         known = ", ".join(_FILTERS)
-        raise SetupError(f"phoenix: unknown filter {unknown[0]!r}; there are {known}, and keys of attributes.")
+        raise SetupError(f"phoenix: unknown filter {unknown[0]!r}; use {known}, or the key of an attribute.")
     return urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")), parts.fragment or DEFAULT_PROJECT, filters
 
 

@@ -28,7 +28,7 @@ def runs_of(tree: Tree, calls: list[ModelCall]) -> list[Run]:
     """Part a trace into runs.
 
     An agent's span begins a run unless another agent's span is around it (an agent that a tool starts has a run of its
-    own) or its first model call goes on with the conversation before it, as after a handoff. A span that belongs to no
+    own) or its first model call continues the conversation before it, as after a handoff. A span that belongs to no
     agent is in the run that began last before it.
     """
     anchors = _anchors(tree, calls)
@@ -75,7 +75,7 @@ def _nearest(span: Span, tree: Tree) -> Span | None:
 
 
 def _before(runs: list[Run], owner: dict[str, Run], anchor: Span | None, tree: Tree) -> Run | None:
-    """Find the run that a new agent may go on with: the last one that does not lie around it."""
+    """Find the run that a new agent may continue: the last one that does not enclose it."""
     if not runs:
         return None
     around = {id(owner[above.id]) for above in tree.ancestors(anchor) if above.id in owner} if anchor else set()
@@ -116,7 +116,7 @@ def _share(tree: Tree, runs: list[Run], owner: dict[str, Run]) -> None:
 
 
 def _parents_first(tree: Tree) -> list[Span]:
-    """Order spans so that a parent comes before its children, whatever the clocks say."""
+    """Order spans so that a parent comes before its children, regardless of the clocks."""
     ordered: list[Span] = []
     done: set[str] = set()
     for span in tree.spans:

@@ -1,4 +1,4 @@
-"""`Span`: one span of a trace, whatever wrote it, with the raw span beside it."""
+"""`Span`: one span of a trace in any of the known forms, with the raw span beside it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Span:
     attributes: Mapping[str, Any]
     """Flat: dotted keys as OpenInference writes them; values are scalars, lists, or JSON text."""
     start_ns: int | None = None
-    """Nanoseconds since the epoch; None where the source has none that can be read."""
+    """Nanoseconds since the epoch; None if the source has none that can be read."""
     end_ns: int | None = None
     failed: bool = False
     message: str = ""
@@ -42,7 +42,7 @@ class Span:
     raw: Mapping[str, Any] = field(default_factory=dict)
     """The span as its source holds it."""
     scope: str = ""
-    """Name of the instrumentation, where the source tells."""
+    """Name of the instrumentation, if the source names it."""
     resource: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -103,7 +103,7 @@ def read_span(raw: Any) -> Span | None:
     """Read one span of a JSON dump: as Phoenix's client, OpenTelemetry's `span.to_json()` or OTLP write it.
 
     Returns:
-        None where it has no id of a trace or of its own: it belongs nowhere.
+        None if it has no id of a trace or of its own: it belongs nowhere.
     """
     ids = ids_of(raw)
     if ids is None:
@@ -136,7 +136,7 @@ def read_span(raw: Any) -> Span | None:
 
 
 def ids_of(raw: Any) -> tuple[str, str, Mapping[str, Any]] | None:
-    """Return the ids of a raw span's trace and its own, and its context; None where one of them is missing."""
+    """Return the ids of a raw span's trace and its own, and its context; None if one of them is missing."""
     if not isinstance(raw, dict):
         return None
     context = raw.get("context")

@@ -28,7 +28,7 @@ class Spool:
         self._base.execute("BEGIN")
         self.taken = 0
         self.left_out = 0
-        """Elements that are no spans: without the id of a trace or of their own, or nested beyond reason."""
+        """Elements that are not spans: without the id of a trace or of their own, or nested beyond reason."""
 
     def __enter__(self) -> Spool:
         return self

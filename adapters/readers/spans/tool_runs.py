@@ -35,9 +35,9 @@ class ToolRun:
 
     span: Span
     name: str | None
-    """None where only the span's own name says something."""
+    """None if only the span's own name says something."""
     arguments: Any
-    """An object where the span holds one, else its text; None where it holds nothing."""
+    """An object where the span holds one, else its text; None if it holds nothing."""
     result: str | None
     error: str | None
     call_id: str | None
@@ -171,7 +171,7 @@ def _may_be(call: Call, run: ToolRun) -> bool:
 
 
 def _next_start(place: int, calls: Sequence[ModelCall], tree: Tree) -> int:
-    """Return where the same agent calls a model next: what its call asked for has run before."""
+    """Return where the same agent calls a model next; the requested tools have run by then."""
     parent = _home(calls[place], tree)
     for later in calls[place + 1 :]:
         if _home(later, tree) == parent:

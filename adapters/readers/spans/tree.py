@@ -1,4 +1,4 @@
-"""Puts the spans of one trace into the order and the tree that their ids describe, however broken these are."""
+"""Puts the spans of one trace into the order and the tree that their ids describe, even if these are damaged."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _notes(doubled: int, orphans: int, circled: int, timeless: int) -> tuple[str
     said = (
         (doubled, "spans that were recorded more than once, counted once"),
         (orphans, "spans whose parent is not in the trace"),
-        (circled, "circles of spans that are each other's parents"),
+        (circled, "cycles of spans that are each other's parents"),
         (timeless, "spans without a start time, put last"),
     )
     return tuple(f"{words}: {count}" for count, words in said if count)

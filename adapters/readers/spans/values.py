@@ -16,7 +16,7 @@ _HEX = re.compile(r"[0-9a-fA-F]+")
 _FRACTION = re.compile(r"\.(\d+)")
 _PLAIN_TIME = re.compile(r"-?\d+")
 LAST_SECOND = 253_402_300_799
-"""The end of the year 9999. A time beyond it is no time."""
+"""The end of the year 9999. A time beyond it is not a time."""
 
 
 def read_time(value: Any) -> int | None:
@@ -26,7 +26,7 @@ def read_time(value: Any) -> int | None:
         value: Nanoseconds as an integer or as text (OTLP), an ISO 8601 text (Phoenix), seconds as a float, or anything.
 
     Returns:
-        None for what is no time: NaN, a negative number, 0 (OTLP's unset), a year beyond 9999.
+        None for what is not a time: NaN, a negative number, 0 (OTLP's unset), a year beyond 9999.
     """
     if isinstance(value, bool) or value is None:
         return None

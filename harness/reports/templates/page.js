@@ -90,7 +90,7 @@
     const total = rows.length.toLocaleString("en");
     byId("count").textContent = matching.length === rows.length
       ? total + (rows.length === 1 ? " run" : " runs") + (shown < rows.length ? ", " + shown + " shown" : "")
-      : matching.length.toLocaleString("en") + " of " + total + " runs";
+      : matching.length.toLocaleString("en") + " of " + total + (rows.length === 1 ? " run" : " runs");
     byId("more").hidden = shown >= matching.length;
   };
   const filter = () => {
@@ -216,7 +216,7 @@
   const citeOf = (data, number) => el("div", { class: "verdict cite " + data.verdicts[number].tone, "data-v": number },
     el("span", { class: "chip " + data.verdicts[number].tone }, data.verdicts[number].label),
     el("span", { dir: "auto" }, data.verdicts[number].statement));
-  // A verdict beside what it is about; whoever points at it sees the words that it quotes.
+  // A verdict beside what it is about; pointing at it marks the words that it quotes.
   const noteOf = (data, number) => {
     const verdict = data.verdicts[number];
     const note = el("div", { class: "verdict " + verdict.tone, "data-v": number, tabindex: 0 },
@@ -229,14 +229,14 @@
     return note;
   };
   const stepOf = (data, step, what) => {
-    const told = el("div", {}, step.cites.map((number) => citeOf(data, number)),
+    const texts = el("div", {}, step.cites.map((number) => citeOf(data, number)),
       step.texts.map(([name, pieces]) => [el("h4", {}, name), said_by(data.verdicts, pieces, { mono: true })]));
     const node = el("details", { class: "step" + (step.failed ? " failed" : ""), "data-id": step.id },
       el("summary", {}, el("span", { class: "chip" }, step.kind), " ", el("bdi", {}, step.title), el("small", {}, [step.failed ? "failed" : "", step.facts].filter(Boolean).join(", ")),
         step.notes.map((number) => el("span", { class: "chip " + data.verdicts[number].tone }, data.verdicts[number].label))),
       step.notes.map((number) => noteOf(data, number)),
-      step.captions.length ? el("div", { class: "scene" }, pictures(data, step.images, what, step.captions), told) : told,
-      step.cut ? el("p", { class: "note" }, "Its texts are left out for the length of the round; viva replay shows them.") : null,
+      step.captions.length ? el("div", { class: "scene" }, pictures(data, step.images, what, step.captions), texts) : texts,
+      step.cut ? el("p", { class: "note" }, "The texts of this step are left out because the round is too long; viva replay shows them.") : null,
       step.extra ? el("details", { class: "facts" }, el("summary", {}, "further attributes"), el("div", { class: "text mono", dir: "auto" }, step.extra)) : null,
       step.captions.length ? null : pictures(data, step.images, what, []));
     node.open = node.querySelector("mark, img, .verdict:not(.good)") !== null;
@@ -249,13 +249,13 @@
     const margin = el("aside", { class: "margin", "aria-label": "verdicts on round " + round.n }, round.notes.map((number) => noteOf(data, number)));
     const what = "round " + round.n;
     const talk = el("div", {});
-    if (round.left) talk.append(el("p", { class: "note" }, "Left out for its length; viva replay shows it."));
+    if (round.left) talk.append(el("p", { class: "note" }, "Left out because it is too long; viva replay shows it."));
     else {
       talk.append(...[
         turn(data, "Examiner", round.examiner, "examiner"),
         round.plan.length ? el("details", { class: "facts plan" }, el("summary", {}, "Plan"), round.plan.map(([name, words]) => [el("h4", {}, name), el("div", { class: "text", dir: "auto" }, words)])) : null,
         round.steps.length ? el("div", { class: "steps" }, round.steps.map((step) => stepOf(data, step, what))) : null,
-        round.more ? el("p", { class: "note" }, round.more + " more steps are left out.") : null,
+        round.more ? el("p", { class: "note" }, round.more + (round.more === 1 ? " more step" : " more steps") + " left out.") : null,
         turn(data, "Agent", round.agent, "agent" + (round.error ? " failed" : "")),
         round.error ? el("div", { class: "fault text", dir: "auto" }, round.error) : null,
         round.cites.length ? el("div", { class: "cites" }, round.cites.map((number) => citeOf(data, number))) : null,
@@ -353,7 +353,7 @@
     document.title = caseOf(row) + " · " + title;
     view.replaceChildren(...headOf(row));
     if (data === null) {
-      view.append(el("p", { class: "note" }, "This conversation is not on the page, to keep its size within bounds. viva replay shows it."));
+      view.append(el("p", { class: "note" }, "This conversation is left out to limit the size of the page. viva replay shows it."));
     } else {
       const facts = el("dl", {}, data.facts.map(([name, fact]) => [el("dt", {}, name), el("dd", { dir: "auto" }, fact)]));
       const task = paperOf(data).task;
@@ -390,7 +390,7 @@
       view.replaceChildren();
       document.title = title;
       window.scrollTo(0, scroll);
-      // Whoever goes by the keyboard comes back to where they were.
+      // Keyboard users return to where they were.
       if (!last || location.hash !== "") return;
       const link = last.querySelector("a");
       const same = origin && origin.getAttribute("href") === link.getAttribute("href");
@@ -410,7 +410,7 @@
     const all = stops();
     if (!all.length) return;
     const here = all.findIndex((node) => node.classList.contains("current"));
-    // Whoever scrolled or clicked meanwhile goes on from what is on the screen.
+    // After scrolling or clicking, the next step is the one after what is on the screen.
     const near = all.findIndex((node) => node.getBoundingClientRect().bottom > 8);
     const from = here >= 0 && all[here].contains(document.activeElement) ? here : way > 0 ? near - 1 : near;
     const next = all[Math.max(0, Math.min(all.length - 1, from + way))];
@@ -423,7 +423,7 @@
     next.scrollIntoView({ block: "start" });
     const keys = view.querySelector(".keys");
     const steps = all.length - 1;
-    if (keys) keys.textContent = next === all[steps] ? "The end." : "Step " + (all.indexOf(next) + 1) + " of " + steps + ".";
+    if (keys) keys.textContent = next === all[steps] ? "End." : "Step " + (all.indexOf(next) + 1) + " of " + steps + ".";
   };
   document.addEventListener("keydown", (event) => {
     if (!overview.hidden || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;

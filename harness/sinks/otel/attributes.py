@@ -31,7 +31,7 @@ def captures_content(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def cleaned(values: Mapping[str, object]) -> Attributes:
-    """Leave out what is None, and make the rest fit: names on one line and cut, numbers within 64 bits."""
+    """Omit None, and limit the rest: names to one line and a length, numbers to 64 bits."""
     return {key: _fit(value) for key, value in values.items() if value is not None}
 
 
@@ -84,7 +84,7 @@ def run_attributes(record: RunRecord) -> Attributes:
 
 
 def usage_attributes(usage: Usage | None) -> Attributes:
-    """Attributes of the tokens that were counted; none where nobody counted."""
+    """Attributes of the tokens that were counted; none if they were not counted."""
     counts = {} if usage is None else {
         names.INPUT_TOKENS: usage.input_tokens,
         names.OUTPUT_TOKENS: usage.output_tokens,

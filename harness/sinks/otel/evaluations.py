@@ -1,4 +1,4 @@
-"""Tells what evaluators said of a run as `gen_ai.evaluation.result` events, each beside the span that it is about."""
+"""Emits the results of evaluators as `gen_ai.evaluation.result` events, each in the context of its span."""
 
 from __future__ import annotations
 

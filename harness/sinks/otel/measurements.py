@@ -73,7 +73,7 @@ def scores(record: RunRecord) -> Iterator[tuple[Attributes, float]]:
 
 
 def tool_calls(record: RunRecord, transcript: Transcript) -> Counter[tuple[str, bool]]:
-    """Count the tool calls by name, and by whether they failed: as they were observed, else as the steps tell."""
+    """Count the tool calls by name, and by whether they failed: as observed, or else from the steps."""
     counted: Counter[tuple[str, bool]] = Counter()
     metrics = record.metrics
     if metrics is not None and metrics.tool_calls:

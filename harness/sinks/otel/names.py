@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class EvalTelemetry:
-    """Where the telemetry comes from, by the names that a host's set-up sees."""
+    """The names by which a host's set-up sees this telemetry."""
 
     PREFIX = "viva.evals"
     """Prefix of the instruments; also the name of the meter. The option `prefix` replaces both."""

@@ -1,4 +1,5 @@
-"""Finds where telemetry goes: the host's own OpenTelemetry providers, else exporters that `OTEL_*` variables choose."""
+"""Finds the destination of telemetry: the host's OpenTelemetry providers, or exporters that `OTEL_*`
+variables choose."""
 
 from __future__ import annotations
 
@@ -168,7 +169,7 @@ def _exporters(signal: str, environment: Mapping[str, str]) -> list[Callable[[],
     """Find the exporter classes of a signal: those of `OTEL_TRACES_EXPORTER` and its like, else OTLP.
 
     Raises:
-        SetupError: there is none of this name.
+        SetupError: there is no exporter of this name.
     """
     variable = f"OTEL_{signal.upper()}_EXPORTER"
     names = [name for part in environment.get(variable, "otlp").split(",") if (name := part.strip())]
@@ -193,7 +194,7 @@ def _otlp(signal: str, environment: Mapping[str, str]) -> str:
     protocol = next((environment[name].strip() for name in variables if environment.get(name)), DEFAULT_PROTOCOL)
     if protocol not in PROTOCOLS:
         raise SetupError(
-            f"the sink otel cannot export {signal} with the OTLP protocol {protocol!r}: there are "
+            f"the sink otel cannot export {signal} with the OTLP protocol {protocol!r}: supported are "
             f"{' and '.join(PROTOCOLS)}. Set {variables[-1]}."
         )
     return PROTOCOLS[protocol]

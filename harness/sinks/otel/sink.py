@@ -1,4 +1,4 @@
-"""The OpenTelemetry sink: opens a span while a run goes on, and tells of the completed run."""
+"""The OpenTelemetry sink: keeps a span open during a run, and exports the completed run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PREFIX = re.compile(r"[A-Za-z][\w./-]{0,200}", re.ASCII)
 
 
 class OpenRun:
-    """The span of a run that goes on; a `RunSpan`. It is ended with what the record says once that is written."""
+    """The span of a run in progress; a `RunSpan`. It ends with the figures of the record, once that is written."""
 
     def __init__(self, span: Span, before: Context) -> None:
         """Args:
@@ -43,13 +43,13 @@ class OpenRun:
         self.span = span
         self.trace_id: str | None = format_trace_id(span.get_span_context().trace_id)
         self.ended: int | None = None
-        """When the run ended, in nanoseconds since the epoch; None while it goes on."""
+        """When the run ended, in nanoseconds since the epoch; None while it is in progress."""
         self.given_up = False
         self.before = before
         """What was current before."""
 
     def end(self, record: RunRecord | None, transcript: Transcript | None) -> None:
-        """Note that the run has ended, and make current what was before; a run that was given up ends as an error."""
+        """Note that the run has ended, and make current what was before; a run that was abandoned ends as an error."""
         from opentelemetry import context, trace
 
         self.ended = time.time_ns()
@@ -57,7 +57,7 @@ class OpenRun:
         if trace.get_current_span() is self.span:
             context.attach(self.before)
         if record is None:
-            self.give_up("the run was given up")
+            self.give_up("the run was abandoned")
 
     def give_up(self, why: str) -> None:
         """End the span as an error; one that has ended stays as it is."""

@@ -1,4 +1,4 @@
-"""Tells a run as spans: the run, its rounds, and the steps of the agent, each with its own times."""
+"""Turns a run into spans: the run, its rounds, and the steps of the agent, each with its own times."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def begin_run(
 
 
 def begin_recorded_run(tracer: Tracer, record: RunRecord, transcript: Transcript) -> Span:
-    """Start the span of a run that nobody had a span open for; in the trace that it names, if it names one."""
+    """Start the span of a run that had no open span, in the trace that the run names, if any."""
     from opentelemetry.context import attach, detach
 
     token = attach(_trace_of(record.trace_id))
@@ -236,8 +236,7 @@ def _is_time(seconds: float | None) -> TypeGuard[float]:
 def _trace_of(trace_id: str | None) -> Context:
     """A context in which a span becomes part of a trace; an empty one where the id is not one of OpenTelemetry's.
 
-    The trace's own spans are not known here, so the parent is one that nobody has seen: backends show such a span at
-    the top.
+    The trace's own spans are not known here, so the parent is unknown to backends, which show such a span at the top.
     """
     from opentelemetry.context import Context as NewContext
     from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, set_span_in_context

@@ -1,4 +1,4 @@
-"""What a Phoenix server is told of verdicts: annotations of spans and traces, under the names of the document.
+"""Turns verdicts into annotations of spans and traces on a Phoenix server, with the names of the framework's document.
 
 An annotation is known by its name, its span or trace, and its identifier: written again, it replaces the one before.
 """
@@ -74,7 +74,7 @@ def trajectory_annotations(run: str, transcript: Transcript, insights: tuple[Ins
     """Make the annotations of the trajectory evaluators' verdicts in a recorded run.
 
     A verdict about a step belongs to the span in which the step was decided, one about the run to its trace. What was
-    skipped or could not be judged is no annotation.
+    skipped or could not be judged has no annotation.
     """
     if not transcript.trace_id:
         return

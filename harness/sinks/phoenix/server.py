@@ -32,11 +32,11 @@ class PhoenixServer:
         """Take `http://host:6006#project`.
 
         Raises:
-            SetupError: it is no address, or the client is not installed.
+            SetupError: it is not an address, or the client is not installed.
         """
         self.address, self.project, filters = split_source(source)
         if filters:
-            raise SetupError(f"phoenix:{source}: what is written to takes no filters.")
+            raise SetupError(f"phoenix:{source}: an address to write to cannot have filters.")
         self._client = make_client(self.address)
 
     def __str__(self) -> str:

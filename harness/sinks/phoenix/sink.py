@@ -18,14 +18,14 @@ DEFAULT = "http://localhost:6006#viva"
 class PhoenixSink:
     """Sends the spans of a run, and its verdicts as annotations of them.
 
-    A run that Viva did not hold has its spans on a server already: only its annotations are sent, to its own trace.
+    A run that Viva did not conduct has its spans on a server already: only its annotations are sent, to its own trace.
     """
 
     def __init__(self, source: str = DEFAULT) -> None:
         """Take `http://host:6006#project`.
 
         Raises:
-            SetupError: it is no address, or the client is not installed.
+            SetupError: it is not an address, or the client is not installed.
         """
         self._server = PhoenixServer(source)
 
@@ -46,7 +46,7 @@ class PhoenixSink:
 
 
 def live_annotations(record: RunRecord, transcript: Transcript) -> Iterator[Annotation]:
-    """Make the annotations of a run that Viva held: every insight about it, and every verdict.
+    """Make the annotations of a run that Viva conducted: every insight about it, and every verdict.
 
     A verdict about a round or step belongs to its span, one about the run to the trace.
     """

@@ -1,4 +1,5 @@
-"""The spans of a run that Viva held, as OTLP with the attributes of OpenInference, so that Phoenix shows the exam.
+"""The spans of a run that Viva conducted, as
+OTLP with the attributes of OpenInference, so that Phoenix shows the exam.
 
 The run is the trace: a span for it, one for each round, one for each step. Their ids follow from the run's, so that a
 run sent twice is there once. https://github.com/Arize-ai/openinference/tree/main/spec

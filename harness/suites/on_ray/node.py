@@ -232,7 +232,7 @@ def _parent() -> Path:
     folder = Path(tempfile.gettempdir(), f"{NODE_FOLDER}-{os.getuid()}")
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():
-        raise SetupError(f"{folder} belongs to somebody else: remove it, or set TMPDIR for Ray on this node.")
+        raise SetupError(f"{folder} belongs to another user: remove it, or set TMPDIR for Ray on this node.")
     return folder
 
 

@@ -247,4 +247,4 @@ def _agent_of(job: Job) -> str:
 
 def _names(nodes: Sequence[str]) -> str:
     shown = ", ".join(nodes[:3])
-    return shown if len(nodes) <= 3 else f"{shown} and {len(nodes) - 3} more nodes"
+    return shown if len(nodes) <= 3 else f"{shown} and {counted(len(nodes) - 3, 'more node')}"

@@ -150,7 +150,7 @@ def test_a_stream_without_end_or_with_endless_names_stays_small() -> None:
     assert len(snapshot.tool_calls) == MOST_NAMES + 1
     assert snapshot.tool_calls[OTHERS] == MOST_STEPS + 100 - MOST_NAMES
     assert len(transcript.rounds[0].steps) == MOST_STEPS
-    assert transcript.notes == ("100 further steps are counted, but not kept",)
+    assert transcript.notes == ("100 further steps counted, but not kept",)
 
 
 def test_a_new_stream_is_a_function_from_event_to_calls() -> None:

@@ -140,11 +140,11 @@ def test_a_folder_of_jobs_is_read_file_by_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"steps": []}, "no ATIF trajectory"),
-        ({"schema_version": "1.0", "steps": []}, "no ATIF trajectory"),
-        ([1], "no ATIF trajectory"),
-        ({**document(), "steps": [{"source": "robot"}]}, "step 1 is no step: its source is 'robot'"),
-        ({**document(), "steps": ["x"]}, "step 1 is no step"),
+        ({"steps": []}, "not an ATIF trajectory"),
+        ({"schema_version": "1.0", "steps": []}, "not an ATIF trajectory"),
+        ([1], "not an ATIF trajectory"),
+        ({**document(), "steps": [{"source": "robot"}]}, "step 1 is not a step: its source is 'robot'"),
+        ({**document(), "steps": ["x"]}, "step 1 is not a step"),
     ],
 )
 def test_what_is_no_trajectory_is_told(given: Any, words: str, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def test_the_recorded_file_gives_the_same_snapshot_as_its_events() -> None:
     assert (recording.subject, recording.agent) == ("fix the bug", "copilot")
     assert [round_.examiner for round_ in recording.transcript.rounds] == ["fix the bug"]
     assert recording.notes == ()
-    assert recording.transcript.notes == ("1 unknown events, fields or values were counted and left out",)
+    assert recording.transcript.notes == ("unknown events, fields or values, counted and left out: 1",)
     assert load_reader(f"copilot:{RECORDED}").evaluators == ("operational",)
 
 
@@ -70,7 +70,7 @@ def test_lines_that_are_no_events_are_skipped_and_counted(tmp_path: Path) -> Non
         b'{"type": "abort", "da',
     )
     (recording,) = read_sessions(file)
-    assert recording.transcript.notes[0] == "3 lines of events.jsonl are no events and were skipped"
+    assert recording.transcript.notes[0] == "lines of events.jsonl skipped because they are not events: 3"
     assert recording.transcript.metrics is not None
     assert recording.transcript.metrics.aborts == {"user_initiated": 1}
 

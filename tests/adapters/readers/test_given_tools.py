@@ -78,8 +78,8 @@ def test_extra_words_are_added_to_what_the_recording_says(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("t.yaml", "a: [1", "no valid YAML"),
-        ("t.yaml", "5", "need a list of tools, or a mapping"),
+        ("t.yaml", "a: [1", "not valid YAML"),
+        ("t.yaml", "5", "must hold a list of tools, or a mapping"),
         ("t.yaml", "a:\n  colour: red\n", "the tool 'a' has unknown keys: colour"),
         ("t.yaml", "- {description: x}", "tool 1 has no name"),
         ("t.yaml", "[]", "it defines no tool"),

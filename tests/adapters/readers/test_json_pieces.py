@@ -45,11 +45,11 @@ def test_several_documents_follow_each_other() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[1, 2", "line 1: no valid JSON: the file ends too early"),
-        ("[1,\n2 3]", "line 2: no valid JSON: expected ',', found '3'"),
-        ('{"a": 1,\n\n5: 2}', "line 3: no valid JSON: expected a key in quotes"),
-        ("7", "need a list, or an object"),
-        ('["\\ud8"]', "line 1: no valid JSON"),
+        ("[1, 2", "line 1: not valid JSON: the file ends too early"),
+        ("[1,\n2 3]", "line 2: not valid JSON: expected ',', found '3'"),
+        ('{"a": 1,\n\n5: 2}', "line 3: not valid JSON: expected a key in quotes"),
+        ("7", "must be a list, or an object"),
+        ('["\\ud8"]', "line 1: not valid JSON"),
         ("[" * 100_000, "nested too deeply"),
     ],
 )

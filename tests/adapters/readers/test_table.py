@@ -109,8 +109,8 @@ MISTAKES = {
     "missing:x": r"reader 'missing' of our-logs 0.3 cannot be imported",
     "breaks:x": r"reader breaks failed on x: KeyError: 'x'",
     "wrong:x": r"reader wrong returned str, not a Recording",
-    "skips:x": r"x: the reader skips numbers the rounds \[0, 2\], not from 1 on",
-    "logs:x,x": r"x,x, word 2: a second run has the key 'x'",
+    "skips:x": r"x: the reader skips numbers the rounds \[0, 2\]; they must be numbered from 1",
+    "logs:x,x": r"x,x, word 2: duplicate run key 'x'",
     "chat:no-such-file.json": r"no-such-file.json: cannot be read",
 }
 

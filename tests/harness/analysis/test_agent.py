@@ -410,7 +410,7 @@ async def test_what_cannot_be_analyzed_is_refused() -> None:
         await EvalAgent(EvalAgentOptions(runner=Stub())).analyze([])
     with pytest.raises(SetupError, match="requires a model"):
         await EvalAgent().analyze([EvalRunRecord(record(1, 0.0))])
-    with pytest.raises(SetupError, match="no client of the Copilot SDK"):
+    with pytest.raises(SetupError, match="not a client of the Copilot SDK"):
         EvalAgent.from_client(object())
     with pytest.raises(SetupError, match="at least 2,000 tokens"):
         EvalAgentOptions(context_tokens=10)

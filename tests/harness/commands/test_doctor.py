@@ -61,7 +61,7 @@ def test_the_command_prints_one_json_object() -> None:
 def test_the_command_prints_lines_for_people() -> None:
     done = viva("doctor", DOCKER_HOST="unix:///nonexistent/docker.sock")
     assert done.returncode == 0, done.stderr
-    assert "to install: Start Docker" in done.stdout
+    assert "remedy: Start Docker" in done.stdout
     assert "not guaranteed:" in done.stdout
     assert "--sandbox auto selects" in done.stdout
 

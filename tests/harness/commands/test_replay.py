@@ -169,7 +169,7 @@ def test_runs_are_chosen_by_case_agent_trial_and_outcome(
 
 def test_what_was_not_found_is_told(mixed: Desk) -> None:
     done = mixed.viva("replay", "journal", "--failed", "--trial", "2", expect=0)
-    assert (done.stdout, done.stderr.strip()) == ("", "no run failed: 1 run looked at")
+    assert (done.stdout, done.stderr.strip()) == ("", "no run failed; 1 run searched")
     done = mixed.viva("replay", "journal", "--case", "sum", expect=2)
     assert "sums, files, words" in " ".join(done.stderr.split())
     assert "agents.py:One, agents.py:Two" in " ".join(done.stderr.split())

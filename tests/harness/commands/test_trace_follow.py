@@ -64,7 +64,7 @@ def test_an_alarm_does_not_end_because_nothing_could_be_judged() -> None:
     watched.look(look("low"))
     watched.look(look(unjudged="nothing was scored: 3 judge_error"))
     assert receiver.got == ["low"]
-    assert "no bound can be checked: nothing was scored: 3 judge_error" in words
+    assert "no limit can be checked: nothing was scored: 3 judge_error" in words
     watched.look(look("low"))
     assert receiver.got == ["low"], "it is still the same alarm"
     watched.look(look())

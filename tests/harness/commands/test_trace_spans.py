@@ -90,11 +90,11 @@ def test_mistakes_are_usage_errors(tmp_path: Path) -> None:
     (tmp_path / "talk.json").write_text('[{"role": "user", "content": "Hi"}]')
     spec = f"otlp:{recorded_family('langgraph')}"
     for arguments, words in (
-        (("chat:talk.json", "--since", "1d"), "the reader chat cannot choose by --since"),
-        ((spec, "--since", "soon"), "'soon' is no time"),
+        (("chat:talk.json", "--since", "1d"), "the reader chat does not support --since"),
+        ((spec, "--since", "soon"), "'soon' is not a time"),
         ((spec, "--tools", "none.yaml"), "the file cannot be read"),
         (("spans:talk.json",), "there is no span in it"),
-        (("phoenix:nowhere",), "need an address"),
+        (("phoenix:nowhere",), "an address is required"),
     ):
         code, _, errors = trace(tmp_path, *arguments, "--out", "j")
         assert code == 2, arguments

@@ -22,7 +22,7 @@ class Agent:
     def get_reply_from_agent(self, message):
         {how}
 """
-REMEDY = "With --isolate, each agent has a process of its own, and Viva goes on when it ends."
+REMEDY = "With --isolate, each agent has a process of its own, and Viva continues when it ends."
 
 
 def die(desk: Desk, how: str, *more: str) -> subprocess.CompletedProcess[str]:
@@ -37,7 +37,7 @@ def die(desk: Desk, how: str, *more: str) -> subprocess.CompletedProcess[str]:
         ("os._exit(3)", 3, "was ended by os._exit(3) at agent.py:6 in get_reply_from_agent"),
         ("os._exit(0)", 0, "was ended by os._exit(0) at agent.py:6"),
         ("ctypes.string_at(0)", -signal.SIGSEGV, "crashed (Segmentation fault at agent.py:6 in get_reply_from_agent)"),
-        ("os.kill(os.getpid(), 9)", -signal.SIGKILL, "ended without a word (it was killed, "),
+        ("os.kill(os.getpid(), 9)", -signal.SIGKILL, "ended without a message (it was killed, "),
     ],
 )
 def test_the_next_start_says_how_the_last_one_ended(desk: Desk, how: str, code: int, told: str) -> None:

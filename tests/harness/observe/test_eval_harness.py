@@ -114,7 +114,7 @@ async def test_captured_content_reaches_evaluators_and_without_it_they_say_what_
     assert with_text.transcript.rounds[0].examiner == "secret prompt"
     assert with_text.insights[1].score == 1.0
     assert (without.insights[1].label, without.insights[1].score) == ("error", None)
-    assert "requires what was said" in without.insights[1].summary
+    assert "requires the text of the conversation" in without.insights[1].summary
     # Scoring works without it.
     assert without.score == with_text.score == 1.0
 
@@ -243,7 +243,7 @@ async def test_a_session_that_cannot_be_left_costs_no_sink_its_runs(
 
 
 def test_what_is_no_session_is_refused_before_anything_is_opened(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match=r"is no session: it has no on\(handler\)"):
+    with pytest.raises(SetupError, match=r"is not a session: it has no on\(handler\)"):
         EvalHarness.attach(object(), options(tmp_path))  # type: ignore[arg-type]
     assert not (tmp_path / "runs").exists()
 

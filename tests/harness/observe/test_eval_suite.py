@@ -126,7 +126,7 @@ def test_a_dataset_that_is_none_is_refused(cases: list[EvalCase], words: str) ->
 
 
 def test_what_opens_no_session_and_limits_that_are_none_are_refused() -> None:
-    with pytest.raises(SetupError, match="opens no session"):
+    with pytest.raises(SetupError, match="cannot open a session"):
         EvalSuite([EvalCase("a", "x")], object())  # type: ignore[arg-type]
     with pytest.raises(SetupError, match="max_concurrency"):
         EvalSuite([EvalCase("a", "x")], Runtime(answer), max_concurrency=0)

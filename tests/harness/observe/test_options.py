@@ -84,7 +84,7 @@ def test_what_is_no_sink_is_refused(sink: object) -> None:
 @pytest.mark.parametrize(
     ("evaluators", "words"),
     [
-        (("operational", "operational"), "two evaluators"), ((object(),), "no evaluator"),
+        (("operational", "operational"), "two evaluators"), ((object(),), "not an evaluator"),
         ("operational", r"must be a tuple: \('operational',\)"), ((), "empty"),
     ],
 )  # fmt: skip

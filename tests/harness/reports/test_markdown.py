@@ -87,7 +87,7 @@ def test_it_opens_with_the_score_and_names_what_is_excluded(tmp_path: Path) -> N
     text = report("markdown", tmp_path)
     assert text.startswith("## Score 0.75")
     assert "**1 of 2 runs passed**" in text
-    assert "Excluded, in no average: 1 judge_error, 1 unfinished." in text
+    assert "Excluded from all averages: 1 judge_error, 1 unfinished." in text
     assert "**It asks back.**" in text
     assert "<q>which city you mean</q>" in text
 

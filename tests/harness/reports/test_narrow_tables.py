@@ -110,5 +110,5 @@ def test_a_comparison_names_the_command_that_shows_why_cases_turned_worse() -> N
     assert other is not None
     out = io.StringIO()
     print_whole(Console(file=out, width=60), comparison_report(found))
-    assert "see why cases turned worse: viva report 'runs/after the change' --format html\n" in out.getvalue()
+    assert "see why cases got worse: viva report 'runs/after the change' --format html\n" in out.getvalue()
     assert not any("viva report" in line for line in shown(comparison_report(other)))

@@ -109,10 +109,10 @@ def test_conversations_beyond_the_limit_are_left_out_and_counted_while_all_rows_
     assert 0 < blocks.left_out < 50
     browser.go(target)
     assert browser.run("return document.querySelectorAll('#rows tr').length") == 50
-    assert f"{blocks.left_out} conversations are left out" in browser.run("return document.body.innerText")
+    assert f"{blocks.left_out} conversations left out" in browser.run("return document.body.innerText")
     without = browser.run("return Array.from({length: 50}, (_, n) => n).find((n) => !document.getElementById('c' + n))")
     browser.go(target, f"#run-{without}")
-    assert "not on the page" in browser.run("return document.getElementById('run').innerText")
+    assert "left out to limit the size of the page" in browser.run("return document.getElementById('run').innerText")
 
 
 def test_rows_are_filtered_by_outcome_agent_case_and_words_said(tmp_path: Path, browser: Browser) -> None:

@@ -51,7 +51,7 @@ def test_few_cases_and_equal_scores_make_no_lead(tmp_path: Path) -> None:
     assert few.headline == "A has the highest score"
     assert "intervals need at least 5 cases" in few.detail
     level = lead(tmp_path / "level", A=(True,) * 5, B=(True,) * 5)
-    assert level == Lead("A and B are level", "1.00 each over 5 cases.")
+    assert level == Lead("A and B are tied", "1.00 each over 5 cases.")
     assert lead(tmp_path / "one", A=(True,) * 5) is None
 
 
@@ -226,7 +226,7 @@ def test_a_large_suite_shows_a_limited_number_of_failures_and_says_so(tmp_path: 
     text = target.read_text(encoding="utf-8")
     table = text.partition('<table class="failures">')[2].partition("</table>")[0]
     assert table.count("<tr>") == 1 + page.MOST_FAILURES
-    assert "5 more are left out here; the runs below have them" in text
+    assert "5 more not shown here; see the table of runs" in text
 
 
 def test_a_score_without_verdicts_is_a_failure_and_what_was_not_judged_is_none(tmp_path: Path) -> None:

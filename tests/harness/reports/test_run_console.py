@@ -212,7 +212,7 @@ def test_a_score_that_is_in_no_average_says_so() -> None:
             Path("runs/x"),
         )
     )
-    assert "6/15 = 0.40 (between 0.40 and 0.60, some points are open) (in no average)" in shown(out)
+    assert "6/15 = 0.40 (between 0.40 and 0.60, some points are open) (excluded from all averages)" in shown(out)
 
 
 @pytest.mark.parametrize("name", [name for name in HOSTILE if name != "long"])

@@ -56,7 +56,7 @@ def test_no_figure_and_no_note_is_cut_off(width: int) -> None:
     records += [run("another", 0, 10 + number, fault) for number, fault in enumerate(faults)]
     records.append(run("another", 0, 20, Outcome.TARGET_ERROR))
     text = shown(*records, width=width)
-    for words in ("1 examiner_error", "1 judge_error", "1 infra_error", "1 failed", "1 flaky", "pass^4"):
+    for words in ("1 examiner_error", "1 judge_error", "1 infra_error", "1 target_error", "1 flaky", "pass^4"):
         assert words in text
     assert max(len(line) for line in text.splitlines()) <= width
     assert "…" not in text
@@ -71,7 +71,7 @@ def test_where_pass_k_ends_early_is_said_and_why() -> None:
 
 def test_what_is_in_no_average_is_said_to_be_in_none_and_an_agents_failure_to_count() -> None:
     text = shown(run("x", 1), run("y", 0, outcome=Outcome.JUDGE_ERROR), run("z", 0, outcome=Outcome.TARGET_ERROR))
-    assert "judge_error: not the agent's fault, so in no average" in text
+    assert "judge_error: not the agent's fault, so in none of the averages" in text
     assert "judged up to that point, and counted" in text
 
 

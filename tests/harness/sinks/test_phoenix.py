@@ -101,7 +101,7 @@ def test_each_judged_span_and_trace_has_its_annotations_once_however_often_they_
             )
         assert done.returncode == 0, done.stderr
         # 9 steps in 4 traces; the one step without a thought of its own has no annotation.
-        assert "wrote 16 span annotations, 4 trace annotations; all were there when read back" in done.stderr
+        assert "wrote 16 span annotations, 4 trace annotations; all were found when read back" in done.stderr
         of_spans, of_traces = annotations_of(phoenix, project, client)
         names = Counter(each["name"] for each in of_spans)
         assert names == {NAMES["thought_to_tool"]: 8, NAMES["query_to_thought"]: 8}

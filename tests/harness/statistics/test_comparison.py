@@ -102,8 +102,8 @@ def test_five_cases_that_turn_are_too_few_for_the_exact_test_and_that_is_said() 
 def test_where_every_case_differs_alike_that_is_said_and_not_that_there_is_no_difference(count: int, told: str) -> None:
     found = two(records("x", numbered(*[1] * count)), records("y", numbered(*[0.0] * count)))
     words = findings(found)[0]
-    assert words.startswith(f"{told} B's mean score differs from A's by the same; ")
-    assert "too few to tell of others: -1.000" in words
+    assert words.startswith(f"{told}, B's mean score differs from A's by the same amount, ")
+    assert "too little evidence to generalize to other cases (-1.000" in words
     assert "No difference" not in " ".join(findings(found))
 
 
@@ -221,7 +221,7 @@ def test_two_journals_side_by_side(tmp_path: Path) -> None:
     b = journal(tmp_path / "b", records("m:Y", numbered(*[1] * 8, 1, 0), cost=None))
     result = viva_compare(a, b)
     assert result.exit_code == 0
-    assert "8 cases turned better, 1 worse (McNemar, exact: p = 0.0391)" in result.output
+    assert "8 cases improved, 1 got worse (McNemar, exact: p = 0.0391)" in result.output
     assert "unknown" in result.output
     assert "m:X in" in result.output
 

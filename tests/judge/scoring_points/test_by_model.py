@@ -108,11 +108,11 @@ async def test_a_wrong_round_number_is_corrected(model_at: ModelAt) -> None:
 
 
 BAD_HITS = [
-    (answer(quote="the sum is 56"), "do not stand in the transcript"),
+    (answer(quote="the sum is 56"), "are not in the transcript"),
     (answer(quote=None), "quotes nothing"),
-    (answer(quote="  "), "do not stand in the transcript"),
+    (answer(quote="  "), "are not in the transcript"),
     (answer(quote="Please add 54."), "quotes the examiner"),
-    (answer(quote="sum is 5"), "do not stand in the transcript"),
+    (answer(quote="sum is 5"), "are not in the transcript"),
 ]
 
 

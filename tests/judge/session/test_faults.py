@@ -245,7 +245,7 @@ async def test_our_aggregate_stands_beside_the_model_s_own_word(folder: Path, mo
     (insight,), _ = await judge(answer, model_at, folder)
     assert insight.label == "yes"
     assert insight.details["sub_goals"] == "unsure"
-    assert "the sub-goals come to unsure (1 yes, 1 unsure); the model's word for the whole is yes" in insight.notes
+    assert "the sub-goals add up to unsure (1 yes, 1 unsure); the model's overall verdict is yes" in insight.notes
     assert insight.verdicts[-1].flags == ("sub-goals-differ",)
     assert (insight.score, insight.low, insight.high) == (1.0, 0.0, 1.0), "gates go by the low bound"
     assert insight.scores == {"sub_goals": 0.5}
@@ -300,4 +300,4 @@ async def test_a_yes_on_nothing_but_the_agents_word_passes_no_gate(
     answer = said("yes", sub("sent", quote=quote))
     (insight,), _ = await judge(answer, model_at, folder)
     assert (insight.label, insight.score, insight.low) == ("yes", 1.0, low)
-    assert ("yes only by the agent's own word: sent" in insight.notes) == (low == 0)
+    assert ("yes only because the agent says so: sent" in insight.notes) == (low == 0)

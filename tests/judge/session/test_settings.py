@@ -97,7 +97,7 @@ def test_a_misspelled_option_in_a_file_is_named_and_ufos_other_keys_are_ignored(
     file.write_text("MAX_STEP: 50\nEVALUATION_AGENT: {}\n")
     assert load_settings(config=file, environment={}) == Settings()
     file.write_text("EVA_ALL_SCREENSHOT: false\n")
-    with pytest.raises(SetupError, match=r"EVA_ALL_SCREENSHOT is no option.*did you mean EVA_ALL_SCREENSHOTS\?"):
+    with pytest.raises(SetupError, match=r"EVA_ALL_SCREENSHOT is not an option.*did you mean EVA_ALL_SCREENSHOTS\?"):
         load_settings(config=file, environment={})
 
 

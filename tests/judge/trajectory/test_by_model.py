@@ -181,7 +181,7 @@ async def test_words_that_nobody_said_are_asked_for_again_and_then_unsure(model_
         ("unsure", None, ("quote-not-found",))
     ] * 2
     assert len(server.requests) == 6
-    assert any("These words do not stand in the data: 'delete_repo'" in prompts(each.body) for each in server.requests)
+    assert any("These words are not in the data: 'delete_repo'" in prompts(each.body) for each in server.requests)
     insight, _ = await judged(
         "thought_to_tool", sequence(answer("correct", "x y z"), then=answer("incorrect")), model_at
     )

@@ -122,7 +122,7 @@ async def test_an_unknown_tool_is_found_and_without_definitions_nothing_is_known
         ("list_issues", {"repo": 5}, "invalid", "repo: 5 is not of type 'string'"),
         ("list_issues", {"repo": "a", "limit": 0}, "invalid", "limit: 0 is less than the minimum of 1"),
         ("list_issues", {"repo": "a", "x": 1}, "invalid", "'x' was unexpected"),
-        ("list_issues", "{broken", "invalid", "the arguments are no object"),
+        ("list_issues", "{broken", "invalid", "the arguments are not an object"),
         ("list_my_repos", None, "valid", ""),
         ("elsewhere", {}, "unsure", "no tool of this name"),
     ],

@@ -65,7 +65,7 @@ zipfile.ZipFile('answer.zip').extractall()
     ),
     Attack(
         "data",
-        "a zip that climbs out",
+        "a zip with paths that lead out",
         """
 import zipfile
 zipfile.ZipFile('answer.zip').extractall()
@@ -169,7 +169,7 @@ import answer
     ),
     Attack(
         "data",
-        "a number that takes for ever",
+        "a number that takes forever",
         """
 x = eval(open('answer').read())
 """,
@@ -184,7 +184,7 @@ x = eval(open('answer').read())
     ),
     Attack(
         "data",
-        "an expression that takes for ever",
+        "an expression that takes forever",
         """
 import re
 re.match(r'(a+)+$', open('answer').read())
@@ -254,7 +254,7 @@ DATA += [
     ),
     Attack(
         "data",
-        "text for eval that asks for a module that is not there",
+        "text for eval that imports a missing module",
         "assert eval(open('answer').read()) == 42",
         (FAILED,),
         files={"answer": "__import__('nowhere')"},

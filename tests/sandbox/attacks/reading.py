@@ -14,7 +14,7 @@ refused('open', readable, {secret!r})
     ),
     Attack(
         "reading",
-        "a file of the host, by looking everywhere",
+        "a file of the host, by searching everywhere",
         """
 found = [path for path in everything() if '{marker}' in path]
 assert not found, 'SUCCEEDED: %r' % found

@@ -135,7 +135,7 @@ os.execv('/bin/true', ['true'])
     ),
     Attack(
         "server",
-        "an exception that raises when looked at",
+        "an exception that raises when it is inspected",
         """
 class E(BaseException):
     def __str__(self): os._exit(0)

@@ -116,7 +116,7 @@ for folder in ('/box/work', '/box', '/tmp', '/dev/shm'): os.chmod(folder, 0)
     ),
     Attack(
         "workspace",
-        "leaving whatever a file system can hold",
+        "leaving every kind of file that a file system can hold",
         r"""
 for name in (b'a\nb', b'\xff', b'y' * 255, b'.wiped', b'.wiped1', b'-rf', b' ', b'\x01'):
     os.mkdir(name); open(name + b'/file', 'w').close()

@@ -59,15 +59,17 @@ def read(tmp_path: Path, content: Any, reader: str = "spans") -> list[Recording]
 
 
 def test_broken_json_is_refused_with_its_line(tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match=r"spans.json, line 3: no valid JSON"):
+    with pytest.raises(RecordingError, match=r"spans.json, line 3: not valid JSON"):
         read(tmp_path, '[\n{"a": 1},\n{"b": }]')
-    with pytest.raises(RecordingError, match="line 1: no valid JSON"):
+    with pytest.raises(RecordingError, match="line 1: not valid JSON"):
         read(tmp_path, json.dumps([span(1)], indent=1)[:-5].replace("\n", " "))
     with pytest.raises(RecordingError, match="the file is empty"):
         read(tmp_path, " \n")
     with pytest.raises(RecordingError, match="there is no span in it"):
         read(tmp_path, "[]")
-    with pytest.raises(RecordingError, match=r"there is no span in it.*left out: 1"):
+    with pytest.raises(
+        RecordingError, match=r"there is no span in it.*left out because they are not spans or have no ids: 1"
+    ):
         read(tmp_path, '{"x": 1}')
 
 
@@ -75,8 +77,8 @@ def test_torn_lines_and_what_is_no_span_are_counted_and_told(tmp_path: Path) -> 
     lines = [json.dumps(span(1)), "{torn", json.dumps([span(2, 1), 5, {"x": 1}]), json.dumps(span(3, 1))[:-9]]
     (recording,) = read(tmp_path, "\n".join(lines))
     assert len(recording.transcript.rounds[0].steps) == 2
-    assert "spans.json: lines that are no valid JSON, left out: 2 (first: line 2)" in recording.notes
-    assert "spans.json: elements that are no spans, or have no ids, left out: 2" in recording.notes
+    assert "spans.json: lines left out because they are not valid JSON: 2 (first: line 2)" in recording.notes
+    assert "spans.json: elements left out because they are not spans or have no ids: 2" in recording.notes
 
 
 def test_a_file_whose_lines_are_long_is_read_as_far_as_it_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,12 +211,12 @@ def test_spans_without_times_parents_or_names_are_read_and_told(tmp_path: Path) 
     assert "spans without a start time, put last: 3" in notes
 
 
-def test_circles_of_parents_end(tmp_path: Path) -> None:
+def test_cycles_of_parents_end(tmp_path: Path) -> None:
     spans = [span(1, 3), span(2, 1), span(3, 2), span(4, 4), model(5, 2, "Hi")]
     (recording,) = read(tmp_path, spans)
     assert sorted(step.id for step in recording.transcript.rounds[0].steps) == [f"{n:016x}" for n in range(1, 6)]
     assert [answer_of(step) for step in trajectory(recording.transcript)] == ["Hi"]
-    assert any("circles" in note for note in recording.transcript.notes)
+    assert any("cycles" in note for note in recording.transcript.notes)
 
 
 def test_spans_may_nest_thousands_deep(tmp_path: Path) -> None:

@@ -167,11 +167,11 @@ def test_mistakes_are_told(phoenix: str) -> None:
 def test_what_is_no_address_or_filter_is_a_mistake_of_the_users() -> None:
     assert split_source("http://h:6006?session=1#p") == ("http://h:6006", "p", {"session": "1"})
     assert split_source("https://h/sub")[1] == "default"
-    with pytest.raises(SetupError, match="need an address"):
+    with pytest.raises(SetupError, match="an address is required"):
         split_source("localhost:6006#p")
     with pytest.raises(SetupError, match="unknown filter 'sesion'"):
         split_source("http://h?sesion=1#p")
-    with pytest.raises(SetupError, match="is no time"):
+    with pytest.raises(SetupError, match="is not a time"):
         read_moment("yesterday")
 
 

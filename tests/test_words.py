@@ -1,0 +1,171 @@
+"""Messages, help, documents and reports use the terms of the field, and count in correct English."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from harness.cli import viva
+from records.text import counted, plural
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("adapters", "cases", "examiner", "harness", "judge", "records", "sandbox", "viva")
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEMPLATES = sorted((ROOT / "harness" / "reports" / "templates").glob("page.*"))
+
+TERMS = {
+    r"\bin no average\b": "excluded from all averages",
+    r"\bmistakes? to mend\b|\bmend(ed|s|ing)?\b": "usage error, correct",
+    r"\bby lot\b": "random",
+    r"\bwalls\b": "isolation",
+    r"\bdoors?\b": "connector",
+    r"\bstands? (here|there) a second time\b": "duplicate key",
+    r"\bthe most expensive\b.{0,20}\bup\b": "most expensive first",
+    r"\bwhoever\b": "a noun",
+    r"\b(looks?|looked) at\b(?! (the|how|what|whether|your))": "searched, inspected, polled",
+    r"\bis no (?!longer|more|other|need|way|space|such|earlier|finished)(?<!here is no )[a-z]+": "is not a",
+    r"\bare no (?!longer|more|other|such)(?<!here are no )[a-z]+": "are not",
+    r"\b(strangers?)\b(?!\.md)": "untrusted",
+    r"\bturned (better|worse)\b": "improved, got worse",
+    r"\bset apart\b|\bare apart\b|\d apart\b": "excluded",
+    r"\bneeds? tabulate\b": "requires",
+    r"\bat once at most\b": "maximum number of concurrent",
+    r"\b(a|per) run each\b|\b(cost|tokens|dollars|seconds|time) a run\b": "per run",
+    r"\b(a|the) judge broke\b|\bevaluator \S+ broke\b": "failed",
+    r"\bnot told\b": "unknown",
+}
+"""Words that a technical writer would mark, and what to write instead."""
+
+_NOUNS = "agent|call|case|conversation|error|file|image|line|node|point|querie|reason|retrie|round|run|step|token|trial"
+LOOSE_PLURAL = re.compile(rf"\{{\}} (?:(?!of )[a-z]+ )?(?:{_NOUNS}|verdict|worker)s\b")
+"""A number before a plural in an f-string: with 1 it would be wrong, unless `counted` writes both."""
+ALWAYS_SEVERAL = (
+    "all {} cases",  # one case has words of its own
+    "## {} agents, ",
+    "{} agents",
+    "{} lines are",
+    "{} runs in a row",
+    "{} runs in its own process",  # an agent's name
+    "{} holds runs of another case",  # a folder
+    "the node {} sent files for",
+    "{} calls the statement",  # what the judge says
+    "{} counted runs, but {} has",
+    "about {} open files",
+    "fewer than {} changed cases",
+    "{} tokens in {}",  # the number may be followed by `or more`
+    "there are {} calls of",
+    "of {} rounds are missing",
+    "more than {} files",
+)
+"""Numbers that are never 1, and words that are not counted nouns."""
+
+
+def _shown(part: ast.expr) -> str:
+    if isinstance(part, ast.Constant):
+        return str(part.value)
+    # A constant of a module is not filled in, and none of these is 1.
+    named = ast.unparse(part.value) if isinstance(part, ast.FormattedValue) else ""
+    return "N" if named.isupper() else "{}"
+
+
+def texts(file: Path) -> Iterator[tuple[int, str]]:
+    """Every text in a module that is not a docstring, with `{}` for what is filled in."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    plain: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            plain.add(id(node.value))
+        if isinstance(node, ast.JoinedStr):
+            plain.update(
+                id(part) for part in ast.walk(node) if part is not node and not isinstance(part, ast.JoinedStr)
+            )
+            yield node.lineno, "".join(map(_shown, node.values))
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in plain
+            and " " in node.value
+        ):
+            yield node.lineno, node.value
+
+
+MESSAGES = [
+    (f"{file.relative_to(ROOT)}:{line}", text)
+    for package in PACKAGES
+    for file in sorted((ROOT / package).rglob("*.py"))
+    for line, text in texts(file)
+]
+
+
+def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+    yield name, command
+    if isinstance(command, click.Group):
+        context = click.Context(command, info_name=name)
+        for each in command.list_commands(context):
+            below = command.get_command(context, each)
+            assert below is not None
+            yield from commands(below, f"{name} {each}")
+
+
+HELP = [
+    (name, command.get_help(click.Context(command, info_name=name, terminal_width=1000)))
+    for name, command in commands(viva, "viva")
+]
+
+
+def prose(page: Path) -> Iterator[tuple[str, str]]:
+    """The lines of a page without code and output."""
+    fenced = False
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        fenced ^= line.startswith("```")
+        if not fenced:
+            yield f"{page.relative_to(ROOT)}:{number}", re.sub(r"`[^`]*`|\]\([^)]*\)", "", line)
+
+
+@pytest.mark.parametrize("pattern", TERMS)
+def test_no_message_help_or_page_uses_a_word_that_is_not_the_fields(pattern: str) -> None:
+    pages = [line for page in PAGES for line in prose(page)]
+    templates = [(file.name, file.read_text(encoding="utf-8")) for file in TEMPLATES]
+    found = [
+        f"{where}: {match[0]!r}, write: {TERMS[pattern]}"
+        for where, text in (*MESSAGES, *HELP, *pages, *templates)
+        if (match := re.search(pattern, text, re.IGNORECASE))
+    ]
+    assert found == []
+
+
+def test_a_number_before_a_noun_is_written_by_the_one_function_that_knows_the_singular() -> None:
+    found = [
+        f"{where}: {text[:120]}"
+        for where, text in MESSAGES
+        if LOOSE_PLURAL.search(text) and not any(words in text for words in ALWAYS_SEVERAL)
+    ]
+    assert found == []
+
+
+def test_help_is_in_sentences() -> None:
+    for name, command in commands(viva, "viva"):
+        assert command.help is not None, name
+        assert command.help.strip().endswith((".", ")", "]")), name
+        for option in command.params:
+            if isinstance(option, click.Option) and option.help:
+                assert option.help[0].isupper() or option.help.startswith("["), (name, option.name)
+                assert option.help.rstrip().endswith((".", "]")), (name, option.name)
+
+
+@pytest.mark.parametrize(
+    ("number", "words"), [(0, "0 runs"), (1, "1 run"), (2, "2 runs"), (1200, "1,200 runs"), (-1, "-1 runs")]
+)
+def test_one_is_singular_and_every_other_number_is_plural(number: int, words: str) -> None:
+    assert counted(number, "run") == words
+
+
+def test_irregular_plurals_are_given() -> None:
+    assert [counted(number, "query", "queries") for number in (1, 2)] == ["1 query", "2 queries"]
+    assert [plural("point", number) for number in (1, 1.0, 0.5, 2)] == ["point", "point", "points", "points"]
