@@ -106,13 +106,14 @@ def test_a_driver_with_a_key_does_not_send_it(place: Desk, cluster: RayNodes, mo
 
 
 def test_a_driver_that_is_killed_leaves_no_worker_and_no_container_and_the_suite_resumes(
-    place: Desk, cluster: RayNodes
+    place: Desk, cluster: RayNodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     require("docker", shutil.which("docker"), "there is no docker command")
     place.case(script=["one", f"wait {place.folder}"])
     options = ["--sandbox", "docker", "--trials", 2, "--concurrency", 2]
     (tmp := place.folder / "tmp").mkdir()
-    process = start(*suite(place, cluster, *options), cwd=place.folder, env={**clean_environment(), "TMPDIR": str(tmp)})
+    monkeypatch.setenv("TMPDIR", str(tmp))
+    process = start(*suite(place, cluster, *options), cwd=place.folder)
     until(lambda: len(list(place.folder.glob("waiting-*"))) == 2, process)
     workers = cluster.workers()
     assert len(workers) == 2
