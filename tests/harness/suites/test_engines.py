@@ -310,5 +310,5 @@ def test_what_a_killed_process_left_is_told_once(place: Place) -> None:
     place.case("one", "hello")
     place.viva("suite")
     (place.folder / "j" / "last-words.txt").touch()
-    assert "ended without a word" in place.call("suite", "--resume", "j").stderr
-    assert "ended without a word" not in place.call("suite", "--resume", "j").stderr
+    assert "ended without a message" in place.call("suite", "--resume", "j").stderr
+    assert "ended without a message" not in place.call("suite", "--resume", "j").stderr
