@@ -12,6 +12,7 @@ from adapters.errors import SetupError
 from harness.exam.given import Given
 from harness.exam.journal_paths import derived_name, new_journal_folder
 from harness.statistics.summary import summarize
+from harness.suites.engines import LOCAL, EngineChoice
 from harness.suites.judging import judge_sources
 from harness.suites.sources import FILE as SOURCES_FILE
 from harness.suites.sources import Sources, load_sources, sources_of
@@ -37,6 +38,9 @@ async def judge_async(
     resume: bool = False,
     retry_errors: bool = False,
     threshold: float = 1.0,
+    engine: str = LOCAL,
+    ray_address: str | None = None,
+    ray_workers: int | None = None,
     **options: Any,
 ) -> SuiteResult:
     """Judge stored conversations again, and write the results to a new journal.
@@ -52,6 +56,9 @@ async def judge_async(
         resume: Continue the work in the folder, if there is some: a repeated call continues where it was stopped.
         retry_errors: When resuming, also judge again what could not be judged before.
         threshold: A run passes if the low bound of its score is at least this.
+        engine: `local` (this process), or `ray`: agents and evaluators are then import strings, see docs/cluster.md.
+        ray_address: `HOST:PORT` of the cluster's head, or `auto`. Default: RAY_ADDRESS, else a cluster of this machine.
+        ray_workers: Maximum number of workers. Default: the CPUs of the cluster.
         options: Fields of `Options` that concern judging: `judge`, `model`, `judge_model`, `sandbox`, `check_seconds`,
             `check_memory_mb`, `concurrency` (default: 4)…
 
@@ -65,6 +72,7 @@ async def judge_async(
         JournalError: a journal cannot be read or written.
     """
     asked = options_from(judge_async, options, JUDGING, concurrency=4)
+    where = EngineChoice(engine, ray_address, ray_workers)
     references = references_of(journals)
     replacement = None if case is None else as_one(case)[0]
     names, made = find_evaluators(evaluators)
@@ -75,7 +83,7 @@ async def judge_async(
         _check_same(folder, sources)
     else:
         refuse_used(folder)
-    around = surroundings(sinks, subscribers, Given(evaluators=made))
+    around = surroundings(sinks, subscribers, Given(evaluators=made), where)
     judging = await judge_sources(sources, folder, around, resumed=resumed, retry_errors=retry_errors)
     open_ended = len(judging.not_ended)
     reason = f"{counted(open_ended, 'conversation')} did not end" if open_ended else judging.end.reason

@@ -12,6 +12,7 @@ from typing import Any
 from harness.exam.given import Given
 from harness.exam.journal_paths import new_journal_folder
 from harness.statistics.summary import summarize
+from harness.suites.engines import LOCAL, EngineChoice
 from harness.suites.sources import Sources
 from harness.suites.tracing import trace_sources
 from records.journal_reader import read_records
@@ -34,6 +35,9 @@ async def trace_async(
     subscribers: SubscriberLike | Iterable[SubscriberLike] = (),
     out: str | os.PathLike[str] | None = None,
     threshold: float = 1.0,
+    engine: str = LOCAL,
+    ray_address: str | None = None,
+    ray_workers: int | None = None,
     **options: Any,
 ) -> SuiteResult:
     """Import recordings into a new journal, and judge them.
@@ -48,6 +52,9 @@ async def trace_async(
         subscribers: They are notified of starts and ends.
         out: The new journal's folder. Default: a new one under `runs/`.
         threshold: A run passes if the low bound of its score is at least this.
+        engine: `local` (this process), or `ray`: agents and evaluators are then import strings, see docs/cluster.md.
+        ray_address: `HOST:PORT` of the cluster's head, or `auto`. Default: RAY_ADDRESS, else a cluster of this machine.
+        ray_workers: Maximum number of workers. Default: the CPUs of the cluster.
         options: Fields of `Options` that concern judging: `judge_model`, `reference`, `concurrency` (default: 4)…
 
     Returns:
@@ -59,6 +66,7 @@ async def trace_async(
         JournalError: the journal cannot be written.
     """
     asked = options_from(trace_async, options, JUDGING, concurrency=4)
+    where = EngineChoice(engine, ray_address, ray_workers)
     if limit is not None:
         check_count("limit", limit)
     names, made = find_evaluators(evaluators)
@@ -73,7 +81,7 @@ async def trace_async(
         options=replace(asked, evaluators=names),
         folder=os.getcwd(),
     )
-    around = surroundings(sinks, subscribers, Given(evaluators=made))
+    around = surroundings(sinks, subscribers, Given(evaluators=made), where)
     found = await trace_sources(sources, folder, around)
     return SuiteResult(
         folder=folder,

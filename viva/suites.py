@@ -14,6 +14,7 @@ from harness.exam.journal_paths import new_journal_folder
 from harness.exam.options import Options
 from harness.statistics.summary import summarize
 from harness.suites import suite
+from harness.suites.engines import LOCAL, EngineChoice
 from harness.suites.plan import FILE as PLAN_FILE
 from harness.suites.plan import Plan, load_plan
 from harness.suites.suite import Request
@@ -47,6 +48,9 @@ async def run_suite_async(
     max_tokens: int | None = None,
     max_seconds: float | None = None,
     threshold: float = 1.0,
+    engine: str = LOCAL,
+    ray_address: str | None = None,
+    ray_workers: int | None = None,
     **options: Any,
 ) -> SuiteResult:
     """Test every agent with every case.
@@ -68,6 +72,9 @@ async def run_suite_async(
         max_tokens: Start no further run after this number of tokens.
         max_seconds: Stop after this time.
         threshold: A run passes if the low bound of its score is at least this.
+        engine: `local` (this process), or `ray`: agents and evaluators are then import strings, see docs/cluster.md.
+        ray_address: `HOST:PORT` of the cluster's head, or `auto`. Default: RAY_ADDRESS, else a cluster of this machine.
+        ray_workers: Maximum number of workers. Default: the CPUs of the cluster.
         options: Fields of `Options`; the default of `concurrency` is 4.
 
     Returns:
@@ -80,6 +87,7 @@ async def run_suite_async(
         JournalError: the journal cannot be written; the suite can be resumed.
     """
     asked = options_from(run_suite_async, options, concurrency=4, sandboxes=max(2, os.cpu_count() or 2))
+    where = EngineChoice(engine, ray_address, ray_workers)
     _check_limits(trials, max_cost, max_tokens, max_seconds)
     paths, made_cases = as_paths(listed(cases))
     if not paths:
@@ -100,7 +108,7 @@ async def run_suite_async(
         max_seconds=max_seconds,
         cases=made_cases,
     )
-    around = surroundings(sinks, subscribers, Given(agents=made_agents, evaluators=made_evaluators))
+    around = surroundings(sinks, subscribers, Given(agents=made_agents, evaluators=made_evaluators), where)
     end = await suite.run_suite(request, around)
     figures = summarize(read_records(folder), threshold)
     return SuiteResult(folder=folder, figures=figures, ended=end.ended, left_out=end.left_out, reason=end.reason)

@@ -1,18 +1,21 @@
-"""Runs suites of Python programs: notes go to the log, and objects to the engine of this process."""
+"""Runs suites of Python programs: notes go to the log, and objects only to the engine of this process."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
 
+from adapters.errors import SetupError
 from harness.exam.given import Given
 from harness.suites.conduct import Silence, Surroundings
-from harness.suites.engine import LocalEngine
+from harness.suites.engine import Engine, LocalEngine
+from harness.suites.engines import EngineChoice
 from records.sink import Sink
 from records.text import one_line
 from viva.given_parts import find_sinks, find_subscribers
 
 LOG = logging.getLogger("viva")
+HERE = EngineChoice()
 
 
 class Logged(Silence):
@@ -31,12 +34,26 @@ class Logged(Silence):
         LOG.info("%s", one_line(words, 1000))
 
 
-def surroundings(sinks: str | Sink | Iterable[str | Sink], subscribers: object, given: Given) -> Surroundings:
+def surroundings(
+    sinks: str | Sink | Iterable[str | Sink], subscribers: object, given: Given, where: EngineChoice = HERE
+) -> Surroundings:
     """Return the engine, display, sinks and subscribers of a suite.
 
     Raises:
-        SetupError: an object is not a sink, or not a subscriber.
+        SetupError: an object is not a sink, or not a subscriber, or the engine cannot be used.
     """
     display = Logged()
+    engine = LocalEngine(given=given) if where == HERE else _elsewhere(where, given)
     told = find_subscribers(subscribers, display.note)
-    return Surroundings(display, find_sinks(sinks), told, LocalEngine(given=given))
+    return Surroundings(display, find_sinks(sinks), told, engine)
+
+
+def _elsewhere(where: EngineChoice, given: Given) -> Engine:
+    engine = where.make()
+    objects = [*given.agents, *given.evaluators]
+    if objects:
+        raise SetupError(
+            f"{', '.join(objects)}: an object cannot be sent to another process. With engine={where.name!r}, name "
+            "agents and evaluators by import string (file.py:Class or package.module:Class)."
+        )
+    return engine

@@ -93,6 +93,12 @@ def noting_last_words(folder: Path) -> Iterator[None]:
             os.unlink(folder / FILE)
 
 
+def forget_last_words(folder: Path) -> None:
+    """Remove what an earlier process left in a journal's folder; the caller goes on with its work."""
+    with contextlib.suppress(OSError):
+        os.unlink(folder / FILE)
+
+
 def read_last_words(folder: Path, *, busy: bool = False) -> LastWords | None:
     """Return how the process ended that was writing a journal; None if it ended its work, or is still at work.
 

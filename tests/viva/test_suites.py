@@ -224,3 +224,17 @@ def test_agents_and_evaluators_of_one_name_are_refused(write_case: CaseMaker) ->
 def test_limits_are_checked(write_case: CaseMaker, limits: dict[str, object]) -> None:
     with pytest.raises(viva.SetupError, match=next(iter(limits))):
         viva.run_suite(write_case(), Parrot, **limits)  # type: ignore[arg-type]
+
+
+def test_objects_cannot_be_sent_to_a_cluster(write_case: CaseMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.suites.on_ray.engine.require_ray", lambda: None)
+    write_case("one")
+    with pytest.raises(viva.SetupError, match=r"Parrot.*cannot be sent.*import string"):
+        viva.run_suite("one", Parrot, engine="ray", out="j")
+    with pytest.raises(viva.SetupError, match=r"Length.*cannot be sent"):
+        viva.run_suite("one", "example:careful", evaluators=Length, engine="ray", out="j")
+    with pytest.raises(viva.SetupError, match="local or ray, not 'spark'"):
+        viva.run_suite("one", Parrot, engine="spark", out="j")
+    with pytest.raises(viva.SetupError, match="require --engine ray"):
+        viva.run_suite("one", Parrot, ray_workers=2, out="j")
+    assert not Path("j").exists()

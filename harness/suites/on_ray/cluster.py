@@ -6,20 +6,19 @@ import asyncio
 import contextlib
 import logging
 import os
-import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from adapters.errors import SetupError
+from harness.suites.on_ray.address import require_head
 from harness.suites.on_ray.border import LinkLost, Plain, require_plain
 from harness.suites.on_ray.node import NodeWorker
 
 RESOURCE = "viva_sandbox"
 """The custom resource of a node on which checks may run; each worker that judges checks takes 1."""
 EXTRA = "--engine ray requires Ray: pip install 'vivavoce[ray]'."
-CONNECT_SECONDS = 5.0
 STORE_BYTES = 80 * 1024 * 1024
 """The object store of a cluster that Viva starts on this machine, which carries events only."""
 CALLS = 1000
@@ -75,8 +74,9 @@ class Cluster:
             options |= {"num_cpus": room, "resources": {RESOURCE: room}}
             options |= {"include_dashboard": False, "object_store_memory": STORE_BYTES}
         else:
-            self._look()
+            require_head(self._address)
         try:
+            _keep_from_printing()
             with _stdout_on_stderr():
                 ray.init(
                     **options,
@@ -92,28 +92,6 @@ class Cluster:
                 "RAY_AUTH_MODE=token; see docs/cluster.md."
             ) from error
         self._connected = True
-
-    def _look(self) -> None:
-        """Find out whether anybody listens at the address: Ray itself would wait for a long time.
-
-        Raises:
-            SetupError: nobody does, or it is not an address.
-        """
-        if self._address == "auto":
-            return
-        host, colon, port = self._address.rpartition(":")
-        if "://" in self._address or not colon or not port.isdecimal():
-            raise SetupError(
-                f"--ray-address {self._address!r} is not HOST:PORT of a Ray head (port 6379 unless you chose another), "
-                "auto or local."
-            )
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
-        except (OSError, OverflowError) as error:
-            raise SetupError(
-                f"there is no Ray cluster at {self._address}: {error}. Start one with ray start --head; the address "
-                "is that of its head (port 6379 unless you chose another)."
-            ) from error
 
     def slots(self) -> tuple[int, int]:
         """Return the CPUs of the cluster, and how many workers may have a sandbox."""
@@ -222,6 +200,17 @@ class RayLink:
 def _words(error: Exception) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text[:400]}{'' if text.endswith('.') else '.'}"
+
+
+def _keep_from_printing() -> None:
+    """Keep Ray from printing the death of workers to standard output, which is for the report.
+
+    Ray has no option for it. Where this function of Ray does not exist, it prints.
+    """
+    from ray._private import worker
+
+    if hasattr(worker, "print_to_stdstream"):
+        worker.print_to_stdstream = lambda *_, **__: None
 
 
 @contextlib.contextmanager

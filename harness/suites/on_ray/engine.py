@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from harness.exam.last_words import forget_last_words
 from harness.exam.subscribers import Subscribers
 from harness.exam.versions import viva_version
 from harness.suites.engine import SuiteEnd, SuiteLimits, run_jobs
@@ -55,12 +56,15 @@ class RayEngine:
         self._staged = Path(tempfile.mkdtemp(prefix="viva-staged-"))
         staged_order, staging = await asyncio.to_thread(stage, order, self._staged)
         await asyncio.to_thread(self._cluster.connect, self._staged, cpus=self._most)
+        # Ray has a copy now; what is removed at once is not left when this process is killed.
+        await asyncio.to_thread(remove, self._staged)
         slots = await asyncio.to_thread(self._cluster.slots)
         shares = share_out(staged_order, needs_sandbox, slots, self._most)
         self._staff = Staff(self._cluster, {"version": viva_version(), **staging.plain()})
         await self._staff.hire(shares)
-        options = order.options
-        self._staff.employ(Pool(journal(), order.cases, max(2, options.attempts), needs_sandbox, options.workspaces))
+        options, opened = order.options, journal()
+        forget_last_words(opened.folder)  # those of a process that this one takes over from; agents run elsewhere
+        self._staff.employ(Pool(opened, order.cases, max(2, options.attempts), needs_sandbox, options.workspaces))
 
     async def run(self, jobs: Iterable[Job], limits: SuiteLimits, subscribers: Subscribers) -> SuiteEnd:
         """Run the jobs on the workers; see `Engine.run`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +10,10 @@ from pathlib import Path
 from adapters.errors import SetupError, SharedSetupError
 from cases import Case
 from harness.exam.kept_cases import keep_case, stored_case
-from harness.exam.subscribers import RunHeader, Subscribers
+from harness.exam.subscribers import Subscribers
 from harness.suites.job import Action, Job
 from harness.suites.on_ray.beside import Beside, gather_beside
+from harness.suites.on_ray.failed_runs import REMEDY, write_failure
 from harness.suites.on_ray.remote_job import Broken, Ended, Refused
 from harness.suites.on_ray.remote_worker import RemoteWorker
 from harness.suites.worker import Done
@@ -21,9 +21,6 @@ from harness.wording import counted
 from records.conversation_lines import read_conversation_lines
 from records.journal import Journal
 from records.journal_history import JournalHistory
-from records.run_record import Outcome, RunRecord, Setting, Timing
-from records.text import one_line, storable
-from records.transcript import NO_USAGE, Transcript
 
 Refusal = tuple[str, str]
 """A node's name and an agent's SPEC; the SPEC is empty for judging."""
@@ -82,13 +79,16 @@ class Pool:
         self._keep_case(job)
         losses, first = 0, job
         while True:
-            worker = await self._take_place(job)
+            # The last worker does nothing else: runs that share a worker with one that kills it must not end with it.
+            alone = losses == self._attempts - 1
+            worker = await (self._take_all_places(job) if alone else self._take_place(job))
+            places = worker.places if alone else 1
             try:
                 folder = self._journal.folder if job.conversation is None else Path(job.conversation.folder)
                 history = self._histories.setdefault(folder, JournalHistory(folder))
                 remote, ended = await worker.do(job, await self._beside(job), self._journal, subscribers, history)
             finally:
-                await self._give_place(worker)
+                await self._give_places(worker, places)
             attempt = max(job.header.attempt, remote.attempt)
             if isinstance(ended, Ended):
                 self._note_stopped(worker.node, job, ended.stopped)
@@ -96,15 +96,16 @@ class Pool:
                 done = ended.done
                 break
             if isinstance(ended, Broken):
-                done = self._failed(job, attempt, worker.node, str(ended))
+                done = write_failure(self._journal, job, attempt, worker.node, str(ended))
                 break
             if isinstance(ended, Refused):
                 self._refuse(worker.node, job, ended.words, subscribers)
             else:
                 losses += 1
                 if losses >= self._attempts:
-                    words = f"the worker that did it was lost {counted(losses, 'time')}, the last time on {worker.node}"
-                    done = self._failed(job, attempt, worker.node, words)
+                    where = f"the last time on {worker.node}, where it did nothing else. {REMEDY}"
+                    words = f"the worker that did it was lost {counted(losses, 'time')}, {where}"
+                    done = write_failure(self._journal, job, attempt, worker.node, words)
                     break
             job = await self._again(first, attempt if remote.attempt else attempt - 1, ended=remote.ended)
         await subscribers.on_end(done.header, done.record, done.transcript)
@@ -119,20 +120,50 @@ class Pool:
         checks = self._needs_checks(job)
         async with self._changed:
             while True:
-                able = [worker for worker in self.workers if not worker.lost and (worker.checks or not checks)]
-                willing = [worker for worker in able if self._refusal(worker.node, job) is None]
-                free = [worker for worker in willing if worker.busy < worker.places]
+                free = [each for each in self._willing(job) if each.busy < each.places and not each.kept_free]
                 if free:
                     # Workers without a sandbox first: those with one are kept for jobs that need it.
                     chosen = min(free, key=lambda worker: (worker.checks and not checks, worker.busy / worker.places))
                     chosen.busy += 1
                     return chosen
-                if not willing and not self.expected:
-                    raise SharedSetupError(self._why_none(job, able))
                 await self._changed.wait()
 
-    async def _give_place(self, worker: RemoteWorker) -> None:
-        worker.busy -= 1
+    async def _take_all_places(self, job: Job) -> RemoteWorker:
+        """Keep further jobs from a worker until it does nothing, and take it."""
+        chosen: RemoteWorker | None = None
+        async with self._changed:
+            try:
+                while True:
+                    willing = self._willing(job)
+                    if chosen is None or chosen not in willing:
+                        others = [worker for worker in willing if not worker.kept_free]
+                        chosen = min(others, key=lambda worker: worker.busy, default=None)
+                        if chosen is not None:
+                            chosen.kept_free = True
+                    if chosen is not None and not chosen.busy:
+                        chosen.busy = chosen.places
+                        return chosen
+                    await self._changed.wait()
+            finally:
+                if chosen is not None:
+                    chosen.kept_free = False
+                    self._changed.notify_all()
+
+    def _willing(self, job: Job) -> list[RemoteWorker]:
+        """Return the workers that can do a job, now or later; it may be empty while workers are being started.
+
+        Raises:
+            SharedSetupError: there will be none.
+        """
+        checks = self._needs_checks(job)
+        able = [worker for worker in self.workers if not worker.lost and (worker.checks or not checks)]
+        willing = [worker for worker in able if self._refusal(worker.node, job) is None]
+        if not willing and not self.expected:
+            raise SharedSetupError(self._why_none(job, able))
+        return willing
+
+    async def _give_places(self, worker: RemoteWorker, number: int) -> None:
+        worker.busy -= number
         await self.changed()
 
     def _why_none(self, job: Job, able: Sequence[RemoteWorker]) -> str:
@@ -142,7 +173,7 @@ class Pool:
             return f"{words} (on {_names(nodes)})"
         if any(not worker.lost for worker in self.workers):
             return "no node of the Ray cluster that runs checks is left."
-        return "no worker of the Ray cluster is left."
+        return f"no worker of the Ray cluster is left. {REMEDY}"
 
     def _refusal(self, node: str, job: Job) -> str | None:
         return self._refusals.get((node, _agent_of(job)))
@@ -208,28 +239,6 @@ class Pool:
                     first, action=Action.JUDGE, header=header, conversation=lines.without_judgements(), carried=True
                 )
         return replace(first, header=replace(first.header, attempt=attempt + 1))
-
-    def _failed(self, job: Job, attempt: int, node: str, error: str) -> Done:
-        """Write the record of a run that no node could do."""
-        header: RunHeader = replace(job.header, attempt=attempt, node=node)
-        setting = Setting(
-            case=header.subject, case_hash=job.case_hash, agent=header.agent, trial=header.trial, node=node
-        )
-        record = RunRecord(
-            header.id,
-            header.subject,
-            header.agent,
-            Outcome.INFRA_ERROR,
-            None,
-            error=storable(one_line(error, 1000)),
-            trial=header.trial,
-            attempt=attempt,
-            tags=header.tags,
-            timing=Timing(time.time()),
-            setting=setting,
-        )
-        self._journal.append("run", header.id, attempt, record)
-        return Done(header, record, Transcript(), NO_USAGE)
 
 
 def _agent_of(job: Job) -> str:

@@ -34,6 +34,8 @@ class RemoteWorker:
         self.lost = False
         self.busy = 0
         """The number of places that are taken."""
+        self.kept_free = False
+        """Whether it gets no further job for the time being, because one is to have it alone."""
         self.on_lost: Callable[[RemoteWorker], None] = lambda _: None
         self._link = link
         self._jobs: dict[int, RemoteJob] = {}

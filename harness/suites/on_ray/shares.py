@@ -77,8 +77,10 @@ def share_out(
     if uses_model:
         number = min(number, options.model_calls)
     with_checks = min(number, sandbox_slots) if checked else 0
-    if not unchecked:
+    if checked and not unchecked:
         number = with_checks
+    if not order.subjects:  # nothing is left to do, and one worker will do
+        number = 1
     places = math.ceil(options.concurrency / number)
     plain = replace(
         order,

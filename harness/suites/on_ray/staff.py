@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -183,9 +182,9 @@ class Staff:
         worker.on_lost = self._lost
         self._shares[worker] = opened.share
         self.pool.workers.append(worker)
+        worker.listen()
         for notice in opened.notices:
             self._tell("", notice)
-        worker.listen()
 
     def _await(self, starting: asyncio.Task[_Opened]) -> None:
         """Add a worker when it is ready; the jobs hope for it for a limited time only."""
@@ -195,15 +194,23 @@ class Staff:
 
         async def wait() -> None:
             await asyncio.wait({starting}, timeout=START_SECONDS)
-            pool.expected -= 1
-            await pool.changed()
-            with contextlib.suppress(NotOpened):
-                await asyncio.wait({starting})
-                self._starting.pop(starting, None)
-                self._add(starting.result())
+            if late := not starting.done():
+                pool.expected -= 1
                 await pool.changed()
+                await asyncio.wait({starting})
+            self._starting.pop(starting, None)
+            try:
+                self._add(starting.result())
+            except NotOpened as error:
+                if error.kind != "lost":
+                    self._tell(error.node, f"the node {error.node} does not take part: {error.words}")
+            # Only now: between the two, jobs without another worker would find that none is left.
+            pool.expected -= not late
+            await pool.changed()
 
-        task = asyncio.create_task(wait())
+        self._keep(asyncio.create_task(wait()))
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -217,12 +224,9 @@ class Staff:
         self._losses = 1 if pool.done > self._done_before else self._losses + 1
         self._done_before = pool.done
         self._tell(worker.node, f"a worker on the node {worker.node} was lost; its unfinished runs are tried elsewhere")
-        task = asyncio.create_task(pool.changed())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._keep(asyncio.create_task(pool.changed()))
         if self._losses <= LOSSES_IN_A_ROW + len(pool.workers):
-            starting = asyncio.create_task(self._start(share))
-            self._starting[starting] = share
+            self._starting[starting := asyncio.create_task(self._start(share))] = share
             self._await(starting)
 
     def _tell(self, node: str, words: str) -> None:
@@ -236,8 +240,7 @@ def _refuse(failed: Sequence[NotOpened]) -> NoReturn:
     """Raise what the workers said, as the engine of one process would."""
     words = list(dict.fromkeys(error.words for error in failed))
     nodes = ", ".join(dict.fromkeys(error.node for error in failed))
-    text = "\n".join(words[:3]) + f" (on the node {nodes})"
-    kind = failed[0].kind if failed else "setup"
+    text, kind = "\n".join(words[:3]) + f" (on the node {nodes})", failed[0].kind if failed else "setup"
     if kind == "unavailable":
         raise SandboxUnavailable(text, failed[0].remedy)
     if kind == "sandbox":

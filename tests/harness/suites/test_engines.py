@@ -304,3 +304,11 @@ def test_a_mistake_leaves_no_journal(place: Place) -> None:
     assert done.returncode == 2, done.stderr
     assert "agents/nowhere.py" in done.stderr
     assert not (place.folder / "j").exists()
+
+
+def test_what_a_killed_process_left_is_told_once(place: Place) -> None:
+    place.case("one", "hello")
+    place.viva("suite")
+    (place.folder / "j" / "last-words.txt").touch()
+    assert "ended without a message" in place.call("suite", "--resume", "j").stderr
+    assert "ended without a message" not in place.call("suite", "--resume", "j").stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -10,9 +11,11 @@ import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import viva
 from harness.suites.on_ray import cluster as connection
 from records.journal import scan
 from records.journal_reader import read_records, read_runs
@@ -21,6 +24,7 @@ from tests.harness.conftest import Desk, point
 from tests.harness.real_suites import left_running, until
 from tests.harness.suites.conftest import MODEL, SECRET
 from tests.harness.viva_command import clean_environment, in_this_process, start
+from tests.model_server import ModelServer
 from tests.ray_clusters import OPEN, RayNodes, containers_of, descendants, ray_nodes
 
 AGENT = """
@@ -31,6 +35,8 @@ async def get_reply_from_agent(self, message):
         while not (Path(rest) / "go").exists():
             (Path(rest) / f"waiting-{os.getpid()}").touch()
             await asyncio.sleep(0.01)
+    if word == "exit":
+        os._exit(3)
     if word == "tell":
         key = os.environ.get("OPENAI_API_KEY", "")
         print("the key has", len(key))
@@ -100,17 +106,20 @@ def test_a_driver_with_a_key_does_not_send_it(place: Desk, cluster: RayNodes, mo
 
 
 def test_a_driver_that_is_killed_leaves_no_worker_and_no_container_and_the_suite_resumes(
-    place: Desk, cluster: RayNodes
+    place: Desk, cluster: RayNodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     require("docker", shutil.which("docker"), "there is no docker command")
     place.case(script=["one", f"wait {place.folder}"])
     options = ["--sandbox", "docker", "--trials", 2, "--concurrency", 2]
+    (tmp := place.folder / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp))
     process = start(*suite(place, cluster, *options), cwd=place.folder)
     until(lambda: len(list(place.folder.glob("waiting-*"))) == 2, process)
     workers = cluster.workers()
     assert len(workers) == 2
     process.send_signal(signal.SIGKILL)
     process.communicate()
+    assert list(tmp.glob("viva-staged-*")) == []
     soon(lambda: cluster.workers() == [])
     assert containers_of(workers) == []
     (place.folder / "go").touch()
@@ -142,6 +151,19 @@ def test_a_node_that_dies_costs_its_unfinished_runs_alone(place: Desk, own_clust
     assert {run.setting.node for run in runs if run.attempt == 2} == {"stays"}
 
 
+def test_an_agent_that_ends_its_worker_costs_its_own_run_alone(place: Desk, cluster: RayNodes) -> None:
+    place.case("exits", script=["exit"])
+    place.case("stays", script=["one", "two"])
+    options = ["--agent", "agent.py:Agent", "--sandbox", "process", "--engine", "ray", "--ray-address", cluster.address]
+    limits = ["--trials", 2, "--concurrency", 4, "--ray-workers", 1]
+    done = start("suite", "exits", "stays", *options, *limits, "--out", "j", "--json", cwd=place.folder)
+    output, errors = done.communicate(timeout=120)
+    assert json.loads(output)["ended"] == 4, errors  # Ray itself tells the death of workers on standard output
+    found = {(record.subject, record.outcome.value) for record in read_records(place.folder / "j")}
+    assert found == {("exits", "infra_error"), ("stays", "scored")}
+    assert "--isolate" in errors
+
+
 def soon(condition: object) -> None:
     """Wait until it comes true, and fail if it does not."""
     assert callable(condition)
@@ -170,6 +192,26 @@ def test_a_wrong_address_is_told_and_leaves_no_journal(place: Desk, address: str
     assert done.returncode == 2, done.stderr
     assert words in done.stderr
     assert not (place.folder / "j").exists()
+
+
+def test_a_port_where_something_else_listens_is_told_at_once(place: Desk) -> None:
+    require_ray()
+    place.case()
+    where = ["--engine", "ray", "--ray-address"]
+    with ModelServer({}) as web:
+        address = web.url.removeprefix("http://").partition("/")[0]
+        done = in_this_process("suite", "exam", *where, address, "--out", "j", cwd=place.folder)
+    assert done.returncode == 2, done.stderr
+    assert f"what listens at {address} is not the head of a Ray cluster" in done.stderr
+
+
+def test_a_python_program_uses_a_cluster(place: Desk, cluster: RayNodes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place.folder)
+    place.case(script=["one"])
+    where: dict[str, Any] = {"engine": "ray", "ray_address": cluster.address, "sandbox": "process"}
+    assert viva.run_suite("exam", "agent.py:Agent", trials=2, out="j", **where).ended == 2
+    assert viva.judge("j", out="judged", **where).ended == 2
+    assert {run.setting.node for run in read_runs(place.folder / "j")} == {"checks"}
 
 
 def test_without_ray_the_extra_is_named(place: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,9 @@ def __init__(self, task_description):
 async def get_reply_from_agent(self, message):
     import asyncio
     self.said += 1
+    while message == "kill":
+        Path("kill").touch()
+        await asyncio.sleep(0.05)
     while message == "wait" and not Path("go").exists():
         Path("waiting").touch()
         await asyncio.sleep(0.005)
@@ -134,6 +137,28 @@ async def test_a_run_that_loses_every_worker_ends_as_an_error_and_the_others_go_
     (record,) = read_records(place.folder / "j")
     assert record.outcome.value == "infra_error"
     assert "lost 3 times" in str(record.error)
+
+
+async def test_runs_that_shared_their_worker_with_one_that_kills_it_are_not_lost_with_it(place: Desk) -> None:
+    case(place, "kills", "one", "kill")
+    case(place, "talks", "one", "wait", "three")
+    places = InProcessPlaces("a")
+    suite, _ = start(place, places, concurrency=4, trials=2, attempts=3)
+    beside: list[int] = []
+    async with asyncio.timeout(60):
+        while not suite.done():
+            tasks = len(places.links[-1].worker._tasks) if places.links else 0
+            if (place.folder / "kill").exists():
+                (place.folder / "kill").unlink()
+                beside.append(tasks)
+                places.links[-1].lose()
+            if len(beside) >= 2 and tasks == 1:
+                (place.folder / "go").touch()
+            await asyncio.sleep(0.005)
+    assert (await suite).ended == 4
+    found = sorted((record.subject, record.outcome.value) for record in read_records(place.folder / "j"))
+    assert found == [("kills", "infra_error")] * 2 + [("talks", "scored")] * 2
+    assert beside[2:] == [1, 1], "the last worker of a run that kills it did something else, too"
 
 
 async def test_a_node_that_cannot_make_an_agent_is_told_once_and_its_runs_go_elsewhere(

@@ -58,6 +58,10 @@ def test_the_number_of_workers_can_be_limited() -> None:
     assert len(shares(order(UNCHECKED, concurrency=8), 4, 0, 2)) == 2
 
 
+def test_a_suite_of_which_nothing_is_left_gets_one_worker() -> None:
+    assert shares(order(concurrency=8), 4, 2) == [(False, 8, 64)]
+
+
 @pytest.mark.parametrize(
     ("slots", "sandboxes", "words"), [(0, 0, "has no CPU"), (4, 0, r"viva_sandbox.*the case 'checked'")]
 )
