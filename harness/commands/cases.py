@@ -16,6 +16,7 @@ from cases import BUNDLED, Case, CaseError, Mistake, Skipped, find_case, find_ca
 from harness.commands import completion
 from harness.commands.process import report_user_errors
 from harness.exam.outcome import EXIT_MISTAKE
+from harness.reports.narrow_table import NarrowTable
 from harness.wording import counted
 from records.text import one_line, printable
 
@@ -44,7 +45,7 @@ def command(context: click.Context, as_json: bool) -> None:
         model = "not required" if facts["script"] and facts["code"] else "required"
         points, rounds = str(len(case.scoring_points)), str(case.max_rounds or "")
         table.add_row(Text(case.name), points, rounds, model, Text(one_line(case.task_description, 90)))
-    Console().print(table)
+    Console().print(NarrowTable(table))
 
 
 @command.command("check")

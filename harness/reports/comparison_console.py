@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from harness.reports.narrow_table import NarrowTable
 from harness.reports.why_console import command_line, quoted
 from harness.statistics.comparison import CasePair, Comparison, Difference, Side
 from harness.statistics.findings import findings
@@ -73,7 +74,7 @@ def _sides(comparison: Comparison) -> Table:
     return table
 
 
-def _figures(comparison: Comparison) -> Table:
+def _figures(comparison: Comparison) -> NarrowTable:
     one, two = comparison.first, comparison.second
     table = Table(show_edge=False, pad_edge=False, header_style="bold")
     table.add_column("over the common cases", no_wrap=True)
@@ -107,10 +108,10 @@ def _figures(comparison: Comparison) -> Table:
         before, after = (getattr(side.group, attribute) for side in (one, two))
         row(name, _number(before, form), _number(after, form), _ratio(before, after))
     row("rounds per run", *(f"{_rounds(side):.1f}" for side in (one, two)))
-    return table
+    return NarrowTable(table)
 
 
-def _changes(comparison: Comparison, changed: Sequence[CasePair]) -> Table:
+def _changes(comparison: Comparison, changed: Sequence[CasePair]) -> NarrowTable:
     """Show cases whose result changed first, worse ones before better ones, and then by the change of the score."""
     order = {"worse": 0, "better": 1, "": 2}
     ranked = sorted(changed, key=lambda pair: (order[pair.turned], -abs(pair.score_difference)))
@@ -131,7 +132,7 @@ def _changes(comparison: Comparison, changed: Sequence[CasePair]) -> Table:
         )
     if len(ranked) > MOST_ROWS:
         table.add_row(Text(f"… {len(ranked) - MOST_ROWS} more: --json", style="dim"))
-    return table
+    return NarrowTable(table)
 
 
 def _difference(difference: Difference) -> Text:

@@ -87,8 +87,9 @@ def _table(columns: tuple[str, str, str, str]) -> Table:
     table = Table(expand=True, show_edge=False, pad_edge=False, header_style="bold")
     table.add_column(columns[0], justify="right" if columns[0] == "weight" else "left", no_wrap=True)
     table.add_column(columns[1], no_wrap=True)
-    table.add_column(columns[2], ratio=2)
-    table.add_column(columns[3], ratio=3)
+    # Folded, because rich cuts a word that is longer than its column: a path, or a value without blanks.
+    table.add_column(columns[2], ratio=2, overflow="fold")
+    table.add_column(columns[3], ratio=3, overflow="fold")
     return table
 
 

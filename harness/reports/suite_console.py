@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from adapters.connectors.spec import agent_label
+from harness.reports.narrow_table import NarrowTable
 from harness.reports.suite_facts import facts_table
 from harness.reports.trajectory_words import trajectory_lines
 from harness.reports.why_console import Locate, error_lines, miss_lines, next_lines
@@ -77,7 +78,7 @@ def short_names(specs: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _evaluators(figures: Figures, labels: Mapping[str, str]) -> Table:
+def _evaluators(figures: Figures, labels: Mapping[str, str]) -> NarrowTable:
     """Make a table with one row for each evaluator, or for each evaluator and agent."""
     several = len(figures.agents) > 1
     table = Table(show_edge=False, pad_edge=False, header_style="bold")
@@ -100,7 +101,7 @@ def _evaluators(figures: Figures, labels: Mapping[str, str]) -> Table:
         )
     if len(rows) > MOST_ROWS:
         table.add_row(Text(f"… {len(rows) - MOST_ROWS} more: viva report", style="dim"))
-    return table
+    return NarrowTable(table)
 
 
 def _trajectories(figures: Figures, labels: Mapping[str, str]) -> Iterator[Text]:
@@ -145,7 +146,7 @@ def figures_plain(figures: Figures) -> Any:
     return to_plain(figures, full=True)
 
 
-def _table(kind: str, groups: Sequence[Group], labels: Mapping[str, str]) -> Table:
+def _table(kind: str, groups: Sequence[Group], labels: Mapping[str, str]) -> NarrowTable:
     """Make a table with one row for each group that fits 80 columns; `viva report` shows everything."""
     k = min((max(group.pass_hat_k, default=1) for group in groups), default=1)
     notes = [_notes(group) for group in groups]
@@ -170,7 +171,7 @@ def _table(kind: str, groups: Sequence[Group], labels: Mapping[str, str]) -> Tab
         table.add_row(*row, *([Text(note, style="yellow")] if any(notes) else []))
     if len(groups) > MOST_ROWS:
         table.add_row(Text(f"… {len(groups) - MOST_ROWS} more: viva report", style="dim"))
-    return table
+    return NarrowTable(table)
 
 
 def _name(group: Group, labels: Mapping[str, str]) -> str:

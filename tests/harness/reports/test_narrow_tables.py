@@ -75,6 +75,37 @@ def test_the_matrix_of_agents_shows_each_case_and_each_figure(agents: int, width
     assert "acasewitharatherlongname2" in columns(lines, "case")[0].replace(" ", "")
 
 
+@pytest.mark.parametrize("width", [20, 30, 40, 60])
+@pytest.mark.parametrize("agents", [1, 2, 3])
+def test_a_narrow_terminal_shows_every_agent_with_every_figure(agents: int, width: int) -> None:
+    records = [
+        run(f"c{case}", f"x:Agent{agent}", trial, float((case + trial + agent) % 2))
+        for case in range(6)
+        for trial in (1, 2)
+        for agent in range(agents)
+    ]
+    lines = shown(suite_report(summarize(records), Path("j")), width)
+    text = " ".join(" ".join(lines).split())
+    assert "…" not in text
+    for name in [f"Agent{agent}" for agent in range(agents)] if agents > 1 else ["c0", "all"]:
+        assert f"{name} runs {12 if name != 'c0' else 2}, mean (95 %) 0.50" in text
+    assert text.count("pass^2 0.00") == (7 if agents == 1 else agents)
+
+
+@pytest.mark.parametrize("width", [20, 40])
+def test_a_comparison_on_a_narrow_terminal_shows_both_sides_and_the_interval(width: int) -> None:
+    def side(folder: str, score: float) -> Runs:
+        return Runs(
+            Path(folder), [run(f"case {number}", "x:A", trial, score) for number in range(6) for trial in (1, 2)]
+        )
+
+    found = compare(side("one", 1.0), side("two", 0.0), ("x:A", "x:A"), 1.0)
+    assert found is not None
+    text = " ".join(" ".join(shown(comparison_report(found), width)).split())
+    assert re.search(r"mean score A 1\.000, B 0\.000, B - A \(95 %\) -1\.000 \(-1\.000 to [-+]\d\.\d{3}\)", text)
+    assert "case 5 A score, passes 1.000 2/2, B score, passes 0.000 0/2, change -1.000, result worse" in text
+
+
 @pytest.mark.parametrize("versions", [2, 30])
 @pytest.mark.parametrize("agents", [1, 2])
 def test_the_table_of_trends_shows_every_figure_and_version(versions: int, agents: int) -> None:

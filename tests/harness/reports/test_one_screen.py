@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import random
 import re
@@ -73,3 +74,10 @@ def test_few_misses_are_told_in_full_with_what_was_quoted(tmp_path: Path) -> Non
     text = report("markdown", tmp_path)
     assert f"* 5 runs, miss: **It {'really ' * 15}asks.**" in text
     assert text.count("<q>The city?</q>") == 1
+
+
+def test_a_blank_stands_between_a_reason_and_how_many_runs_have_it(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        for trial, reason in enumerate(("says a", "says a", "says b"), 1):
+            write_run(journal, trial=trial, hits=(False,), reason=reason)
+    assert "<code>says a</code> (2 of 3; 1 other reason)" in html.unescape(report("markdown", tmp_path))

@@ -154,6 +154,20 @@ def test_on_a_phone_the_reasons_are_there_and_nothing_overflows(tmp_path: Path, 
         browser.width(1280)
 
 
+@pytest.mark.parametrize("width", [1400, 390])
+def test_long_names_of_agents_fit_beside_the_reasons(tmp_path: Path, browser: Browser, width: int) -> None:
+    with Journal(tmp_path) as journal:
+        for number in range(2):
+            write_run(journal, agent=f"x:{'long_name_of_an_agent' * 3}{number}", hits=(False,), reason="w" * 300)
+    browser.width(width)
+    try:
+        browser.go(write_page(tmp_path))
+        beyond = "const box = document.querySelector('.failures').parentNode; return box.scrollWidth - box.clientWidth"
+        assert browser.run(beyond) == 0
+    finally:
+        browser.width(1280)
+
+
 def test_reasons_are_in_monospace_with_every_space_and_the_difference_marked(tmp_path: Path, browser: Browser) -> None:
     plain = "AssertionError: a\n\n  b   c (line 2 of the check)"
     with Journal(tmp_path) as journal:

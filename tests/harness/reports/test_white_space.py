@@ -51,6 +51,18 @@ def test_console_markdown_and_junit_show_a_difference_of_white_space(journal: Pa
     assert SHOWN in failure_text(run, 1.0, None, journal), "in pytest"
 
 
+@pytest.mark.parametrize("width", [40, 80])
+def test_a_word_longer_than_its_column_is_shown_whole(tmp_path: Path, width: int) -> None:
+    value = "/home/somebody/project/" + "_".join(f"part{number}" for number in range(12))
+    with Journal(tmp_path) as journal:
+        write_run(journal, hits=(False,), reason=f"AssertionError: got {value}, want x  y")
+    out = io.StringIO()
+    Console(file=out, width=width).print(run_report(next(iter(read_records(tmp_path))), tmp_path))
+    assert "…" not in out.getvalue()
+    column = "".join(line.split("│")[-2].strip() for line in out.getvalue().splitlines() if line.count("│") > 3)
+    assert f"got{value},wantx··y" in column.replace(" ", "")
+
+
 def test_the_line_of_a_verdict_beside_its_round_shows_it() -> None:
     (line,) = verdict_lines([Verdict("r1", "p", "miss", 0.0, reason=SAME_WHEN_FOLDED)])
     assert SHOWN in line.plain
