@@ -76,7 +76,7 @@ class RunChoice:
             if len(names) <= MOST_NAMES:
                 names[name] = None
         return (
-            (not self.names or any(fnmatch.fnmatchcase(case, pattern) for pattern in self.names))
+            (not self.names or any(name == case or fnmatch.fnmatchcase(case, name) for name in self.names))
             and (not self.agents or any(part in agent for part in self.agents))
             and (not self.trials or trial in self.trials)
         )

@@ -92,6 +92,17 @@ def test_a_reader_that_left_is_no_reason_to_go_on_computing(long: Desk) -> None:
     assert int((long.folder / "written").read_text()) < 10_000
 
 
+@pytest.mark.parametrize("options", [(), ("--json",), ("--failed", "--threshold", "1")], ids=" ".join)
+def test_a_replay_that_nobody_reads_any_more_reads_no_further(desk: Desk, options: tuple[str, ...]) -> None:
+    with Journal(desk.folder / "journal") as journal:
+        for number in range(60):
+            write_run(journal, f"case {number}", said=["word " * 800] * 3, hits=[False])
+    with (desk.folder / "journal" / "journal.jsonl").open("a") as file:
+        file.write("torn\n")
+    assert "1 torn line skipped" in desk.viva("replay", "journal", *options, expect=0).stderr
+    assert piped(desk, "replay", "journal", *options, lines=1) == (0, "")
+
+
 @pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("cases", "--json")], ids=" ".join)
 def test_a_full_disk_behind_standard_output_is_told_without_a_traceback(desk: Desk, arguments: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:

@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -37,14 +38,27 @@ def shell(desk: Desk, line: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_device_stays_a_device_and_a_full_one_is_told(made: Desk) -> None:
-    before = os.stat("/dev/full").st_mode
-    done = made.viva("report", "journal", "--format", "csv", "--out", "/dev/full", expect=2)
-    assert "cannot write /dev/full: No space left on device" in done.stderr
-    assert os.stat("/dev/full").st_mode == before
-    assert stat.S_ISCHR(before)
-    made.viva("report", "journal", "--format", "csv", "--out", "/dev/null", expect=0)
-    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+def devices(folder: Path) -> tuple[Path, Path]:
+    """A full and an empty device: nodes of the test's own where it may make them, which it may also lose."""
+    made = folder / "full", folder / "null"
+    try:
+        for path, minor in zip(made, (7, 3), strict=True):
+            os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, minor))
+            path.open("wb").close()
+    except OSError:  # not as root, in a container without the capability, or on a file system without devices
+        return Path("/dev/full"), Path("/dev/null")
+    return made
+
+
+def test_a_device_stays_a_device_and_a_full_one_is_told(made: Desk, tmp_path_factory: pytest.TempPathFactory) -> None:
+    full, null = devices(tmp_path_factory.mktemp("devices"))
+    before = full.stat()
+    done = made.viva("report", "journal", "--format", "csv", "--out", str(full), expect=2)
+    assert f"cannot write {full}: No space left on device" in " ".join(done.stderr.split())
+    assert (full.stat().st_mode, full.stat().st_rdev) == (before.st_mode, before.st_rdev)
+    assert stat.S_ISCHR(before.st_mode)
+    made.viva("report", "journal", "--format", "csv", "--out", str(null), expect=0)
+    assert stat.S_ISCHR(null.stat().st_mode)
 
 
 def test_a_fifo_is_written_through(made: Desk) -> None:

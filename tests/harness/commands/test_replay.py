@@ -167,6 +167,14 @@ def test_runs_are_chosen_by_case_agent_trial_and_outcome(
     assert [json.loads(each)["transcript"]["rounds"][0]["agent"] for each in objects] == shown
 
 
+def test_the_exact_name_of_a_case_is_enough_whatever_characters_it_has(desk: Desk) -> None:
+    with Journal(desk.folder / "journal") as journal:
+        write_run(journal, "sums [easy]", said=["wanted"])
+        write_run(journal, "sums e", said=["another"])
+    assert said(desk.viva("replay", "journal", "--case", "sums [easy]", expect=0).stdout) == ["wanted", "another"]
+    assert said(desk.viva("replay", "journal", "--case", "*]", expect=0).stdout) == ["wanted"]
+
+
 def test_what_was_not_found_is_told(mixed: Desk) -> None:
     done = mixed.viva("replay", "journal", "--failed", "--trial", "2", expect=0)
     assert (done.stdout, done.stderr.strip()) == ("", "no run failed; 1 run searched")
