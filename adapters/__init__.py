@@ -1,6 +1,6 @@
 """Connectors to the agents under test, readers of recordings, and clients of language models."""
 
-from adapters.virtual_user import VirtualUser
-from records.transcript import Reply, Step, StepKind, Usage
+from viva.adapters.virtual_user import VirtualUser
+from viva.records.transcript import Reply, Step, StepKind, Usage
 
 __all__ = ["Reply", "Step", "StepKind", "Usage", "VirtualUser"]

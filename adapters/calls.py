@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextvars import ContextVar
 from typing import Any
 
-from adapters.errors import AgentError
-from adapters.inside.raised import Home, in_short, raised_at, text_of
-from adapters.redact import redact
-from adapters.time_limits import TimeLeft, time_limit
-from records.text import counted, storable
+from viva.adapters.inside.raised import Home, in_short, raised_at, text_of
+from viva.adapters.time_limits import TimeLeft, time_limit
+from viva.errors import AgentError
+from viva.records.redact import redact
+from viva.records.text import counted, storable
 
 HEED_SECONDS = 1.0
 """Maximum time that a cancelled task has to end."""

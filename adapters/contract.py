@@ -8,14 +8,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from adapters import contract_messages as mistakes
-from adapters.errors import AgentError, SetupError
-from adapters.inside import rules
-from adapters.virtual_user import VirtualUser, offer_workspace
-from adapters.workspace import make_folder
-from records.codec import decode, to_plain
-from records.text import storable
-from records.transcript import NO_USAGE, Reply, Step, Usage
+from viva.adapters import contract_messages as mistakes
+from viva.adapters.inside import rules
+from viva.adapters.virtual_user import VirtualUser, offer_workspace
+from viva.adapters.workspace import make_folder
+from viva.errors import AgentError, SetupError
+from viva.records.codec import decode, to_plain
+from viva.records.text import storable
+from viva.records.transcript import NO_USAGE, Reply, Step, Usage
 
 T = TypeVar("T")
 

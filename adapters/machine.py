@@ -8,7 +8,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from adapters.errors import DescriptorsGone, MachineError
+from viva.errors import DescriptorsGone, MachineError
 
 PROBE_BYTES = 64 * 1024
 PROBE_MEMORY = 64 * 1024 * 1024
@@ -57,7 +57,7 @@ def _numbers(error: BaseException | None) -> set[int]:
             found.add(error.errno)
         elif isinstance(error, MemoryError):
             found.add(errno.ENOMEM)
-        elif type(error).__module__.startswith("adapters.") and _NO_ROOM_WORDS.search(str(error)):
+        elif type(error).__module__.startswith("viva.") and _NO_ROOM_WORDS.search(str(error)):
             found.add(errno.ENOSPC)
         error = error.__cause__ or error.__context__
     return found

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from adapters.redact import redact_end
-from records.text import storable
+from viva.records.redact import redact_end
+from viva.records.text import storable
 
 LIMIT = 32_768
 """Characters of each stream that are kept: the last ones."""

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 from weakref import WeakSet
 
-from adapters.calls import TimeoutLeft, abandon, called, describe, guarded, within
-from adapters.contract import (
+from viva.adapters.calls import TimeoutLeft, abandon, called, describe, guarded, within
+from viva.adapters.contract import (
     AgentArguments,
     AgentFactory,
     ConnectedAgent,
@@ -24,13 +24,13 @@ from adapters.contract import (
     check_factory,
     workspace_of,
 )
-from adapters.errors import AgentError, AgentTimeout, DescriptorsGone, SetupError, WorkspaceError
-from adapters.inside.raised import Home
-from adapters.inside.rules import takes_verbose
-from adapters.machine import are_descriptors_free, check_machine
-from adapters.threads import AgentThread
-from adapters.virtual_user import VirtualUser
-from records.transcript import Metrics, Reply
+from viva.adapters.inside.raised import Home
+from viva.adapters.inside.rules import takes_verbose
+from viva.adapters.machine import are_descriptors_free, check_machine
+from viva.adapters.threads import AgentThread
+from viva.adapters.virtual_user import VirtualUser
+from viva.errors import AgentError, AgentTimeout, DescriptorsGone, SetupError, WorkspaceError
+from viva.records.transcript import Metrics, Reply
 
 __all__ = ["AgentArguments", "AgentSession", "open_session"]
 
@@ -185,7 +185,7 @@ _FOREIGN: WeakSet[Any] = WeakSet()
 
 
 def _is_foreign(factory: Any) -> bool:
-    return not (getattr(factory, "__module__", None) or "").startswith("adapters.connectors.")
+    return not (getattr(factory, "__module__", None) or "").startswith("viva.adapters.connectors.")
 
 
 async def _let_go() -> None:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from adapters.inside.raised import in_short
+from viva.adapters.inside.raised import in_short
 
 
 class AgentThread:

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from typing import Any
 
-from adapters.errors import AgentError
-from adapters.workspace import make_folder
-from records.transcript import Reply
+from viva.adapters.workspace import make_folder
+from viva.errors import AgentError
+from viva.records.transcript import Reply
 
 
 class VirtualUser:

@@ -9,9 +9,9 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from adapters.errors import AgentError, WorkspaceError
-from adapters.machine import check_machine
-from cases import Case
+from viva.adapters.machine import check_machine
+from viva.cases import Case
+from viva.errors import AgentError, WorkspaceError
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

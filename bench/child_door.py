@@ -8,14 +8,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from adapters.connectors.loaded_agent import LoadedAgent
-from adapters.connectors.table import load_agent
-from adapters.session import AgentArguments, open_session
 from bench.stubs import TEXT
 from bench.table import Figure
+from viva.adapters.connectors.loaded_agent import LoadedAgent
+from viva.adapters.connectors.table import load_agent
+from viva.adapters.session import AgentArguments, open_session
 
 SOURCE = f"""
-from adapters import VirtualUser
+from viva import VirtualUser
 
 class Async(VirtualUser):
     async def get_reply_from_agent(self, message):

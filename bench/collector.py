@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from adapters.events.collector import EvalCollector
 from bench.table import Figure
-from harness.observe.eval_harness import EvalHarness
-from harness.observe.options import EvalOptions
+from viva.observe.eval_harness import EvalHarness
+from viva.observe.options import EvalOptions
+from viva.recordings.events.collector import EvalCollector
 
 EVENTS = int(os.environ.get("VIVA_BENCH_EVENTS", "1000000"))
 REPEATS = 5

@@ -16,15 +16,15 @@ from typing import Any
 
 from autogen_core.models import CreateResult, RequestUsage
 
-from adapters.models.client import Model
 from bench.stubs import TEXT, InstantModel
 from bench.table import Figure
-from cases import Case, ScoringPoint
-from judge import ScoringPointsEvaluator
-from judge.scoring_points.by_model import BYTES_PER_TOKEN
-from records.evaluator import Context
-from records.transcript import Round, Transcript
-from records.verdict import Insight
+from viva.cases import Case, ScoringPoint
+from viva.judge import ScoringPointsEvaluator
+from viva.judge.scoring_points.by_model import BYTES_PER_TOKEN
+from viva.models.client import Model
+from viva.records.evaluator import Context
+from viva.records.transcript import Round, Transcript
+from viva.records.verdict import Insight
 
 FROM, PART = 1_024, 128
 """The shortest prefix that is cached, and its granularity, in tokens."""

@@ -14,23 +14,23 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from adapters.connectors.loaded_agent import LoadedAgent
 from bench.memory import peak_mb
 from bench.stubs import TEXT, AsyncAgent
-from cases import Case, ScoringPoint, ScriptLine
-from examiner import Examiner, ScriptedExaminer
-from harness.exam.options import Options
-from harness.exam.resources import JudgeResources, Resources
-from harness.exam.subscribers import RunHeader, Subscribers
-from harness.suites.conduct import Syncing
-from harness.suites.engine import LocalEngine, SuiteLimits
-from harness.suites.job import Action, Job
-from harness.suites.worker import Worker
-from records.evaluator import Context
-from records.journal import Journal, run_id
-from records.journal_sync import Syncer
-from records.transcript import NO_USAGE, Transcript
-from records.verdict import Insight, Label, Verdict
+from viva.adapters.connectors.loaded_agent import LoadedAgent
+from viva.cases import Case, ScoringPoint, ScriptLine
+from viva.exam.options import Options
+from viva.exam.resources import JudgeResources, Resources
+from viva.exam.subscribers import RunHeader, Subscribers
+from viva.examiner import Examiner, ScriptedExaminer
+from viva.journal.sync import Syncer
+from viva.journal.writer import Journal, run_id
+from viva.records.evaluator import Context
+from viva.records.transcript import NO_USAGE, Transcript
+from viva.records.verdict import Insight, Label, Verdict
+from viva.suites.conduct import Syncing
+from viva.suites.engine import LocalEngine, SuiteLimits
+from viva.suites.job import Action, Job
+from viva.suites.worker import Worker
 
 AGENT = "bench:Agent"
 
@@ -82,16 +82,16 @@ def resources_for(rounds: int, concurrency: int, agent: type, *, model: bool) ->
     options = Options(max_rounds=rounds, concurrency=concurrency)
     client = None
     if model:
-        from adapters.models.client import Model
-        from adapters.models.retry import RetryPolicy
         from bench.stubs import InstantModel
+        from viva.models.client import Model
+        from viva.models.retry import RetryPolicy
 
         client = Model(InstantModel(), "instant", RetryPolicy())
 
     def examiner(case: Case) -> Examiner:
         if client is None:
             return ScriptedExaminer(case.script)
-        from examiner.model import ModelExaminer
+        from viva.examiner.model import ModelExaminer
 
         return ModelExaminer(client, case.task_description)
 

@@ -21,18 +21,18 @@ from typing import Any
 from bench.memory import peak_mb
 from bench.stubs import TEXT
 from bench.table import Figure
-from harness.exam.options import Options
-from harness.exam.subscribers import RunHeader
-from harness.suites.conduct import Surroundings
-from harness.suites.engines import EngineChoice
-from harness.suites.plan import Plan
-from harness.suites.suite import Request, run_suite
-from records.run_record import RunRecord
-from records.transcript import Transcript
+from viva.exam.options import Options
+from viva.exam.subscribers import RunHeader
+from viva.records.run_record import RunRecord
+from viva.records.transcript import Transcript
+from viva.suites.conduct import Surroundings
+from viva.suites.engines import EngineChoice
+from viva.suites.plan import Plan
+from viva.suites.suite import Request, run_suite
 
 PARTS = f"""
 import asyncio
-from records.verdict import Insight, Label, Verdict
+from viva.records.verdict import Insight, Label, Verdict
 
 TEXT = {TEXT!r}
 SECONDS = {{seconds}}

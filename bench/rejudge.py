@@ -15,17 +15,17 @@ from pathlib import Path
 
 from bench.many import Counting
 from bench.memory import peak_mb
-from harness.exam.options import Options
-from harness.exam.resources import JudgeResources, Resources
-from harness.exam.subscribers import Subscribers
-from harness.suites.conduct import Syncing
-from harness.suites.engine import LocalEngine, SuiteLimits
-from harness.suites.judging import Judging, judge_jobs
-from harness.suites.sources import sources_of
-from harness.suites.worker import Worker
-from records.journal import Journal
-from records.journal_reader import read_records
-from records.journal_sync import Syncer
+from viva.exam.options import Options
+from viva.exam.resources import JudgeResources, Resources
+from viva.exam.subscribers import Subscribers
+from viva.journal.reader import read_records
+from viva.journal.sync import Syncer
+from viva.journal.writer import Journal
+from viva.suites.conduct import Syncing
+from viva.suites.engine import LocalEngine, SuiteLimits
+from viva.suites.judging import Judging, judge_jobs
+from viva.suites.sources import sources_of
+from viva.suites.worker import Worker
 
 
 async def judge(source: Path, target: Path, rounds: int) -> int:

@@ -8,16 +8,16 @@ import tempfile
 import time
 from pathlib import Path
 
-from adapters.models.client import Model
-from adapters.models.retry import RetryPolicy
-from adapters.session import AgentArguments, open_session
 from bench.stubs import TEXT, AsyncAgent, InstantModel, SyncAgent
 from bench.table import Figure
-from cases import ScriptLine
-from examiner import ConversationLimits, ScriptedExaminer, converse
-from examiner.model import ModelExaminer
-from records.journal import Journal
-from records.transcript import Round
+from viva.adapters.session import AgentArguments, open_session
+from viva.cases import ScriptLine
+from viva.examiner import ConversationLimits, ScriptedExaminer, converse
+from viva.examiner.model import ModelExaminer
+from viva.journal.writer import Journal
+from viva.models.client import Model
+from viva.models.retry import RetryPolicy
+from viva.records.transcript import Round
 
 REPEATS = 5
 

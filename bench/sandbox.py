@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench.table import Figure
-from sandbox import Ending, RunView, Sandbox, SandboxError, SandboxSession
-from sandbox.choice import choose
+from viva.sandbox import Ending, RunView, Sandbox, SandboxError, SandboxSession
+from viva.sandbox.choice import choose
 
 CODE = "import json, os\nassert len(os.listdir()) >= 1\nassert json.loads('[1]') == [1]"
 VIEW = RunView(chat_history=[("system", "be fair"), ("human", "begin"), ("ai", "2 + 2?"), ("human", "4")])

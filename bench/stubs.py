@@ -8,7 +8,7 @@ from typing import Any
 from autogen_core import CancellationToken
 from autogen_core.models import ChatCompletionClient, CreateResult, ModelInfo, RequestUsage
 
-from adapters.virtual_user import VirtualUser
+from viva.adapters.virtual_user import VirtualUser
 
 TEXT = ("I would like to change my booking please. " * 100)[:120]
 """120 characters, the message length used with the other tools."""

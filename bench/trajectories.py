@@ -84,8 +84,8 @@ def _span(
 
 def read_only(path: Path) -> int:
     """Read the traces, and return the number of steps of their trajectories."""
-    from adapters.readers.table import read_recordings
-    from records.trajectory import trajectory
+    from viva.recordings.table import read_recordings
+    from viva.records.trajectory import trajectory
 
     return sum(len(trajectory(recording.transcript)) for recording in read_recordings(f"otlp:{path}"))
 
@@ -94,12 +94,12 @@ def read_and_evaluate(path: Path, target: Path) -> int:
     """Import the traces into a journal and evaluate them, as `viva trace` does; return the number of steps."""
     from rich.console import Console
 
-    from harness.exam.options import Options
-    from harness.reports.progress import ConsoleDisplay
-    from harness.suites.conduct import Surroundings
-    from harness.suites.sources import Sources
-    from harness.suites.tracing import trace_sources
-    from records.journal_reader import read_records
+    from viva.exam.options import Options
+    from viva.journal.reader import read_records
+    from viva.reports.progress.reporter import ConsoleDisplay
+    from viva.suites.conduct import Surroundings
+    from viva.suites.sources import Sources
+    from viva.suites.tracing import trace_sources
 
     options = Options(evaluators=EVALUATORS)
     sources = Sources("trace", recordings=(f"otlp:{path}",), options=options, folder=os.getcwd())

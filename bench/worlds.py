@@ -16,13 +16,13 @@ from typing import Any
 import viva
 from bench.sandbox import CODE, VIEW, percentile, workspace_of
 from bench.table import Figure
-from records.evaluator import Context
-from records.journal_reader import read_records
-from records.transcript import Transcript
-from records.verdict import Insight, Label, Verdict
-from sandbox import Ending, Sandbox, SandboxError, SandboxSession
-from sandbox.choice import choose
-from sandbox.interface import Fresh
+from viva.journal.reader import read_records
+from viva.records.evaluator import Context
+from viva.records.transcript import Transcript
+from viva.records.verdict import Insight, Label, Verdict
+from viva.sandbox import Ending, Sandbox, SandboxError, SandboxSession
+from viva.sandbox.choice import choose
+from viva.sandbox.interface import Fresh
 
 AT_ONCE = 4
 RUNS: dict[Fresh, int] = {"world": 1000, "container": 40}

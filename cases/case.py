@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from cases.check_limits import CheckLimits
+from viva.cases.check_limits import CheckLimits
 
 READER = "reader"
 """In a field's metadata: the name and the options of the `CaseReader` method that reads it from a case file."""

@@ -10,14 +10,14 @@ from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from cases.case import READER, Case, ScoringPoint, ScriptLine
-from cases.check_limits import ALLOWED, CheckLimits
-from cases.data_files import copied_to, data_file_fault
-from cases.errors import Mistake
-from cases.plain_fields import PlainReader, is_number
-from cases.script import SCRIPT_KEYS, ScriptMistake, read_script_line
-from cases.text import describe, point_ids
-from cases.yaml_lines import Lines
+from viva.cases.case import READER, Case, ScoringPoint, ScriptLine
+from viva.cases.check_limits import ALLOWED, CheckLimits
+from viva.cases.data_files import copied_to, data_file_fault
+from viva.cases.errors import Mistake
+from viva.cases.plain_fields import PlainReader, is_number
+from viva.cases.script import SCRIPT_KEYS, ScriptMistake, read_script_line
+from viva.cases.text import describe, point_ids
+from viva.cases.yaml_lines import Lines
 
 
 def case_keys(kind: type[Case]) -> tuple[str, ...]:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from cases.errors import CaseError
-from cases.text import describe
-from cases.yaml_lines import MAX_BYTES
+from viva.cases.errors import CaseError
+from viva.cases.text import describe
+from viva.cases.yaml_lines import MAX_BYTES
 
 BUNDLED = Path(__file__).parent
 SUFFIXES = (".yaml", ".yml")

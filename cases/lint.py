@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from cases.case import Case
-from cases.check_names import CHECK_NAMES
-from cases.text import describe
-from cases.yaml_lines import Lines, read_yaml
+from viva.cases.case import Case
+from viva.cases.check_names import CHECK_NAMES
+from viva.cases.text import describe
+from viva.cases.yaml_lines import Lines, read_yaml
 
 MAX_CODE = 200_000
 """Characters of one `eval_code` that are analyzed. The analysis takes about 10 s for a million."""

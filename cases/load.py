@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from cases.case import Case
-from cases.data_files import hash_case
-from cases.errors import CaseError, Mistake
-from cases.field_readers import CaseReader
-from cases.find import case_files
-from cases.yaml_lines import read_yaml
+from viva.cases.case import Case
+from viva.cases.data_files import hash_case
+from viva.cases.errors import CaseError, Mistake
+from viva.cases.field_readers import CaseReader
+from viva.cases.find import case_files
+from viva.cases.yaml_lines import read_yaml
 
 MAX_MISTAKES = 200
 """The maximum number of mistakes that are reported of one file: one with more is not a case."""

@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Collection
 from typing import Any
 
-from cases.errors import Mistake
-from cases.text import describe
-from cases.yaml_lines import Lines
+from viva.cases.errors import Mistake
+from viva.cases.text import describe
+from viva.cases.yaml_lines import Lines
 
 MAX_NUMBER = 1e15
 """The largest number that any field takes. It keeps sums finite."""

@@ -6,8 +6,8 @@ import re
 import warnings
 from typing import Any
 
-from cases.case import ScriptLine
-from cases.text import describe
+from viva.cases.case import ScriptLine
+from viva.cases.text import describe
 
 SCRIPT_KEYS = ("say", "for", "if_agent_says")
 # More rounds than any exam has. A typo such as 1..5000000000 must not fill the memory.

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from cases.errors import CaseError, Mistake
+from viva.cases.errors import CaseError, Mistake
 
 # A case file is a page or two; more than this is a mistake or an attack on the parser.
 MAX_BYTES = 2 * 1024 * 1024

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from rich.console import Console, RenderableType
 
-from cases import find_case
-from harness.reports.run_console import run_report
-from harness.reports.suite_console import suite_report
-from harness.statistics.summary import summarize
-from harness.suites.conduct import Surroundings
-from harness.suites.plan import Plan
-from harness.suites.suite import Request, run_suite
-from records.journal_reader import read_records
+from viva.cases import find_case
+from viva.journal.reader import read_records
+from viva.reports.console.run import run_report
+from viva.reports.console.suite import suite_report
+from viva.statistics.summary import summarize
+from viva.suites.conduct import Surroundings
+from viva.suites.plan import Plan
+from viva.suites.suite import Request, run_suite
 
 IMAGES = Path(__file__).parent / "images"
 

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from adapters.errors import AgentError, AgentTimeout, ModelError
-from adapters.time_limits import running_time, time_limit
-from records.text import storable
-from records.transcript import NO_USAGE, Reply, Round, StopReason, Transcript, Usage
+from viva.adapters.time_limits import running_time, time_limit
+from viva.errors import AgentError, AgentTimeout, ModelError
+from viva.records.text import storable
+from viva.records.transcript import NO_USAGE, Reply, Round, StopReason, Transcript, Usage
 
 DEFAULT_MAX_ROUNDS = 15
 REPLY_SECONDS = 300.0
@@ -50,7 +50,7 @@ class Examiner(Protocol):
 
 
 class AgentUnderTest(Protocol):
-    """The agent under test, as the conversation uses it; `adapters.session.AgentSession` is one."""
+    """The agent under test, as the conversation uses it; `viva.adapters.session.AgentSession` is one."""
 
     async def reply(self, message: str, seconds: float) -> Reply:
         """Return one reply, or raise AgentError, or AgentTimeout after `seconds`."""

@@ -9,14 +9,14 @@ from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.messages import TextMessage
 from autogen_core import CancellationToken
 
-from adapters.calls import describe
-from adapters.errors import ModelAnswerError, ModelError, SharedSetupError
-from adapters.models.client import Model
-from adapters.models.prompts import render
-from examiner.conversation import KICK_OFF, ExaminerError
-from examiner.stop import STOP_KEYWORD, read_message
-from records.text import printable
-from records.transcript import Usage
+from viva.adapters.calls import describe
+from viva.errors import ModelAnswerError, ModelError, SharedSetupError
+from viva.examiner.conversation import KICK_OFF, ExaminerError
+from viva.examiner.stop import STOP_KEYWORD, read_message
+from viva.models.client import Model
+from viva.models.prompts import render
+from viva.records.text import printable
+from viva.records.transcript import Usage
 
 PROMPT = Path(__file__).parent / "prompts" / "examiner.md"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from records.transcript import NO_USAGE, Transcript
+from viva.records.transcript import NO_USAGE, Transcript
 
 
 class ReplayedExaminer:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cases import ScriptLine
-from examiner.conversation import ExaminerError
-from records.text import one_line
-from records.transcript import NO_USAGE
+from viva.cases import ScriptLine
+from viva.examiner.conversation import ExaminerError
+from viva.records.text import one_line
+from viva.records.transcript import NO_USAGE
 
 REPLY_SEARCHED = 20_000
 """Number of characters of a reply (head and tail) against which `if_agent_says` is matched. An agent could send text

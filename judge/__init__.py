@@ -1,5 +1,31 @@
-"""Judges transcripts: scoring points by code and by model."""
+"""Judges transcripts: evaluators, their prompts, and evidence.
 
-from judge.scoring_points.scoring import ScoringPointsEvaluator
+`viva.judge` is this package and also the public function that judges stored conversations again, so the package can be
+called: importing a package always sets it as the attribute of its parent, in place of a function of the same name.
+"""
+
+import importlib
+import sys
+from types import ModuleType
+from typing import Any
+
+from viva.judge.scoring_points.scoring import ScoringPointsEvaluator
 
 __all__ = ["ScoringPointsEvaluator"]
+
+
+class _Callable(ModuleType):
+    """A package that can be called like the function of its name."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Judge stored conversations again; see `viva.api.judgements.judge`."""
+        # Imported by its name: the public functions are the uppermost layer, and this package is below them.
+        return importlib.import_module("viva.api.judgements").judge(*args, **kwargs)
+
+    @property
+    def __wrapped__(self) -> Any:
+        """The function, whose signature `inspect.signature` and `help` show."""
+        return importlib.import_module("viva.api.judgements").judge
+
+
+sys.modules[__name__].__class__ = _Callable

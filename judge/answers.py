@@ -1,6 +1,6 @@
 """Parses the answers of judge models, whose labels are one of a fixed set, and checks them for contradictions.
 
-Each evaluator that asks a model describes its answer as a `Form`; `judge.asking` asks the questions.
+Each evaluator that asks a model describes its answer as a `Form`; `viva.judge.asking` asks the questions.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, cast, get_origin
 
 from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
 
-from records.codec import has_doubled_key
-from records.text import without_invisible
+from viva.records.codec import has_doubled_key
+from viva.records.text import without_invisible
 
 SHORTEST_COPY = 20
 """Minimum number of characters of a reason that counts as copied if it is found in the transcript."""

@@ -12,12 +12,12 @@ from autogen_agentchat.messages import MultiModalMessage, StructuredMessage, Tex
 from autogen_core import CancellationToken, Image
 from pydantic import ValidationError
 
-from adapters.calls import describe
-from adapters.errors import ModelAnswerError, ModelError, SchemaError, SharedSetupError
-from adapters.models.client import Model
-from adapters.models.retry import status_of
-from judge.answers import A, Form, Unusable, is_copied, parse_answer, squeeze
-from records.verdict import Fault
+from viva.adapters.calls import describe
+from viva.errors import ModelAnswerError, ModelError, SchemaError, SharedSetupError
+from viva.judge.answers import A, Form, Unusable, is_copied, parse_answer, squeeze
+from viva.models.client import Model
+from viva.models.retry import status_of
+from viva.records.verdict import Fault
 
 ASKS = 3
 """Maximum number of questions: the first, and two more that say what was wrong with the answer."""

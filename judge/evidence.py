@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from judge.quotes import Text
-from judge.view import step_text, visible
-from records.text import storable
-from records.transcript import Round, Transcript
-from records.verdict import Evidence
+from viva.judge.quotes import Text
+from viva.judge.view import step_text, visible
+from viva.records.text import storable
+from viva.records.transcript import Round, Transcript
+from viva.records.verdict import Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ def look_up(
 ) -> tuple[list[Evidence], list[str]]:
     """Look up quotes.
 
-    `judge.quotes.Text` says when a quote matches. The given round is searched first, then all others: a correct quote
-    with a wrong round number is corrected, not rejected.
+    `viva.judge.quotes.Text` says when a quote matches. The given round is searched first, then all others: a correct
+    quote with a wrong round number is corrected, not rejected.
 
     Args:
         transcript: The transcript to search.

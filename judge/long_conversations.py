@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from records.codec import to_plain
-from records.transcript import Round, Step
+from viva.records.codec import to_plain
+from viva.records.transcript import Round, Step
 
 MOST_BYTES = 16 * 1024 * 1024
 """Maximum size of a conversation in a sandbox, as JSON."""

@@ -9,36 +9,36 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from adapters.errors import SetupError
-from cases import Case
-from records.evaluator import Evaluator
-from records.import_strings import PluginError
-from records.plugins import Kind, is_announced, load
+from viva.cases import Case
+from viva.errors import SetupError
+from viva.plugins.import_strings import PluginError
+from viva.plugins.kinds import Kind, is_announced, load
+from viva.records.evaluator import Evaluator
 
 EVALUATORS = Kind(
     "evaluator",
     "viva.evaluators",
     {
-        "scoring_points": "judge.scoring_points.scoring:ScoringPointsEvaluator",
-        "reward": "judge.reward:RewardEvaluator",
-        "session": "judge.session.evaluator:SessionEvaluator",
-        "operational": "judge.operational.evaluator:OperationalEvaluator",
-        "thought_to_tool": "judge.trajectory.by_model:ThoughtToTool",
-        "query_to_thought": "judge.trajectory.by_model:QueryToThought",
-        "sequence": "judge.trajectory.by_model:SequenceOptimality",
-        "parameter_quality": "judge.trajectory.by_model:ParameterQuality",
-        "plan_and_recovery": "judge.trajectory.by_model:PlanAndRecovery",
-        "alignment": "judge.trajectory.by_model:Alignment",
-        "repeated_calls": "judge.trajectory.calls:RepeatedCalls",
-        "tool_success": "judge.trajectory.calls:ToolSuccess",
-        "loops": "judge.trajectory.calls:Loops",
-        "known_tools": "judge.trajectory.calls:KnownTools",
-        "argument_schema": "judge.trajectory.schemas:ArgumentSchema",
-        "match_strict": "judge.trajectory.match:StrictMatch",
-        "match_in_order": "judge.trajectory.match:InOrderMatch",
-        "match_any_order": "judge.trajectory.match:AnyOrderMatch",
-        "match_subset": "judge.trajectory.match:SubsetMatch",
-        "match_superset": "judge.trajectory.match:SupersetMatch",
+        "scoring_points": "viva.judge.scoring_points.scoring:ScoringPointsEvaluator",
+        "reward": "viva.judge.reward:RewardEvaluator",
+        "session": "viva.judge.session.evaluator:SessionEvaluator",
+        "operational": "viva.judge.operational.evaluator:OperationalEvaluator",
+        "thought_to_tool": "viva.judge.trajectory.by_model:ThoughtToTool",
+        "query_to_thought": "viva.judge.trajectory.by_model:QueryToThought",
+        "sequence": "viva.judge.trajectory.by_model:SequenceOptimality",
+        "parameter_quality": "viva.judge.trajectory.by_model:ParameterQuality",
+        "plan_and_recovery": "viva.judge.trajectory.by_model:PlanAndRecovery",
+        "alignment": "viva.judge.trajectory.by_model:Alignment",
+        "repeated_calls": "viva.judge.trajectory.calls:RepeatedCalls",
+        "tool_success": "viva.judge.trajectory.calls:ToolSuccess",
+        "loops": "viva.judge.trajectory.calls:Loops",
+        "known_tools": "viva.judge.trajectory.calls:KnownTools",
+        "argument_schema": "viva.judge.trajectory.schemas:ArgumentSchema",
+        "match_strict": "viva.judge.trajectory.match:StrictMatch",
+        "match_in_order": "viva.judge.trajectory.match:InOrderMatch",
+        "match_any_order": "viva.judge.trajectory.match:AnyOrderMatch",
+        "match_subset": "viva.judge.trajectory.match:SubsetMatch",
+        "match_superset": "viva.judge.trajectory.match:SupersetMatch",
     },
 )
 DEFAULT = "scoring_points"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from judge.registry import Need
-from records.evaluator import Context
-from records.transcript import Transcript
-from records.verdict import Insight, Label, Verdict
+from viva.judge.registry import Need
+from viva.records.evaluator import Context
+from viva.records.transcript import Transcript
+from viva.records.verdict import Insight, Label, Verdict
 
 ATTRIBUTE = "reward"
 """The attribute of a transcript under which readers keep a recorded reward."""

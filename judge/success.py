@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable
 
-from adapters.calls import describe
-from records.evaluator import Context
-from records.transcript import Transcript
-from records.verdict import Insight, Label, Verdict
+from viva.adapters.calls import describe
+from viva.records.evaluator import Context
+from viva.records.transcript import Transcript
+from viva.records.verdict import Insight, Label, Verdict
 
 SUCCESS = "success"
 """The evaluator's name; what it says becomes the `success` of the run's record."""

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from judge.long_conversations import Cut, cut_to_fit
-from records.text import one_line, printable, storable
-from records.trajectory import trajectory_steps
-from records.transcript import Round, Step, Transcript
-from sandbox import RunView
+from viva.judge.long_conversations import Cut, cut_to_fit
+from viva.records.text import one_line, printable, storable
+from viva.records.trajectory import trajectory_steps
+from viva.records.transcript import Round, Step, Transcript
+from viva.sandbox import RunView
 
 TURN_SHOWN = 20_000
 """Maximum number of characters of one turn in a judge's prompt, head and tail; the cut is marked."""

@@ -1,6 +1,6 @@
 """Runs untrusted Python (a case's `eval_code`) on a copy of what an agent left."""
 
-from sandbox.interface import (
+from viva.sandbox.interface import (
     CheckResult,
     DaemonGone,
     DependencyError,
@@ -14,7 +14,7 @@ from sandbox.interface import (
     SandboxUnavailable,
     WorkspaceTooLarge,
 )
-from sandbox.limits import SandboxLimits
+from viva.sandbox.limits import SandboxLimits
 
 __all__ = [
     "CheckResult",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sandbox.interface import ConversationTooLarge, RunView, SandboxError, WorkspaceTooLarge, WorkspaceUnreadable
+from viva.sandbox.interface import ConversationTooLarge, RunView, SandboxError, WorkspaceTooLarge, WorkspaceUnreadable
 
 MIB = 1024 * 1024
 MAX_DEPTH = 200

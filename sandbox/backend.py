@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sandbox.archive import pack
-from sandbox.connection import ServerConnection
-from sandbox.interface import (
+from viva.sandbox.archive import pack
+from viva.sandbox.connection import ServerConnection
+from viva.sandbox.interface import (
     DaemonGone,
     Fresh,
     Isolation,
@@ -21,9 +21,9 @@ from sandbox.interface import (
     SandboxSession,
     WorkspaceUnreadable,
 )
-from sandbox.limits import SandboxLimits
-from sandbox.pool import Pool
-from sandbox.session import ServerSession
+from viva.sandbox.limits import SandboxLimits
+from viva.sandbox.pool import Pool
+from viva.sandbox.session import ServerSession
 
 MAX_FAILURES = 3
 """How many keepers in a row may fail to open a run, before runs have containers of their own for good."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
+INSIDE = Path(__file__).parent / "inside"
 # The modules of `sandbox/inside` that a server needs, in the order in which they import each other.
 _MODULES = (
     "hardening",
@@ -32,14 +33,13 @@ _MODULES = (
 @cache
 def boot_script() -> str:
     """Return the script that a server starts with; it reads the other modules from stdin."""
-    return (resources.files("sandbox") / "inside" / "boot.py").read_text()
+    return (INSIDE / "boot.py").read_text()
 
 
 @cache
 def _modules() -> tuple[tuple[str, str], ...]:
-    folder = resources.files("sandbox") / "inside"
-    sources = [(f"sandbox.inside.{name}", (folder / f"{name}.py").read_text()) for name in _MODULES]
-    return (("sandbox", ""), ("sandbox.inside", ""), *sources)
+    sources = [(f"viva.sandbox.inside.{name}", (INSIDE / f"{name}.py").read_text()) for name in _MODULES]
+    return (*((name, "") for name in ("viva", "viva.sandbox", "viva.sandbox.inside")), *sources)
 
 
 def boot_frame(options: dict[str, Any]) -> bytes:

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sandbox.backend import ServerSandbox
-from sandbox.bundle import boot_script
-from sandbox.connection import ServerConnection
-from sandbox.interface import Fresh, Isolation, SandboxError, SandboxUnavailable
-from sandbox.limits import SandboxLimits
-from sandbox.places import PLACES, sizes
-from sandbox.process import CLEAN_ENVIRONMENT, ChildPipe
-from sandbox.site_folder import site_folder
+from viva.sandbox.backend import ServerSandbox
+from viva.sandbox.bundle import boot_script
+from viva.sandbox.connection import ServerConnection
+from viva.sandbox.interface import Fresh, Isolation, SandboxError, SandboxUnavailable
+from viva.sandbox.limits import SandboxLimits
+from viva.sandbox.places import PLACES, sizes
+from viva.sandbox.process import CLEAN_ENVIRONMENT, ChildPipe
+from viva.sandbox.site_folder import site_folder
 
 MIB = 1024 * 1024
 # The only parts of the host's system in a sandbox are what a Python program needs: libraries, programs, time zones.

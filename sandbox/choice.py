@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import dataclass
 from typing import TypedDict
 
-from sandbox.interface import Fresh, Sandbox, SandboxError, SandboxUnavailable
-from sandbox.limits import SandboxLimits
+from viva.sandbox.interface import Fresh, Sandbox, SandboxError, SandboxUnavailable
+from viva.sandbox.limits import SandboxLimits
 
 LOOK_SECONDS = 15.0
 """How long a daemon that answers may take to say whether it has the base image."""
@@ -74,8 +74,8 @@ async def choose(
 
 
 async def _docker(image: str | None, runtime: str | None, patience: float, options: _Options) -> Sandbox:
-    from sandbox.daemon import RESTART_REMEDY, Daemon
-    from sandbox.docker import DockerSandbox
+    from viva.sandbox.docker.backend import DockerSandbox
+    from viva.sandbox.docker.daemon import RESTART_REMEDY, Daemon
 
     daemon = Daemon(patience=patience)
     try:
@@ -96,13 +96,13 @@ async def _docker(image: str | None, runtime: str | None, patience: float, optio
 
 
 async def _bwrap(options: _Options) -> Sandbox:
-    from sandbox.bwrap import BwrapSandbox
+    from viva.sandbox.bwrap import BwrapSandbox
 
     return await asyncio.to_thread(BwrapSandbox, **options)
 
 
 def _process(options: _Options) -> Sandbox:
-    from sandbox.process import ProcessSandbox
+    from viva.sandbox.process import ProcessSandbox
 
     return ProcessSandbox(**options)
 

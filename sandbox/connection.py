@@ -7,8 +7,8 @@ import json
 import secrets
 from typing import Any, Protocol
 
-from sandbox.bundle import boot_frame
-from sandbox.interface import UNKNOWN, Isolation, SandboxError
+from viva.sandbox.bundle import boot_frame
+from viva.sandbox.interface import UNKNOWN, Isolation, SandboxError
 
 START_SECONDS = 60.0
 """How long a server may take to start."""

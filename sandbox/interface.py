@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from sandbox.limits import SandboxLimits
+from viva.sandbox.limits import SandboxLimits
 
 Fresh = Literal["world", "container"]
 """What each run has for itself: a world, where the machine allows it, or always a container (a bwrap, an interpreter).

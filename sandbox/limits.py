@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cases.check_limits import CheckLimits  # importing `cases` loads a YAML parser, which no sandbox needs
+    from viva.cases.check_limits import CheckLimits  # importing `cases` loads a YAML parser, which no sandbox needs
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox.interface import DependencyError, SandboxError
+from viva.sandbox.interface import DependencyError, SandboxError
 
 _PIP_KEYS = (
     "index-url",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.limits import SandboxLimits
+from viva.sandbox.limits import SandboxLimits
 
 PLACES = ("/box", "/tmp", "/dev/shm")  # noqa: S108 - inside the sandbox
 """Each a file system in memory: the check's copy of the workspace is in the first."""

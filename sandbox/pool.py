@@ -11,8 +11,8 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from sandbox.connection import ServerConnection
-from sandbox.interface import SandboxError
+from viva.sandbox.connection import ServerConnection
+from viva.sandbox.interface import SandboxError
 
 _Waiting = asyncio.Future[ServerConnection]
 

@@ -12,11 +12,11 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sandbox.backend import ServerSandbox
-from sandbox.bundle import boot_script
-from sandbox.connection import ServerConnection
-from sandbox.interface import Isolation, SandboxError
-from sandbox.site_folder import site_folder
+from viva.sandbox.backend import ServerSandbox
+from viva.sandbox.bundle import boot_script
+from viva.sandbox.connection import ServerConnection
+from viva.sandbox.interface import Isolation, SandboxError
+from viva.sandbox.site_folder import site_folder
 
 ALONE = "nothing but limits and filters"
 CLEAN_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}

@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
-from sandbox.connection import START_SECONDS, ServerConnection
-from sandbox.interface import CheckResult, Ending, Isolation, SandboxError, SandboxLost
-from sandbox.limits import SandboxLimits
+from viva.sandbox.connection import START_SECONDS, ServerConnection
+from viva.sandbox.interface import CheckResult, Ending, Isolation, SandboxError, SandboxLost
+from viva.sandbox.limits import SandboxLimits
 
 # A server that is busy cleaning up after a check is given this long beyond the check's own time.
 GRACE_SECONDS = 20.0

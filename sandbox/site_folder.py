@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from sandbox.interface import DependencyError, SandboxError
-from sandbox.packages import blame, cache_folder, key_of, normalised, only_one
+from viva.sandbox.interface import DependencyError, SandboxError
+from viva.sandbox.packages import blame, cache_folder, key_of, normalised, only_one
 
 _MAKING = ".making-"
 # What a package's build may know of this machine's environment: how to reach a package index, and nothing else.

@@ -6,17 +6,20 @@ import os
 import signal
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import certifi
 import pytest
+import tenacity
 
-from adapters.models.retry import RetryPolicy
-from adapters.models.silenced import filters_for_pytest
+from viva.models import retry
+from viva.models.retry import RetryPolicy
+from viva.models.silenced import filters_for_pytest
 
 if TYPE_CHECKING:
-    from adapters.models.client import Model
+    from viva.models.client import Model
 
 KEY = "test-key-123456"
 QUICK = RetryPolicy(attempts=3, initial_seconds=0.001, longest_seconds=0.002, longest_retry_after=120)
@@ -58,7 +61,7 @@ def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 async def model_at(monkeypatch: pytest.MonkeyPatch, one_certificate: Path) -> AsyncIterator[ModelAt]:
     """Makes clients of the server at an address, quick to try again and with `KEY`; closes them in the end."""
-    from adapters.models.factory import make_model  # loads AutoGen, which most tests do without
+    from viva.models.factory import make_model  # loads AutoGen, which most tests do without
 
     made: list[Model] = []
     monkeypatch.setenv("SSL_CERT_FILE", str(one_certificate))
@@ -113,3 +116,23 @@ def missing(name: str, reason: str) -> NoReturn:
     if name in os.environ.get("VIVA_REQUIRE", "").split(","):
         pytest.fail(f"{name} is required here: {reason}")
     pytest.skip(f"{name}: {reason}")
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.delenv("VIVA_AGENT_API_KEY", raising=False)
+    return KEY
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds of each wait between attempts; nobody really waits."""
+    noted: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        noted.append(seconds)
+
+    monkeypatch.setattr(retry.tenacity, "AsyncRetrying", partial(tenacity.AsyncRetrying, sleep=sleep))
+    return noted

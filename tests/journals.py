@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from records.journal import FILE
-from records.line_checksum import seal
+from viva.journal.line_checksum import seal
+from viva.journal.writer import FILE
 
 
 def resealed(content: bytes) -> bytes:

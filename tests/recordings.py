@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.readers.chat import read_conversations
-from adapters.readers.recording import Recording
+from viva.recordings.chat import read_conversations
+from viva.recordings.recording import Recording
 
 DATA = Path(__file__).parents[2] / "shared/data"
 TAU = DATA / "tau_bench_airline_gpt4o/conversations.jsonl"

@@ -19,26 +19,26 @@ import pytest
 import yaml
 
 import viva as viva_package
-from adapters.connectors.table import load_agent
-from adapters.readers.given_tools import load_tools
-from adapters.readers.session_names import load_names
-from cases import CaseError, load_case
-from cases.field_readers import CASE_KEYS, POINT_KEYS
-from cases.script import SCRIPT_KEYS
-from harness.cli import viva
-from harness.exam.options import Options, Part
-from harness.exam.references import load_references
-from harness.plugin.options import OPTIONS, name_of
-from records.codec import decode
-from records.journal import Damage, parse
-from records.run_record import Outcome, RunRecord, Setting, Timing
-from records.transcript import Round, Step, StepKind, StopReason, Transcript, Usage
-from records.verdict import Evidence, Insight, Verdict
+from viva.adapters.connectors.table import load_agent
+from viva.cases import CaseError, load_case
+from viva.cases.field_readers import CASE_KEYS, POINT_KEYS
+from viva.cases.script import SCRIPT_KEYS
+from viva.cli.main import viva
+from viva.exam.options import Options, Part
+from viva.exam.references import load_references
+from viva.journal.writer import Damage, parse
+from viva.pytest_plugin.options import OPTIONS, name_of
+from viva.recordings.desktop.names import load_names
+from viva.recordings.given_tools import load_tools
+from viva.records.codec import decode
+from viva.records.run_record import Outcome, RunRecord, Setting, Timing
+from viva.records.transcript import Round, Step, StepKind, StopReason, Transcript, Usage
+from viva.records.verdict import Evidence, Insight, Verdict
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 WORKFLOW = ROOT / "examples" / "ci" / "github-actions.yml"
-PACKAGES = ("adapters", "cases", "examiner", "harness", "judge", "records", "sandbox", "viva")
+PACKAGES = ("adapters", "cases", "examiner", "judge", "sandbox", "viva")
 PYTHON = "python.md"
 PROGRAMS = {PYTHON: "my_agent.py", "observe.md": "my_session.py"}
 """Pages whose Python is programs that are run, not adapters that are loaded; and the module that they import."""
@@ -188,7 +188,7 @@ def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
         assert list(load_references(str(tmp_path / name)).by_subject) == list(yaml.safe_load(block.text))
         return
     if not name.endswith("/case.yaml"):
-        from adapters.models.factory import make_model
+        from viva.models.factory import make_model
 
         file = tmp_path / Path(name).name
         file.write_text(block.text)
@@ -430,7 +430,7 @@ def test_the_commands_of_the_workflow_have_these_options() -> None:
 
 def test_the_options_of_the_pytest_plugin_in_the_pages_are_there() -> None:
     assert [entry.value for entry in entry_points(group="pytest11") if entry.name == "viva"]
-    plugin = (ROOT / "harness" / "plugin" / "entry_point.py").read_text()
+    plugin = (ROOT / "viva" / "pytest_plugin" / "entry_point.py").read_text()
     declared = {name_of(option) for _, option in Options.declared(*OPTIONS)}
     for page in PAGES:
         for option in re.findall(r"--viva-[a-z-]*[a-z]", page.read_text()):

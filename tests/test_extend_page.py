@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from records.journal_reader import read_records, read_runs
-from tests.harness.conftest import Desk
+from tests.viva.conftest import Desk
+from viva.journal.reader import read_records, read_runs
 
 PAGE = Path(__file__).parents[1] / "docs" / "extend.md"
 

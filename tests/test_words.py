@@ -10,13 +10,13 @@ from pathlib import Path
 import click
 import pytest
 
-from harness.cli import viva
-from records.text import counted, plural
+from viva.cli.main import viva
+from viva.records.text import counted, plural
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("adapters", "cases", "examiner", "harness", "judge", "records", "sandbox", "viva")
+PACKAGES = ("adapters", "cases", "examiner", "judge", "sandbox", "viva")
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-TEMPLATES = sorted((ROOT / "harness" / "reports" / "templates").glob("page.*"))
+TEMPLATES = sorted((ROOT / "viva" / "reports" / "page" / "templates").glob("page.*"))
 
 TERMS = {
     r"\bin no average\b": "excluded from all averages",

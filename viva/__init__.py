@@ -9,110 +9,110 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from adapters.errors import SetupError
-    from adapters.events.autogen import autogen_collector, observing_autogen
-    from adapters.events.collector import EvalCollector, EvalMetricsSnapshot
-    from adapters.events.gen_ai import GenAiSpans
-    from adapters.virtual_user import VirtualUser
-    from cases import Case, CaseError, ScoringPoint, ScriptLine
-    from harness.analysis.agent import EvalAgent
-    from harness.analysis.findings import EvalAnalysis
-    from harness.analysis.options import EvalAgentOptions, EvalAnalysisRequest
-    from harness.exam.options import Options
-    from harness.exam.subscribers import RunHeader, Subscriber
-    from harness.observe.eval_harness import CompletedRun, EvalHarness, EvalInsight
-    from harness.observe.eval_suite import EvalCase, EvalSuite
-    from harness.observe.eval_suite_result import EvalCaseResult, EvalSuiteResult
-    from harness.observe.options import EvalOptions
-    from harness.sinks.otel.names import EvalTelemetry
-    from harness.statistics.groups import Group
-    from harness.statistics.summary import Figures
-    from judge.operational.decision import Trend
-    from judge.operational.evaluator import OperationalEvaluator
-    from judge.success import SuccessEvaluator
-    from records.eval_run_record import EvalRunRecord
-    from records.evaluator import Context, Evaluator
-    from records.history import EvalHistorySource
-    from records.journal_errors import JournalError
-    from records.journal_history import JournalHistory
-    from records.journal_reader import StoredRun
-    from records.run_record import Outcome, RunRecord, Setting, Timing
-    from records.run_span import RunSpan, RunTracer
-    from records.sink import Sink
-    from records.transcript import Metrics, Reply, Round, Step, StepKind, StopReason, Transcript, Usage
-    from records.verdict import Evidence, Fault, Insight, Label, Verdict, Vote
-    from sandbox.interface import SandboxError
-    from viva.evaluation_agent import EvaluationAgent
-    from viva.exams import examine, examine_async
-    from viva.given_cases import load_case
-    from viva.journals import SuiteResult, read_journal
-    from viva.judgements import judge, judge_async
-    from viva.recordings import trace, trace_async
-    from viva.suites import run_suite, run_suite_async
+    from viva.adapters.virtual_user import VirtualUser
+    from viva.analysis.agent import EvalAgent
+    from viva.analysis.findings import EvalAnalysis
+    from viva.analysis.options import EvalAgentOptions, EvalAnalysisRequest
+    from viva.api.evaluation_agent import EvaluationAgent
+    from viva.api.exams import examine, examine_async
+    from viva.api.given_cases import load_case
+    from viva.api.journals import SuiteResult, read_journal
+    from viva.api.judgements import judge, judge_async
+    from viva.api.recordings import trace, trace_async
+    from viva.api.suites import run_suite, run_suite_async
+    from viva.cases import Case, CaseError, ScoringPoint, ScriptLine
+    from viva.errors import SetupError
+    from viva.exam.options import Options
+    from viva.exam.subscribers import RunHeader, Subscriber
+    from viva.journal.errors import JournalError
+    from viva.journal.history import JournalHistory
+    from viva.journal.reader import StoredRun
+    from viva.judge.operational.decision import Trend
+    from viva.judge.operational.evaluator import OperationalEvaluator
+    from viva.judge.success import SuccessEvaluator
+    from viva.observe.eval_harness import CompletedRun, EvalHarness, EvalInsight
+    from viva.observe.eval_suite import EvalCase, EvalSuite
+    from viva.observe.eval_suite_result import EvalCaseResult, EvalSuiteResult
+    from viva.observe.options import EvalOptions
+    from viva.recordings.events.autogen import autogen_collector, observing_autogen
+    from viva.recordings.events.collector import EvalCollector, EvalMetricsSnapshot
+    from viva.recordings.events.gen_ai import GenAiSpans
+    from viva.records.eval_run_record import EvalRunRecord
+    from viva.records.evaluator import Context, Evaluator
+    from viva.records.history import EvalHistorySource
+    from viva.records.run_record import Outcome, RunRecord, Setting, Timing
+    from viva.records.run_span import RunSpan, RunTracer
+    from viva.records.sink import Sink
+    from viva.records.transcript import Metrics, Reply, Round, Step, StepKind, StopReason, Transcript, Usage
+    from viva.records.verdict import Evidence, Fault, Insight, Label, Verdict, Vote
+    from viva.sandbox.interface import SandboxError
+    from viva.sinks.otel.names import EvalTelemetry
+    from viva.statistics.groups import Group
+    from viva.statistics.summary import Figures
 
 _HOMES = {
-    "adapters.errors": ("SetupError",),
-    "adapters.events.autogen": (
+    "viva.errors": ("SetupError",),
+    "viva.recordings.events.autogen": (
         "autogen_collector",
         "observing_autogen",
     ),
-    "adapters.events.collector": (
+    "viva.recordings.events.collector": (
         "EvalCollector",
         "EvalMetricsSnapshot",
     ),
-    "adapters.events.gen_ai": ("GenAiSpans",),
-    "adapters.virtual_user": ("VirtualUser",),
-    "cases": ("Case", "CaseError", "ScoringPoint", "ScriptLine"),
-    "harness.analysis.agent": ("EvalAgent",),
-    "harness.analysis.findings": ("EvalAnalysis",),
-    "harness.analysis.options": (
+    "viva.recordings.events.gen_ai": ("GenAiSpans",),
+    "viva.adapters.virtual_user": ("VirtualUser",),
+    "viva.cases": ("Case", "CaseError", "ScoringPoint", "ScriptLine"),
+    "viva.analysis.agent": ("EvalAgent",),
+    "viva.analysis.findings": ("EvalAnalysis",),
+    "viva.analysis.options": (
         "EvalAgentOptions",
         "EvalAnalysisRequest",
     ),
-    "harness.exam.options": ("Options",),
-    "harness.exam.subscribers": ("RunHeader", "Subscriber"),
-    "harness.observe.eval_harness": (
+    "viva.exam.options": ("Options",),
+    "viva.exam.subscribers": ("RunHeader", "Subscriber"),
+    "viva.observe.eval_harness": (
         "CompletedRun",
         "EvalHarness",
         "EvalInsight",
     ),
-    "harness.observe.eval_suite": (
+    "viva.observe.eval_suite": (
         "EvalCase",
         "EvalSuite",
     ),
-    "harness.observe.eval_suite_result": (
+    "viva.observe.eval_suite_result": (
         "EvalCaseResult",
         "EvalSuiteResult",
     ),
-    "harness.observe.options": ("EvalOptions",),
-    "harness.sinks.otel.names": ("EvalTelemetry",),
-    "harness.statistics.groups": ("Group",),
-    "harness.statistics.summary": ("Figures",),
-    "judge.operational.decision": ("Trend",),
-    "judge.operational.evaluator": ("OperationalEvaluator",),
-    "judge.success": ("SuccessEvaluator",),
-    "records.eval_run_record": ("EvalRunRecord",),
-    "records.evaluator": ("Context", "Evaluator"),
-    "records.history": ("EvalHistorySource",),
-    "records.journal_errors": ("JournalError",),
-    "records.journal_reader": ("StoredRun",),
-    "records.journal_history": ("JournalHistory",),
-    "records.run_record": ("Outcome", "RunRecord", "Setting", "Timing"),
-    "records.run_span": (
+    "viva.observe.options": ("EvalOptions",),
+    "viva.sinks.otel.names": ("EvalTelemetry",),
+    "viva.statistics.groups": ("Group",),
+    "viva.statistics.summary": ("Figures",),
+    "viva.judge.operational.decision": ("Trend",),
+    "viva.judge.operational.evaluator": ("OperationalEvaluator",),
+    "viva.judge.success": ("SuccessEvaluator",),
+    "viva.records.eval_run_record": ("EvalRunRecord",),
+    "viva.records.evaluator": ("Context", "Evaluator"),
+    "viva.records.history": ("EvalHistorySource",),
+    "viva.journal.errors": ("JournalError",),
+    "viva.journal.reader": ("StoredRun",),
+    "viva.journal.history": ("JournalHistory",),
+    "viva.records.run_record": ("Outcome", "RunRecord", "Setting", "Timing"),
+    "viva.records.run_span": (
         "RunSpan",
         "RunTracer",
     ),
-    "records.sink": ("Sink",),
-    "records.transcript": ("Metrics", "Reply", "Round", "Step", "StepKind", "StopReason", "Transcript", "Usage"),
-    "records.verdict": ("Evidence", "Fault", "Insight", "Label", "Verdict", "Vote"),
-    "sandbox.interface": ("SandboxError",),
-    "viva.evaluation_agent": ("EvaluationAgent",),
-    "viva.exams": ("examine", "examine_async"),
-    "viva.given_cases": ("load_case",),
-    "viva.journals": ("SuiteResult", "read_journal"),
-    "viva.judgements": ("judge", "judge_async"),
-    "viva.recordings": ("trace", "trace_async"),
-    "viva.suites": ("run_suite", "run_suite_async"),
+    "viva.records.sink": ("Sink",),
+    "viva.records.transcript": ("Metrics", "Reply", "Round", "Step", "StepKind", "StopReason", "Transcript", "Usage"),
+    "viva.records.verdict": ("Evidence", "Fault", "Insight", "Label", "Verdict", "Vote"),
+    "viva.sandbox.interface": ("SandboxError",),
+    "viva.api.evaluation_agent": ("EvaluationAgent",),
+    "viva.api.exams": ("examine", "examine_async"),
+    "viva.api.given_cases": ("load_case",),
+    "viva.api.journals": ("SuiteResult", "read_journal"),
+    "viva.api.judgements": ("judge", "judge_async"),
+    "viva.api.recordings": ("trace", "trace_async"),
+    "viva.api.suites": ("run_suite", "run_suite_async"),
 }
 """The module from which each public name is imported."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -200,8 +200,8 @@ if not TYPE_CHECKING:  # type checkers would take any name for one of these
         """Import a public name when it is first used."""
         if name not in _HOME_OF:
             raise AttributeError(f"module 'viva' has no attribute {name!r}")
-        thing = globals()[name] = getattr(importlib.import_module(_HOME_OF[name]), name)
-        return thing
+        thing = getattr(importlib.import_module(_HOME_OF[name]), name)
+        return globals().setdefault(name, thing)  # `judge` is already there: the package, which is called like it
 
 
 def __dir__() -> list[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from adapters.connectors.child.connector import ChildConnector
-from adapters.connectors.loaded_agent import Connector, LoadedAgent
-from adapters.connectors.python import PythonConnector
-from adapters.errors import SetupError
+from viva.adapters.connectors.child.connector import ChildConnector
+from viva.adapters.connectors.loaded_agent import Connector, LoadedAgent
+from viva.adapters.connectors.python import PythonConnector
+from viva.errors import SetupError
 
-_ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = (_ROOT / "harness" / "example_agents", _ROOT / "examples" / "agents")
+_PACKAGE = Path(__file__).parents[2]
+FOLDERS = (_PACKAGE / "example_agents", _PACKAGE.parent / "examples" / "agents")
 """The folders of an installation and of a checkout; site-packages may contain another project's `examples`."""
 
 

@@ -11,16 +11,16 @@ from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import urljoin, urlsplit
 
-from adapters.bounded_json import DoubledKey, UnfitJson, parse
-from adapters.chat_messages import read_call, read_content
-from adapters.connectors.loaded_agent import LoadedAgent
-from adapters.errors import AgentError, ModelAnswerError, ModelError, ProtocolError, SetupError
-from adapters.models.prices import price
-from adapters.models.retry import RetryPolicy, explain, is_unreachable, status_of, with_retries
-from adapters.trace_context import current_traceparent
-from adapters.virtual_user import VirtualUser
-from records.text import one_line, storable
-from records.transcript import NO_USAGE, Reply, Step, StepKind, Usage
+from viva.adapters.connectors.loaded_agent import LoadedAgent
+from viva.adapters.trace_context import current_traceparent
+from viva.adapters.virtual_user import VirtualUser
+from viva.errors import AgentError, ModelAnswerError, ModelError, ProtocolError, SetupError
+from viva.models.prices import price
+from viva.models.retry import RetryPolicy, explain, is_unreachable, status_of, with_retries
+from viva.recordings.chat_messages import read_call, read_content
+from viva.records.bounded_json import DoubledKey, UnfitJson, parse
+from viva.records.text import one_line, storable
+from viva.records.transcript import NO_USAGE, Reply, Step, StepKind, Usage
 
 LONGEST_RESPONSE = 64 * 1024 * 1024
 """Maximum size of one decompressed response in bytes. The SDK has no limit, and the agent decides the size."""

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Protocol
 
-from adapters.connectors.spec import agent_label
-from adapters.contract import AgentFactory
-from adapters.inside.raised import Home
+from viva.adapters.connectors.spec import agent_label
+from viva.adapters.contract import AgentFactory
+from viva.adapters.inside.raised import Home
 
 
 @dataclass(frozen=True, slots=True)

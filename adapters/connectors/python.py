@@ -9,16 +9,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from adapters import contract_messages as mistakes
-from adapters.calls import describe
-from adapters.connectors.loaded_agent import LoadedAgent
-from adapters.connectors.spec import agent_label, class_of
-from adapters.contract import check_factory
-from adapters.errors import SetupError
-from adapters.inside import rules
-from adapters.inside.raised import home_of
-from adapters.virtual_user import VirtualUser
-from records.import_strings import import_source, raised_at
+from viva.adapters import contract_messages as mistakes
+from viva.adapters.calls import describe
+from viva.adapters.connectors.loaded_agent import LoadedAgent
+from viva.adapters.connectors.spec import agent_label, class_of
+from viva.adapters.contract import check_factory
+from viva.adapters.inside import rules
+from viva.adapters.inside.raised import home_of
+from viva.adapters.old_imports import old_imports
+from viva.adapters.virtual_user import VirtualUser
+from viva.errors import SetupError
+from viva.plugins.import_strings import import_source, raised_at
+from viva.plugins.old_names import advice
 
 
 class PythonConnector:
@@ -31,7 +33,8 @@ class PythonConnector:
             SetupError: there is no such module, file or class, or it has no `get_reply_from_agent`.
         """
         source, name = class_of(spec)
-        module = _import_file(source) if source.endswith(".py") else _import_module(source)
+        with old_imports(source) as old:
+            module = _import_file(source) if source.endswith(".py") else _import_module(source)
         try:
             factory = rules.factory_of(module, name, VirtualUser)
         except rules.Setup as wrong:
@@ -42,6 +45,7 @@ class PythonConnector:
             factory,
             rules.version(module, factory),
             home=home_of(source, module),
+            notices=tuple(old),
             python=sys.executable or None,
         )
 
@@ -103,7 +107,7 @@ def _import_module(name: str) -> ModuleType:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise SetupError(
                 f"there is no module {name!r} here or in Viva's environment ({sys.prefix}). "
-                f"Agents outside of it are reached by file (path/to/file.py:Class) or over HTTP."
+                f"Agents outside of it are reached by file (path/to/file.py:Class) or over HTTP.{advice(name)}"
             ) from error
         raise _broken(name, error) from error
     except BaseException as error:
@@ -113,7 +117,9 @@ def _import_module(name: str) -> ModuleType:
 def _broken(source: Path | str, error: BaseException) -> SetupError:
     if isinstance(error, KeyboardInterrupt):
         raise error
-    hint = " Install it into Viva's environment." if isinstance(error, ModuleNotFoundError) else ""
+    hint = ""
+    if isinstance(error, ModuleNotFoundError):
+        hint = advice(error.name or "") or " Install it into Viva's environment."
     where, at = str(source), raised_at(error, __file__)
     if at is not None:
         where = f"{source}:{at[1]}" if isinstance(source, Path) else f"{source} ({at[0]}:{at[1]})"

@@ -9,15 +9,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
-from adapters.connectors.loaded_agent import LoadedAgent
-from adapters.connectors.spec import agent_label
-from adapters.errors import AgentError, SetupError
-from adapters.virtual_user import VirtualUser
-from records.journal import JournalError
-from records.journal_reader import StoredRun, read_runs, split_reference
-from records.kept_files import is_kept, is_kept_name
-from records.text import one_line
-from records.transcript import Reply, Round
+from viva.adapters.connectors.loaded_agent import LoadedAgent
+from viva.adapters.connectors.spec import agent_label
+from viva.adapters.virtual_user import VirtualUser
+from viva.errors import AgentError, SetupError
+from viva.journal.kept_files import is_kept, is_kept_name
+from viva.journal.reader import StoredRun, read_runs, split_reference
+from viva.journal.writer import JournalError
+from viva.records.text import one_line
+from viva.records.transcript import Reply, Round
 
 MOST_SHOWN = 5
 """Maximum number of run ids in a message."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from adapters.errors import SetupError
-from records.text import one_line
+from viva.errors import SetupError
+from viva.records.text import one_line
 
 FORMS = (
     "package.module:Class, path/to/file.py:Class, either one followed by @/path/to/venv, http(s)://host/v1#model, "

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import Any
 
-from adapters.calls import describe
-from adapters.connectors.loaded_agent import Connector, LoadedAgent
-from adapters.connectors.name_clash import find_clash
-from adapters.connectors.spec import CHILD, FORMS, OWN_CONNECTOR
-from adapters.errors import SetupError
-from records.import_strings import PluginError, import_string, is_path
-from records.plugins import BUILT_IN, Found, Kind, is_announced, load, names
+from viva.adapters.calls import describe
+from viva.adapters.connectors.loaded_agent import Connector, LoadedAgent
+from viva.adapters.connectors.spec import CHILD, FORMS, OWN_CONNECTOR
+from viva.errors import SetupError
+from viva.plugins.import_strings import PluginError, import_string, is_path
+from viva.plugins.kinds import BUILT_IN, Found, Kind, is_announced, load, names
 
 CONNECTORS = Kind(
     "connector",
     "viva.connectors",
     {
-        "http": "adapters.connectors.http:HttpConnector",
-        "https": "adapters.connectors.http:HttpConnector",
-        "replay": "adapters.connectors.replay:ReplayConnector",
-        "example": "adapters.connectors.example:ExampleConnector",
+        "http": "viva.adapters.connectors.http:HttpConnector",
+        "https": "viva.adapters.connectors.http:HttpConnector",
+        "replay": "viva.adapters.connectors.replay:ReplayConnector",
+        "example": "viva.adapters.connectors.example:ExampleConnector",
     },
 )
 """The connectors that the text before the first colon of a SPEC selects."""
 BY_FORM = {
-    "python": "adapters.connectors.python:PythonConnector",
-    "child": "adapters.connectors.child.connector:ChildConnector",
+    "python": "viva.adapters.connectors.python:PythonConnector",
+    "child": "viva.adapters.connectors.child.connector:ChildConnector",
 }
 """The connectors for SPECs that name a class. No name before a colon selects them, as it could be a module's name."""
 RESERVED = {"cmd": "a command"}
@@ -80,19 +78,9 @@ def _named_connector(spec: str) -> str | None:
 
 
 def _load_class(spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
-    clash = None
-    if not isolate and CHILD.fullmatch(spec) is None and sys.platform != "win32":
-        clash = find_clash(spec)
-    form = "child" if isolate or clash is not None or CHILD.fullmatch(spec) else "python"
+    form = "child" if isolate or CHILD.fullmatch(spec) else "python"
     connector: Connector = import_string(BY_FORM[form])()
-    agent = connector.load(spec, isolate=isolate, memory_mb=memory_mb)
-    if clash is None:
-        return agent
-    notice = (
-        f"{agent.name} runs in its own process, because {clash} has the name of one of Viva's packages "
-        "(see docs/agents-in-a-process-of-their-own.md)"
-    )
-    return replace(agent, notices=(*agent.notices, notice))
+    return connector.load(spec, isolate=isolate, memory_mb=memory_mb)
 
 
 def _load_with_plugin(name: str, spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:

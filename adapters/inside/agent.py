@@ -26,7 +26,10 @@ def load(path: str, name: str) -> Any:
     except BaseException as error:
         if isinstance(error, Setup):
             raise
-        raise Setup(broken=type(error).__name__, text=text_of(error), line=_line(error, path)) from error
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        raise Setup(
+            broken=type(error).__name__, text=text_of(error), line=_line(error, path), missing=missing
+        ) from error
     return module, factory_of(module, name, VirtualUser)
 
 
@@ -67,7 +70,8 @@ def _from_file(path: str) -> Any:
 def _add_current_folder() -> None:
     """Insert the current folder after the standard library but before installed packages, which may include Viva's."""
     here = os.getcwd()
-    if here in sys.path or is_vivas(os.path.join(here, "adapters")):  # its checkout, whose packages need its libraries
+    # Not Viva's checkout, whose package needs Viva's libraries.
+    if here in sys.path or is_vivas(os.path.join(here, "viva", "__init__.py")):
         return
     libraries = (index for index, entry in enumerate(sys.path) if os.path.basename(entry) in LIBRARIES)
     sys.path.insert(next(libraries, len(sys.path)), here)

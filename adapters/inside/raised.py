@@ -13,11 +13,15 @@ LONGEST_PATH = 200
 LONGEST_CHAIN = 10
 """Maximum number of exceptions in a chain of causes that are examined."""
 LIBRARIES = {"site-packages", "dist-packages"}
-_VIVA = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-PACKAGES = ("adapters", "cases", "examiner", "harness", "judge", "records", "sandbox", "viva")
-"""Names of Viva's own packages."""
+# `viva/adapters/inside/raised.py`: `viva/adapters` may be a link to a folder beside `viva`.
+_LINKED = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_VIVA = os.path.dirname(_LINKED)
 # Never an agent's code, even if these folders are below the agent's.
-_OTHERS = [os.path.dirname(os.path.realpath(os.__file__)), *(os.path.join(_VIVA, name) for name in PACKAGES)]
+_OTHERS = sorted(
+    {os.path.dirname(os.path.realpath(os.__file__))}
+    | {os.path.realpath(_VIVA)}
+    | {os.path.realpath(os.path.join(_VIVA, name)) for name in ("adapters", "cases", "examiner", "judge", "sandbox")}
+)
 
 
 class Home:

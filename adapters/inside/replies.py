@@ -44,7 +44,7 @@ def encode_reply(number: int, answer: Any) -> bytes:
 
 
 def clean(value: Any) -> Any:
-    """Convert any value to plain JSON, as `records/codec.py` would store it."""
+    """Convert any value to plain JSON, as `viva/records/codec.py` would store it."""
     if isinstance(value, enum.Enum):
         return clean(value.value)
     if value is None or isinstance(value, (bool, int, float)):

@@ -1,4 +1,4 @@
-"""Provides `from viva import VirtualUser` (and the same from `adapters`) to an agent in its own process.
+"""Provides `from viva import VirtualUser` to an agent in its own process.
 
 The names and fields are the same as Viva's own, whether or not Viva is installed there.
 """
@@ -100,56 +100,63 @@ class Reply:
     images: tuple[str, ...] = ()
 
 
-_RECORDS = {"Reply": Reply, "Step": Step, "StepKind": StepKind, "Usage": Usage}
-_FACE = {**_RECORDS, "VirtualUser": VirtualUser}
-# `viva` and `adapters` always have these names, even if the user has such modules; `records` is too common a name.
-_FIRST: dict[str, dict[str, Any]] = {
+_FACE = {"Reply": Reply, "Step": Step, "StepKind": StepKind, "Usage": Usage, "VirtualUser": VirtualUser}
+_NAMES: dict[str, dict[str, Any]] = {
     "viva": _FACE,
+    "viva.adapters": _FACE,
+    "viva.adapters.virtual_user": {"VirtualUser": VirtualUser},
+    "viva.records": _FACE,
+    "viva.records.transcript": _FACE,
+    # The name under which adapters imported the same things before Viva was one package.
     "adapters": _FACE,
     "adapters.virtual_user": {"VirtualUser": VirtualUser},
 }
-_LAST: dict[str, dict[str, Any]] = {"records": {}, "records.transcript": _RECORDS}
+
+_PACKAGES = ("viva", "viva.adapters", "viva.records", "adapters")
 
 
 def is_vivas(file: str) -> bool:
-    """Return whether a module's file, or a folder without `__init__.py`, is part of an installation of Viva."""
-    path = os.path.realpath(file)
-    folder = path if os.path.isdir(path) else os.path.dirname(path)
-    if folder != path and not os.path.basename(path).startswith("__init__."):
-        return os.path.isfile(os.path.join(folder, "inside", "stand_ins.py"))  # `adapters/virtual_user.py`
-    return os.path.isfile(os.path.join(os.path.dirname(folder), "adapters", "inside", "stand_ins.py"))
+    """Return whether the file of a package, or of a module in it, is part of an installation or checkout of Viva."""
+    folder = os.path.dirname(os.path.realpath(file))
+    return any(os.path.isfile(os.path.join(folder, inner, "stand_ins.py")) for inner in ("adapters/inside", "inside"))
 
 
-class _First:
+class _Importer:
     """An importer (PEP 451) that comes before all others.
 
-    If the user has a module of such a name, it is imported, and the names of Viva that it does not define are added.
-    Otherwise there are only Viva's names; modules below are found in all folders of that name.
+    If the user has a package `viva`, it is imported, and the names of Viva that it does not define are added; a package
+    `adapters` of the user's is imported as it is. Otherwise there are only Viva's names; modules below are found in all
+    folders of that name.
     """
 
     def __init__(self, agent: str) -> None:
         self.agent = os.path.realpath(agent)
-        """The agent's own file, which must not be imported twice if it has the name of one of Viva's packages."""
+        """The agent's own file, which must not be imported twice if it is called `viva.py`."""
+        self.old_import: str | None = None
+        """`file:line` of the first import of Viva's names from `adapters`."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name not in _FIRST:
+        if name not in _NAMES:
             return None
         for entry in sys.path if path is None else path:
             spec = PathFinder.find_spec(name, [entry])
             if spec is None or spec.loader is None or not spec.has_location or spec.origin is None:
                 continue
             if os.path.realpath(spec.origin) != self.agent and not is_vivas(spec.origin):
-                spec.loader = _Around(spec.loader, _FIRST[name])  # type: ignore[assignment]
+                if name == "viva":
+                    spec.loader = _Around(spec.loader, _NAMES[name])  # type: ignore[assignment]
                 return spec
-        return ModuleSpec(name, self, is_package="." not in name)  # type: ignore[arg-type]
+        if name == "adapters" and self.old_import is None:
+            self.old_import = importing_line()
+        return ModuleSpec(name, self, is_package=name in _PACKAGES)  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> types.ModuleType | None:
         return None
 
     def exec_module(self, module: types.ModuleType) -> None:
-        vars(module).update(_FIRST[module.__name__])
+        vars(module).update(_NAMES[module.__name__])
         if hasattr(module, "__path__"):
-            folders = [os.path.join(entry, module.__name__) for entry in sys.path]
+            folders = [os.path.join(entry, *module.__name__.split(".")) for entry in sys.path]
             module.__path__ = [folder for folder in folders if os.path.isdir(folder)]
 
 
@@ -172,22 +179,16 @@ class _Around:
         return getattr(self.inner, name)
 
 
-class _Last:
-    """An importer for modules that no other importer finds."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name not in _LAST or path:  # `path`: below a package that is not ours
-            return None
-        return ModuleSpec(name, self, is_package=name == "records")  # type: ignore[arg-type]
-
-    def create_module(self, spec: ModuleSpec) -> types.ModuleType | None:
-        return None
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        vars(module).update(_LAST[module.__name__])
+def importing_line() -> str:
+    """Return `file:line` of the import statement that is being executed, seen from an importer."""
+    frame: Any = sys._getframe(2)
+    while frame is not None and "importlib" in frame.f_code.co_filename:
+        frame = frame.f_back
+    return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
-def install(agent: str) -> None:
+def install(agent: str) -> _Importer:
     """Make the stand-ins importable for an agent: the path of its file, or a module's name."""
-    sys.meta_path.insert(0, _First(agent))
-    sys.meta_path.append(_Last())
+    importer = _Importer(agent)
+    sys.meta_path.insert(0, importer)
+    return importer

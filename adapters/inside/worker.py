@@ -45,7 +45,7 @@ class Worker:
         """Serve until killed."""
         threading.Thread(target=self.listen, name="viva", daemon=True).start()
         request = self.requests.get()
-        stand_ins.install(request["module"])
+        importer = stand_ins.install(request["module"])
         try:
             self.module, self.factory = load(request["module"], request["name"])
         except rules.Setup as error:
@@ -54,6 +54,7 @@ class Worker:
         self.home = home_of(request["module"], self.module)
         version = rules.version(self.module, self.factory)
         answer = {"version": version, "path": [entry or os.getcwd() for entry in sys.path], "prefix": sys.prefix}
+        answer["old_import"] = importer.old_import
         if inspect.iscoroutinefunction(getattr(self.factory, "get_reply_from_agent", None)):
             self.serve_loop(request, answer)
         self.send(request, **answer)

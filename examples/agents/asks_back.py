@@ -1,6 +1,6 @@
 """An agent that asks a question before it answers; in an oral exam, that is as good as answering at once."""
 
-from adapters import VirtualUser
+from viva.adapters import VirtualUser
 
 
 class AsksBackAgent(VirtualUser):

@@ -5,7 +5,7 @@ import random
 import re
 import statistics
 
-from adapters import Reply, Step, VirtualUser
+from viva.adapters import Reply, Step, VirtualUser
 
 
 class CarefulAgent(VirtualUser):

@@ -1,6 +1,6 @@
 """An agent that fails in its third round; the exam ends there, and is judged up to that point."""
 
-from adapters import VirtualUser
+from viva.adapters import VirtualUser
 
 
 class FailingAgent(VirtualUser):

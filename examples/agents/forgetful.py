@@ -2,7 +2,7 @@
 
 import re
 
-from adapters import VirtualUser
+from viva.adapters import VirtualUser
 
 
 class ForgetfulAgent(VirtualUser):

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from chromium import Chromium
 
-from adapters import VirtualUser
-from records import Reply, Step, StepKind
+from viva.adapters import VirtualUser
+from viva.records import Reply, Step, StepKind
 
 PAGE = Path(__file__).parent / "todo_list.html"
 OUTLINE = "document.querySelector(arguments[0]).style.outline = arguments[1] ? '4px solid #d6311f' : ''"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from judge.operational.figures import Figures
+from viva.judge.operational.figures import Figures
 
 TOKEN_CHANGE = 0.10
 """Relative change of the tokens from which it is a signal."""

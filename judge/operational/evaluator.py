@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
-from adapters.calls import describe
-from adapters.events.conversation import conversation_metrics
-from judge.operational.decision import Signal, decide, signals_of
-from judge.operational.figures import baseline_of, figures_of, is_observed, scores_of
-from records.eval_run_record import EvalRunRecord
-from records.evaluator import Context
-from records.history import EvalHistorySource
-from records.text import counted
-from records.transcript import Metrics, Transcript
-from records.verdict import Insight, Label, Verdict
+from viva.adapters.calls import describe
+from viva.judge.operational.decision import Signal, decide, signals_of
+from viva.judge.operational.figures import baseline_of, figures_of, is_observed, scores_of
+from viva.recordings.events.conversation import conversation_metrics
+from viva.records.eval_run_record import EvalRunRecord
+from viva.records.evaluator import Context
+from viva.records.history import EvalHistorySource
+from viva.records.text import counted
+from viva.records.transcript import Metrics, Transcript
+from viva.records.verdict import Insight, Label, Verdict
 
 EARLIER = 5
 """Earlier runs that are compared with, the newest."""

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from records.eval_run_record import EvalRunRecord
-from records.transcript import Metrics
+from viva.records.eval_run_record import EvalRunRecord
+from viva.records.transcript import Metrics
 
 EFFICIENCY, TOOL_ECONOMY, RELIABILITY = "efficiency", "tool_economy", "reliability"
 FAILED_SHARE = 0.5

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
-from judge import answers
-from judge.answers import Form, Unusable, conclusion_pattern, without_quotes
+from viva.judge import answers
+from viva.judge.answers import Form, Unusable, conclusion_pattern, without_quotes
 
 
 class Quote(BaseModel):
@@ -69,5 +69,5 @@ FORM: Form[Answer] = Form(Answer, ("verdict",), _hold_against, _agree)
 
 
 def parse_answer(text: str, said: str = "") -> Answer:
-    """Find the answer in a model's text; see `judge.answers.parse_answer`."""
+    """Find the answer in a model's text; see `viva.judge.answers.parse_answer`."""
     return answers.parse_answer(FORM, text, said)

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from cases import Case, CheckLimits, ScoringPoint
-from judge.view import run_view
-from records.transcript import Transcript
-from records.verdict import Fault, Label, Verdict
-from sandbox import (
+from viva.cases import Case, CheckLimits, ScoringPoint
+from viva.judge.view import run_view
+from viva.records.transcript import Transcript
+from viva.records.verdict import Fault, Label, Verdict
+from viva.sandbox import (
     CheckResult,
     Ending,
     Isolation,
@@ -22,7 +22,7 @@ from sandbox import (
     SandboxSession,
     WorkspaceTooLarge,
 )
-from sandbox.limits import limits_for
+from viva.sandbox.limits import limits_for
 
 # Passes in any session that works: if it fails, the session is at fault, not what the agent left.
 PROBE = "assert chat_history is not None and rounds is not None"

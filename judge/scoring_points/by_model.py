@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from adapters.models.client import Model
-from adapters.models.prompts import digest, render
-from cases import Case, ScoringPoint
-from judge.asking import AskAgain, Conversation, NoAnswer
-from judge.evidence import look_up
-from judge.scoring_points.answer import FORM, Answer
-from judge.view import ShownTranscript, show
-from records.text import storable
-from records.transcript import Transcript
-from records.verdict import Evidence, Label, Verdict
+from viva.cases import Case, ScoringPoint
+from viva.judge.asking import AskAgain, Conversation, NoAnswer
+from viva.judge.evidence import look_up
+from viva.judge.scoring_points.answer import FORM, Answer
+from viva.judge.view import ShownTranscript, show
+from viva.models.client import Model
+from viva.models.prompts import digest, render
+from viva.records.text import storable
+from viva.records.transcript import Transcript
+from viva.records.verdict import Evidence, Label, Verdict
 
 PROMPTS = Path(__file__).parent / "prompts"
 SYSTEM_PROMPT = PROMPTS / "judge.md"

@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from cases import Case, CheckLimits, ScoringPoint
-from judge.scoring_points.by_code import CodeJudge
-from records.evaluator import Context
-from records.text import plural
-from records.transcript import NO_USAGE, Transcript, Usage
-from records.verdict import Fault, Insight, Label, Verdict, Vote
-from sandbox import Sandbox
+from viva.cases import Case, CheckLimits, ScoringPoint
+from viva.judge.scoring_points.by_code import CodeJudge
+from viva.records.evaluator import Context
+from viva.records.text import plural
+from viva.records.transcript import NO_USAGE, Transcript, Usage
+from viva.records.verdict import Fault, Insight, Label, Verdict, Vote
+from viva.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from adapters.models.client import Model
+    from viva.models.client import Model
 
 JudgeKind = Literal["code", "model", "both"]
 SANDBOXES = 4
@@ -51,7 +51,7 @@ class ScoringPointsEvaluator:
         """Return the hashes of the prompts by name; empty if no model judges."""
         if self._model is None:
             return {}
-        from judge.scoring_points.by_model import prompt_hashes
+        from viva.judge.scoring_points.by_model import prompt_hashes
 
         return prompt_hashes()
 
@@ -122,7 +122,9 @@ class ScoringPointsEvaluator:
     ) -> tuple[dict[str, Verdict], Usage]:
         if not points or self._model is None or context.case is None:
             return {}, NO_USAGE
-        from judge.scoring_points.by_model import ModelJudge  # imported here, because only a model requires AutoGen
+        from viva.judge.scoring_points.by_model import (
+            ModelJudge,  # imported here, because only a model requires AutoGen
+        )
 
         judge = ModelJudge(self._model, context.case, context.subject, transcript)
         slots = asyncio.Semaphore(POINTS_AT_ONCE)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from judge.answers import Form, Unusable, conclusion_pattern, without_quotes
+from viva.judge.answers import Form, Unusable, conclusion_pattern, without_quotes
 
 Label = Literal["yes", "no", "unsure"]
 LABELS: tuple[Label, ...] = ("yes", "no", "unsure")

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from judge.session.insights import COMPLETE, SUB_GOAL
-from records.append_file import AppendFile
-from records.codec import loads
-from records.kept_files import open_plain
-from records.verdict import Insight, Label
+from viva.journal.append_file import AppendFile
+from viva.journal.kept_files import open_plain
+from viva.judge.session.insights import COMPLETE, SUB_GOAL
+from viva.records.codec import loads
+from viva.records.verdict import Insight, Label
 
 FILE = "evaluation.log"
 TYPE = "evaluation_result"

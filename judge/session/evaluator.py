@@ -9,20 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from judge.session.insights import answered, attempt_details, failed, nothing, of_rounds, told
-from judge.session.settings import Settings, load_settings
-from judge.session.shots import ReadPicture
-from judge.session.trajectory import Subject, of_round, of_session, request_of
-from judge.view import to_text
-from records.evaluator import Context
-from records.images import embedded_picture
-from records.kept_files import read_sound
-from records.text import storable
-from records.transcript import Transcript
-from records.verdict import Insight
+from viva.journal.images import embedded_picture
+from viva.journal.kept_files import read_sound
+from viva.judge.session.insights import answered, attempt_details, failed, nothing, of_rounds, told
+from viva.judge.session.settings import Settings, load_settings
+from viva.judge.session.shots import ReadPicture
+from viva.judge.session.trajectory import Subject, of_round, of_session, request_of
+from viva.judge.view import to_text
+from viva.records.evaluator import Context
+from viva.records.text import storable
+from viva.records.transcript import Transcript
+from viva.records.verdict import Insight
 
 if TYPE_CHECKING:
-    from adapters.models.client import Model
+    from viva.models.client import Model
 
 ROUNDS_AT_ONCE = 4
 
@@ -68,7 +68,7 @@ class SessionEvaluator:
         """Return the hashes of the prompts, including those that replace Viva's own."""
         import hashlib
 
-        from judge.session.judging import prompt_hashes
+        from viva.judge.session.judging import prompt_hashes
 
         own = {"main_prompt": self.settings.main_prompt, "example_prompt": self.settings.example_prompt}
         given = {f"session_{name}": text for name, text in own.items() if text}
@@ -116,8 +116,8 @@ class SessionEvaluator:
 
     async def _judge(self, subject: Subject, read: ReadPicture) -> Insight:
         # Brings AutoGen along, which takes half a second to import.
-        from judge.asking import NoAnswer
-        from judge.session.judging import SessionJudge
+        from viva.judge.asking import NoAnswer
+        from viva.judge.session.judging import SessionJudge
 
         began = time.monotonic()
         judge = SessionJudge(self._model, self.settings, self._backup)

@@ -6,15 +6,15 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from judge.session.answer import aggregate
-from judge.session.trajectory import CLAIMS_ONLY, Subject
-from records.text import counted, one_line, storable
-from records.transcript import Usage
-from records.verdict import Fault, Insight, Label, Verdict
+from viva.judge.session.answer import aggregate
+from viva.judge.session.trajectory import CLAIMS_ONLY, Subject
+from viva.records.text import counted, one_line, storable
+from viva.records.transcript import Usage
+from viva.records.verdict import Fault, Insight, Label, Verdict
 
 if TYPE_CHECKING:
-    from judge.asking import NoAnswer
-    from judge.session.judging import Attempt, Judged
+    from viva.judge.asking import NoAnswer
+    from viva.judge.session.judging import Attempt, Judged
 
 COMPLETE = "complete"
 """The criterion of the verdict on the whole; those of sub-goals are `sub_goal_1` and so on."""

@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from adapters.errors import SchemaError, WithheldError
-from adapters.models.client import Model
-from adapters.models.picture import Picture
-from adapters.models.prompts import digest, render
-from adapters.models.retry import status_of
-from judge.answers import NoJson
-from judge.asking import AskAgain, Conversation, NoAnswer
-from judge.asking import Shown as Part
-from judge.session.answer import FORM, SessionAnswer, SubScore
-from judge.session.settings import Screenshots, Settings
-from judge.session.shots import ReadPicture, Shown, prepare
-from judge.session.trajectory import BY_PICTURE, CLAIMS_ONLY, Citations, Found, Subject, show_session
-from judge.view import ShownTranscript
-from records.text import one_line
-from records.transcript import NO_USAGE, Usage
+from viva.errors import SchemaError, WithheldError
+from viva.judge.answers import NoJson
+from viva.judge.asking import AskAgain, Conversation, NoAnswer
+from viva.judge.asking import Shown as Part
+from viva.judge.session.answer import FORM, SessionAnswer, SubScore
+from viva.judge.session.settings import Screenshots, Settings
+from viva.judge.session.shots import ReadPicture, Shown, prepare
+from viva.judge.session.trajectory import BY_PICTURE, CLAIMS_ONLY, Citations, Found, Subject, show_session
+from viva.judge.view import ShownTranscript
+from viva.models.client import Model
+from viva.models.picture import Picture
+from viva.models.prompts import digest, render
+from viva.models.retry import status_of
+from viva.records.text import one_line
+from viva.records.transcript import NO_USAGE, Usage
 
 PROMPTS = Path(__file__).parent / "prompts"
 GUIDANCE, FORM_PROMPT, QUESTION = PROMPTS / "guidance.md", PROMPTS / "form.md", PROMPTS / "session.md"

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 import yaml
 
-from adapters.errors import SetupError
+from viva.errors import SetupError
 
 Level = Literal["session", "round", "both"]
 Screenshots = Literal["all", "ends", "none"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from judge.session.settings import Screenshots
-from records.images import kind_of
-from records.scaled_pictures import look_at, scale_picture
-from records.text import one_line
-from records.transcript import Step, Transcript
+from viva.journal.images import kind_of
+from viva.journal.scaled_pictures import look_at, scale_picture
+from viva.judge.session.settings import Screenshots
+from viva.records.text import one_line
+from viva.records.transcript import Step, Transcript
 
 MOST_IMAGES = 40
 """The maximum number of images in one request."""

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from judge.quotes import Text
-from judge.session.shots import FINAL, Shot, Shown
-from judge.view import STEP_ID_SHOWN, ShownTranscript, show_fields, to_text, visible
-from records.text import one_line, storable
-from records.transcript import Round, Step, Transcript
-from records.verdict import Evidence
+from viva.judge.quotes import Text
+from viva.judge.session.shots import FINAL, Shot, Shown
+from viva.judge.view import STEP_ID_SHOWN, ShownTranscript, show_fields, to_text, visible
+from viva.records.text import one_line, storable
+from viva.records.transcript import Round, Step, Transcript
+from viva.records.verdict import Evidence
 
 FIELDS = ("subtask", "observation", "thought", "plan", "action", "result", "error", "comment", "application")
 FACTS = ("observation", "action", "result", "error", "application")

@@ -1,6 +1,6 @@
 """Evaluators of trajectories: how an agent thought, which tools it chose, and how its calls compare with a reference.
 
-Here are the names that statistics and reports know them by; `judge.registry` says where each is.
+Here are the names that statistics and reports know them by; `viva.judge.registry` says where each is.
 """
 
 THOUGHT_TO_TOOL = "thought_to_tool"

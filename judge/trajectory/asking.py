@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from adapters.models.prompts import digest, render
-from judge.answers import Answer, Form
-from judge.quotes import Text
-from judge.view import new_marker, show_fields, visible
-from records.text import storable
-from records.verdict import Evidence, Fault, Label, Verdict
+from viva.judge.answers import Answer, Form
+from viva.judge.quotes import Text
+from viva.judge.view import new_marker, show_fields, visible
+from viva.models.prompts import digest, render
+from viva.records.text import storable
+from viva.records.verdict import Evidence, Fault, Label, Verdict
 
 if TYPE_CHECKING:
-    from adapters.models.client import Model
+    from viva.models.client import Model
 
 PROMPTS = Path(__file__).parent / "prompts"
 RULES, QUESTION = PROMPTS / "rules.md", PROMPTS / "question.md"
@@ -113,7 +113,7 @@ async def ask_all(model: Model, form: Form[Q], prompt: Path, questions: Sequence
 
 
 async def _ask(model: Model, form: Form[Q], system: str, question: Question, marker: str) -> Ruling:
-    from judge.asking import AskAgain, Conversation, NoAnswer  # AutoGen is loaded only where a model judges
+    from viva.judge.asking import AskAgain, Conversation, NoAnswer  # AutoGen is loaded only where a model judges
 
     shown = show_fields({field.name: field.text for field in question.fields})
     if marker not in shown.text:

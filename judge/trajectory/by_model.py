@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, model_validator
 from pydantic import Field as Described
 
-from judge.answers import Form, Unusable
-from judge.trajectory import (
+from viva.judge.answers import Form, Unusable
+from viva.judge.trajectory import (
     ALIGNMENT,
     PARAMETER_QUALITY,
     PLAN_AND_RECOVERY,
@@ -20,10 +20,10 @@ from judge.trajectory import (
     SEQUENCE,
     THOUGHT_TO_TOOL,
 )
-from judge.trajectory.asking import Field, Question, Ruling
-from judge.trajectory.decisions import Decision
-from judge.trajectory.model_evaluator import ModelEvaluator, Steps
-from judge.trajectory.views import (
+from viva.judge.trajectory.asking import Field, Question, Ruling
+from viva.judge.trajectory.decisions import Decision
+from viva.judge.trajectory.model_evaluator import ModelEvaluator, Steps
+from viva.judge.trajectory.views import (
     answer_field,
     earlier_steps,
     queries_field,
@@ -33,10 +33,10 @@ from judge.trajectory.views import (
     steps_field,
     tools_field,
 )
-from judge.view import show
-from records.evaluator import Context
-from records.transcript import Transcript
-from records.verdict import Verdict
+from viva.judge.view import show
+from viva.records.evaluator import Context
+from viva.records.transcript import Transcript
+from viva.records.verdict import Verdict
 
 NO_THOUGHT = "the step has no thought"
 NO_TOOL_CALLED = "the step calls no tool"

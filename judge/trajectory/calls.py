@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from judge.trajectory import KNOWN_TOOLS, LOOPS, REPEATED_CALLS, TOOL_SUCCESS
-from judge.trajectory.decisions import Decision, calls, canonical, decisions
-from judge.trajectory.insights import cannot_judge, summarize
-from judge.trajectory.tools import tool_definitions
-from records.evaluator import Context
-from records.text import one_line
-from records.transcript import Transcript
-from records.verdict import Evidence, Insight, Label, Verdict
+from viva.judge.trajectory import KNOWN_TOOLS, LOOPS, REPEATED_CALLS, TOOL_SUCCESS
+from viva.judge.trajectory.decisions import Decision, calls, canonical, decisions
+from viva.judge.trajectory.insights import cannot_judge, summarize
+from viva.judge.trajectory.tools import tool_definitions
+from viva.records.evaluator import Context
+from viva.records.text import one_line
+from viva.records.transcript import Transcript
+from viva.records.verdict import Evidence, Insight, Label, Verdict
 
 LONGEST_LOOP = 20
 """Calls in a block that repeats, at most."""

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from judge.trajectory import NO_TOOL
-from judge.view import to_text
-from records.text import storable
-from records.trajectory import WRITTEN, answer_of, marked, span_of, stated_thought
-from records.transcript import Step, StepKind, Transcript
+from viva.judge.trajectory import NO_TOOL
+from viva.judge.view import to_text
+from viva.records.text import storable
+from viva.records.trajectory import WRITTEN, answer_of, marked, span_of, stated_thought
+from viva.records.transcript import Step, StepKind, Transcript
 
 FAILED_BEGINS = ("error", "traceback (most recent call last)", "exception:")
 """How the result of a call that failed begins where its source has no field for errors; in lower case."""

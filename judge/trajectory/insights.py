@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from judge.trajectory import SKIPPED
-from records.transcript import NO_USAGE, Usage
-from records.verdict import Fault, Insight, Label, Verdict
+from viva.judge.trajectory import SKIPPED
+from viva.records.transcript import NO_USAGE, Usage
+from viva.records.verdict import Fault, Insight, Label, Verdict
 
 NOTHING = "the trajectory holds nothing that this evaluator judges"
 

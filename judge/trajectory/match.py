@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adapters.calls import describe
-from adapters.errors import SetupError
-from judge.trajectory.decisions import calls, canonical, decisions
-from judge.trajectory.insights import cannot_judge, summarize
-from judge.trajectory.matching import Comparison, TooManyCalls, compare, is_in_order, is_strict
-from judge.trajectory.reference import BUILT_IN, TRANSITIVE, Call, Likeness, NoReference, by_function, read_reference
-from records.evaluator import Context
-from records.import_strings import PluginError
-from records.plugins import Kind, load
-from records.text import counted, one_line
-from records.transcript import Transcript
-from records.verdict import Insight, Verdict
+from viva.adapters.calls import describe
+from viva.errors import SetupError
+from viva.judge.trajectory.decisions import calls, canonical, decisions
+from viva.judge.trajectory.insights import cannot_judge, summarize
+from viva.judge.trajectory.matching import Comparison, TooManyCalls, compare, is_in_order, is_strict
+from viva.judge.trajectory.reference import (
+    BUILT_IN,
+    TRANSITIVE,
+    Call,
+    Likeness,
+    NoReference,
+    by_function,
+    read_reference,
+)
+from viva.plugins.import_strings import PluginError
+from viva.plugins.kinds import Kind, load
+from viva.records.evaluator import Context
+from viva.records.text import counted, one_line
+from viva.records.transcript import Transcript
+from viva.records.verdict import Insight, Verdict
 
 MATCH, MISMATCH = "match", "mismatch"
 MOST_TOLD = 5

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from judge.trajectory.decisions import canonical
-from judge.trajectory.reference import TRANSITIVE, Call, Likeness, exact, in_listing_order
+from viva.judge.trajectory.decisions import canonical
+from viva.judge.trajectory.reference import TRANSITIVE, Call, Likeness, exact, in_listing_order
 
 MOST_PAIRED = 300
 """Calls of one tool that are paired by optimal assignment: its time grows with the cube of their number."""

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from adapters.errors import SetupError
-from judge.answers import Form, label_form
-from judge.trajectory import SKIPPED
-from judge.trajectory.asking import PROMPTS, Question, Ruling, ask_all, prompt_hashes, stopwatch
-from judge.trajectory.decisions import Decision, decisions
-from judge.trajectory.insights import summarize
-from records.evaluator import Context
-from records.transcript import Transcript
-from records.verdict import Insight, Label, Verdict
+from viva.errors import SetupError
+from viva.judge.answers import Form, label_form
+from viva.judge.trajectory import SKIPPED
+from viva.judge.trajectory.asking import PROMPTS, Question, Ruling, ask_all, prompt_hashes, stopwatch
+from viva.judge.trajectory.decisions import Decision, decisions
+from viva.judge.trajectory.insights import summarize
+from viva.records.evaluator import Context
+from viva.records.transcript import Transcript
+from viva.records.verdict import Insight, Label, Verdict
 
 if TYPE_CHECKING:
-    from adapters.models.client import Model
+    from viva.models.client import Model
 
 Steps = Sequence[Decision]
 MOST_KEPT = 20

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from judge.trajectory.decisions import as_arguments, canonical
+from viva.judge.trajectory.decisions import as_arguments, canonical
 
 NAMES = ("tool", "name", "tool_name", "action")
 ARGUMENTS = ("arguments", "args", "kwargs", "tool_input", "input", "action_input", "parameters")

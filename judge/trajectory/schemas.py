@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from adapters.errors import SetupError
-from judge.trajectory import ARGUMENT_SCHEMA
-from judge.trajectory.calls import NO_DEFINITIONS
-from judge.trajectory.decisions import Decision, calls, canonical, decisions
-from judge.trajectory.insights import cannot_judge, summarize
-from judge.trajectory.tools import ToolDefinition, tool_definitions
-from records.evaluator import Context
-from records.text import one_line
-from records.transcript import Transcript
-from records.verdict import Fault, Insight, Label, Verdict
+from viva.errors import SetupError
+from viva.judge.trajectory import ARGUMENT_SCHEMA
+from viva.judge.trajectory.calls import NO_DEFINITIONS
+from viva.judge.trajectory.decisions import Decision, calls, canonical, decisions
+from viva.judge.trajectory.insights import cannot_judge, summarize
+from viva.judge.trajectory.tools import ToolDefinition, tool_definitions
+from viva.records.evaluator import Context
+from viva.records.text import one_line
+from viva.records.transcript import Transcript
+from viva.records.verdict import Fault, Insight, Label, Verdict
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.readers.tool_definitions import normal
-from judge.view import to_text
-from records.text import one_line
+from viva.judge.view import to_text
+from viva.recordings.tool_definitions import normal
+from viva.records.text import one_line
 
 MOST_SHOWN = 60_000
 """Characters of all definitions in a judge's prompt."""
@@ -27,7 +27,7 @@ class ToolDefinition:
 def tool_definitions(given: Iterable[Mapping[str, Any]]) -> dict[str, ToolDefinition]:
     """Return the definitions by name; of two with one name, the last counts. What has no name is left out.
 
-    `adapters.readers.tool_definitions.normal` says which shapes are read.
+    `viva.recordings.tool_definitions.normal` says which shapes are read.
     """
     found: dict[str, ToolDefinition] = {}
     for each in given:

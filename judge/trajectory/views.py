@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from judge.trajectory.asking import Field
-from judge.trajectory.decisions import Decision, indented, step_lines
-from judge.trajectory.tools import definitions_text, tool_definitions
-from judge.view import show
-from records.transcript import Round, Transcript
+from viva.judge.trajectory.asking import Field
+from viva.judge.trajectory.decisions import Decision, indented, step_lines
+from viva.judge.trajectory.tools import definitions_text, tool_definitions
+from viva.judge.view import show
+from viva.records.transcript import Round, Transcript
 
 RESULT_SHOWN = 2000
 """Characters of one text of an earlier step."""

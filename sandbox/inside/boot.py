@@ -40,7 +40,7 @@ def load() -> Any:
         if parent:
             setattr(sys.modules[parent], leaf, module)
         exec(compile(source, "<viva " + leaf + ">", "exec"), module.__dict__)  # noqa: S102
-    return sys.modules["sandbox.inside.keeper"].serve(boot["options"])
+    return sys.modules["viva.sandbox.inside.keeper"].serve(boot["options"])
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from sandbox.inside import files, hardening, watch
+from viva.sandbox.inside import files, hardening, watch
 
 RESULT_BYTES = 262144
 WATCH_SECONDS = 0.05

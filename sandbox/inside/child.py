@@ -11,7 +11,7 @@ import sys
 import types
 from typing import Any, NamedTuple
 
-from sandbox.inside import conversation, faults, hardening, landlock, namespaces, witness
+from viva.sandbox.inside import conversation, faults, hardening, landlock, namespaces, witness
 
 # What the code under check may replace is taken before it runs.
 _compile, _exec, _write, _exit, _getpid = compile, exec, os.write, os._exit, os.getpid
@@ -210,7 +210,7 @@ def prepare(site: str | None) -> None:
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
-    for name in [name for name in sys.modules if name == "sandbox" or name.startswith("sandbox.")]:
+    for name in [name for name in sys.modules if name == "viva" or name.startswith("viva.")]:
         del sys.modules[name]  # the names are the workspace's; we hold on to the modules
 
 

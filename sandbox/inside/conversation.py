@@ -14,7 +14,7 @@ import types
 from importlib import import_module, util
 from typing import Any
 
-from sandbox.inside import files
+from viva.sandbox.inside import files
 
 HISTORY_FILE = "eval_chat_history.json"
 """The file that TaskWeaver puts beside a check: the messages as LangChain writes them, with the closing one."""

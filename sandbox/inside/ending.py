@@ -6,8 +6,8 @@ import contextlib
 import os
 from collections.abc import Callable
 
-from sandbox.inside import files, frames, watch
-from sandbox.inside.server import Server
+from viva.sandbox.inside import files, frames, watch
+from viva.sandbox.inside.server import Server
 
 
 def run_to_its_end(server: Server, work: Callable[[], None]) -> None:

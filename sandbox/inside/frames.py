@@ -13,7 +13,7 @@ import json
 import os
 from typing import Any
 
-from sandbox.inside import watch
+from viva.sandbox.inside import watch
 
 
 def receive() -> tuple[bytes, memoryview]:

@@ -17,8 +17,8 @@ import signal
 import time
 from typing import Any
 
-from sandbox.inside import ending, files, frames, hardening, namespaces, watch
-from sandbox.inside.server import Server
+from viva.sandbox.inside import ending, files, frames, hardening, namespaces, watch
+from viva.sandbox.inside.server import Server
 
 LAST_SECONDS = 5.0
 """How long a run's server has to end itself when its harness is gone."""

@@ -15,7 +15,7 @@ import time
 from importlib import import_module
 from typing import Any
 
-from sandbox.inside import (
+from viva.sandbox.inside import (
     check_run,
     child,
     conversation,

@@ -13,8 +13,8 @@ import signal
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.inside import child, namespaces
-from sandbox.inside.watch import ServerStop
+from viva.sandbox.inside import child, namespaces
+from viva.sandbox.inside.watch import ServerStop
 
 READY_SECONDS = 20.0
 

@@ -1,37 +1,12 @@
-"""What tests of adapters share: keys in the environment, waits that are only noted, connectors to agents."""
+"""What tests of adapters share: connectors to agents."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import pytest
-import tenacity
-
-from adapters.models import retry
-from tests.conftest import KEY
-
-
-@pytest.fixture
-def key(monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.delenv("VIVA_AGENT_API_KEY", raising=False)
-    return KEY
-
-
-@pytest.fixture
-def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Seconds of each wait between attempts; nobody really waits."""
-    noted: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        noted.append(seconds)
-
-    monkeypatch.setattr(retry.tenacity, "AsyncRetrying", partial(tenacity.AsyncRetrying, sleep=sleep))
-    return noted
 
 
 @pytest.fixture(scope="session")

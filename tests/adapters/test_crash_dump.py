@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.crash_dump import OWN, Crash, read_dump
+from viva.adapters.crash_dump import OWN, Crash, read_dump
 
 AGENT = """
 import faulthandler, ctypes, os, sys, threading

@@ -10,9 +10,9 @@ from unittest import mock
 
 import pytest
 
-from adapters.printed import CUT, LIMIT, keep_printed
-from adapters.redact import SHORTEST_END
-from adapters.threads import AgentThread
+from viva.adapters.printed import CUT, LIMIT, keep_printed
+from viva.adapters.threads import AgentThread
+from viva.records.redact import SHORTEST_END
 
 
 async def test_concurrent_runs_do_not_mix(capsys: pytest.CaptureFixture[str]) -> None:

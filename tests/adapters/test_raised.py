@@ -11,13 +11,13 @@ from types import ModuleType
 
 import pytest
 
-from adapters.calls import ERROR_SHOWN
-from adapters.connectors.table import load_agent
-from adapters.errors import AgentError
-from adapters.inside.raised import Home, home_of, raised_at
-from adapters.session import AgentArguments, open_session
 from tests.adapters.connectors.child.child_agents import RAISING, TOOLS
 from tests.adapters.connectors.child.child_connectors import open_agent
+from viva.adapters.calls import ERROR_SHOWN
+from viva.adapters.connectors.table import load_agent
+from viva.adapters.inside.raised import Home, home_of, raised_at
+from viva.adapters.session import AgentArguments, open_session
+from viva.errors import AgentError
 
 SECRET = "sk-of-mine-123456"
 
@@ -154,7 +154,7 @@ def test_libraries_are_not_the_agents_own_wherever_they_lie(tmp_path: Path) -> N
     assert home.path_of("relative.py") is None
     everything = Home(os.sep)
     assert everything.path_of(json.__file__) is None
-    assert everything.path_of(sys.modules["adapters.session"].__file__ or "") is None
+    assert everything.path_of(sys.modules["viva.adapters.session"].__file__ or "") is None
     assert everything.path_of(str(tmp_path / "a.py")) == str(tmp_path / "a.py").lstrip(os.sep)
 
 

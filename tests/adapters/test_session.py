@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from adapters import Reply, Step, VirtualUser
-from adapters import calls as calls_module
-from adapters import session as session_module
-from adapters.errors import AgentError, AgentTimeout, SetupError
-from adapters.session import AgentArguments, AgentSession, open_session
-from records.codec import to_plain
-from records.transcript import StepKind, Usage
+from viva.adapters import Reply, Step, VirtualUser
+from viva.adapters import calls as calls_module
+from viva.adapters import session as session_module
+from viva.adapters.session import AgentArguments, AgentSession, open_session
+from viva.errors import AgentError, AgentTimeout, SetupError
+from viva.records.codec import to_plain
+from viva.records.transcript import StepKind, Usage
 
 ARGUMENTS = AgentArguments("the task", "the/app", {"llm.model": "m"}, Path("ours"), True)
 
@@ -464,9 +464,9 @@ def test_a_stubborn_agent_does_not_hold_up_the_end_of_the_process(tmp_path: Path
     script.write_text(
         textwrap.dedent("""
         import asyncio
-        from adapters import VirtualUser
-        from adapters.errors import AgentTimeout
-        from adapters.session import AgentArguments, open_session
+        from viva import VirtualUser
+        from viva.errors import AgentTimeout
+        from viva.adapters.session import AgentArguments, open_session
 
         class Stubborn(VirtualUser):
             async def get_reply_from_agent(self, message):

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from adapters.connectors.table import load_agent
-from adapters.errors import AgentError
-from adapters.session import AgentArguments, open_session
+from viva.adapters.connectors.table import load_agent
+from viva.adapters.session import AgentArguments, open_session
+from viva.errors import AgentError
 
 # As published in TaskWeaver's "How to evaluate a LLM agent?"; there the third line reads
 # `from virtual_user import VirtualUser`.
 PUBLISHED = """
 from typing import Optional
-from adapters import VirtualUser
+from viva import VirtualUser
 from taskweaver.app.app import TaskWeaverApp
 
 

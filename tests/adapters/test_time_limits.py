@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from adapters.calls import TimeoutLeft, within
-from adapters.time_limits import running_time, time_limit
+from viva.adapters.calls import TimeoutLeft, within
+from viva.adapters.time_limits import running_time, time_limit
 
 
 async def late_reply(seconds: float) -> str:

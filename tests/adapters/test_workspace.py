@@ -10,11 +10,11 @@ from typing import Any
 import jinja2
 import pytest
 
-from adapters.errors import AgentError, SetupError
-from adapters.machine import check_machine
-from adapters.models.prompts import digest, render
-from adapters.workspace import clear_path, copy_data_files, make_folder
-from cases import load_case
+from viva.adapters.machine import check_machine
+from viva.adapters.workspace import clear_path, copy_data_files, make_folder
+from viva.cases import load_case
+from viva.errors import AgentError, SetupError
+from viva.models.prompts import digest, render
 
 CASE = """
 task_description: Read the files.

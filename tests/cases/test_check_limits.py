@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cases import Case, CaseError, CheckLimits, load_case
-from cases.check_limits import ALLOWED
-from records.codec import decode, encode, loads
+from viva.cases import Case, CaseError, CheckLimits, load_case
+from viva.cases.check_limits import ALLOWED
+from viva.records.codec import decode, encode, loads
 
 CASE = """\
 task_description: Count the words.

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cases import Case, CaseError, load_case
-from cases.data_files import hash_case
+from viva.cases import Case, CaseError, load_case
+from viva.cases.data_files import hash_case
 
 POINT = "task_description: x\nscoring_points: [{score_point: y, weight: 1}]\n"
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from cases import Case
-from cases.case import READER, read_as
-from cases.field_readers import CASE_KEYS, CaseReader, case_keys
-from cases.yaml_lines import read_yaml
-from records.codec import decode, encode, loads
+from viva.cases import Case
+from viva.cases.case import READER, read_as
+from viva.cases.field_readers import CASE_KEYS, CaseReader, case_keys
+from viva.cases.yaml_lines import read_yaml
+from viva.records.codec import decode, encode, loads
 
 SOUND = """\
 task_description: Ask for the sum of two numbers.

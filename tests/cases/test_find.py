@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cases import BUNDLED, CaseError, Skipped, bundled, find_case, find_cases, load_case
-from cases.find import looks_like_a_case
+from viva.cases import BUNDLED, CaseError, Skipped, bundled, find_case, find_cases, load_case
+from viva.cases.find import looks_like_a_case
 
 SOUND = "task_description: x\nscoring_points: [{score_point: y, weight: 1}]\n"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cases import BUNDLED, Finding, bundled, lint_case, load_case
-from sandbox.inside.conversation import message_classes, names
+from viva.cases import BUNDLED, Finding, bundled, lint_case, load_case
+from viva.sandbox.inside.conversation import message_classes, names
 
 CASE = """\
 task_description: x
@@ -33,7 +33,7 @@ def test_the_bundled_cases_have_no_findings(name: str) -> None:
 
 
 def test_the_names_that_a_check_may_use_are_those_that_the_sandbox_defines() -> None:
-    from cases.check_names import CHECK_NAMES
+    from viva.cases.check_names import CHECK_NAMES
 
     assert set(CHECK_NAMES) == set(names({"chat_history": [], "rounds": []}, message_classes()))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cases import Case, CaseError, load_case
+from viva.cases import Case, CaseError, load_case
 
 SOUND = """\
 version: 0.1

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import CaseError, ScriptLine, load_case
-from cases.script import MAX_REPEATS, ScriptMistake, read_script_line
+from viva.cases import CaseError, ScriptLine, load_case
+from viva.cases.script import MAX_REPEATS, ScriptMistake, read_script_line
 
 POINT = "task_description: x\nscoring_points: [{score_point: y, weight: 1}]\n"
 

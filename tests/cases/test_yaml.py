@@ -12,10 +12,10 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from cases import Case, CaseError, load_case
-from cases.field_readers import CASE_KEYS
-from cases.yaml_lines import MAX_BYTES, read_yaml
-from records.codec import decode, encode, loads
+from viva.cases import Case, CaseError, load_case
+from viva.cases.field_readers import CASE_KEYS
+from viva.cases.yaml_lines import MAX_BYTES, read_yaml
+from viva.records.codec import decode, encode, loads
 
 SOUND = "task_description: x\nscoring_points: [{score_point: y, weight: 1}]\n"
 

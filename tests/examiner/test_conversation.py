@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from adapters.errors import AgentError, AgentTimeout, ModelError
-from cases import ScriptLine
-from examiner import ConversationLimits, ExaminerError, ReplayedExaminer, ScriptedExaminer, converse
-from examiner.model import ModelExaminer
-from records.transcript import NO_USAGE, Reply, Round, Step, StopReason, Transcript, Usage
+from viva.cases import ScriptLine
+from viva.errors import AgentError, AgentTimeout, ModelError
+from viva.examiner import ConversationLimits, ExaminerError, ReplayedExaminer, ScriptedExaminer, converse
+from viva.examiner.model import ModelExaminer
+from viva.records.transcript import NO_USAGE, Reply, Round, Step, StopReason, Transcript, Usage
 
 
 class Says:

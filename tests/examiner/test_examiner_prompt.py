@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from examiner.model import ModelExaminer
 from tests.conftest import ModelAt
 from tests.model_server import ModelServer, system_text
 from tests.prompt_text import states
+from viva.examiner.model import ModelExaminer
 
 RULES = """
 The agent asks you something about the work (not what rule 2 names), with or without a result: answer from the task

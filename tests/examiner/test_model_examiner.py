@@ -6,13 +6,6 @@ import re
 
 import pytest
 
-from adapters.errors import ModelError
-from cases import find_case, load_case
-from examiner import ConversationLimits, ExaminerError, converse
-from examiner.conversation import KICK_OFF
-from examiner.model import ModelExaminer, render_prompt
-from examiner.stop import STOP_KEYWORD
-from records.transcript import Reply, StopReason, Transcript
 from tests.conftest import KEY, ModelAt
 from tests.model_server import (
     Answer,
@@ -34,6 +27,13 @@ from tests.model_server import (
     sequence,
     system_text,
 )
+from viva.cases import find_case, load_case
+from viva.errors import ModelError
+from viva.examiner import ConversationLimits, ExaminerError, converse
+from viva.examiner.conversation import KICK_OFF
+from viva.examiner.model import ModelExaminer, render_prompt
+from viva.examiner.stop import STOP_KEYWORD
+from viva.records.transcript import Reply, StopReason, Transcript
 
 
 class Echoes:

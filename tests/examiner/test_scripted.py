@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cases import ScriptLine, find_case, load_case
-from examiner import ScriptedExaminer
+from viva.cases import ScriptLine, find_case, load_case
+from viva.examiner import ScriptedExaminer
 
 ASKED = (ScriptLine("Hello."), ScriptLine("New York.", if_agent_says=r"which city.*\?"))
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from examiner.stop import STOP_KEYWORD, read_message
+from viva.examiner.stop import STOP_KEYWORD, read_message
 
 STOPS = [
     "EXAM_FINISHED",

@@ -12,7 +12,7 @@ from pathlib import Path
 from unittest import mock
 
 from tests.fuzz.watch import unchanged, watched
-from tests.harness.viva_command import in_this_process
+from tests.viva.viva_command import in_this_process
 
 SECRET = "do-not-read-this-5d1f"
 MOST_GROWTH = 1024
@@ -35,7 +35,7 @@ script:
 AGENT = '''
 import base64
 
-from records.transcript import Reply, Step, Usage
+from viva.records.transcript import Reply, Step, Usage
 
 PICTURE = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
@@ -63,7 +63,7 @@ class Counter:
         return Reply(text, steps, Usage(input_tokens=3, output_tokens=1), images=[PICTURE] if self.number == 2 else [])
 '''
 EVALUATOR = '''
-from records.verdict import Insight
+from viva.records.verdict import Insight
 
 
 class Strict:

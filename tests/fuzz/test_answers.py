@@ -14,17 +14,17 @@ from autogen_ext.models.replay import ReplayChatCompletionClient
 from hypothesis import given, seed
 from hypothesis import strategies as st
 
-from adapters.models.client import Model
-from adapters.models.retry import RetryPolicy
-from cases import Case, ScoringPoint
-from judge import ScoringPointsEvaluator
-from records.codec import encode, loads
-from records.evaluator import Context
-from records.transcript import Round, Transcript
-from records.verdict import Label, Verdict
 from tests.fuzz import mutations
 from tests.fuzz.mutations import as_json, changed, damaged, fuzzing, placed
 from tests.fuzz.originals import MOST_GROWTH, peak_memory
+from viva.cases import Case, ScoringPoint
+from viva.judge import ScoringPointsEvaluator
+from viva.models.client import Model
+from viva.models.retry import RetryPolicy
+from viva.records.codec import encode, loads
+from viva.records.evaluator import Context
+from viva.records.transcript import Round, Transcript
+from viva.records.verdict import Label, Verdict
 
 POINT = ScoringPoint("p1", "The sum is 55.", 3.0)
 CASE = Case("case", Path("case.yaml"), "0" * 64, "Ask for sums.", (POINT,))

@@ -12,13 +12,13 @@ import yaml
 from hypothesis import given, seed
 from hypothesis import strategies as st
 
-from cases import CaseError
-from cases.load import load_case
-from records.journal_errors import JournalError
-from records.journal_reader import read_records
 from tests.fuzz import mutations
 from tests.fuzz.mutations import changed, damaged, fuzzing
 from tests.fuzz.originals import MOST_GROWTH, SECRET, Original, make_original, peak_memory, said
+from viva.cases import CaseError
+from viva.cases.load import load_case
+from viva.journal.errors import JournalError
+from viva.journal.reader import read_records
 
 FULL: dict[str, Any] = {
     "version": 0.1,

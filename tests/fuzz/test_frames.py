@@ -15,18 +15,18 @@ import pytest
 from hypothesis import given, seed
 from hypothesis import strategies as st
 
-from adapters.connectors.child import process
-from adapters.connectors.child.agent import child_class
-from adapters.connectors.child.location import Location
-from adapters.connectors.child.spawn import Spawned
-from adapters.contract import AgentArguments
-from adapters.errors import AgentError
-from adapters.session import open_session
-from records.codec import encode, loads
-from records.transcript import Reply
 from tests.fuzz import mutations
 from tests.fuzz.mutations import as_json, changed, damaged, fuzzing
 from tests.fuzz.originals import MOST_GROWTH, peak_memory
+from viva.adapters.connectors.child import process
+from viva.adapters.connectors.child.agent import child_class
+from viva.adapters.connectors.child.location import Location
+from viva.adapters.connectors.child.spawn import Spawned
+from viva.adapters.contract import AgentArguments
+from viva.adapters.session import open_session
+from viva.errors import AgentError
+from viva.records.codec import encode, loads
+from viva.records.transcript import Reply
 
 SECONDS = 0.05
 """Until an answer counts as missing: a frame that lost bytes never ends."""

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given, seed
 from hypothesis import strategies as st
 
-from records.journal import FILE
-from records.journal_errors import JournalError
-from records.journal_reader import read_records, read_runs
-from records.run_record import Outcome
 from tests.fuzz import mutations
 from tests.fuzz.mutations import as_json, changed, damaged, fuzzing
 from tests.fuzz.originals import MOST_GROWTH, Original, make_original, peak_memory, said, write_files
 from tests.journals import resealed
+from viva.journal.errors import JournalError
+from viva.journal.reader import read_records, read_runs
+from viva.journal.writer import FILE
+from viva.records.run_record import Outcome
 
 LIMIT = 1e-9
 READING = (

@@ -13,22 +13,22 @@ from hypothesis import given, seed
 from hypothesis import strategies as st
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
-from adapters.connectors.http import ChatAgent
-from adapters.contract import as_reply
-from adapters.errors import AgentError
-from adapters.models.retry import RetryPolicy
-from records.codec import encode, loads
-from records.journal_reader import read_records
-from records.run_record import Outcome, RunRecord
 from tests.fuzz import mutations
 from tests.fuzz.mutations import as_json, changed, damaged, fuzzing
 from tests.fuzz.originals import MOST_GROWTH, SECRET, Original, make_original, peak_memory, said
+from viva.adapters.connectors.http import ChatAgent
+from viva.adapters.contract import as_reply
+from viva.errors import AgentError
+from viva.journal.reader import read_records
+from viva.models.retry import RetryPolicy
+from viva.records.codec import encode, loads
+from viva.records.run_record import Outcome, RunRecord
 
 AGENT = '''
 import json
 from pathlib import Path
 
-from records.transcript import Reply, Step, Usage
+from viva.records.transcript import Reply, Step, Usage
 
 ODD = {"(a+)+$": object(), "=cmd|' /C calc'!A0": b"\\xff\\x00", "nan": float("nan"), "1e999": {1: {2}}, "~": Path("/")}
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from judge.answers import Form, Unusable, label_form, parse_answer, squeeze
+from viva.judge.answers import Form, Unusable, label_form, parse_answer, squeeze
 
 CORRECT = label_form(("correct", "incorrect", "unsure"))
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.evidence import look_up
-from judge.view import TRANSCRIPT_SHOWN, run_view, show, step_text
-from records.transcript import Round, Step, StepKind, Transcript
+from viva.judge.evidence import look_up
+from viva.judge.view import TRANSCRIPT_SHOWN, run_view, show, step_text
+from viva.records.transcript import Round, Step, StepKind, Transcript
 
 TALK = Transcript(
     (

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from cases import Case, ScoringPoint
-from judge.long_conversations import MOST_BYTES, WHOLE, cut_to_fit
-from judge.scoring_points.by_code import CodeJudge
-from judge.view import run_view
-from records import Round, Step, Transcript, Verdict
-from sandbox.choice import choose
+from viva.cases import Case, ScoringPoint
+from viva.judge.long_conversations import MOST_BYTES, WHOLE, cut_to_fit
+from viva.judge.scoring_points.by_code import CodeJudge
+from viva.judge.view import run_view
+from viva.records import Round, Step, Transcript, Verdict
+from viva.sandbox.choice import choose
 
 MIB = 1024 * 1024
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from judge.quotes import Text, fold
+from viva.judge.quotes import Text, fold
 
 
 @pytest.mark.parametrize(

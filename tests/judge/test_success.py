@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from judge.success import SuccessEvaluator
-from records.evaluator import Context
-from records.transcript import Transcript
-from records.verdict import Label
+from viva.judge.success import SuccessEvaluator
+from viva.records.evaluator import Context
+from viva.records.transcript import Transcript
+from viva.records.verdict import Label
 
 
 async def later(transcript: Transcript) -> bool:

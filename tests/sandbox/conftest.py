@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 import pytest_asyncio
 
-from sandbox import Sandbox, SandboxError
-from sandbox.choice import choose
 from tests.conftest import missing as missing
+from viva.sandbox import Sandbox, SandboxError
+from viva.sandbox.choice import choose
 
 KINDS = ("docker", "bwrap", "process")
 

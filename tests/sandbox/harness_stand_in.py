@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from sandbox import Ending, RunView, SandboxLimits
-from sandbox.choice import choose
+from viva.sandbox import Ending, RunView, SandboxLimits
+from viva.sandbox.choice import choose
 
 
 async def main(kind: str, checks: int, seconds: float) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox import Ending, Sandbox
-
-from .conftest import KINDS
-from .test_conformance import QUICK, run, session_with
+from tests.sandbox.conftest import KINDS
+from tests.sandbox.test_conformance import QUICK, run, session_with
+from viva.sandbox import Ending, Sandbox
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="session"),

@@ -21,7 +21,7 @@ from textwrap import shorten
 import pytest
 import pytest_asyncio
 
-from sandbox import CheckResult, Ending, RunView, Sandbox, SandboxLimits, SandboxLost, SandboxSession
+from viva.sandbox import CheckResult, Ending, RunView, Sandbox, SandboxLimits, SandboxLost, SandboxSession
 
 from .attacks import ATTACKS, PRELUDE, Attack
 

@@ -6,12 +6,11 @@ import uuid
 
 import pytest
 
-from sandbox import SandboxError, SandboxUnavailable
-from sandbox.base_image import build
-from sandbox.daemon import Daemon
-from sandbox.images import Images
-
-from .conftest import sandbox_of
+from tests.sandbox.conftest import sandbox_of
+from viva.sandbox import SandboxError, SandboxUnavailable
+from viva.sandbox.docker.base_image import build
+from viva.sandbox.docker.daemon import Daemon
+from viva.sandbox.docker.images import Images
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

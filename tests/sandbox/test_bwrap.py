@@ -8,17 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import SandboxLimits, SandboxUnavailable
-from sandbox.bwrap import Launch, Room, arguments, counts_processes, find_launch
-
-from .conftest import missing
+from tests.sandbox.conftest import missing
+from viva.sandbox import SandboxLimits, SandboxUnavailable
+from viva.sandbox.bwrap import Launch, Room, arguments, counts_processes, find_launch
 
 ROOT = Path(__file__).parents[2]
 SYSTEM_PYTHON = "/usr/bin/python3"
 ORDINARY = """
 import asyncio, os
 from sandbox import Ending, SandboxLimits, RunView
-from sandbox.choice import choose
+from viva.sandbox.choice import choose
 
 async def main():
     assert os.getuid() == 12345
@@ -42,7 +41,7 @@ def test_an_ordinary_user_has_the_same_sandbox() -> None:
         find_launch()
     except SandboxUnavailable as error:
         missing("bwrap", str(error))
-    able = "import sys; sys.path.insert(0, sys.argv[1]); import sandbox.choice; assert sys.version_info >= (3, 11)"
+    able = "import sys; sys.path.insert(0, sys.argv[1]); import viva.sandbox.choice; assert sys.version_info >= (3, 11)"
     who: dict[str, object] = {"user": 12345, "group": 12345, "extra_groups": []}
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     common: dict[str, object] = {"env": environment, "cwd": "/", "capture_output": True, "text": True, **who}

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import SandboxUnavailable
-from sandbox.choice import choose
+from viva.sandbox import SandboxUnavailable
+from viva.sandbox.choice import choose
 
 
 @pytest.fixture
@@ -69,7 +69,9 @@ async def test_a_socket_that_nobody_serves_costs_one_connection(
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(path))
     monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
-    monkeypatch.setattr("sandbox.daemon.Daemon._connect", lambda *_: pytest.fail("loads the SDK, 150 ms, for nothing"))
+    monkeypatch.setattr(
+        "viva.sandbox.docker.daemon.Daemon._connect", lambda *_: pytest.fail("loads the SDK, 150 ms, for nothing")
+    )
     with pytest.raises(SandboxUnavailable, match="no Docker daemon answers"):
         await choose("docker")
 
@@ -97,7 +99,7 @@ async def test_something_else_on_the_socket_is_no_daemon(monkeypatch: pytest.Mon
 
 
 async def test_an_image_that_cannot_be_had_names_the_way_to_get_one() -> None:
-    from .conftest import sandbox_of
+    from tests.sandbox.conftest import sandbox_of
 
     await (await sandbox_of("docker")).close()
     with pytest.raises(SandboxUnavailable) as caught:
@@ -109,8 +111,9 @@ async def test_an_image_that_cannot_be_had_names_the_way_to_get_one() -> None:
 
 def test_importing_the_sandbox_loads_no_backend() -> None:
     code = (
-        "import sys, sandbox, sandbox.interface, sandbox.choice\n"
-        "late = {'docker', 'requests', 'sandbox.docker', 'sandbox.bwrap', 'packaging'} & set(sys.modules)\n"
+        "import sys, viva.sandbox, viva.sandbox.interface, viva.sandbox.choice\n"
+        "late = {'docker', 'requests', 'viva.sandbox.docker.backend', 'viva.sandbox.bwrap', 'packaging'}\n"
+        "late &= set(sys.modules)\n"
         "assert not late, late"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])

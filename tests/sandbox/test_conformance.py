@@ -19,9 +19,17 @@ from typing import Any
 
 import pytest
 
-from sandbox import CheckResult, Ending, RunView, Sandbox, SandboxLimits, SandboxLost, SandboxSession, WorkspaceTooLarge
-
-from .conftest import KINDS, eventually
+from tests.sandbox.conftest import KINDS, eventually
+from viva.sandbox import (
+    CheckResult,
+    Ending,
+    RunView,
+    Sandbox,
+    SandboxLimits,
+    SandboxLost,
+    SandboxSession,
+    WorkspaceTooLarge,
+)
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,13 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from sandbox import DaemonGone, Ending, RunView, SandboxLimits, SandboxLost, SandboxUnavailable, ownership
-from sandbox.choice import choose
-from sandbox.daemon import Daemon, why_unreachable
-from sandbox.docker import DockerSandbox
-from sandbox.images import Images
-
-from .conftest import eventually, missing, sandbox_of
+from tests.sandbox.conftest import eventually, missing, sandbox_of
+from viva.sandbox import DaemonGone, Ending, RunView, SandboxLimits, SandboxLost, SandboxUnavailable
+from viva.sandbox.choice import choose
+from viva.sandbox.docker import ownership
+from viva.sandbox.docker.backend import DockerSandbox
+from viva.sandbox.docker.daemon import Daemon, why_unreachable
+from viva.sandbox.docker.images import Images
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -190,8 +190,8 @@ async def test_a_daemon_that_hangs_loses_the_session_is_given_up_and_keeps_nobod
     second: SecondDaemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It takes connections and answers nothing: stopped, swapping, out of disk."""
-    monkeypatch.setattr("sandbox.session.GRACE_SECONDS", 1.0)
-    monkeypatch.setattr("sandbox.daemon.PING_SECONDS", 1.0)
+    monkeypatch.setattr("viva.sandbox.session.GRACE_SECONDS", 1.0)
+    monkeypatch.setattr("viva.sandbox.docker.daemon.PING_SECONDS", 1.0)
     daemon = Daemon(second.where, patience=2)
     sandbox = DockerSandbox(daemon, image=second.image)
     assert second.process

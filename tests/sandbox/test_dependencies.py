@@ -24,16 +24,16 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import DependencyError, Ending, RunView, ownership
-from sandbox.daemon import Daemon
-from sandbox.docker import DockerSandbox
-from sandbox.images import REPOSITORY
-from sandbox.leftovers import prune
-from sandbox.packages import cache_folder, only_one
-from sandbox.site_folder import sweep
-
-from .conftest import KINDS, eventually, sandbox_of
-from .test_life import descendants
+from tests.sandbox.conftest import KINDS, eventually, sandbox_of
+from tests.sandbox.test_life import descendants
+from viva.sandbox import DependencyError, Ending, RunView
+from viva.sandbox.docker import ownership
+from viva.sandbox.docker.backend import DockerSandbox
+from viva.sandbox.docker.daemon import Daemon
+from viva.sandbox.docker.images import REPOSITORY
+from viva.sandbox.docker.leftovers import prune
+from viva.sandbox.packages import cache_folder, only_one
+from viva.sandbox.site_folder import sweep
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -379,7 +379,7 @@ async def test_without_dependencies_nothing_is_installed(index: Index) -> None:
 
 SLOW = """
 import asyncio, sys
-from sandbox.site_folder import site_folder
+from viva.sandbox.site_folder import site_folder
 asyncio.run(site_folder([sys.argv[1]], sys.executable))
 """
 

@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from sandbox import Ending, RunView, ownership
-from sandbox.daemon import Daemon
-from sandbox.docker import DockerSandbox
-from sandbox.images import REPOSITORY, Images
-from sandbox.leftovers import prune
-
-from .conftest import eventually, sandbox_of
+from tests.sandbox.conftest import eventually, sandbox_of
+from viva.sandbox import Ending, RunView
+from viva.sandbox.docker import ownership
+from viva.sandbox.docker.backend import DockerSandbox
+from viva.sandbox.docker.daemon import Daemon
+from viva.sandbox.docker.images import REPOSITORY, Images
+from viva.sandbox.docker.leftovers import prune
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -323,7 +323,7 @@ async def test_where_each_run_is_to_have_a_container_none_serves_two(daemon: Dae
 
 def start_run(out: Path) -> subprocess.Popen[bytes]:
     words = ["run", "mean_of_a_column", "--sandbox", "docker", "--quiet", "--out", str(out)]
-    command = [sys.executable, "-m", "harness.cli", *words]
+    command = [sys.executable, "-m", "viva.cli.main", *words]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 

@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 
-from cases import Case, CheckLimits
-from cases.check_limits import ALLOWED
-from records.codec import decode
-from sandbox import Ending, RunView, SandboxLimits
-from sandbox.bwrap import Launch, Room, arguments
-from sandbox.docker import ContainerSpec, container_settings
-from sandbox.limits import DEFAULTS, largest, limits_for
-
-from .conftest import KINDS, sandbox_of
+from tests.sandbox.conftest import KINDS, sandbox_of
+from viva.cases import Case, CheckLimits
+from viva.cases.check_limits import ALLOWED
+from viva.records.codec import decode
+from viva.sandbox import Ending, RunView, SandboxLimits
+from viva.sandbox.bwrap import Launch, Room, arguments
+from viva.sandbox.docker.backend import ContainerSpec, container_settings
+from viva.sandbox.limits import DEFAULTS, largest, limits_for
 
 PAGES = Path(__file__).parents[2] / "docs"
 

@@ -19,29 +19,21 @@ from typing import Any
 
 import pytest
 
-from sandbox import (
-    DependencyError,
-    Ending,
-    RunView,
-    SandboxError,
-    SandboxLimits,
-    SandboxLost,
-    WorkspaceTooLarge,
-    ownership,
-)
-from sandbox.archive import pack
-from sandbox.connection import ServerConnection
-from sandbox.container import _bridge
-from sandbox.docker import ContainerSpec, container_settings
-from sandbox.images import _builder_settings, split_tag
-from sandbox.inside import system_calls
-from sandbox.inside.files import Workspace, wipe
-from sandbox.inside.system_calls import filter_program
-from sandbox.inside.watch import Output
-from sandbox.interface import ConversationTooLarge, WorkspaceUnreadable
-from sandbox.packages import blame, key_of, normalised, package_source
-from sandbox.pool import Pool
-from sandbox.session import ServerSession, read_result
+from viva.sandbox import DependencyError, Ending, RunView, SandboxError, SandboxLimits, SandboxLost, WorkspaceTooLarge
+from viva.sandbox.archive import pack
+from viva.sandbox.connection import ServerConnection
+from viva.sandbox.docker import ownership
+from viva.sandbox.docker.backend import ContainerSpec, container_settings
+from viva.sandbox.docker.container import _bridge
+from viva.sandbox.docker.images import _builder_settings, split_tag
+from viva.sandbox.inside import system_calls
+from viva.sandbox.inside.files import Workspace, wipe
+from viva.sandbox.inside.system_calls import filter_program
+from viva.sandbox.inside.watch import Output
+from viva.sandbox.interface import ConversationTooLarge, WorkspaceUnreadable
+from viva.sandbox.packages import blame, key_of, normalised, package_source
+from viva.sandbox.pool import Pool
+from viva.sandbox.session import ServerSession, read_result
 
 
 class Answers:
@@ -520,7 +512,7 @@ def test_an_image_name_is_split_as_docker_does(name: str, parts: tuple[str, str 
 
 
 async def test_a_server_that_does_not_start_says_why() -> None:
-    from sandbox.process import ChildPipe
+    from viva.sandbox.process import ChildPipe
 
     pipe = await ChildPipe.start([sys.executable, "-c", "import sys; sys.exit('no such luck')"], {})
     with pytest.raises(SandboxError, match="no such luck"):

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from sandbox import Ending, Isolation, RunView, SandboxError, SandboxLimits, SandboxLost, SandboxSession, ownership
-from sandbox.backend import MAX_FAILURES, ServerSandbox
-from sandbox.connection import ServerConnection
-
-from .attacks.attack import PRELUDE, X86
-from .attacks.between_runs import TRACES, Trace
-from .conftest import eventually, missing, sandbox_of
+from tests.sandbox.attacks.attack import PRELUDE, X86
+from tests.sandbox.attacks.between_runs import TRACES, Trace
+from tests.sandbox.conftest import eventually, missing, sandbox_of
+from viva.sandbox import Ending, Isolation, RunView, SandboxError, SandboxLimits, SandboxLost, SandboxSession
+from viva.sandbox.backend import MAX_FAILURES, ServerSandbox
+from viva.sandbox.connection import ServerConnection
+from viva.sandbox.docker import ownership
 
 ISOLATING = ("docker", "bwrap")
 EVERY = (*ISOLATING, "process")
@@ -238,7 +238,7 @@ async def test_an_answer_for_another_run_is_never_taken(monkeypatch: pytest.Monk
 
 def without(*names: str, clone: bool = True) -> str:
     """Viva's profile without these system calls; without `clone`, it makes no namespaces, as with Docker's own."""
-    from sandbox.container_profile import profile
+    from viva.sandbox.docker.profile import profile
 
     found = json.loads(profile())
     allowed = found["syscalls"][0]["names"]
@@ -264,7 +264,7 @@ PROFILES = {
 async def test_where_docker_forbids_what_a_world_needs_each_run_has_a_container(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import sandbox.docker as docker
+    from viva.sandbox.docker import backend as docker
 
     said = "mount /proc"
     if name in PROFILES:
@@ -297,7 +297,7 @@ async def test_where_docker_forbids_what_a_world_needs_each_run_has_a_container(
 
 
 async def test_where_bubblewrap_forbids_namespaces_inside_each_run_has_a_bwrap(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sandbox.bwrap as bwrap
+    from viva.sandbox import bwrap
 
     made = bwrap.arguments
     monkeypatch.setattr(bwrap, "arguments", lambda launch, room: [*made(launch, room)[:-1], "--disable-userns", "--"])

@@ -1,56 +1,114 @@
-"""What the tests of the public face share: a case without a sandbox's cost, agents, and parts of a program's own."""
+"""What tests of the harness share: a working folder in which `viva` is called, and journals of all kinds of text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import subprocess
+import textwrap
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-import viva
+from tests.conftest import missing as missing
+from tests.viva.reports.made import write_hostile
+from tests.viva.viva_command import in_a_process, in_this_process, start
+from viva.journal.writer import scan
 
-CaseMaker = Callable[..., Path]
-
-
-class Parrot(viva.VirtualUser):
-    """Says the same again."""
-
-    def get_reply_from_agent(self, message: str) -> str:
-        return message
+AGENTS = Path(__file__).resolve().parents[2] / "examples" / "agents"
 
 
-class AsyncParrot(viva.VirtualUser):
-    """The same, on the event loop."""
+class Desk:
+    """A working folder, and the command run in it."""
 
-    async def get_reply_from_agent(self, message: str) -> str:
-        return message
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
 
+    def viva(
+        self,
+        *arguments: str | Path,
+        expect: int | None = None,
+        environment: Mapping[str, str] | None = None,
+        process: bool = False,
+        **options: Any,
+    ) -> subprocess.CompletedProcess[str]:
+        """Call `viva`; `expect` is the exit code it must end with.
 
-class Length:
-    """An evaluator: the share of replies of at most so many letters."""
+        It runs in this process unless `process` asks for one of its own, or `options` of one are given, or variables
+        that Python reads when it starts.
+        """
+        process = process or bool(options) or any(name.startswith("PYTHON") for name in environment or ())
+        call = partial(in_a_process, **options) if process else in_this_process
+        done = call(*arguments, cwd=self.folder, environment=environment)
+        assert "Traceback" not in done.stderr, done.stderr
+        if expect is not None:
+            assert done.returncode == expect, f"ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
 
-    name = "length"
+    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
+        """Start `viva` and leave it running."""
+        return start(*arguments, cwd=self.folder)
 
-    def __init__(self, letters: int = 5) -> None:
-        self.letters = letters
+    def run(
+        self,
+        case: str,
+        *arguments: str | Path,
+        expect: int = 0,
+        out: str | None = "journal",
+        process: bool = False,
+    ) -> dict[str, Any]:
+        """`viva run` in the process sandbox; returns the record as its JSON says."""
+        target = () if out is None else ("--out", out)
+        sandbox = () if "--sandbox" in arguments else ("--sandbox", "process")
+        done = self.viva("run", case, *arguments, *sandbox, *target, "--json", expect=expect, process=process)
+        record: dict[str, Any] = json.loads(done.stdout)["run"]
+        return record
 
-    async def evaluate(self, transcript: viva.Transcript, context: viva.Context) -> viva.Insight:
-        short = [len(each.agent or "") <= self.letters for each in transcript.rounds]
-        return viva.Insight(self.name, context.subject, "measured", sum(short) / len(short))
+    def case(self, name: str = "exam", data: Mapping[str, str] | None = None, **fields: Any) -> str:
+        """Write a case folder; returns its name. A field that is None is left out."""
+        folder = self.folder / name
+        folder.mkdir()
+        content = {
+            "task_description": "Say something.",
+            "scoring_points": [{"score_point": "It speaks.", "weight": 1, "eval_code": "assert rounds"}],
+            "script": ["Hello."],
+            **fields,
+        }
+        for file, text in (data or {}).items():
+            (folder / file).write_text(text)
+        (folder / "case.yaml").write_text(
+            yaml.safe_dump({key: value for key, value in content.items() if value is not None}, sort_keys=False)
+        )
+        return name
+
+    def agent(self, methods: str, name: str = "agent") -> str:
+        """Write an adapter with these methods; returns its SPEC."""
+        body = textwrap.indent(textwrap.dedent(methods).strip(), "    ")
+        lines = "import os, sys, time\nfrom pathlib import Path\nfrom viva import VirtualUser\n\n\n"
+        (self.folder / f"{name}.py").write_text(f"{lines}class Agent(VirtualUser):\n{body}\n", encoding="utf-8")
+        return f"{name}.py:Agent"
+
+    def kinds(self, journal: str = "journal") -> list[str]:
+        """The kinds of a journal's events, in order."""
+        return [event.kind for event in scan(self.folder / journal)]
 
 
 @pytest.fixture
-def write_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CaseMaker:
-    """Writes a case folder in a fresh current folder; its check runs in the process sandbox."""
-    monkeypatch.chdir(tmp_path)
+def desk(tmp_path: Path) -> Desk:
+    """A fresh working folder."""
+    return Desk(tmp_path)
 
-    def write(name: str = "exam", check: str = "assert rounds", **fields: object) -> Path:
-        folder = tmp_path / name
-        folder.mkdir(exist_ok=True)
-        points = [{"score_point": "It speaks.", "weight": 1, "eval_code": check}]
-        content = {"task_description": "Talk.", "scoring_points": points, "script": ["Hello.", "Good bye."], **fields}
-        (folder / "case.yaml").write_text(yaml.safe_dump(content))
-        return folder
 
-    return write
+def point(code: str | None, statement: str = "It is good.", weight: float = 1) -> dict[str, Any]:
+    """A scoring point of a case file."""
+    fields: dict[str, Any] = {"score_point": statement, "weight": weight}
+    return fields if code is None else {**fields, "eval_code": code}
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A journal with hostile text everywhere."""
+    return write_hostile(tmp_path_factory.mktemp("hostile") / "journal")

@@ -9,16 +9,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from adapters import contract_messages as mistakes
-from adapters.calls import in_words
-from adapters.connectors.child.location import Location
-from adapters.connectors.child.process import ChildEnded, ChildProcess
-from adapters.contract import ConnectedAgent
-from adapters.errors import AgentError, AgentTimeout, SetupError
-from adapters.printed import STREAMS, texts_of
-from adapters.time_limits import time_limit
-from records.codec import decode
-from records.transcript import Reply
+from viva.adapters import contract_messages as mistakes
+from viva.adapters.calls import in_words
+from viva.adapters.connectors.child.location import Location
+from viva.adapters.connectors.child.process import ChildEnded, ChildProcess
+from viva.adapters.contract import ConnectedAgent
+from viva.adapters.printed import STREAMS, texts_of
+from viva.adapters.time_limits import time_limit
+from viva.errors import AgentError, AgentTimeout, SetupError
+from viva.plugins.old_names import advice
+from viva.records.codec import decode
+from viva.records.transcript import Reply
 
 CLOSE_SECONDS = 15.0
 """Maximum duration of the agent's `close`, after which its processes are killed. Within `session.CLOSE_SECONDS`."""
@@ -208,7 +209,10 @@ def _setup_words(location: Location, facts: dict[str, Any]) -> str:
     if "broken" in facts:
         line = f":{facts['line']}" if facts.get("line") else ""
         kind = str(facts["broken"])
-        hint = f" Install it into the agent's environment ({location.python})." if kind == "ModuleNotFoundError" else ""
+        hint = ""
+        if kind == "ModuleNotFoundError":
+            missing = str(facts.get("missing") or "")
+            hint = advice(missing) or f" Install it into the agent's environment ({location.python})."
         return f"{location.module}{line} cannot be imported: {in_words(kind, facts.get('text'))}.{hint}"
     if "no_module" in facts:
         return f"there is no module {facts['no_module']!r} here or in the agent's environment ({facts['prefix']})."

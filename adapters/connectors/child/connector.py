@@ -6,12 +6,13 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from adapters.connectors.child.agent import child_class, look
-from adapters.connectors.child.location import Location, split
-from adapters.connectors.loaded_agent import LoadedAgent
-from adapters.connectors.python import check_file
-from adapters.connectors.spec import class_of
-from adapters.errors import SetupError
+from viva.adapters.connectors.child.agent import child_class, look
+from viva.adapters.connectors.child.location import Location, split
+from viva.adapters.connectors.loaded_agent import LoadedAgent
+from viva.adapters.connectors.python import check_file
+from viva.adapters.connectors.spec import class_of
+from viva.adapters.old_imports import notice
+from viva.errors import SetupError
 
 
 class ChildConnector:
@@ -33,5 +34,14 @@ class ChildConnector:
             check_file(Path(location.module))
         found = look(location)
         search_path = tuple(found.get("path", ()))
-        factory, version = child_class(location), found.get("version")
-        return LoadedAgent(spec, location.name, factory, version, search_path, kind="child", python=location.python)
+        old = found.get("old_import")
+        return LoadedAgent(
+            spec,
+            location.name,
+            child_class(location),
+            found.get("version"),
+            search_path,
+            kind="child",
+            notices=(notice(str(old)),) if old else (),
+            python=location.python,
+        )

@@ -6,8 +6,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.connectors.spec import CHILD
-from adapters.errors import SetupError
+from viva.adapters.connectors.spec import CHILD
+from viva.errors import SetupError
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,14 @@ import socket
 import time
 from typing import Any
 
-from adapters.bounded_json import LARGE, UnfitJson, read
-from adapters.connectors.child.leftovers import sweep
-from adapters.connectors.child.spawn import Spawned, spawn, starting
-from adapters.crash_dump import read_dump
-from adapters.errors import AgentError, SetupError
-from adapters.inside.wire import LIMIT
-from adapters.redact import redact, redact_end
-from records.text import printable
+from viva.adapters.connectors.child.leftovers import sweep
+from viva.adapters.connectors.child.spawn import Spawned, spawn, starting
+from viva.adapters.crash_dump import read_dump
+from viva.adapters.inside.wire import LIMIT
+from viva.errors import AgentError, SetupError
+from viva.records.bounded_json import LARGE, UnfitJson, read
+from viva.records.redact import redact, redact_end
+from viva.records.text import printable
 
 KILL_SECONDS = 4.0
 """Maximum time in which the supervisor kills its processes; it gives up after 3 s itself."""
@@ -38,7 +38,7 @@ UP_SECONDS = 5.0
 FAILURE = frozenset({"n", "error", "text", "at", "words"})
 """The fields with which any answer can report a failure."""
 ANSWERS = {
-    "load": frozenset({"version", "path", "prefix", "setup"}),
+    "load": frozenset({"version", "path", "prefix", "old_import", "setup"}),
     "make": frozenset({"workspace", "setup"}),
     "reply": frozenset({"reply"}),
     "close": frozenset[str](),

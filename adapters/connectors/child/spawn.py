@@ -17,8 +17,8 @@ from functools import cache
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from adapters.connectors.child.leftovers import MARK
-from adapters.trace_context import current_traceparent
+from viva.adapters.connectors.child.leftovers import MARK
+from viva.adapters.trace_context import current_traceparent
 
 TRACE_PARENT = "TRACEPARENT"
 """The variable that OpenTelemetry carries trace context to other processes in."""

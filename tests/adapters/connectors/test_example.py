@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.connectors import example
-from adapters.connectors.table import load_agent
-from adapters.errors import SetupError
+from viva.adapters.connectors import example
+from viva.adapters.connectors.table import load_agent
+from viva.errors import SetupError
 
 
 @pytest.mark.parametrize("isolate", [False, True])
@@ -30,15 +30,15 @@ def test_an_unknown_example_is_refused_with_those_there_are(name: str) -> None:
 
 def test_an_installed_viva_has_its_own_and_not_somebody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """site-packages may well hold a package `examples` of another distribution."""
-    for folder, word in (("harness/example_agents", "ours"), ("examples/agents", "theirs")):
+    for folder, word in (("viva/example_agents", "ours"), ("examples/agents", "theirs")):
         (tmp_path / folder).mkdir(parents=True)
         source = (
             f"class GreetAgent:\n    version = '{word}'\n    def get_reply_from_agent(self, message): return message\n"
         )
         (tmp_path / folder / "greet.py").write_text(source)
-    folders = tuple(tmp_path / folder for folder in ("harness/example_agents", "examples/agents"))
+    folders = tuple(tmp_path / folder for folder in ("viva/example_agents", "examples/agents"))
     assert [folder.relative_to(tmp_path) for folder in folders] == [
-        folder.relative_to(Path(example.__file__).parents[2]) for folder in example.FOLDERS
+        folder.relative_to(Path(example.__file__).parents[3]) for folder in example.FOLDERS
     ]
     monkeypatch.setattr(example, "FOLDERS", folders)
     assert load_agent("example:greet").version == "ours"

@@ -8,11 +8,6 @@ from typing import Any
 
 import pytest
 
-from adapters import StepKind
-from adapters.connectors.http import ChatAgent
-from adapters.connectors.table import load_agent
-from adapters.errors import AgentError, AgentTimeout
-from adapters.session import AgentArguments, AgentSession, open_session
 from tests.conftest import KEY, QUICK
 from tests.model_server import (
     Answer,
@@ -32,6 +27,11 @@ from tests.model_server import (
     agent,
     sequence,
 )
+from viva.adapters import StepKind
+from viva.adapters.connectors.http import ChatAgent
+from viva.adapters.connectors.table import load_agent
+from viva.adapters.session import AgentArguments, AgentSession, open_session
+from viva.errors import AgentError, AgentTimeout
 
 
 @asynccontextmanager

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 import pytest
 
-from adapters.connectors import http as chat
-from adapters.connectors.table import load_agent
-from adapters.errors import AgentError
-from adapters.session import AgentArguments, AgentSession, open_session
-from records.transcript import Reply
 from tests.model_server import Garbage, ModelServer, sequence
+from viva.adapters.connectors import http as chat
+from viva.adapters.connectors.table import load_agent
+from viva.adapters.session import AgentArguments, AgentSession, open_session
+from viva.errors import AgentError
+from viva.records.transcript import Reply
 
 
 def completion(**message: Any) -> str:

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-import records
-from adapters.connectors.http import ChatAgent
-from adapters.connectors.table import load_agent
-from adapters.errors import SetupError
+from viva.adapters.connectors.http import ChatAgent
+from viva.adapters.connectors.table import load_agent
+from viva.errors import SetupError
 
 GOOD = """
-from adapters import VirtualUser
+from viva import VirtualUser
 
 class GoodAgent(VirtualUser):
     version = "1.2"
@@ -146,13 +145,13 @@ def test_two_files_of_one_name_are_two_modules(tmp_path: Path) -> None:
     assert said == ["one", "two"]
 
 
-@pytest.mark.parametrize("folder", ["records", "cases", "harness"])
+@pytest.mark.parametrize("folder", ["adapters", "records", "cases", "harness", "judge"])
 def test_a_users_folder_does_not_shadow_one_of_vivas(folder: str, tmp_path: Path) -> None:
     """A process of its own, in the user's folder, started by the real command."""
     (tmp_path / folder).mkdir()
     (tmp_path / folder / "__init__.py").write_text("raise RuntimeError('the wrong one')")
     (tmp_path / "agent.py").write_text(
-        "from adapters import VirtualUser\nclass A(VirtualUser):\n"
+        "from viva import VirtualUser\nclass A(VirtualUser):\n"
         "    def get_reply_from_agent(self, message): return 'GUTENBERG'\n"
     )
     for spec in ("agent.py:A", "agent:A"):
@@ -165,7 +164,6 @@ def test_a_users_folder_does_not_shadow_one_of_vivas(folder: str, tmp_path: Path
             check=False,
         )
         assert (done.returncode, done.stdout) == (0, "echo scored 2/2 = 1.00\n"), done.stderr
-    assert records.__file__ is not None
 
 
 def test_a_chat_endpoint_needs_no_key_to_be_named() -> None:

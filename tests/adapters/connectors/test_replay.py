@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from adapters.connectors.table import load_agent
-from adapters.errors import AgentError, SetupError
-from adapters.session import AgentArguments, AgentSession, open_session
-from records.journal import Journal
-from records.run_record import Setting
-from records.transcript import Round, Step, StopReason, Transcript, Usage
+from viva.adapters.connectors.table import load_agent
+from viva.adapters.session import AgentArguments, AgentSession, open_session
+from viva.errors import AgentError, SetupError
+from viva.journal.writer import Journal
+from viva.records.run_record import Setting
+from viva.records.transcript import Round, Step, StopReason, Transcript, Usage
 
 PICTURE = f"images/{'ab12' * 16}.png"
 ROUNDS = (

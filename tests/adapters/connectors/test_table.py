@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from adapters.connectors.spec import agent_label
-from adapters.connectors.table import connectors, load_agent
-from adapters.errors import SetupError
-from adapters.session import AgentArguments, open_session
 from tests.distributions import install
+from viva.adapters.connectors.spec import agent_label
+from viva.adapters.connectors.table import connectors, load_agent
+from viva.adapters.session import AgentArguments, open_session
+from viva.errors import SetupError
 
 ROOMS = """
-from adapters import VirtualUser
-from adapters.connectors.loaded_agent import LoadedAgent
+from viva import VirtualUser
+from viva.adapters.connectors.loaded_agent import LoadedAgent
 
 class Rooms:
     def load(self, spec, *, isolate, memory_mb):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from judge.operational.decision import Signal, Trend, decide, signals_of
-from judge.operational.figures import Figures
+from viva.judge.operational.decision import Signal, Trend, decide, signals_of
+from viva.judge.operational.figures import Figures
 
 BETTER, SAME, WORSE = 1, 0, -1
 

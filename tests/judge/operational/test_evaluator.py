@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from judge.operational.evaluator import OperationalEvaluator
-from records.eval_run_record import EvalRunRecord
-from records.evaluator import Context
-from records.run_record import Outcome, RunRecord, Timing
-from records.transcript import Metrics, Round, Step, StepKind, Transcript, Usage
-from records.verdict import Insight, Label
+from viva.judge.operational.evaluator import OperationalEvaluator
+from viva.records.eval_run_record import EvalRunRecord
+from viva.records.evaluator import Context
+from viva.records.run_record import Outcome, RunRecord, Timing
+from viva.records.transcript import Metrics, Round, Step, StepKind, Transcript, Usage
+from viva.records.verdict import Insight, Label
 
 
 class History:

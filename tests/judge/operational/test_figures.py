@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.operational.figures import Figures, baseline_of, figures_of, is_observed, scores_of
-from records.eval_run_record import EvalRunRecord
-from records.run_record import Outcome, RunRecord
-from records.transcript import Metrics, Usage
+from viva.judge.operational.figures import Figures, baseline_of, figures_of, is_observed, scores_of
+from viva.records.eval_run_record import EvalRunRecord
+from viva.records.run_record import Outcome, RunRecord
+from viva.records.transcript import Metrics, Usage
 
 small = st.integers(0, 50)
 names = st.sampled_from(["bash", "grep"])

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from judge.answers import Unusable, is_copied, squeeze
-from judge.scoring_points.answer import FORM, Answer, parse_answer
 from tests.model_server import verdict as ruling
+from viva.judge.answers import Unusable, is_copied, squeeze
+from viva.judge.scoring_points.answer import FORM, Answer, parse_answer
 
 COMES_TO: dict[str, Any] = {"hit": "true", "miss": "false", "unsure": "undecided"}
 

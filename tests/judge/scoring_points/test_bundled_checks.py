@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cases import find_case, load_case
-from judge import ScoringPointsEvaluator
-from records.evaluator import Context
-from records.transcript import Round, Transcript
-from sandbox.choice import choose
+from viva.cases import find_case, load_case
+from viva.judge import ScoringPointsEvaluator
+from viva.records.evaluator import Context
+from viva.records.transcript import Round, Transcript
+from viva.sandbox.choice import choose
 
 ASKS, ANSWERS = "Which column of measurements.csv do you mean?", "The mean of height_cm is 171.25."
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from cases import Case, ScoringPoint
-from judge.scoring_points.by_code import PROBE, CodeJudge, read_result
-from records.transcript import Round, Transcript
-from records.verdict import Verdict
-from sandbox import (
+from viva.cases import Case, ScoringPoint
+from viva.judge.scoring_points.by_code import PROBE, CodeJudge, read_result
+from viva.records.transcript import Round, Transcript
+from viva.records.verdict import Verdict
+from viva.sandbox import (
     CheckResult,
     DependencyError,
     Ending,

@@ -11,15 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.errors import SharedSetupError
-from cases import Case, ScoringPoint
-from judge import ScoringPointsEvaluator
-from judge.answers import Unusable, squeeze
-from judge.scoring_points.answer import parse_answer
-from judge.view import visible
-from records.evaluator import Context
-from records.transcript import Round, Step, Transcript
-from records.verdict import Insight, Verdict
 from tests.conftest import KEY, ModelAt
 from tests.model_server import (
     MARK_LINE,
@@ -47,6 +38,15 @@ from tests.model_server import (
     Answer as Said,
 )
 from tests.model_server import verdict as ruling
+from viva.cases import Case, ScoringPoint
+from viva.errors import SharedSetupError
+from viva.judge import ScoringPointsEvaluator
+from viva.judge.answers import Unusable, squeeze
+from viva.judge.scoring_points.answer import parse_answer
+from viva.judge.view import visible
+from viva.records.evaluator import Context
+from viva.records.transcript import Round, Step, Transcript
+from viva.records.verdict import Insight, Verdict
 
 POINT = ScoringPoint("p1", "The sum is 55 in round 2.", 3.0)
 TALK = Transcript(

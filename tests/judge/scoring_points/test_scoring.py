@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import Case, ScoringPoint
-from judge import ScoringPointsEvaluator
-from judge.scoring_points.scoring import case_needs_model, merge, summarize
-from records.evaluator import Context
-from records.transcript import Round, Transcript
-from records.verdict import Evidence, Verdict
-from sandbox.choice import choose
+from viva.cases import Case, ScoringPoint
+from viva.judge import ScoringPointsEvaluator
+from viva.judge.scoring_points.scoring import case_needs_model, merge, summarize
+from viva.records.evaluator import Context
+from viva.records.transcript import Round, Transcript
+from viva.records.verdict import Evidence, Verdict
+from viva.sandbox.choice import choose
 
 POINT = ScoringPoint("p", "It works.", 2.0, "pass")
 LABELS = ("hit", "miss", "unsure", "error")

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from adapters.readers.ufo import read_session
-from judge.session.evaluator import SessionEvaluator
-from judge.session.settings import Settings
-from records.transcript import Transcript
-from records.verdict import Insight
 from tests.conftest import ModelAt
 from tests.model_server import OWN_MARK, ModelServer, Play, Request
 from tests.ufo_folders import app_line, host_line, make_folder
+from viva.judge.session.evaluator import SessionEvaluator
+from viva.judge.session.settings import Settings
+from viva.recordings.desktop.ufo import read_session
+from viva.records.transcript import Transcript
+from viva.records.verdict import Insight
 
 _URL = re.compile(r"data:image/(png|jpeg);base64,(.*)", re.S)
 

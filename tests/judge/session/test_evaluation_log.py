@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from judge.session.evaluation_log import append_evaluations, evaluation_of, read_evaluations
-from judge.session.settings import Settings
 from tests.conftest import ModelAt
-
-from .asked import folder_of, judge, said, sub
+from tests.judge.session.asked import folder_of, judge, said, sub
+from viva.judge.session.evaluation_log import append_evaluations, evaluation_of, read_evaluations
+from viva.judge.session.settings import Settings
 
 
 async def test_two_evaluations_appended_to_one_log_read_back_as_two(tmp_path: Path, model_at: ModelAt) -> None:

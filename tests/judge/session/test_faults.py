@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from judge.session.settings import Settings
-from records.transcript import Round, Step, Transcript
 from tests.conftest import ModelAt
+from tests.judge.session.asked import captions, folder_of, judge, pictures, said, sub
 from tests.model_server import (
     OWN_MARK,
     Answer,
@@ -29,8 +28,8 @@ from tests.model_server import (
     without_structured_output,
 )
 from tests.ufo_folders import picture
-
-from .asked import captions, folder_of, judge, pictures, said, sub
+from viva.judge.session.settings import Settings
+from viva.records.transcript import Round, Step, Transcript
 
 YES, NO, UNSURE = said("yes"), said("no", sub("sent", "no")), said("unsure", sub("sent", "unsure"))
 SORRY = "I'm sorry, but I can't help with evaluating this session."

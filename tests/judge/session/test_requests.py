@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from adapters.readers.ufo import read_session
-from judge.session import shots
-from judge.session.settings import Settings
-from records.transcript import Round, Step, Transcript
 from tests.conftest import ModelAt
+from tests.judge.session.asked import captions, folder_of, judge, pictures, said, sub
 from tests.model_server import Request, system_text, text_of
 from tests.ufo_folders import app_line, flat_picture, make_folder, picture
-
-from .asked import captions, folder_of, judge, pictures, said, sub
+from viva.judge.session import shots
+from viva.judge.session.settings import Settings
+from viva.recordings.desktop.ufo import read_session
+from viva.records.transcript import Round, Step, Transcript
 
 UNSURE = said("unsure", sub("sent", "unsure"))
 
@@ -68,7 +67,7 @@ async def test_a_session_without_any_picture_is_judged_by_its_steps(tmp_path: Pa
 async def test_a_model_that_takes_no_pictures_gets_none(
     tmp_path: Path, model_at: ModelAt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from adapters.models import client
+    from viva.models import client
 
     monkeypatch.setattr(client.Model, "model_info", {**_info(), "vision": False})
     (insight,), (request,) = await judge(UNSURE, model_at, folder_of(tmp_path))
@@ -77,7 +76,7 @@ async def test_a_model_that_takes_no_pictures_gets_none(
 
 
 def _info() -> dict[str, object]:
-    from adapters.models.factory import UNKNOWN_MODEL
+    from viva.models.factory import UNKNOWN_MODEL
 
     return dict(UNKNOWN_MODEL)
 

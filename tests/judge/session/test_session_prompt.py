@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from judge.session.answer import LABELS, Cited, SessionAnswer, SubScore
 from tests.conftest import ModelAt
+from tests.judge.session.asked import folder_of, judge, said
 from tests.model_server import system_text
 from tests.prompt_text import choices, form_in, states
-
-from .asked import folder_of, judge, said
+from viva.judge.session.answer import LABELS, Cited, SessionAnswer, SubScore
 
 
 async def prompt(tmp_path: Path, model_at: ModelAt) -> str:

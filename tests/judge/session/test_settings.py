@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.errors import SetupError
-from judge.session.settings import Settings, load_settings, prompt_text
+from viva.errors import SetupError
+from viva.judge.session.settings import Settings, load_settings, prompt_text
 
 
 def test_without_anything_the_session_is_judged_with_all_screenshots() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from records.transcript import Round, Step, StepKind, Transcript
+from viva.records.transcript import Round, Step, StepKind, Transcript
 
 LIST = {
     "type": "function",

@@ -12,14 +12,6 @@ from typing import Any
 
 import pytest
 
-from adapters.errors import SetupError
-from harness.exam.evaluation import evaluate_all
-from judge.registry import EVALUATORS, find_evaluators
-from judge.trajectory import by_model
-from judge.trajectory.by_model import ModelEvaluator
-from records.evaluator import Context
-from records.transcript import Round, Transcript
-from records.verdict import Insight
 from tests.conftest import ModelAt
 from tests.judge.trajectory.paths import REACT, call, transcript
 from tests.model_server import (
@@ -33,6 +25,14 @@ from tests.model_server import (
     text_of,
     without_structured_output,
 )
+from viva.errors import SetupError
+from viva.exam.evaluation import evaluate_all
+from viva.judge.registry import EVALUATORS, find_evaluators
+from viva.judge.trajectory import by_model
+from viva.judge.trajectory.by_model import ModelEvaluator
+from viva.records.evaluator import Context
+from viva.records.transcript import Round, Transcript
+from viva.records.verdict import Insight
 
 BY_STEP = ("thought_to_tool", "query_to_thought", "parameter_quality")
 BY_RUN = ("sequence", "alignment")

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.registry import find_evaluators
-from judge.trajectory.calls import LOOP_TIMES, find_loop
-from judge.trajectory.tools import tool_definitions
-from records.evaluator import Context
-from records.transcript import Step, StepKind, Transcript
-from records.verdict import Insight
 from tests.judge.trajectory.paths import ISSUES, LIST, call, transcript
+from viva.judge.registry import find_evaluators
+from viva.judge.trajectory.calls import LOOP_TIMES, find_loop
+from viva.judge.trajectory.tools import tool_definitions
+from viva.records.evaluator import Context
+from viva.records.transcript import Step, StepKind, Transcript
+from viva.records.verdict import Insight
 
 
 async def insight_of(name: str, talk: Transcript) -> Insight:

@@ -11,14 +11,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.errors import SetupError
-from judge.registry import EVALUATORS, find_evaluators
-from judge.trajectory import MATCHES
-from judge.trajectory.matching import MOST_PAIRED, TooManyCalls, compare, is_in_order, is_strict
-from judge.trajectory.reference import Call, Likeness, NoReference, by_function, exact, ignored, partial, read_reference
-from records.evaluator import Context
-from records.verdict import Insight
 from tests.judge.trajectory.paths import call, transcript
+from viva.errors import SetupError
+from viva.judge.registry import EVALUATORS, find_evaluators
+from viva.judge.trajectory import MATCHES
+from viva.judge.trajectory.matching import MOST_PAIRED, TooManyCalls, compare, is_in_order, is_strict
+from viva.judge.trajectory.reference import (
+    Call,
+    Likeness,
+    NoReference,
+    by_function,
+    exact,
+    ignored,
+    partial,
+    read_reference,
+)
+from viva.records.evaluator import Context
+from viva.records.verdict import Insight
 
 values = st.sampled_from([0, 1, 1.0, "1", True, None, [1, 2], [2, 1], {"x": 1}])
 arguments = st.dictionaries(st.sampled_from("abc"), values, max_size=3)

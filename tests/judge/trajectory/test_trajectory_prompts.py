@@ -7,13 +7,13 @@ from typing import get_args
 
 import pytest
 
-from judge.registry import find_evaluators
-from records.evaluator import Context
 from tests.conftest import ModelAt
 from tests.judge.trajectory.paths import REACT
 from tests.judge.trajectory.test_by_model import BY_STEP, NAMES, right
 from tests.model_server import ModelServer, Request, said_by, system_text
 from tests.prompt_text import choices, form_in, shared_beginning, states
+from viva.judge.registry import find_evaluators
+from viva.records.evaluator import Context
 
 
 async def asked(name: str, model_at: ModelAt) -> list[Request]:

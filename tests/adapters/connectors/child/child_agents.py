@@ -4,7 +4,7 @@ PLAIN = '''
 import os
 from pathlib import Path
 
-from adapters import Reply, Step, StepKind, Usage, VirtualUser
+from viva import Reply, Step, StepKind, Usage, VirtualUser
 
 
 class Odd:
@@ -163,7 +163,7 @@ import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
 
-from adapters import VirtualUser
+from viva import VirtualUser
 from tools_of_mine import lookup
 
 LIBRARY = "import json\\ndef parse(text):\\n    return json.loads(text)\\n"
@@ -296,7 +296,7 @@ import sys
 import threading
 import time
 
-from adapters import VirtualUser
+from viva import VirtualUser
 
 
 def note(workspace, pid=None):

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from adapters.connectors.table import load_agent
-from adapters.session import AgentArguments, AgentSession, open_session
+from viva.adapters.connectors.table import load_agent
+from viva.adapters.session import AgentArguments, AgentSession, open_session
 
 PATIENCE = 20.0
 """Seconds until something that should happen soon counts as never."""

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from adapters import Reply, Step, StepKind, Usage, VirtualUser
-from adapters.connectors.table import load_agent
-from adapters.errors import AgentError, SetupError
-from adapters.inside import stand_ins
-from adapters.session import AgentArguments, open_session
 from tests.adapters.connectors.child.child_agents import PLAIN
 from tests.adapters.connectors.child.child_connectors import open_agent
+from viva.adapters import Reply, Step, StepKind, Usage, VirtualUser
+from viva.adapters.connectors.table import load_agent
+from viva.adapters.inside import stand_ins
+from viva.adapters.session import AgentArguments, open_session
+from viva.errors import AgentError, SetupError
 
 
 @pytest.fixture
@@ -223,8 +223,8 @@ async def test_an_agent_finds_what_lies_beside_it(tmp_path: Path, bare_environme
     file = tmp_path / "agent.py"
     file.write_text(
         "import errors, records\n"
-        "from adapters import VirtualUser\n"
-        "from adapters.virtual_user import VirtualUser as Same\n"
+        "from viva import VirtualUser\n"
+        "from viva.adapters.virtual_user import VirtualUser as Same\n"
         "from adapters.radio import KIND\n"
         "from .neighbour import NAME\n"
         "class Agent(VirtualUser):\n"
@@ -255,7 +255,7 @@ async def test_records_of_viva_are_there_where_the_user_has_none(
 ) -> None:
     file = tmp_path / "agent.py"
     file.write_text(
-        "from records.transcript import Reply, Step\n"
+        "from viva.records.transcript import Reply, Step\n"
         "class Agent:\n"
         "    def get_reply_from_agent(self, message):\n"
         "        return Reply('x', (Step('1'),))\n"

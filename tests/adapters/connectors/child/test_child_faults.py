@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from adapters.connectors.child import agent as child
-from adapters.connectors.child import process as child_process
-from adapters.connectors.table import load_agent
-from adapters.errors import AgentError, AgentTimeout, SetupError
-from adapters.inside.wire import LIMIT
-from adapters.session import AgentArguments, AgentSession, open_session
 from tests.adapters.connectors.child.child_agents import HOSTILE, PLAIN
 from tests.adapters.connectors.child.child_connectors import noted, open_agent, until
+from viva.adapters.connectors.child import agent as child
+from viva.adapters.connectors.child import process as child_process
+from viva.adapters.connectors.table import load_agent
+from viva.adapters.inside.wire import LIMIT
+from viva.adapters.session import AgentArguments, AgentSession, open_session
+from viva.errors import AgentError, AgentTimeout, SetupError
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 
@@ -337,8 +337,8 @@ def test_nothing_is_left_when_viva_itself_is_killed(file: Path, workspace: Path,
     script = textwrap.dedent(f"""
         import asyncio
         from pathlib import Path
-        from adapters.connectors.table import load_agent
-        from adapters.session import AgentArguments, open_session
+        from viva.adapters.connectors.table import load_agent
+        from viva.adapters.session import AgentArguments, open_session
 
         async def main():
             workspace = Path({str(workspace)!r})

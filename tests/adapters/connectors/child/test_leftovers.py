@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from adapters.connectors.child import leftovers
-from adapters.connectors.child.leftovers import MARK, sweep
 from tests.adapters.connectors.child.child_connectors import until
+from viva.adapters.connectors.child import leftovers
+from viva.adapters.connectors.child.leftovers import MARK, sweep
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 

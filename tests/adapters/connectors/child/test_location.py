@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-import adapters
-from adapters.connectors.child.location import Location, find_python, split
-from adapters.connectors.table import load_agent
-from adapters.errors import SetupError
-from adapters.session import AgentArguments, open_session
+import viva.adapters
 from tests.adapters.connectors.child.child_agents import PLAIN
+from viva.adapters.connectors.child.location import Location, find_python, split
+from viva.adapters.connectors.table import load_agent
+from viva.adapters.session import AgentArguments, open_session
+from viva.errors import SetupError
 
-INSIDE = sorted((Path(adapters.__file__).parent / "inside").glob("*.py"))
+INSIDE = sorted((Path(viva.adapters.__file__).parent / "inside").glob("*.py"))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_the_agents_packages_are_looked_for_in_its_own_environment(tmp_path: Pat
     assert agent.search_path is not None
     assert agent.search_path[0] == str(tmp_path)
     assert any(str(tmp_path / "venv") in entry for entry in agent.search_path[1:])
-    assert not any(Path(entry) == Path(adapters.__file__).parent for entry in agent.search_path)
+    assert not any(Path(entry) == Path(viva.adapters.__file__).parent for entry in agent.search_path)
 
 
 @pytest.mark.parametrize("file", INSIDE, ids=lambda file: file.name)

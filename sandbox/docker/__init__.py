@@ -1,0 +1,1 @@
+"""The Docker backend of the sandbox: daemon, images, containers and their leftovers."""

@@ -1,0 +1,46 @@
+"""Shell completion, as click offers it: commands, options, bundled cases; paths are left to the shell."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.viva.conftest import Desk
+from tests.viva.viva_command import VIVA, clean_environment
+
+ASK = """\
+. ./complete.bash 2>/dev/null
+COMP_WORDS=(viva {words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+compopt() {{ echo "shell: $*"; }}
+_viva_completion viva "${{COMP_WORDS[COMP_CWORD]}}" ""
+echo "${{COMPREPLY[@]}}"
+"""
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("su", "suite"),
+        ("run --exam", "--examiner --examiner-model"),
+        ("cases ch", "check"),
+        ("run sum", "sum_1_to_50"),
+        ("run ./", "shell: -o default"),
+        ("report runs/", "shell: -o default"),
+        ("replay runs/", "shell: -o default"),
+        ("cases check ex", "shell: -o default"),
+    ],
+)
+def test_bash_completes(desk: Desk, words: str, completed: str) -> None:
+    environment = {**clean_environment(), "PATH": f"{Path(VIVA).parent}:/usr/bin:/bin"}
+    script = subprocess.run(
+        [VIVA], env={**environment, "_VIVA_COMPLETE": "bash_source"}, capture_output=True, text=True, check=True
+    )
+    (desk.folder / "complete.bash").write_text(script.stdout)
+    done = subprocess.run(
+        ["bash", "-c", ASK.format(words=words)], cwd=desk.folder, env=environment, capture_output=True, text=True
+    )
+    assert completed in " ".join(done.stdout.split()), done.stderr

@@ -1,0 +1,112 @@
+"""A case's pre_command runs in the agent's environment, alone, within a time limit, and holds nothing up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+from tests.viva.conftest import Desk
+from tests.viva.viva_command import in_a_process
+from viva.cases import Case, load_case
+from viva.errors import SetupError
+from viva.exam.pre_commands import run_pre_commands
+
+SOUND = "task_description: x\nscoring_points: [{score_point: y, weight: 1}]\n"
+
+
+def case_with(folder: Path, *commands: str) -> Case:
+    folder.mkdir(exist_ok=True)
+    (folder / "case.yaml").write_text(SOUND + f"pre_command: {json.dumps(commands)}\n")
+    return load_case(folder)
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+async def test_python_is_the_agents_own(tmp_path: Path) -> None:
+    venv.create(tmp_path / "env", with_pip=False)
+    python = tmp_path / "env" / "bin" / "python"
+    say = "import os, sys; print(sys.prefix, os.environ['VIRTUAL_ENV'])"
+    await run_pre_commands(case_with(tmp_path / "exam", f'python -c "{say}" > said'), str(python))
+    assert (tmp_path / "said").read_text().split() == [str(tmp_path / "env")] * 2
+
+
+def test_python_is_vivas_where_the_agent_runs_in_vivas_process(desk: Desk) -> None:
+    """Also where Viva's environment is not activated, and `python` is another or none."""
+    case = desk.case(pre_command=["python -c 'import sys; print(sys.prefix)' > said"])
+    arguments = ("--agent", desk.agent("def get_reply_from_agent(self, message): return 'x'"), "--allow-pre-command")
+    done = in_a_process(
+        "run", case, *arguments, "--sandbox", "process", cwd=desk.folder, environment={"PATH": "/usr/bin:/bin"}
+    )
+    assert done.returncode == 0, done.stderr
+    assert (desk.folder / "said").read_text().strip() == sys.prefix
+
+
+async def test_runs_of_one_case_wait_for_each_other(tmp_path: Path) -> None:
+    command = "mkdir busy || exit 9; sleep 0.1; echo done >> log; rmdir busy"
+    case = case_with(tmp_path / "exam", command, command)
+    await asyncio.gather(*(run_pre_commands(case) for _ in range(3)))
+    assert (tmp_path / "log").read_text().split() == ["done"] * 6
+
+
+async def test_runs_of_one_case_wait_for_each_other_in_other_processes_too(tmp_path: Path) -> None:
+    command = "mkdir busy || exit 9; sleep 0.3; echo done >> log; rmdir busy"
+    case = case_with(tmp_path / "exam", command)
+    program = (
+        "import asyncio, pathlib, cases, viva.exam.pre_commands as p; "
+        "asyncio.run(p.run_pre_commands(cases.load_case(pathlib.Path('exam'))))"
+    )
+    root = str(Path(__file__).parents[3])
+    other = await asyncio.create_subprocess_exec(sys.executable, "-c", program, env={"PYTHONPATH": root})
+    while other.returncode is None:
+        await run_pre_commands(case)
+        await asyncio.sleep(0)
+    assert other.returncode == 0
+
+
+async def test_a_command_that_takes_too_long_is_killed_with_all_it_started(tmp_path: Path) -> None:
+    case = case_with(tmp_path / "exam", "echo so far; (sleep 1; touch survived) & sleep 60")
+    with pytest.raises(SetupError, match=r"exceeded its time limit of 0\.2 s \(--pre-command-timeout\)") as caught:
+        await run_pre_commands(case, seconds=0.2)
+    assert "so far" in str(caught.value)
+    await asyncio.sleep(1.2)
+    assert not (tmp_path / "survived").exists()
+
+
+async def test_a_server_that_a_command_leaves_behind_holds_nothing_up(tmp_path: Path) -> None:
+    case = case_with(tmp_path / "exam", "sleep 30 & echo $! > pid")
+    await run_pre_commands(case, seconds=20)
+    pid = (tmp_path / "pid").read_text().strip()
+    assert Path(f"/proc/{pid}").exists()
+    await (await asyncio.create_subprocess_exec("kill", pid)).wait()
+
+
+async def test_a_command_that_prints_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viva.exam.pre_commands.MAX_OUTPUT", 1 << 16)
+    with pytest.raises(SetupError, match="printed more than"):
+        await run_pre_commands(case_with(tmp_path / "exam", "while :; do echo many words of nothing; done"))
+
+
+async def test_what_a_command_prints_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="was killed by signal 9") as caught:
+        await run_pre_commands(case_with(tmp_path / "exam", r"printf '\033[31mred'; kill -9 $$"))
+    assert "red" in str(caught.value)
+    assert "\x1b" not in str(caught.value)
+
+
+@pytest.mark.parametrize("dots", [0, 290])
+async def test_a_secret_that_a_command_prints_is_in_no_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dots: int
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-very-long-secret")
+    command = f"printf '%s%{dots}s' $SOME_API_KEY . ; exit 3"
+    with pytest.raises(SetupError, match="exited with code 3") as caught:
+        await run_pre_commands(case_with(tmp_path / "exam", command))
+    assert "-secret" not in str(caught.value)

@@ -1,0 +1,51 @@
+"""No figure of usage is anything but a finite number from 0 on, whoever reports it, so that sums and budgets hold."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viva.records.codec import decode
+from viva.records.transcript import NO_USAGE, Reply, Usage
+from viva.suites.engine import SuiteLimits, over_budget
+
+ODD: list[Any] = [math.nan, math.inf, -math.inf, -1, -1e300, "7", None, [], True, 1e300]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_an_odd_count_leaves_every_sum_finite_and_is_not_taken_for_reported(odd: Any) -> None:
+    for name in ("input_tokens", "output_tokens", "calls", "cached_tokens", "retries"):
+        total = Usage(1000, 10, cost=0.5) + Usage(**{name: odd})
+        assert total.input_tokens >= 1000
+        assert total.output_tokens >= 10
+        assert type(total.input_tokens) is type(total.output_tokens) is int
+        assert total.reported is (odd is True)
+    limits = SuiteLimits(max_tokens=1000)
+    assert over_budget(limits, Usage(odd, odd) + Usage(1000)) is not None, "the budget still ends"
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -0.01, -math.inf, "0.1"], ids=repr)
+def test_an_odd_cost_is_unknown_and_ends_a_budget_in_dollars(odd: Any) -> None:
+    total = Usage(1, 1, cost=0.1) + Usage(1, 1, cost=odd)
+    assert total.cost is None
+    assert over_budget(SuiteLimits(max_cost=1000), total) is not None
+
+
+def test_what_a_file_or_an_agent_says_is_held_to_the_same() -> None:
+    usage = {"input_tokens": -5, "output_tokens": 7, "cost": -1.0}
+    reply = decode(Reply, {"text": "a", "usage": usage, "steps": [{"id": "s", "usage": usage}]})
+    for found in (reply.usage, reply.steps[0].usage):
+        assert (found.input_tokens, found.output_tokens, found.cost, found.reported) == (0, 7, None, False)
+
+
+@given(st.lists(st.builds(Usage, *[st.integers() | st.floats()] * 6, cost=st.none() | st.floats()), max_size=5))
+def test_any_sum_is_sound(usages: list[Usage]) -> None:
+    total = sum(usages, NO_USAGE)
+    assert total.input_tokens >= 0
+    assert total.output_tokens >= 0
+    assert total.cost is None or 0 <= total.cost <= math.inf
+    assert total.cost is None or not math.isnan(total.cost)

@@ -1,0 +1,291 @@
+"""What happens when a worker is lost or refuses, with workers in this process, which fail when the test says so."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.viva.conftest import Desk, point
+from tests.viva.suites.on_ray.in_process import InProcessPlaces
+from viva.errors import SetupError, SharedSetupError
+from viva.exam.options import Options
+from viva.journal.reader import read_records, read_runs
+from viva.journal.writer import scan
+from viva.suites.conduct import Silence, Surroundings
+from viva.suites.engine import SuiteEnd
+from viva.suites.on_ray.engine import RayEngine
+from viva.suites.plan import Plan
+from viva.suites.suite import Request, run_suite
+
+AGENT = """
+def __init__(self, task_description):
+    super().__init__(task_description)
+    self.said = 0
+
+async def get_reply_from_agent(self, message):
+    import asyncio
+    self.said += 1
+    while message == "kill":
+        Path("kill").touch()
+        await asyncio.sleep(0.05)
+    while message == "wait" and not Path("go").exists():
+        Path("waiting").touch()
+        await asyncio.sleep(0.005)
+    return f"{self.said}"
+"""
+
+
+class Notes(Silence):
+    """A display that remembers."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+
+    def note(self, words: str) -> None:
+        """Remember it."""
+        self.words.append(words)
+
+
+@pytest.fixture
+def place(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """A folder with an agent that waits when it is told to."""
+    monkeypatch.chdir(desk.folder)
+    monkeypatch.setattr(tempfile, "tempdir", str(desk.folder))
+    desk.agent(AGENT)
+    return desk
+
+
+def start(
+    place: Desk, places: InProcessPlaces, *, resumed: bool = False, **options: Any
+) -> tuple[asyncio.Task[SuiteEnd], Notes]:
+    """Start a suite of all cases in the folder."""
+    notes = Notes()
+    trials = options.pop("trials", 1)
+    plan = Plan(("cases",), ("agent.py:Agent",), trials, options=Options(sandbox="process", **options))
+    around = Surroundings(notes, engine=RayEngine(cluster=places))
+    return asyncio.create_task(run_suite(Request(place.folder / "j", plan, resumed=resumed), around)), notes
+
+
+def case(place: Desk, name: str, *script: str, code: str | None = "assert rounds") -> None:
+    """Write a case."""
+    (place.folder / "cases").mkdir(exist_ok=True)
+    fields: dict[str, Any] = {"scoring_points": [point(code)]} if code is not None else {}
+    place.case(f"cases/{name}", script=list(script), **fields)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait until it comes true."""
+    async with asyncio.timeout(60):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+
+
+async def test_unfinished_runs_of_a_lost_worker_are_done_elsewhere_and_finished_rounds_stay(place: Desk) -> None:
+    case(place, "waits", "one", "wait", "three")
+    places = InProcessPlaces("a", "b")
+    suite, notes = start(place, places, concurrency=2, trials=2)
+    journal = place.folder / "j"
+    await until(lambda: (journal / "journal.jsonl").exists() and place.kinds("j").count("round") == 2)
+    places.links[0].lose()
+    (place.folder / "go").touch()
+    end = await suite
+    assert (end.ended, end.left_out) == (2, 0)
+    assert {(record.outcome.value, record.rounds) for record in read_records(journal)} == {("scored", 3)}
+    assert notes.words == ["a worker on the node a was lost; its unfinished runs are tried elsewhere"]
+    rounds = [(event.run, event.attempt, event.data["number"]) for event in scan(journal) if event.kind == "round"]
+    (lost,) = {run for run, attempt, _ in rounds if attempt == 2}
+    assert [number for run, attempt, number in rounds if (run, attempt) == (lost, 1)] == [1], "a finished round is lost"
+    assert len(rounds) == len(set(rounds)) == 7
+
+
+async def test_a_conversation_that_ended_before_its_worker_was_lost_is_only_judged(place: Desk) -> None:
+    (place.folder / "slow.py").write_text(
+        "import asyncio, pathlib\nfrom viva.records.verdict import Insight\n\n\nclass Slow:\n    name = 'slow'\n\n"
+        "    async def evaluate(self, transcript, context):\n        pathlib.Path('judging').touch()\n"
+        "        while not pathlib.Path('go').exists():\n            await asyncio.sleep(0.005)\n"
+        "        return Insight(self.name, context.subject, 'fine', 1.0)\n"
+    )
+    case(place, "talks", "one", "two")
+    places = InProcessPlaces("a", "b")
+    suite, _ = start(place, places, concurrency=2, evaluators=("slow.py:Slow",))
+    await until((place.folder / "judging").exists)
+    await until(lambda: any(event.kind == "transcript" for event in scan(place.folder / "j")))
+    next(link for link in places.links if link.worker._tasks).lose()
+    (place.folder / "go").touch()
+    assert (await suite).ended == 1
+    (record,) = read_records(place.folder / "j")
+    assert (record.score, record.attempt, record.rounds) == (1.0, 1, 2)
+    assert [event.attempt for event in scan(place.folder / "j") if event.kind == "round"] == [1, 1]
+
+
+async def test_a_run_that_loses_every_worker_ends_as_an_error_and_the_others_go_on(place: Desk) -> None:
+    case(place, "waits", "one", "wait")
+    places = InProcessPlaces("a", "b")
+    suite, _ = start(place, places, concurrency=2, attempts=3)
+    for _ in range(3):
+        await until((place.folder / "waiting").exists)
+        link = next(link for link in places.links if link.worker._tasks)
+        link.lose()
+        await until(lambda link=link: not link.worker._tasks)  # type: ignore[misc]
+        (place.folder / "waiting").unlink()
+    assert (await suite).ended == 1
+    (record,) = read_records(place.folder / "j")
+    assert record.outcome.value == "infra_error"
+    assert "lost 3 times" in str(record.error)
+
+
+async def test_runs_that_shared_their_worker_with_one_that_kills_it_are_not_lost_with_it(place: Desk) -> None:
+    case(place, "kills", "one", "kill")
+    case(place, "talks", "one", "wait", "three")
+    places = InProcessPlaces("a")
+    suite, _ = start(place, places, concurrency=4, trials=2, attempts=3)
+    beside: list[int] = []
+    async with asyncio.timeout(60):
+        while not suite.done():
+            tasks = len(places.links[-1].worker._tasks) if places.links else 0
+            if (place.folder / "kill").exists():
+                (place.folder / "kill").unlink()
+                beside.append(tasks)
+                places.links[-1].lose()
+            if len(beside) >= 2 and tasks == 1:
+                (place.folder / "go").touch()
+            await asyncio.sleep(0.005)
+    assert (await suite).ended == 4
+    found = sorted((record.subject, record.outcome.value) for record in read_records(place.folder / "j"))
+    assert found == [("kills", "infra_error")] * 2 + [("talks", "scored")] * 2
+    assert beside[2:] == [1, 1], "the last worker of a run that kills it did something else, too"
+
+
+async def test_a_node_that_cannot_make_an_agent_is_told_once_and_its_runs_go_elsewhere(
+    place: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case(place, "talks", "one")
+    places = InProcessPlaces("a", "b")
+    original = places.start_worker
+
+    def start_worker(**more: Any) -> Any:
+        link = original(**more)
+        if link.node == "b":
+            refuse_on(link)
+        return link
+
+    monkeypatch.setattr(places, "start_worker", start_worker)
+    suite, notes = start(place, places, concurrency=2, trials=6)
+    end = await suite
+    assert (end.ended, end.left_out) == (6, 0)
+    told = [words for words in notes.words if "no licence here" in words]
+    assert len(told) == 1
+    assert "the node b" in told[0]
+    assert {run.setting.node for run in read_runs(place.folder / "j")} == {"a"}
+
+
+def refuse_on(link: Any) -> None:
+    """Have no agent made on this node."""
+    original = link.worker.open
+
+    async def open_and_refuse(order: bytes, setup: dict[str, Any]) -> dict[str, Any]:
+        answer: dict[str, Any] = await original(order, setup)
+        for spec, agent in link.worker._resources.agents.items():
+
+            def cannot(*_: object, **__: object) -> None:
+                raise RuntimeError("no licence here")
+
+            link.worker._resources.agents = {spec: type(agent)(agent.spec, agent.name, cannot)}
+        return answer
+
+    link.worker.open = open_and_refuse
+
+
+async def test_an_agent_that_no_node_can_make_stops_the_suite(place: Desk) -> None:
+    case(place, "talks", "one")
+    place.agent(
+        "def __init__(self, task_description):\n    raise RuntimeError('no key')\n\n"
+        "def get_reply_from_agent(self, message):\n    return ''"
+    )
+    suite, _ = start(place, InProcessPlaces("a", "b"), concurrency=2, trials=4)
+    with pytest.raises(SharedSetupError, match=r"no key.*\(on a, b\)"):
+        await suite
+    assert list(read_records(place.folder / "j")) == []
+
+
+async def test_checks_are_only_done_where_there_is_a_sandbox(place: Desk) -> None:
+    case(place, "checked", "one")
+    places = InProcessPlaces("a", "b", "c", sandboxes=1)
+    suite, _ = start(place, places, concurrency=3, trials=6)
+    assert (await suite).ended == 6
+    assert {run.setting.node for run in read_runs(place.folder / "j")} == {"a"}
+    assert len(places.links) == 1, "workers that could do nothing were not started"
+
+
+async def test_without_a_sandbox_anywhere_the_mistake_is_told_before_a_journal_is_made(place: Desk) -> None:
+    case(place, "checked", "one")
+    suite, _ = start(place, InProcessPlaces("a", sandboxes=0))
+    with pytest.raises(SetupError, match=r"no node of the Ray cluster offers viva_sandbox.*the case 'checked'"):
+        await suite
+    assert not (place.folder / "j").exists()
+
+
+async def test_a_node_that_could_not_build_what_is_needed_is_told_and_left_out(
+    place: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case(place, "talks", "one")
+    places = InProcessPlaces("a", "b")
+    original = places.start_worker
+
+    def start_worker(**more: Any) -> Any:
+        link = original(**more)
+        if link.node == "b":
+
+            async def cannot(order: bytes, setup: dict[str, Any]) -> dict[str, Any]:
+                return {"error": "there is no module 'agent'", "kind": "setup"}
+
+            link.worker.open = cannot
+        return link
+
+    monkeypatch.setattr(places, "start_worker", start_worker)
+    suite, notes = start(place, places, concurrency=2, trials=3)
+    assert (await suite).ended == 3
+    assert [words for words in notes.words if "b" in words] == [
+        "the node b does not take part: there is no module 'agent'"
+    ]
+
+
+async def test_files_that_are_too_large_stay_on_the_node_and_the_record_says_where(
+    place: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("viva.suites.on_ray.node_journal.pack_folder", _packs_little)
+    place.agent(
+        "def get_reply_from_agent(self, message):\n    (self.workspace / 'big').write_bytes(b'x' * 2000)\n"
+        "    return 'x'"
+    )
+    case(place, "writes", "one", code="assert len(open('big').read()) == 2000")
+    suite, _ = start(place, InProcessPlaces("a"))
+    assert (await suite).ended == 1
+    (run,) = read_runs(place.folder / "j")
+    assert run.score == 1.0, "it was judged where the files are"
+    assert run.record is not None
+    for setting in (run.setting, run.record.setting):
+        assert setting.workspace is None
+        assert "stayed on the node a, in " in setting.workspace_left_out
+    where = Path(run.setting.workspace_left_out.partition(", in ")[2].partition(", because")[0])
+    assert (where / "big").stat().st_size == 2000
+
+
+def _packs_little(folder: Path) -> bytes | None:
+    from viva.suites.on_ray.archives import pack_folder
+
+    return pack_folder(folder, most=1000)
+
+
+async def test_the_folders_of_jobs_are_gone_afterwards(place: Desk) -> None:
+    case(place, "talks", "one")
+    suite, _ = start(place, InProcessPlaces("a"), trials=3)
+    await until(lambda: len(list(place.folder.glob("viva-nodes-*/worker-*"))) == 1)
+    await suite
+    assert list(place.folder.glob("viva-nodes-*/*")) == []
+    assert list(place.folder.glob("viva-staged-*")) == []

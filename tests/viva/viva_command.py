@@ -1,0 +1,114 @@
+"""The `viva` command as tests call it: in this process, which is many times as fast, or as the installed script.
+
+What a command says, writes and ends with is the same in both. Where the process itself matters (signals, agents that
+leave it or write past Python's streams, locales, what is imported at the start), tests ask for one of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+from viva.cli.main import main
+
+VIVA = Path(sysconfig.get_path("scripts")) / "viva"
+SECONDS = 120.0
+"""Until a process that should have ended counts as hung."""
+_MODELS = ("OPENAI_", "VIVA_MODEL", "VIVA_AGENT_")
+
+
+def clean_environment() -> dict[str, str]:
+    """Without keys and models of whoever runs the tests."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(_MODELS)}
+
+
+def in_this_process(
+    *arguments: str | Path | float, cwd: Path, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Call the script's entry point with these arguments, in a folder."""
+    command = ["viva", *map(str, arguments)]
+    out, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+    with (
+        _as_in_a_fresh_process(cwd, {**clean_environment(), **(environment or {})}),
+        open(os.devnull) as nothing,
+        mock.patch.multiple(sys, argv=command, stdin=nothing, stdout=out, stderr=errors),
+        contextlib.closing(out),
+        contextlib.closing(errors),
+    ):
+        code = _exit_code()
+        said = [_text_of(stream) for stream in (out, errors)]
+    return subprocess.CompletedProcess(command, code, *said)
+
+
+def in_a_process(
+    *arguments: str | Path | float,
+    cwd: Path,
+    environment: Mapping[str, str] | None = None,
+    seconds: float = SECONDS,
+    **options: Any,
+) -> subprocess.CompletedProcess[str]:
+    """Run the installed script to its end."""
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
+    return subprocess.run(
+        [VIVA, *map(str, arguments)],
+        cwd=cwd,
+        env={**clean_environment(), **(environment or {})},
+        timeout=seconds,
+        **{**streams, **options},
+    )
+
+
+def start(*arguments: str | Path | float, cwd: Path, **options: Any) -> subprocess.Popen[str]:
+    """Start the installed script and leave it running."""
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
+    return subprocess.Popen([VIVA, *map(str, arguments)], cwd=cwd, env=clean_environment(), **{**streams, **options})
+
+
+def _exit_code() -> int:
+    try:
+        main()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0
+
+
+def _text_of(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    buffer = stream.buffer
+    assert isinstance(buffer, io.BytesIO)
+    return buffer.getvalue().decode()
+
+
+@contextlib.contextmanager
+def _as_in_a_fresh_process(folder: Path, environment: Mapping[str, str]) -> Iterator[None]:
+    """In this folder and environment; what is imported from the folder is imported anew by the next call."""
+    before, modules, path, script = Path.cwd(), set(sys.modules), list(sys.path), sys.modules["__main__"]
+    with mock.patch.dict(os.environ, environment, clear=True):
+        os.chdir(folder)
+        sys.modules["__main__"] = ModuleType("__main__")  # or the usage lines of click would name pytest's
+        try:
+            yield
+        finally:
+            os.chdir(before)
+            sys.modules["__main__"] = script
+            sys.path[:] = path
+            for name in set(sys.modules) - modules:
+                if _is_of(sys.modules[name], path):
+                    del sys.modules[name]
+            importlib.invalidate_caches()
+
+
+def _is_of(module: object, path: list[str]) -> bool:
+    """Whether a module was found elsewhere than on the path of the tests: in the folder of an agent."""
+    file = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), None)
+    return file is not None and not any(Path(file).is_relative_to(folder) for folder in path if folder)

@@ -1,0 +1,188 @@
+"""The findings of an analysis: read from an answer, and checked against the runs that exist."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from viva.records.text import storable
+from viva.records.transcript import NO_USAGE, Usage
+
+MOST_BROKEN = 1_000
+"""Braces in an answer that begin no JSON object."""
+MOST_IDS = 50
+"""Runs that one claim may cite."""
+
+
+class UnusableAnswer(Exception):
+    """An answer is not in the form asked for; the message tells the analyst why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weakness:
+    """A weakness of the agent."""
+
+    title: str
+    explanation: str
+    severity: str
+    """`high`, `medium` or `low`."""
+    runs: tuple[str, ...]
+    """Where the runs that show it are found: journal and run id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Improvement:
+    """An improvement that the analyst recommends."""
+
+    title: str
+    proposal: str
+    expected: str
+    runs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DroppedClaim:
+    """A claim that the runs do not support."""
+
+    kind: str
+    """`weakness` or `improvement`."""
+    title: str
+    reason: str
+    """Why it was dropped: runs that do not exist, no run at all, or too many claims."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalAnalysis:
+    """The result of an analysis."""
+
+    summary: str
+    weaknesses: tuple[Weakness, ...] = ()
+    improvements: tuple[Improvement, ...] = ()
+    dropped: tuple[DroppedClaim, ...] = ()
+    """Claims that were dropped: they cite runs that do not exist, or none, or exceed the requested number."""
+    runs: int = 0
+    """Number of runs in the figures."""
+    shown: int = 0
+    """Number of runs that the analyst was shown."""
+    by: str = ""
+    """The model, or the name of the runner."""
+    usage: Usage = field(default=NO_USAGE)
+    """Unknown if the runner does not report it."""
+    prompts: dict[str, str] = field(default_factory=dict)
+    """Prompt name to the first 12 hex digits of its SHA-256."""
+
+
+class _Claim(BaseModel):
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
+
+    title: str = Field(min_length=1, max_length=300)
+    runs: list[str] = Field(default_factory=list, max_length=MOST_IDS)
+
+
+class _Weakness(_Claim):
+    explanation: str = Field(max_length=4000)
+    severity: Literal["high", "medium", "low"]
+
+
+class _Improvement(_Claim):
+    proposal: str = Field(max_length=4000)
+    expected: str = Field(default="", max_length=2000)
+
+
+class Answer(BaseModel):
+    """The analyst's answer, before its claims are checked."""
+
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
+
+    summary: str = Field(min_length=1, max_length=8000)
+    weaknesses: list[_Weakness]
+    improvements: list[_Improvement]
+
+
+def read_answer(text: str) -> Answer:
+    """Find the answer in a model's text: JSON alone, in a code fence, or with words around it.
+
+    Raises:
+        UnusableAnswer: it contains no answer in the requested form, or several that differ.
+    """
+    fault, answers = "it holds no JSON object", []
+    for value in _objects(text):
+        try:
+            answers.append(Answer.model_validate(value))
+        except ValidationError as error:
+            first = error.errors()[0]
+            fault = f"it does not fit the form: {first['msg']} at {'.'.join(map(str, first['loc'])) or 'the top'}"
+    if not answers:
+        raise UnusableAnswer(fault)
+    if any(answer != answers[0] for answer in answers):
+        raise UnusableAnswer("it holds several answers that differ")
+    return answers[0]
+
+
+def check_claims(
+    answer: Answer, known: dict[str, str], most: int
+) -> tuple[tuple[Weakness, ...], tuple[Improvement, ...], tuple[DroppedClaim, ...]]:
+    """Keep the claims that cite runs which exist, and report the others.
+
+    Args:
+        answer: What the analyst said.
+        known: Id to cite to where the run is found.
+        most: Weaknesses, and improvements, at most.
+    """
+    weaknesses: list[Weakness] = []
+    improvements: list[Improvement] = []
+    dropped: list[DroppedClaim] = []
+    for weakness in answer.weaknesses:
+        if (reason := _why_dropped(weakness.runs, known, most - len(weaknesses))) is not None:
+            dropped.append(DroppedClaim(kind="weakness", title=storable(weakness.title), reason=reason))
+            continue
+        weaknesses.append(
+            Weakness(
+                title=storable(weakness.title),
+                explanation=storable(weakness.explanation),
+                severity=weakness.severity,
+                runs=tuple(dict.fromkeys(known[run] for run in weakness.runs)),
+            )
+        )
+    for improvement in answer.improvements:
+        if (reason := _why_dropped(improvement.runs, known, most - len(improvements))) is not None:
+            dropped.append(DroppedClaim(kind="improvement", title=storable(improvement.title), reason=reason))
+            continue
+        improvements.append(
+            Improvement(
+                title=storable(improvement.title),
+                proposal=storable(improvement.proposal),
+                expected=storable(improvement.expected),
+                runs=tuple(dict.fromkeys(known[run] for run in improvement.runs)),
+            )
+        )
+    return tuple(weaknesses), tuple(improvements), tuple(dropped)
+
+
+def _why_dropped(runs: list[str], known: Collection[str], room: int) -> str | None:
+    unknown = list(dict.fromkeys(run for run in runs if run not in known))
+    if unknown:
+        names = ", ".join(repr(storable(run)[:80]) for run in unknown[:3])
+        more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+        return f"it cites runs that do not exist: {names}{more}"
+    if not runs:
+        return "it cites no run"
+    return None if room > 0 else "there are more claims than were asked for"
+
+
+def _objects(text: str) -> Iterator[Any]:
+    """Yield the outermost JSON objects in a text."""
+    decoder, position, broken = json.JSONDecoder(), 0, 0
+    while (start := text.find("{", position)) >= 0:
+        try:
+            value, position = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            position, broken = start + 1, broken + 1
+            if broken > MOST_BROKEN:
+                raise UnusableAnswer("it is full of braces that begin no JSON object") from None
+            continue
+        yield value

@@ -1,0 +1,1 @@
+"""The functions behind the public names of `viva`, synchronous and asynchronous."""

@@ -1,0 +1,68 @@
+"""`examine`: one exam, as a suite of one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from viva.api.asked import options_from
+from viva.api.blocking import blocking
+from viva.api.given_cases import CaseLike, as_one
+from viva.api.given_parts import AgentLike, EvaluatorLike, SubscriberLike, find_agents, find_evaluators
+from viva.api.surroundings import surroundings
+from viva.exam.given import Given
+from viva.journal.paths import new_journal_folder
+from viva.journal.reader import StoredRun, read_runs
+from viva.journal.writer import run_id
+from viva.records.sink import Sink
+from viva.suites.plan import Plan
+from viva.suites.suite import run_suite, single_run
+
+
+async def examine_async(
+    case: CaseLike,
+    agent: AgentLike,
+    *,
+    evaluators: EvaluatorLike | Iterable[EvaluatorLike] = (),
+    sinks: str | Sink | Iterable[str | Sink] = (),
+    subscribers: SubscriberLike | Iterable[SubscriberLike] = (),
+    out: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> StoredRun:
+    """Run an exam: test an agent with a case, and judge it.
+
+    Args:
+        case: A Case, the path of a case, or the name of a bundled case.
+        agent: A SPEC, a VirtualUser class, or a function that returns an object with its methods.
+        evaluators: The primary evaluator, which alone decides the score, comes first. Default: `scoring_points`.
+        sinks: They also receive the completed run; Viva closes them.
+        subscribers: They are notified of the start, of each round, and of the end.
+        out: The journal's folder. Default: a new one under `runs/`.
+        options: Fields of `Options`: `model`, `judge`, `sandbox`, `max_rounds`, `reply_seconds`…
+
+    Returns:
+        The run as stored in its journal: `score`, `outcome`, `record`, `transcript`, `insights`. Failures of the agent,
+        the examiner, the judge or the infrastructure are not raised: they are the outcome, with `record.error`.
+
+    Raises:
+        SetupError: you must change something first: an agent, an option, a key.
+        CaseError: the case is invalid.
+        SandboxError: the requested sandbox is not available.
+        JournalError: the journal cannot be written.
+    """
+    asked = options_from(examine_async, options)
+    exam, paths, cases = as_one(case)
+    (spec,), agents = find_agents([agent], isolate=asked.isolate)
+    names, made = find_evaluators(evaluators)
+    plan = Plan(paths, (spec,), options=replace(asked, evaluators=names))
+    around = surroundings(sinks, subscribers, Given(agents=agents, evaluators=made))
+    # Absolute: an agent may change the working directory.
+    folder = new_journal_folder(None if out is None else Path(out), exam.name).absolute()
+    await run_suite(replace(single_run(folder, plan, exam), cases=cases), around)
+    return next(read_runs(folder, run_id(exam.name, spec)))
+
+
+examine = blocking(examine_async)

@@ -1,0 +1,124 @@
+"""Reads cases that a Python program passes: by name, by path, or as Case objects."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from pathlib import Path
+
+from viva.cases import Case, CaseError, Mistake, ScriptLine, find_case
+from viva.cases import load_case as load_case_at
+from viva.cases.case import READER
+from viva.cases.data_files import hash_case
+from viva.cases.field_readers import CaseReader
+from viva.cases.yaml_lines import Lines
+from viva.errors import SetupError
+
+CaseLike = Case | str | os.PathLike[str]
+
+
+def load_case(case: str | os.PathLike[str]) -> Case:
+    """Load a case.
+
+    Args:
+        case: The path of its folder or of the YAML file in it, or the name of a bundled case.
+
+    Raises:
+        CaseError: there is no such case, or it is invalid; `mistakes` holds everything that is wrong with it.
+    """
+    return load_case_at(find_case(os.fspath(case)))
+
+
+def listed(cases: CaseLike | Iterable[CaseLike]) -> tuple[CaseLike, ...]:
+    """Return one or several cases or folders of cases as a tuple."""
+    return (cases,) if isinstance(cases, Case | str | os.PathLike) else tuple(cases)
+
+
+def as_paths(cases: Iterable[CaseLike]) -> tuple[tuple[str, ...], dict[str, Case]]:
+    """Return the names of the cases in a plan, and the Case objects by these names.
+
+    A Case that equals its file is named by its path, so that the command line can resume the suite. Any other Case
+    exists only in this program and gets a new hash, by which journals distinguish cases.
+
+    Raises:
+        CaseError: a case that was made or changed in this program is invalid.
+        SetupError: two different cases have the same name.
+    """
+    paths: list[str] = []
+    given: dict[str, Case] = {}
+    for case in cases:
+        if not isinstance(case, Case):
+            paths.append(os.fspath(case))
+        elif _is_as_its_file_says(case):
+            paths.append(str(case.file))
+        else:
+            path, made = f"{case.name} (made in Python)", with_own_hash(case)
+            if given.setdefault(path, made) != made:
+                raise SetupError(f"two cases are called {case.name!r}: give one another name (replace(case, name=…)).")
+            paths.append(path)
+    return tuple(paths), given
+
+
+def as_one(case: CaseLike) -> tuple[Case, tuple[str, ...], dict[str, Case]]:
+    """Return one case, and the result of `as_paths` for it.
+
+    Raises:
+        CaseError: there is no such case, or it is invalid.
+    """
+    loaded = load_case(case) if isinstance(case, str | os.PathLike) else case
+    paths, given = as_paths([loaded])
+    return given.get(paths[0], loaded), paths, given
+
+
+def with_own_hash(case: Case) -> Case:
+    """Return the case with the hash of its present content, after checking it.
+
+    Raises:
+        CaseError: the case is invalid.
+    """
+    # Imported here, because it loads pydantic, which `load_case` does not require.
+    from viva.records.codec import encode
+
+    reader = CaseReader(_as_in_a_file(case), Lines(), case.file)
+    reader.read()
+    mistakes: list[Mistake | str] = [*reader.mistakes]
+    if not case.name:
+        mistakes.append("the case has no name")
+    if len({point.id for point in case.scoring_points}) < len(case.scoring_points):
+        mistakes.append("two scoring points have the same id")
+    if mistakes:
+        raise CaseError(case.name or "a case without a name", mistakes)
+    raw = encode(replace(case, hash="", file=Path(case.file.name)))
+    return replace(case, hash=hash_case(raw, case.folder, case.data_files))
+
+
+def _is_as_its_file_says(case: Case) -> bool:
+    if not os.path.isfile(case.file):
+        return False
+    try:
+        return replace(load_case_at(case.file), file=case.file) == case
+    except CaseError:
+        return False
+
+
+def _as_in_a_file(case: Case) -> dict[str, object]:
+    """Return the fields in the form of a case file, for the reader that checks those of files."""
+    data = {field.name: getattr(case, field.name) for field in fields(Case) if READER in field.metadata}
+    plain = {key: list(value) if isinstance(value, tuple) else value for key, value in data.items()}
+    points = [
+        {"score_point": point.score_point, "weight": point.weight, "eval_code": point.eval_code}
+        for point in case.scoring_points
+    ]
+    script = [_script_line(line) for line in case.script]
+    limits = {field.name: getattr(case.check_limits, field.name) for field in fields(case.check_limits)}
+    return {**plain, "scoring_points": points, "script": script or None, "check_limits": limits}
+
+
+def _script_line(line: ScriptLine) -> dict[str, object]:
+    data: dict[str, object] = {"say": line.say}
+    if line.first is not None:
+        data["for"] = f"{line.counter} in {line.first}..{line.last}"
+    if line.if_agent_says is not None:
+        data["if_agent_says"] = line.if_agent_says
+    return data

@@ -1,0 +1,118 @@
+"""`judge`: scores stored conversations again, with the same judge or another; it requires no agent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from viva.api.asked import JUDGING, options_from
+from viva.api.blocking import blocking
+from viva.api.given_cases import CaseLike, as_one
+from viva.api.given_parts import EvaluatorLike, SubscriberLike, find_evaluators
+from viva.api.journals import JournalLike, SuiteResult, references_of, refuse_used
+from viva.api.surroundings import surroundings
+from viva.errors import SetupError
+from viva.exam.given import Given
+from viva.journal.paths import derived_name, new_journal_folder
+from viva.journal.reader import read_records
+from viva.records.sink import Sink
+from viva.records.wording import counted
+from viva.statistics.summary import summarize
+from viva.suites.engines import LOCAL, EngineChoice
+from viva.suites.judging import judge_sources
+from viva.suites.sources import FILE as SOURCES_FILE
+from viva.suites.sources import Sources, load_sources, sources_of
+
+
+async def judge_async(
+    journals: JournalLike | Iterable[JournalLike],
+    *,
+    evaluators: EvaluatorLike | Iterable[EvaluatorLike] = (),
+    case: CaseLike | None = None,
+    sinks: str | Sink | Iterable[str | Sink] = (),
+    subscribers: SubscriberLike | Iterable[SubscriberLike] = (),
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    retry_errors: bool = False,
+    threshold: float = 1.0,
+    engine: str = LOCAL,
+    ray_address: str | None = None,
+    ray_workers: int | None = None,
+    **options: Any,
+) -> SuiteResult:
+    """Judge stored conversations again, and write the results to a new journal.
+
+    Args:
+        journals: One or several folders of journals, `FOLDER#RUN-ID`, runs from `examine` or `read_journal`, or results
+            of `run_suite`.
+        evaluators: The primary evaluator, which alone decides the score, comes first. Default: as stored.
+        case: Replaces the stored case of the same name.
+        sinks: They also receive the judged runs; Viva closes them.
+        subscribers: They are notified of starts and ends.
+        out: The new journal's folder. Default: a new one under `runs/`.
+        resume: Continue the work in the folder, if there is some: a repeated call continues where it was stopped.
+        retry_errors: When resuming, also judge again what could not be judged before.
+        threshold: A run passes if the low bound of its score is at least this.
+        engine: `local` (this process), or `ray`: agents and evaluators are then import strings, see docs/cluster.md.
+        ray_address: `HOST:PORT` of the cluster's head, or `auto`. Default: RAY_ADDRESS, else a cluster of this machine.
+        ray_workers: Maximum number of workers. Default: the CPUs of the cluster.
+        options: Fields of `Options` that concern judging: `judge`, `model`, `judge_model`, `sandbox`, `check_seconds`,
+            `check_memory_mb`, `concurrency` (default: 4)…
+
+    Returns:
+        The new journal's folder, the statistics, and how many conversations were left out because they had not ended.
+
+    Raises:
+        SetupError: there is nothing to judge, or you must change something first.
+        CaseError: the case is invalid.
+        SandboxError: the requested sandbox is not available.
+        JournalError: a journal cannot be read or written.
+    """
+    asked = options_from(judge_async, options, JUDGING, concurrency=4)
+    where = EngineChoice(engine, ray_address, ray_workers)
+    references = references_of(journals)
+    replacement = None if case is None else as_one(case)[0]
+    names, made = find_evaluators(evaluators)
+    folder = new_journal_folder(None if out is None else Path(out), derived_name(references[0][0], "judged")).absolute()
+    sources = sources_of("judge", references, replace(asked, evaluators=names), replacement)
+    resumed = resume and (folder / SOURCES_FILE).exists()
+    if resumed:
+        _check_same(folder, sources)
+    else:
+        refuse_used(folder)
+    around = surroundings(sinks, subscribers, Given(evaluators=made), where)
+    judging = await judge_sources(sources, folder, around, resumed=resumed, retry_errors=retry_errors)
+    open_ended = len(judging.not_ended)
+    reason = f"{counted(open_ended, 'conversation')} did not end" if open_ended else judging.end.reason
+    return SuiteResult(
+        folder=folder,
+        figures=summarize(read_records(folder), threshold),
+        ended=judging.end.ended,
+        left_out=judging.end.left_out + open_ended,
+        reason=reason,
+    )
+
+
+judge = blocking(judge_async)
+
+
+def _check_same(folder: Path, asked: Sources) -> None:
+    """Check that the stored request in a folder equals the present one.
+
+    Raises:
+        SetupError: the requests differ.
+    """
+    # No matter who began it, all that it would run is compared with what this call asks for.
+    stored = load_sources(folder, "judge", trusted=True)
+    parts = {
+        "journals": (stored.references, asked.references),
+        "case": (stored.replacement and stored.replacement.hash, asked.replacement and asked.replacement.hash),
+        "options": (replace(stored.options, concurrency=4), replace(asked.options, concurrency=4)),
+    }
+    differ = [name for name, (before, now) in parts.items() if before != now]
+    if differ:
+        words = ", ".join(differ)
+        raise SetupError(f"{folder} holds results of a different call: it differs in {words}. Pass another out.")

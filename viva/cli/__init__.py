@@ -1,0 +1,1 @@
+"""The command line: one module for each command in `commands`, and what they share."""

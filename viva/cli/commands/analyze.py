@@ -1,0 +1,104 @@
+"""The command `viva analyze JOURNAL…`: has a model analyze runs; it observes only, and edits nothing."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import click
+
+from viva.analysis.agent import EvalAgent
+from viva.analysis.options import CONTEXT_TOKENS, EvalAgentOptions
+from viva.analysis.output import ENDINGS, FORMATS
+from viva.cli import completion
+from viva.cli.options import OUTPUT_FILE, single_option, split_names
+from viva.cli.process import fail, report_user_errors, run_async
+from viva.errors import ModelError
+from viva.exam.outcome import EXIT_NOT_SCORED
+from viva.exam.run_history import history_of
+from viva.records.text import printable
+from viva.reports.formats import choose_format
+from viva.reports.output_file import is_standard_output, output_file
+
+
+@click.command("analyze")
+@click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.paths)
+@click.option("--model", metavar="NAME", help="The analyst's model: openai:NAME, or a JSON/YAML file (AutoGen).")
+@single_option("prices")
+@click.option(
+    "--instruction", metavar="TEXT", help="What to find out, or @FILE. [default: weaknesses and their causes]"
+)
+@click.option("--persona", metavar="TEXT", help="The analyst's system message, or @FILE.")
+@click.option(
+    "--context",
+    "context_tokens",
+    type=click.IntRange(2_000),
+    default=CONTEXT_TOKENS,
+    show_default=True,
+    metavar="TOKENS",
+    help="Maximum size of the request; it shows as many runs as fit.",
+)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(list(FORMATS)),
+    help="Format of the analysis. [default: console, or by the file extension of --out]",
+)
+@click.option(
+    "--out", type=OUTPUT_FILE, metavar="FILE", help="The output file; - is standard output. [default: standard output]"
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@report_user_errors
+def command(
+    journals: tuple[str, ...],
+    model: str | None,
+    prices: tuple[str, ...],
+    instruction: str | None,
+    persona: str | None,
+    context_tokens: int,
+    kind: str | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Have a model name the weaknesses that JOURNALs show, with run ids as evidence, and recommend improvements.
+
+    A JOURNAL is a folder, FOLDER#RUN-ID, a file that the sink `jsonl` wrote, or a history of your own
+    (package.module:Thing, file.py:Thing). [default: all under runs/] Claims that cite runs which do not exist are
+    dropped and reported. The exit code is 3 if the model gave no usable answer.
+    """
+    if as_json and kind not in (None, "json"):
+        fail(f"viva analyze: --json and --format {kind} contradict each other.")
+    form = FORMATS[choose_format(out, "json" if as_json else kind, ENDINGS)]
+    options = EvalAgentOptions(
+        persona=_text(persona, "--persona"),
+        instruction=_text(instruction, "--instruction"),
+        model=model,
+        prices=split_names(prices, "--price"),
+        context_tokens=context_tokens,
+    )
+    agent, history = EvalAgent(options), history_of(journals)
+    # Opened before the model is asked: a file that cannot be written must not cost an analysis.
+    with contextlib.nullcontext() if is_standard_output(out) else output_file(out) as file:
+        try:
+            analysis = run_async(agent.analyze(history))
+        except ModelError as error:
+            fail(f"viva analyze: {error}", EXIT_NOT_SCORED)
+        if skipped := history.damage.words():
+            click.echo(f"note: {skipped} skipped", err=True)
+        if file is None:
+            click.echo(form(analysis), nl=False)
+        else:
+            file.write(form(analysis))
+    if file is not None:
+        click.echo(printable(f"written: {out}"), err=True)
+
+
+def _text(given: str | None, option: str) -> str | None:
+    """Read the file of `@FILE`; anything else is the text itself."""
+    if given is None or not given.startswith("@"):
+        return given
+    try:
+        return Path(given[1:]).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        fail(f"viva analyze: cannot read {given[1:]} of {option}: {reason}.")

@@ -1,0 +1,158 @@
+"""The command `viva cases`: lists the bundled cases, and checks case folders."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from viva.cases import BUNDLED, Case, CaseError, Mistake, Skipped, find_case, find_cases, lint_case, load_case
+from viva.cli import completion
+from viva.cli.process import report_user_errors
+from viva.exam.outcome import EXIT_MISTAKE
+from viva.records.text import one_line, printable
+from viva.records.wording import counted
+from viva.reports.console.narrow_table import NarrowTable
+
+
+@click.group("cases", invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+@report_user_errors
+def command(context: click.Context, as_json: bool) -> None:
+    """List the bundled cases; `viva cases check PATH...` checks case folders of your own."""
+    if context.invoked_subcommand is not None:
+        return
+    cases = [load_case(folder) for folder in find_cases(BUNDLED)]
+    if as_json:
+        click.echo(json.dumps([_facts(case) for case in cases]))
+        return
+    table = Table(show_edge=False, header_style="bold")
+    # Not wrapped, so that the name can be copied.
+    table.add_column("case", no_wrap=True)
+    for name in ("points", "rounds"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("model", "task"):
+        table.add_column(name, overflow="fold")
+    for case in cases:
+        facts = _facts(case)
+        model = "not required" if facts["script"] and facts["code"] else "required"
+        points, rounds = str(len(case.scoring_points)), str(case.max_rounds or "")
+        table.add_row(Text(case.name), points, rounds, model, Text(one_line(case.task_description, 90)))
+    Console().print(NarrowTable(table))
+
+
+@command.command("check")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=completion.paths)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@report_user_errors
+def check(paths: tuple[str, ...], as_json: bool) -> None:
+    """Check every case folder at or below each PATH, and report all mistakes with their line numbers."""
+    found = Found()
+    for path in paths:
+        found.look_at(path)
+    if as_json:
+        click.echo(json.dumps(_as_json(found)))
+    else:
+        _show(found)
+    if found.wrong or not found.valid:
+        sys.exit(EXIT_MISTAKE)
+
+
+@dataclass(slots=True)
+class Found:
+    """What there is below the paths."""
+
+    valid: list[Case] = field(default_factory=list)
+    wrong: list[CaseError] = field(default_factory=list)
+    warnings: list[CaseError] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+    def look_at(self, path: str) -> None:
+        """Check every case at or below a path."""
+        try:
+            folders = find_cases(Path(path), self.skipped) if Path(path).exists() else iter([find_case(path)])
+        except CaseError as error:
+            self.wrong.append(error)
+            return
+        for folder in folders:
+            try:
+                case = load_case(folder)
+                findings = lint_case(case)
+            except CaseError as error:
+                self.wrong.append(error)
+                continue
+            certain, perhaps = (
+                [Mistake(each.message, each.line) for each in findings if each.certain is kind]
+                for kind in (True, False)
+            )
+            if certain:
+                self.wrong.append(CaseError(case.file, certain))
+            else:
+                self.valid.append(case)
+            if perhaps:
+                self.warnings.append(CaseError(case.file, perhaps))
+
+
+def _show(found: Found) -> None:
+    for case in found.valid:
+        points = counted(len(case.scoring_points), "scoring point")
+        click.echo(printable(f"{case.file}: valid, {points}. {_requirements(case)}"))
+    for wrong in found.wrong:
+        click.echo(printable(str(wrong)), err=True)
+    for doubtful in found.warnings:
+        for each in doubtful.mistakes:
+            click.echo(printable(f"{doubtful.where}:{each.line}: warning: {each.message}"), err=True)
+    for folder in dict.fromkeys(found.skipped):
+        click.echo(printable(str(folder)), err=True)
+    if not found.valid and not found.wrong:
+        click.echo("no case folders found (a case is a folder with one YAML file)", err=True)
+
+
+def _as_json(found: Found) -> dict[str, object]:
+    return {
+        "cases": [_facts(case) for case in found.valid],
+        "mistakes": _rows(found.wrong),
+        "warnings": _rows(found.warnings),
+        "skipped": [{"folder": str(each.folder), "reason": each.reason} for each in dict.fromkeys(found.skipped)],
+    }
+
+
+def _rows(errors: list[CaseError]) -> list[dict[str, object]]:
+    return [
+        {"file": error.where, "line": mistake.line, "message": mistake.message}
+        for error in errors
+        for mistake in error.mistakes
+    ]
+
+
+def _facts(case: Case) -> dict[str, object]:
+    return {
+        "name": case.name,
+        "file": str(case.file),
+        "points": len(case.scoring_points),
+        "max_points": case.max_points,
+        "script": bool(case.script),
+        "code": all(point.eval_code for point in case.scoring_points),
+        "tags": list(case.tags),
+        "dependencies": list(case.dependencies),
+        "hash": case.hash,
+    }
+
+
+def _requirements(case: Case) -> str:
+    required = []
+    if not case.script:
+        required.append("a model to examine (it has no script)")
+    without = sum(not point.eval_code for point in case.scoring_points)
+    if without:
+        required.append(f"a model to judge {counted(without, 'point')} without eval_code")
+    if case.pre_command:
+        required.append("--allow-pre-command")
+    return f"Requires {', and '.join(required)}." if required else "Runs without a model."

@@ -1,0 +1,114 @@
+"""The command `viva compare A [B]`: compares two suites, or two agents of one suite, case by case."""
+
+from __future__ import annotations
+
+import json
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from viva.cli import completion
+from viva.cli.process import report_user_errors
+from viva.errors import SetupError
+from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
+from viva.journal.reader import read_records, split_reference
+from viva.journal.writer import Damage, JournalError
+from viva.records.text import one_line, printable
+from viva.reports.console.comparison import comparison_plain, comparison_report
+from viva.reports.console.whys import print_whole
+from viva.statistics.comparison import Comparison, compare
+from viva.statistics.comparison_inputs import Runs, choose_agents
+from viva.statistics.findings import findings
+
+
+@click.command("compare")
+@click.argument("first", metavar="A", shell_complete=completion.paths)
+@click.argument("second", metavar="[B]", required=False, shell_complete=completion.paths)
+@click.option(
+    "--agents",
+    nargs=2,
+    metavar="X Y",
+    help="Compare agent X of A with agent Y of B (or of A, without B). Part of a SPEC is enough.",
+)
+@click.option(
+    "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Minimum score of a passing run."
+)
+@click.option(
+    "--evaluator", metavar="NAME", help="Compare this evaluator's scores. [default: those of each run's primary one]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report.")
+@click.option("--quiet", is_flag=True, help="Print the conclusions only.")
+@report_user_errors
+def command(
+    first: str,
+    second: str | None,
+    agents: tuple[str, str] | None,
+    threshold: float,
+    evaluator: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Compare journal B with journal A, or two agents of A, on the cases that both have.
+
+    Without --agents, this compares the two agents of one journal, the only agent of each journal, or every agent of
+    both journals with itself. The exit code is 3 if there is nothing to compare.
+    """
+    damage = Damage()
+    one = _read(first, damage, evaluator)
+    two = one if second is None else _read(second, damage, evaluator)
+    results = [(pair, compare(one, two, pair, threshold)) for pair in choose_agents(one, two, agents)]
+    if as_json:
+        click.echo(json.dumps(_plain(one, two, results, damage)))
+    else:
+        _report(results, damage, quiet=quiet)
+    raise SystemExit(EXIT_DONE if all(found is not None for _, found in results) else EXIT_NOT_SCORED)
+
+
+def _read(reference: str, damage: Damage, evaluator: str | None) -> Runs:
+    """Read the finished runs of `FOLDER` or `FOLDER#RUN-ID`.
+
+    Raises:
+        JournalError: there is no journal, or no such finished run in it.
+        SetupError: no run of it names the evaluator.
+    """
+    folder, run = split_reference(reference)
+    records = (record for record in read_records(folder, damage) if run is None or record.id == run)
+    found = Runs(folder, records, evaluator)
+    if not found.agents:
+        what = f"no finished run {run!r}" if run else "no finished run"
+        raise JournalError(f"{folder} holds {what}: there is nothing to compare.")
+    if evaluator is not None and evaluator not in found.evaluators:
+        names = ", ".join(one_line(name, 80) for name in list(found.evaluators)[:12]) or "none"
+        raise SetupError(f"no run in {folder} was judged by an evaluator {evaluator!r}. Available: {names}.")
+    return found
+
+
+def _plain(
+    one: Runs, two: Runs, results: list[tuple[tuple[str, str], Comparison | None]], damage: Damage
+) -> dict[str, object]:
+    return {
+        "a": str(one.journal),
+        "b": str(two.journal),
+        "comparisons": [comparison_plain(found) for _, found in results if found is not None],
+        "nothing_in_common": [list(pair) for pair, found in results if found is None],
+        "torn_lines": damage.torn,
+        "newer_lines": damage.unknown,
+    }
+
+
+def _report(results: list[tuple[tuple[str, str], Comparison | None]], damage: Damage, *, quiet: bool) -> None:
+    console = Console()
+    for number, (pair, found) in enumerate(results):
+        if number and not quiet:
+            console.print()
+        if found is None:
+            names = " and ".join(one_line(agent, 100) for agent in dict.fromkeys(pair))
+            click.echo(f"{names}: no case has a counted run on both sides.")
+        elif quiet:
+            for line in findings(found):
+                click.echo(printable(line))
+        else:
+            print_whole(console, comparison_report(found))
+    if skipped := damage.words():
+        Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))

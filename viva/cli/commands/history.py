@@ -1,0 +1,41 @@
+"""The command `viva history JOURNAL…`: shows how scores changed over time and agent versions, regressions first."""
+
+from __future__ import annotations
+
+import json
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from viva.cli import completion
+from viva.cli.process import report_user_errors
+from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
+from viva.exam.run_history import history_of
+from viva.reports.console.trends import trends_plain, trends_report
+from viva.statistics.trends import find_trends
+
+
+@click.command("history")
+@click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.paths)
+@click.option("--task", "tasks", multiple=True, metavar="NAME", help="Only this case or task. Can be repeated.")
+@click.option("--all", "everything", is_flag=True, help="Show every trend, including flat ones.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report.")
+@report_user_errors
+def command(journals: tuple[str, ...], tasks: tuple[str, ...], everything: bool, as_json: bool) -> None:
+    """Show the trends of all JOURNALs together: per task, agent, evaluator and dimension. [default: all under runs/]
+
+    A JOURNAL is a folder, FOLDER#RUN-ID, a file that the sink `jsonl` wrote, or a history of your own
+    (package.module:Thing, file.py:Thing). The newest agent version is compared with the one before it; without
+    versions, the newest quarter of the runs with all before them. The exit code is 3 if no run has a score.
+    """
+    history = history_of(journals)
+    found = find_trends(record for record in history.records() if not tasks or record.subject in tasks)
+    if as_json:
+        plain = trends_plain(found)
+        click.echo(json.dumps({**plain, "torn_lines": history.damage.torn, "newer_lines": history.damage.unknown}))
+    else:
+        Console().print(trends_report(found, everything=everything))
+        if skipped := history.damage.words():
+            Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
+    raise SystemExit(EXIT_DONE if found.trends else EXIT_NOT_SCORED)

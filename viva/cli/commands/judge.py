@@ -1,0 +1,146 @@
+"""The command `viva judge JOURNAL…`: scores stored conversations again, with the same judge or another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from viva.cases import find_case, load_case
+from viva.cli import completion
+from viva.cli.engine_options import ENGINE_OPTIONS, engine_from, engine_options
+from viva.cli.options import (
+    concurrency_option,
+    options_from,
+    output_options,
+    resume_options,
+    resumed_sources,
+    shared_options,
+)
+from viva.cli.process import STOPPED, fail, report_user_errors, run_async
+from viva.exam.options import Part
+from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
+from viva.journal.paths import derived_name, new_journal_folder, newest_journal, refuse_journal
+from viva.journal.reader import read_records, split_reference
+from viva.records.codec import to_plain
+from viva.records.run_record import RunRecord
+from viva.records.text import one_line, printable
+from viva.records.wording import score_line
+from viva.reports.console.run import run_report
+from viva.reports.console.suite import suite_report
+from viva.reports.console.whys import print_whole
+from viva.reports.progress.reporter import ConsoleDisplay
+from viva.reports.trajectory_csv import write_evaluations
+from viva.sinks import make_sinks
+from viva.statistics.summary import summarize
+from viva.suites.conduct import Surroundings
+from viva.suites.gates import gate, parse_gates
+from viva.suites.judging import Judging, judge_sources
+from viva.suites.sources import Sources, sources_of
+
+ALLOWED_WITH_RESUME = ENGINE_OPTIONS | {
+    "resume", "retry_errors", "concurrency", "sinks", "as_json", "quiet", "fail_under",
+}  # fmt: skip
+
+
+@click.command("judge")
+@click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.paths)
+@click.option("--case", "other", metavar="CASE", help="Use this case instead of the stored one of the same name.")
+@click.option(
+    "--workspaces",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, resolve_path=True),
+    metavar="FOLDER",
+    help="Folder outside the journal in which agents' files may be read. Can be repeated.",
+)
+@concurrency_option
+@engine_options
+@shared_options(Part.JUDGE)
+@resume_options("a judge run")
+@output_options
+@report_user_errors
+def command(
+    journals: tuple[str, ...],
+    other: str | None,
+    resume: Path | None,
+    retry_errors: bool,
+    out: Path | None,
+    sinks: tuple[str, ...],
+    as_json: bool,
+    quiet: bool,
+    fail_under: tuple[str, ...],
+    **given: Any,
+) -> None:
+    """Score the conversations in each JOURNAL again (default: the newest under runs/), and write a new journal."""
+    if retry_errors and resume is None:
+        fail("viva judge: --retry-errors requires --resume.")
+    gates = parse_gates(fail_under)
+    if resume is not None:
+        folder, sources = resumed_sources(resume, "judge", ALLOWED_WITH_RESUME, given)
+    else:
+        folder, sources = _new(journals, other, out, given)
+    display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
+    around = Surroundings(display, make_sinks(sinks), engine=engine_from(given))
+    work = judge_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors)
+    try:
+        judging = run_async(work)
+    except KeyboardInterrupt:
+        fail(f"viva: stopped. Finished runs are kept; to resume: viva judge --resume {folder}", STOPPED)
+    for run in judging.not_ended:
+        click.echo(f"{one_line(run)}: the conversation did not end, so it is not judged", err=as_json)
+    for run, gap in judging.gaps.items():
+        click.echo(f"{one_line(run)}: {gap}, so the conversation is not judged", err=as_json)
+    if skipped := judging.damage.words():
+        Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
+    records = sorted(read_records(folder), key=_order(judging))
+    if as_json:
+        click.echo(json.dumps({"journal": str(folder), "runs": [to_plain(record, full=True) for record in records]}))
+    else:
+        _report(records, sources, folder, quiet=quiet)
+    written = write_evaluations(folder)
+    if written and not (as_json or quiet):
+        click.echo(printable(f"written: {', '.join(map(str, written))}"), err=True)
+    code, words = gate(summarize(records), gates)
+    if words and not as_json:
+        click.echo(words, err=True)
+    left_out = judging.not_ended or judging.gaps
+    raise SystemExit(EXIT_NOT_SCORED if left_out and code == EXIT_DONE else code)
+
+
+def _new(journals: tuple[str, ...], other: str | None, out: Path | None, given: dict[str, Any]) -> tuple[Path, Sources]:
+    references = [split_reference(journal) for journal in journals] or [(newest_journal(), None)]
+    case = load_case(find_case(other)) if other is not None else None
+    folder = new_journal_folder(out, derived_name(references[0][0], "judged"))
+    refuse_journal(folder)
+    return folder, sources_of("judge", references, options_from(given), case)
+
+
+def _order(judging: Judging) -> Any:
+    """Return a sort key: the order of the journals that were read, not the order in which judging ended."""
+    order = {run: number for number, run in enumerate(judging.order)}
+    return lambda record: order.get(record.id, len(order))
+
+
+def _report(records: list[RunRecord], sources: Sources, folder: Path, *, quiet: bool) -> None:
+    console = Console()
+    scores = {record.id: record.score for record in records}
+    # Only for changed scores: the old records of a large journal are not kept.
+    before = {
+        old.id: score_line(old)
+        for journal, only in sources.journals
+        for old in read_records(journal)
+        if only in (None, old.id) and old.score != scores.get(old.id, old.score)
+    }
+    for record in records:
+        if len(records) == 1 and not quiet:
+            console.print(run_report(record, folder))
+        elif quiet or record.id in before:
+            click.echo(f"{one_line(record.id)} {record.outcome.value} {score_line(record)}")
+        if record.id in before:
+            click.echo(f"{one_line(record.id)}: the score was {before[record.id]}")
+    if len(records) > 1 and not quiet:
+        print_whole(console, suite_report(summarize(records), folder, again="viva judge"))

@@ -1,0 +1,230 @@
+"""The command `viva replay JOURNAL`: prints stored conversations, or asks another agent the same questions."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.rule import Rule
+from rich.text import Text
+
+from viva.cli import completion
+from viva.cli.options import (
+    concurrency_option,
+    given_options,
+    options_from,
+    out_option,
+    resume_options,
+    resumed_sources,
+    shared_options,
+    sinks_option,
+)
+from viva.cli.process import STOPPED, fail, report_user_errors, run_async, separate_stdout
+from viva.cli.run_choice import RunChoice, run_choice, run_choice_options
+from viva.errors import SetupError
+from viva.exam.last_words import read_last_words
+from viva.exam.options import Part
+from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
+from viva.journal.paths import derived_name, new_journal_folder, newest_journal, refuse_journal
+from viva.journal.reader import StoredRun, read_records, read_runs, split_reference
+from viva.journal.writer import Damage
+from viva.records.codec import to_plain
+from viva.records.run_record import RunRecord
+from viva.records.text import one_line, printable
+from viva.records.wording import score_line
+from viva.reports.console.run import print_end, print_round, run_report
+from viva.reports.facts import verdicts_by_subject
+from viva.sinks import make_sinks
+from viva.streams import reader_left
+from viva.suites.gates import gate
+from viva.suites.sources import Sources, sources_of
+
+if TYPE_CHECKING:
+    from viva.statistics.summary import Figures
+
+WORDS_PER_SECOND = 4.0
+"""Silent reading speed is 240 words a minute (Brysbaert 2019, Journal of Memory and Language 109)."""
+LONGEST_PAUSE = 12.0
+ALLOWED_WITH_RESUME = frozenset({"resume", "retry_errors", "concurrency", "sinks", "as_json"})
+CHOOSING = frozenset({"failed", "threshold", "names", "agents", "trials", "outcomes"})
+PRINTING = frozenset({"journal", "pace", "speed", "as_json"}) | CHOOSING
+"""Options that have an effect without --against."""
+
+
+@click.command("replay")
+@click.argument("journal", required=False, shell_complete=completion.paths)
+@run_choice_options
+@click.option("--pace", is_flag=True, help="Print at reading pace.")
+@click.option(
+    "--speed", type=click.FloatRange(0.1, 100), default=1.0, show_default=True, help="With --pace: speed factor."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each run.")
+@click.option("--against", metavar="SPEC", help="Ask another agent the stored questions, and judge it.")
+@click.option(
+    "--cases",
+    multiple=True,
+    type=click.Path(exists=True, resolve_path=True),
+    metavar="FOLDER",
+    help="With --against: folder of cases whose data files are not in the journal. Can be repeated.",
+)
+@resume_options("a replay --against")
+@concurrency_option
+@shared_options(Part.AGENT, Part.SUITE, Part.JUDGE)
+@out_option
+@sinks_option
+@report_user_errors
+def command(
+    journal: str | None,
+    pace: bool,
+    speed: float,
+    as_json: bool,
+    against: str | None,
+    resume: Path | None,
+    retry_errors: bool,
+    out: Path | None,
+    sinks: tuple[str, ...],
+    **given: Any,
+) -> None:
+    """Print the conversations in JOURNAL: a folder, or FOLDER#RUN-ID for one run. [default: the newest under runs/]"""
+    choice = run_choice(given)
+    if retry_errors and resume is None:
+        fail("viva replay: --retry-errors requires --resume.")
+    if resume is not None:
+        target, sources = resumed_sources(resume, "replay", ALLOWED_WITH_RESUME, given)
+        _ask_again(target, sources, sinks, as_json=as_json, resumed=True, retry_errors=retry_errors)
+        return
+    folder, run = split_reference(journal) if journal else (newest_journal(), None)
+    if against is not None:
+        _refuse(
+            PRINTING - {"journal", "as_json"}, "chooses or paces what is printed, and cannot be given with --against"
+        )
+        target = new_journal_folder(out, derived_name(folder, "against"))
+        refuse_journal(target)
+        _ask_again(target, sources_of("replay", [(folder, run)], options_from(given, against)), sinks, as_json=as_json)
+        return
+    if not pace and "speed" in given_options():
+        fail("viva replay: --speed requires --pace.")
+    if not choice.failed and "threshold" in given_options():
+        fail("viva replay: --threshold requires --failed.")
+    _refuse(frozenset(given_options()) - PRINTING, "requires --against")
+    _print_runs(folder, run, choice, speed if pace else None, as_json=as_json)
+
+
+def _refuse(names: frozenset[str], why: str) -> None:
+    others = [option for name, option in given_options().items() if name in names]
+    if others:
+        fail(f"viva replay: {', '.join(others)} {why}.")
+
+
+def _print_runs(folder: Path, run: str | None, choice: RunChoice, speed: float | None, *, as_json: bool) -> None:
+    console, damage = Console(), Damage()
+    for stored in choice.among(read_runs(folder, run, damage)):
+        if as_json:
+            gap = {"gap": stored.gap} if stored.gap else {}
+            shown = {"run": stored.id, "attempt": stored.attempt, **gap, "transcript": to_plain(stored.transcript)}
+            click.echo(json.dumps(shown))
+        else:
+            print_run(console, stored, speed)
+        if reader_left():
+            return
+    if not choice.seen and not damage.words():
+        raise SetupError(f"{folder} holds no run yet.")
+    if not as_json and (words := read_last_words(folder)) is not None:
+        click.echo(f"note: {words}", err=True)
+    if choice.seen and not choice.chosen:
+        click.echo(choice.explain_none(), err=True)
+    if skipped := damage.words():
+        click.echo(f"note: {skipped} skipped (first: {damage.lines})", err=True)
+
+
+def print_run(console: Console, stored: StoredRun, speed: float | None = None) -> None:
+    """Print a whole conversation and how it ended; at reading pace if a speed is given."""
+    setting = stored.setting
+    trial = f" · trial {setting.trial}" if (setting.trial or 1) > 1 else ""
+    title = f"{one_line(setting.case or stored.id, 60)} · {one_line(setting.agent, 80)}{trial}"
+    console.print(Rule(Text(title), align="left"))
+    about = verdicts_by_subject(stored.insights, stored.id)
+    before = 0
+    for round_ in stored.transcript.rounds:
+        if round_.number > before + 1:
+            console.print(Text(_missing(before + 1, round_.number - 1), style="yellow"))
+        before = round_.number
+        print_round(console, round_, about)
+        if reader_left():
+            return
+        if speed:
+            words = len(f"{round_.examiner or ''} {round_.agent or ''}".split())
+            time.sleep(min(words / WORDS_PER_SECOND, LONGEST_PAUSE) / speed)
+    print_end(console, stored.transcript)
+    if stored.gap:
+        console.print(Text(f"This conversation has a gap: {stored.gap}.", style="yellow"))
+    if stored.record is not None:
+        console.print(Text(f"{stored.record.outcome.value}, {score_line(stored.record)}", style="bold"))
+
+
+def _missing(first: int, last: int) -> str:
+    which = f"round {first} is" if first == last else f"rounds {first} to {last} are"
+    return f"[{which} missing: the journal has no valid line of it]"
+
+
+def _ask_again(
+    folder: Path,
+    sources: Sources,
+    sinks: tuple[str, ...],
+    *,
+    as_json: bool,
+    resumed: bool = False,
+    retry_errors: bool = False,
+) -> None:
+    # Imported here, because printing a conversation must not wait for what judging and running require.
+    from viva.reports.progress.reporter import ConsoleDisplay
+    from viva.statistics.summary import summarize
+    from viva.suites.conduct import Surroundings
+    from viva.suites.replaying import ask_again
+
+    absolute = folder.absolute()  # an agent may change the working directory
+    around = Surroundings(ConsoleDisplay(Console(stderr=True), show=not as_json), make_sinks(sinks))
+    try:
+        with separate_stdout():
+            end = run_async(ask_again(sources, folder, around, resumed=resumed, retry_errors=retry_errors))
+    except KeyboardInterrupt:
+        fail(f"viva: stopped. Finished runs are kept; to resume: viva replay --resume {folder}", STOPPED)
+    records = list(read_records(absolute))
+    figures = summarize(records)
+    _report_answers(records, figures, folder, as_json=as_json)
+    if not as_json:
+        _suggest_comparison(sources, records, folder)
+    for run_name, gap in end.gaps.items():
+        click.echo(f"{one_line(run_name)}: {gap}, so its questions are not asked", err=as_json)
+    code = gate(figures)[0]
+    raise SystemExit(EXIT_NOT_SCORED if end.gaps and code == EXIT_DONE else code)
+
+
+def _report_answers(records: Sequence[RunRecord], figures: Figures, folder: Path, *, as_json: bool) -> None:
+    from viva.reports.console.suite import figures_plain, suite_report
+    from viva.reports.console.whys import print_whole
+
+    if as_json:
+        click.echo(json.dumps({"journal": str(folder), "figures": figures_plain(figures)}))
+    elif len(records) == 1:
+        Console().print(run_report(records[0], folder))
+    else:
+        print_whole(Console(), suite_report(figures, folder, again="viva replay"))
+
+
+def _suggest_comparison(sources: Sources, records: Sequence[RunRecord], folder: Path) -> None:
+    """Print the command that compares the new runs with the old ones, if both have a single agent."""
+    from viva.exam.stored_runs import read_run_states
+
+    asked, only = sources.journals[0]
+    agents = {state.agent for state in read_run_states(asked, only).values()}
+    if len(agents) == 1 and len({record.agent for record in records}) == 1:
+        here = Path.cwd()
+        shown = asked.relative_to(here) if asked.is_relative_to(here) else asked
+        click.echo(printable(f"to compare: viva compare {shlex.quote(str(shown))} {shlex.quote(str(folder))}"))

@@ -1,0 +1,72 @@
+"""The command `viva report JOURNAL…`: reports on journals in a format for readers or for other programs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from viva.cli import completion
+from viva.cli.options import OUTPUT_FILE
+from viva.cli.process import fail, report_user_errors
+from viva.exam.outcome import EXIT_DONE
+from viva.journal.paths import newest_journal
+from viva.records.text import printable
+from viva.reports.formats import ENDINGS, FORMATS, choose_format, writer
+from viva.reports.output_file import is_standard_output, output_file
+
+PAGE = "report.html"
+
+
+@click.command("report")
+@click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.paths)
+@click.option(
+    "--format",
+    "kind",
+    metavar="NAME",
+    help=f"Format of the report: {', '.join(FORMATS.builtin)}, one of an installed package, "
+    "package.module:write, or file.py:write. "
+    f"[default: console, or by the file extension of --out: {', '.join(ENDINGS)}]",
+)
+@click.option(
+    "--out",
+    type=OUTPUT_FILE,
+    metavar="FILE",
+    help=f"The output file; - is standard output. [default: standard output; for html {PAGE} in the first journal]",
+)
+@click.option(
+    "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Minimum score of a passing run."
+)
+@click.option("--open", "open_", is_flag=True, help="Open the page in the browser (html).")
+@report_user_errors
+def command(journals: tuple[str, ...], kind: str | None, out: Path | None, threshold: float, open_: bool) -> None:
+    """Report on all JOURNALs together: folders, or FOLDER#RUN-ID for one run. [default: the newest under runs/]"""
+    from viva.reports.journals import joined
+
+    kind = "html" if open_ and kind is None and out is None else choose_format(out, kind)
+    to_stdout = is_standard_output(out) and not (kind == "html" and out is None)
+    if open_ and (kind != "html" or to_stdout):
+        fail("viva report: --open requires --format html and a file.")
+    write = writer(kind)
+    subject = joined(journals or [str(newest_journal())], threshold)
+    subject.check()
+    if to_stdout and kind == "console":
+        write(subject, sys.stdout)
+        return
+    beside = kind == "html" and out is None
+    target = subject.locations[0][0] / PAGE if beside else out
+    try:
+        # The journal may be a stranger's: a link under the default name was not put there by the user.
+        with output_file(target, follow_links=not beside) as file:
+            write(subject, file)
+    except BrokenPipeError:  # `viva report --format csv | head`
+        raise SystemExit(EXIT_DONE) from None
+    if to_stdout:
+        return
+    assert target is not None
+    click.echo(printable(f"written: {target}"), err=True)
+    if open_:
+        import webbrowser
+
+        webbrowser.open(target.resolve().as_uri())

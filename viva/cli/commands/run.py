@@ -1,0 +1,84 @@
+"""The command `viva run CASE`: runs one exam, as a suite of one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from viva.adapters.connectors.spec import FORMS
+from viva.cases import Case, find_case, load_case
+from viva.cli import completion
+from viva.cli.options import options_from, output_options, shared_options
+from viva.cli.process import STOPPED, fail, report_user_errors, run_async, separate_stdout
+from viva.exam.options import Part
+from viva.exam.resources import DEFAULT_AGENT
+from viva.journal.paths import new_journal_folder
+from viva.journal.reader import read_records
+from viva.journal.writer import run_id
+from viva.records.codec import to_plain
+from viva.records.run_record import RunRecord
+from viva.records.text import one_line
+from viva.records.wording import score_line
+from viva.reports.console.run import run_report
+from viva.reports.progress.reporter import ConsoleDisplay
+from viva.sinks import make_sinks
+from viva.statistics.summary import summarize
+from viva.suites.conduct import Surroundings
+from viva.suites.gates import gate, parse_gates
+from viva.suites.plan import Plan
+from viva.suites.suite import run_suite, single_run
+
+
+@click.command("run")
+@click.argument("case", shell_complete=completion.cases)
+@click.option("--agent", metavar="SPEC", help=f"Agent to test: {FORMS}. [default: the bundled careful agent]")
+@shared_options(Part.JUDGE, Part.EXAMINER, Part.AGENT, Part.SUITE)
+@output_options
+@report_user_errors
+def command(
+    case: str,
+    agent: str | None,
+    out: Path | None,
+    sinks: tuple[str, ...],
+    as_json: bool,
+    quiet: bool,
+    fail_under: tuple[str, ...],
+    **given: Any,
+) -> None:
+    """Test an agent with CASE (the name of a bundled case, or the path of a case folder), and report the verdicts."""
+    gates = parse_gates(fail_under)
+    exam = load_case(find_case(case))
+    agents = () if agent is None else (agent,)
+    plan = Plan((str(exam.file),), agents, options=options_from(given))
+    folder = new_journal_folder(out, exam.name)
+    display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
+    request = single_run(folder, plan, exam)
+    # An agent may change the working directory.
+    absolute = folder.absolute()
+    around = Surroundings(display, make_sinks(sinks))
+    try:
+        with separate_stdout():
+            run_async(run_suite(request, around))
+    except KeyboardInterrupt:
+        fail(f"viva: stopped. The rounds so far are kept; to print them: viva replay {folder}", STOPPED)
+    record = _record(absolute, exam, agent or DEFAULT_AGENT)
+    if as_json:
+        click.echo(json.dumps({"journal": str(folder), "run": to_plain(record, full=True)}))
+    elif quiet:
+        click.echo(f"{one_line(record.subject, 80)} {record.outcome.value} {score_line(record)}")
+    else:
+        Console().print(run_report(record, folder))
+    code, words = gate(summarize([record]), gates)
+    if words and not (as_json or quiet):
+        click.echo(words, err=True)
+    raise SystemExit(code)
+
+
+def _record(folder: Path, case: Case, agent: str) -> RunRecord:
+    """Return the record of the run; the journal may contain those of other cases."""
+    run = run_id(case.name, agent)
+    return next(record for record in read_records(folder) if record.id == run)

@@ -1,0 +1,105 @@
+"""The `viva` command. Subcommands are imported when they are called, so that `viva --version` is fast."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from viva.streams import protect_streams
+
+COMMANDS = {
+    "run": ("viva.cli.commands.run", "Test one agent with one case."),
+    "suite": ("viva.cli.commands.suite", "Test agents with many cases and several trials, concurrently."),
+    "replay": ("viva.cli.commands.replay", "Print stored conversations, or ask another agent the same questions."),
+    "judge": ("viva.cli.commands.judge", "Score stored conversations again."),
+    "trace": ("viva.cli.commands.trace", "Import recorded conversations, and judge them."),
+    "report": ("viva.cli.commands.report", "Report on journals as tables, a page, or files for other programs."),
+    "compare": ("viva.cli.commands.compare", "Compare two suites or two agents, paired by case."),
+    "history": ("viva.cli.commands.history", "Show how scores changed over time and agent versions."),
+    "analyze": ("viva.cli.commands.analyze", "Have a model analyze journals, and recommend improvements."),
+    "cases": ("viva.cli.commands.cases", "List the bundled cases, or check case folders."),
+    "sandbox": ("viva.cli.commands.sandbox", "Build the sandbox's base image, or remove leftover containers."),
+    "doctor": ("viva.cli.commands.doctor", "Report what is missing on this machine, and how to install it."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a subcommand's module when the subcommand is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return all names, in the order in which a new user needs them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one subcommand."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Resolve a command as click does, and suggest the nearest one for an unknown name."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            # Imported only after a mistake.
+            from difflib import get_close_matches
+
+            from viva.records.text import one_line
+
+            near = get_close_matches(args[0], COMMANDS, 1)
+            meant = f" Did you mean {near[0]!r}?" if near else f" The commands are {', '.join(COMMANDS)}."
+            ctx.fail(f"No such command {one_line(args[0], 60)!r}.{meant}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the subcommands from the table above, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+
+
+def _version(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    if not value or ctx.resilient_parsing:
+        return
+    from importlib import metadata
+
+    click.echo(f"viva {metadata.version('vivavoce')}")
+    ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
+def viva() -> None:
+    """Test AI agents with an oral exam: an Examiner talks to the agent, a Judge scores what it said and did.
+
+    Exit codes: 0 done, 1 below --fail-under or dropped by more than --max-drop, 2 usage error (case, option, key),
+    3 some runs could not be scored, 130 stopped (Ctrl-C or SIGTERM).
+    """
+
+
+def main() -> None:
+    """Entry point of the `viva` script."""
+    # Agents write in every alphabet; with a C locale, that must not cause a traceback.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    protect_streams()
+    try:
+        viva()
+    except OSError as error:  # of `--version` and help; commands report their own
+        click.echo(f"viva: {error}", err=True)
+        sys.exit(3)
+    except Exception:
+        import traceback
+
+        # Python's exit code for this is 1, which a gate would take for a low score.
+        traceback.print_exc()
+        click.echo("viva: this is a bug in Viva; please report it with the lines above.", err=True)
+        sys.exit(3)
+
+
+if __name__ == "__main__":
+    main()

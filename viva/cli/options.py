@@ -1,0 +1,221 @@
+"""Options that several subcommands share. The options of an exam are declared in `viva.exam.options`."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import Field, replace
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import click
+
+from viva.cli.process import fail
+from viva.exam.options import Option, Options, Part, Value
+from viva.suites.sources import Command, Sources, load_sources
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Decorator = Callable[[Callable[P, T]], Callable[P, T]]
+
+TRUST = "trust_plan"
+SECONDS = click.FloatRange(0, min_open=True)
+
+concurrency_option = click.option(
+    "--concurrency",
+    type=click.IntRange(1),
+    default=4,
+    show_default=True,
+    help="Maximum number of concurrent conversations.",
+)
+sinks_option = click.option(
+    "--sink",
+    "sinks",
+    multiple=True,
+    metavar="NAME[:…]",
+    help="Also send completed runs to jsonl:FILE, csv:FILE, otel, phoenix:URL, webhook:URL, package.module:Thing or "
+    "file.py:Thing. Can be repeated.",
+)
+
+
+def stack(*options: Callable[[Callable[P, T]], Callable[P, T]]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Combine several options into one decorator; help lists them in this order."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def shared_options(*parts: Part) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator with the options of these parts of an exam; `options_from` reads them."""
+    return stack(*(_declared(field, option) for field, option in Options.declared(*parts)))
+
+
+def single_option(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator with the option of one field of `Options`, for a command that needs no other."""
+    (found,) = (pair for pair in Options.declared(*Part) if pair[0].name == name)
+    return _declared(*found)
+
+
+def _declared(field: Field[Any], option: Option) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return the click option for a field of `Options`."""
+    kinds: dict[Value, Any] = {
+        Value.TEXT: click.STRING,
+        Value.TEXTS: click.STRING,
+        Value.COUNT: click.IntRange(option.least),
+        Value.SECONDS: SECONDS,
+    }
+    if option.value is Value.FLAG:
+        return click.option(option.flag, field.name, is_flag=True, help=option.help)
+    default = None if option.value is Value.TEXTS else field.default
+    words = f" [default: {option.default_words}]" if option.default_words else ""
+    return click.option(
+        option.flag,
+        field.name,
+        type=click.Choice(option.choices) if option.choices else kinds[option.value],
+        multiple=option.value is Value.TEXTS,
+        default=default,
+        show_default=default is not None and not words,
+        metavar=option.metavar,
+        help=option.help + words,
+    )
+
+
+def options_from(given: Mapping[str, Any], agent: str | None = None) -> Options:
+    """Return the options of an exam from a command's parameters; options that it does not offer keep their defaults."""
+    known = {name: value for name, value in given.items() if name in Options.names()}
+    for field, option in Options.declared(*Part):
+        if option.value is Value.TEXTS and field.name in known:
+            known[field.name] = split_names(known[field.name], option.flag)
+    return Options(**{**known, "agent": agent})
+
+
+def split_names(values: tuple[str, ...], flag: str = "--evaluators") -> tuple[str, ...]:
+    """Split names that are given in one option, separated by commas, or in several options."""
+    names = tuple(name for value in values for part in value.split(",") if (name := part.strip()))
+    if values and not names:
+        fail(f"viva: {flag} requires at least one name.")
+    return names
+
+
+out_option = click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="The journal's folder. [default: a new one under runs/]",
+)
+OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False, readable=False)
+"""A file to write with `viva.reports.output_file`; it need not be readable."""
+threshold_option = click.option(
+    "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Minimum score of a passing run."
+)
+
+
+def output_options(function: Callable[P, T]) -> Callable[P, T]:
+    """Add the options for what is written and printed."""
+    return stack(
+        out_option,
+        sinks_option,
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report."),
+        click.option("--quiet", is_flag=True, help="Print the score and nothing else."),
+        click.option(
+            "--fail-under",
+            multiple=True,
+            metavar="[EVALUATOR=]SCORE",
+            help="Exit with 1 if the low bound of an agent's mean score, by the primary evaluator or the one named, is "
+            "below this. Can be repeated.",
+        ),
+    )(function)
+
+
+def resume_options(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator with the options to resume something that was stopped, and to repeat runs that failed."""
+    options = stack(
+        click.option(
+            "--resume", type=click.Path(path_type=Path), metavar="JOURNAL", help=f"Resume {what} that was stopped."
+        ),
+        click.option(
+            "--retry-errors",
+            is_flag=True,
+            help="With --resume: repeat runs that ended in an examiner, judge or infrastructure error.",
+        ),
+        click.option(
+            "--trust-plan",
+            TRUST,
+            is_flag=True,
+            expose_value=False,
+            callback=_note_trust,
+            help="With --resume: also resume a plan that does not have your signature.",
+        ),
+    )
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @functools.wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+            if trusts_plan() and kwargs.get("resume") is None:
+                fail(f"viva {click.get_current_context().info_name}: --trust-plan requires --resume.")
+            return function(*args, **kwargs)
+
+        return options(checked)
+
+    return decorate
+
+
+def _note_trust(context: click.Context, _: click.Parameter, value: bool) -> None:
+    context.meta[TRUST] = value
+
+
+def trusts_plan() -> bool:
+    """Return whether the user permits resuming a plan without the user's signature."""
+    return bool(click.get_current_context().meta.get(TRUST))
+
+
+def refuse_beside_resume(allowed: frozenset[str], what: str) -> set[str]:
+    """Check that no option beside --resume would be ignored: a resumed command keeps its original options.
+
+    Args:
+        allowed: Names of parameters that may differ from the original command.
+        what: What is resumed, in words.
+
+    Returns:
+        The names of the parameters that were given.
+    """
+    given = given_options()
+    fixed = [option for name, option in given.items() if name not in allowed | {TRUST}]
+    if fixed:
+        command, names = click.get_current_context().info_name, ", ".join(fixed)
+        fail(f"viva {command}: {names} cannot be changed when {what} is resumed; omit it, or start a new one.")
+    return set(given)
+
+
+def given_options() -> dict[str, str]:
+    """Return the parameters that were given on the command line, with their spelling there, by name."""
+    context = click.get_current_context()
+    source = click.core.ParameterSource.COMMANDLINE
+    return {
+        each.name: each.opts[0] if isinstance(each, click.Option) else each.human_readable_name
+        for each in context.command.params
+        if each.name and context.get_parameter_source(each.name) is source
+    }
+
+
+def resumed_sources(
+    resume: Path, command: Command, allowed: frozenset[str], values: Mapping[str, Any]
+) -> tuple[Path, Sources]:
+    """Return the folder and the sources of a command to resume, in the working directory in which it started.
+
+    Raises:
+        SetupError: nothing was started there, or it cannot be resumed.
+    """
+    given = refuse_beside_resume(allowed, "a command")
+    sources = load_sources(resume, command, trusted=trusts_plan())
+    folder = resume.absolute()
+    if sources.folder and os.path.isdir(sources.folder):
+        os.chdir(sources.folder)
+    if "concurrency" in given:
+        sources = replace(sources, options=replace(sources.options, concurrency=values["concurrency"]))
+    return folder, sources

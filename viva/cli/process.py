@@ -1,0 +1,140 @@
+"""Runs a command in its process: reports user errors, handles signals, standard output and the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any, NoReturn, ParamSpec, TypeVar
+
+import click
+
+from viva.cases import CaseError
+from viva.errors import SetupError
+from viva.exam.outcome import EXIT_MISTAKE, EXIT_NOT_SCORED
+from viva.journal.writer import JournalError, JournalLost
+from viva.records.text import printable
+from viva.sandbox import SandboxError, SandboxUnavailable
+from viva.streams import open_descriptor
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+STOPPED = 130
+"""Exit code after Ctrl-C or SIGTERM, as in shells."""
+STOP_SECONDS = 30.0
+"""Maximum time from the first signal to the end, whatever the agents do; closing them can take a while."""
+DEAF_SECONDS = 1.5
+"""The same if an agent blocks the event loop, which then cannot react."""
+ONE_STOP_SECONDS = 1.0
+"""Signals within this time count as one: a terminal may send two, and Ctrl-C may be held down."""
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def fail(message: str, code: int = EXIT_MISTAKE) -> NoReturn:
+    """Print the message, and exit."""
+    with contextlib.suppress(OSError):  # after SIGHUP the terminal is gone, and the exit code still says something
+        click.echo(printable(message), err=True)
+    sys.exit(code)
+
+
+def report_user_errors(function: Callable[P, T]) -> Callable[P, T]:
+    """Turn the known errors of a command into a line or two and an exit code, without a traceback."""
+
+    @functools.wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except JournalLost as error:
+            fail(f"viva: {error}", EXIT_NOT_SCORED)
+        except (CaseError, SetupError, JournalError, SandboxUnavailable) as error:
+            fail(f"viva: {error}")
+        except SandboxError as error:
+            fail(f"viva: the sandbox failed: {error}", EXIT_NOT_SCORED)
+        except KeyboardInterrupt:  # click's exit code for it is 1, which a gate would take for a low score
+            fail("viva: stopped.", STOPPED)
+        except OSError as error:
+            fail(f"viva: {error}", EXIT_NOT_SCORED)
+
+    return wrapped
+
+
+@contextlib.contextmanager
+def separate_stdout() -> Iterator[None]:
+    """Redirect the output of agents and their child processes to stderr; stdout is for the report or JSON object."""
+    ours = sys.stdout
+    ours.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    # A separate stream: an agent that closes sys.stdout must not close ours.
+    sys.stdout = open_descriptor(os.dup(2), encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.close()
+        sys.stdout = ours
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """Run the event loop until `work` is done; Ctrl-C, SIGTERM and SIGHUP cancel it, so that it can clean up.
+
+    Several signals at once count as one; a Ctrl-C some time after the first ends the process at once. A signal that is
+    ignored stays ignored.
+
+    Raises:
+        KeyboardInterrupt: a signal cancelled it.
+    """
+
+    async def guarded() -> T:
+        task = asyncio.ensure_future(work)
+        loop = asyncio.get_running_loop()
+
+        heard = threading.Event()
+        stopped: list[float] = []
+
+        def cancel() -> None:
+            heard.set()
+            task.cancel()
+
+        def stop(number: int, _: object) -> None:
+            stopped.append(time.monotonic())
+            if len(stopped) == 1:
+                loop.call_soon_threadsafe(cancel)
+                # A blocking async agent keeps the loop from reacting, and the sender of the signal will not wait.
+                for seconds, unless in ((DEAF_SECONDS, heard), (STOP_SECONDS, threading.Event())):
+                    hard = threading.Timer(seconds, _stop_hard, (unless,))
+                    hard.daemon = True
+                    hard.start()
+            elif number == signal.SIGINT and stopped[-1] - stopped[0] > ONE_STOP_SECONDS:
+                _stop_hard(threading.Event())
+
+        before = {
+            number: signal.signal(number, stop) for number in STOPS if signal.getsignal(number) is not signal.SIG_IGN
+        }
+        try:
+            return await task
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+        finally:
+            for number, handler in before.items():
+                # After a stop, all that is left is a message: a late Ctrl-C must not turn that into a traceback.
+                signal.signal(number, signal.SIG_IGN if stopped else handler)
+
+    return asyncio.run(guarded())
+
+
+def _stop_hard(unless: threading.Event) -> None:
+    if unless.is_set():
+        return
+    with contextlib.suppress(OSError):  # the terminal may be gone
+        os.write(2, b"viva: stopped at once, because something blocks; what was saved is kept\n")
+    os._exit(STOPPED)

@@ -1,0 +1,167 @@
+"""The part of `viva trace` that follows sources: its options, and who is alerted."""
+
+from __future__ import annotations
+
+import urllib.error
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from viva.errors import SetupError
+from viva.records.text import one_line
+from viva.records.wording import counted
+from viva.sinks.alerts import Alert, Channel, make_channel
+from viva.suites.watching import Look, Watch
+
+P = ParamSpec("P")
+T = TypeVar("T")
+EXIT = "exit"
+OPTIONS = ("interval", "settle", "window", "window_min", "looks", "alerts")
+"""What only `--follow` takes."""
+
+
+def follow_options(function: Callable[P, T]) -> Callable[P, T]:
+    """Add the options of `--follow`."""
+    usual = Watch()
+    for option in reversed(
+        [
+            click.option(
+                "--follow", is_flag=True, help="Poll the sources for new recordings, and judge them as they arrive."
+            ),
+            click.option(
+                "--interval",
+                type=click.FloatRange(0, min_open=True),
+                default=usual.interval,
+                show_default=True,
+                metavar="SECONDS",
+                help="With --follow: time between two polls of the source.",
+            ),
+            click.option(
+                "--settle",
+                type=click.FloatRange(0),
+                default=usual.settle,
+                show_default=True,
+                metavar="SECONDS",
+                help="With --follow: minimum time after a recording's last step before it is imported.",
+            ),
+            click.option(
+                "--window",
+                type=click.IntRange(1),
+                default=usual.window,
+                show_default=True,
+                metavar="N",
+                help="With --follow: --fail-under applies to the figures of the newest N runs.",
+            ),
+            click.option(
+                "--window-min",
+                type=click.IntRange(1),
+                default=usual.least,
+                show_default=True,
+                metavar="N",
+                help="With --follow: minimum number of runs before an alert.",
+            ),
+            click.option("--looks", type=click.IntRange(1), metavar="N", help="With --follow: stop after N polls."),
+            click.option(
+                "--alert",
+                "alerts",
+                multiple=True,
+                metavar="exit|webhook:URL|otel",
+                help="With --follow: what to do when a figure falls below its limit. Can be repeated. [default: exit]",
+            ),
+        ]
+    ):
+        function = option(function)
+    return function
+
+
+def refuse_without_follow() -> None:
+    """Refuse the options of `--follow` where it is not given: they would have no effect.
+
+    Raises:
+        SetupError: one of them is given.
+    """
+    context = click.get_current_context()
+    for option in context.command.params:
+        if option.name in OPTIONS and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
+            raise SetupError(f"viva trace: {option.opts[0]} requires --follow.")
+
+
+def watch_from(given: Mapping[str, Any]) -> Watch:
+    """Make a watch of the options."""
+    return Watch(
+        interval=given["interval"],
+        settle=given["settle"],
+        window=given["window"],
+        least=min(given["window_min"], given["window"]),
+        looks=given["looks"],
+    )
+
+
+@dataclass(slots=True)
+class Alarm:
+    """Notifies channels when figures fall below their limits, and when they recover: once each time."""
+
+    journal: Path
+    channels: Sequence[tuple[str, Channel]]
+    exits: bool
+    """Whether following ends with the first alert."""
+    tell: Callable[[str], None]
+    rang: bool = False
+    """Whether any figure was below its limit in any poll."""
+    ringing: bool = field(default=False)
+    told: set[str] = field(default_factory=set)
+    """The channels that received the present alarm; one that could not be reached is notified at the next poll."""
+
+    def look(self, look: Look) -> bool:
+        """Process one poll; return whether to continue."""
+        alert = Alert(str(self.journal), look.runs, look.below, rates_of(look))
+        began = bool(look.below) and not self.ringing
+        # A judge that does not answer ends no alarm: nobody knows whether the figure has risen.
+        self.ringing = bool(look.below) or (self.ringing and bool(look.unjudged))
+        self.rang = self.rang or self.ringing
+        words = f"{counted(len(look.new), 'new run')}; newest {look.runs}: {_rates_words(alert)}"
+        self.tell(f"ALERT: {one_line(look.below, 1000)}" if began else words)
+        if look.unjudged:
+            self.tell(f"no limit can be checked: {one_line(look.unjudged, 1000)}")
+        for name, channel in self.channels:
+            try:
+                channel.measure(alert)
+                if self.ringing != (name in self.told) and not look.unjudged:
+                    channel.send(alert)
+                    self.told ^= {name}
+            except (OSError, urllib.error.URLError) as error:
+                self.tell(f"the alert could not be sent to {one_line(name, 200)}, and will be repeated: {error}")
+        return not (self.exits and look.below)
+
+    def close(self) -> None:
+        """Close all channels."""
+        for _, channel in self.channels:
+            channel.close()
+
+
+def make_alarm(journal: Path, alerts: Sequence[str], tell: Callable[[str], None]) -> Alarm:
+    """Make the alarm of `--alert` options.
+
+    Raises:
+        SetupError: there is no such channel.
+    """
+    wanted = tuple(dict.fromkeys(alerts)) or (EXIT,)
+    channels = [(spec, make_channel(spec)) for spec in wanted if spec != EXIT]
+    return Alarm(journal, channels, EXIT in wanted, tell)
+
+
+def rates_of(look: Look) -> dict[str, float]:
+    """Return the low bound of each figure of a poll."""
+    figures = look.figures
+    found = {} if figures.suite.low is None else {"score": figures.suite.low}
+    if figures.trajectories is not None:
+        found |= {rate.name: rate.low for rate in figures.trajectories.rates if rate.low is not None}
+    return found
+
+
+def _rates_words(alert: Alert) -> str:
+    return ", ".join(f"{name} {rate:.2%}" for name, rate in alert.rates.items()) or "nothing scored"

@@ -1,0 +1,25 @@
+"""Objects that replace names in a work order: agents and evaluators that a Python program passes directly.
+
+Jobs and work orders hold only names, so that they can be sent to another process. Objects cannot be sent, so they are
+passed to the engine of this process, next to the work order that names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from viva.adapters.connectors.loaded_agent import LoadedAgent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """Objects that need not be looked up by name; all other names are looked up as usual."""
+
+    agents: Mapping[str, LoadedAgent] = field(default_factory=dict)
+    """By their SPEC in the work order."""
+    evaluators: Mapping[str, object] = field(default_factory=dict)
+    """By their name in the work order's options: a class, a function that makes an evaluator, or an evaluator."""
+
+
+NOTHING = Given()

@@ -1,0 +1,94 @@
+"""Makes the record of a run from its transcript and its insights."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from viva.exam.outcome import outcome_of
+from viva.exam.subscribers import RunHeader
+from viva.judge.success import SUCCEEDED, SUCCESS
+from viva.records.run_record import Outcome, RunRecord, Setting, Timing
+from viva.records.transcript import NO_USAGE, Transcript
+from viva.records.verdict import Insight, Label
+from viva.records.wording import SCORING_POINTS
+from viva.statistics.scores import insight_of, primary_evaluator
+
+POINT_LABELS = frozenset({Label.HIT, Label.MISS, Label.UNSURE, Label.ERROR})
+"""The labels of scoring points; other evaluators share the last two."""
+
+
+def make_record(
+    run: str,
+    setting: Setting,
+    transcript: Transcript,
+    insights: tuple[Insight, ...],
+    timing: Timing,
+    header: RunHeader | None = None,
+) -> RunRecord:
+    """Make the record of a run that has been judged, or could not be judged.
+
+    The primary evaluator is the first that the setting names, or else that of the first insight. It alone decides
+    score, bounds, points and outcome; the order of the other insights does not matter. The header, if there is one,
+    gives the agent's version, trial, attempt and tags.
+    """
+    primary = primary_evaluator(setting, insights)
+    main = insight_of(insights, primary, run)
+    outcome, error = outcome_of(transcript, insights, primary, run)
+    points, max_points = points_of(main)
+    low = _bound(main, main.low) if main else None
+    if outcome is Outcome.TARGET_ERROR and low is not None:
+        low = 0.0  # the verdicts so far stay visible, but the run never passes
+    return RunRecord(
+        run,
+        setting.case,
+        setting.agent,
+        outcome,
+        main.score if main else None,
+        low=low,
+        high=_bound(main, main.high) if main else None,
+        points=points,
+        max_points=max_points,
+        error=error,
+        rounds=len(transcript.rounds),
+        stop=transcript.stop,
+        insights=insights,
+        usage={**transcript.usage, "judge": sum((insight.usage for insight in insights), NO_USAGE)},
+        timing=replace(
+            timing,
+            examiner_seconds=sum(round_.examiner_seconds for round_ in transcript.rounds),
+            agent_seconds=sum(round_.agent_seconds for round_ in transcript.rounds),
+        ),
+        trace_id=transcript.trace_id,
+        success=transcript.success if transcript.success is not None else _success(insights, run),
+        metrics=transcript.metrics,
+        setting=setting,
+        agent_version=header.agent_version if header else None,
+        trial=header.trial if header else 1,
+        attempt=header.attempt if header else 1,
+        tags=header.tags if header else (),
+    )
+
+
+def _success(insights: tuple[Insight, ...], run: str) -> bool | None:
+    """Whether a check of the user's own calls the run a success; None if there is none, or it could not tell."""
+    said = insight_of(insights, SUCCESS, run)
+    return None if said is None or said.score is None else said.label == SUCCEEDED
+
+
+def points_of(insight: Insight | None) -> tuple[float | None, float | None]:
+    """Return the sum of the weights hit and the sum of all weights; None if the verdicts are not about scoring points.
+
+    Verdicts of evaluators with their own labels have weights too, but these are not points.
+    """
+    verdicts = insight.verdicts if insight is not None else ()
+    labels = {verdict.label for verdict in verdicts}
+    named = insight is not None and insight.evaluator == SCORING_POINTS
+    if not labels or not labels <= POINT_LABELS or not (named or labels & {Label.HIT, Label.MISS}):
+        return None, None
+    hit = sum(verdict.weight for verdict in verdicts if verdict.label == Label.HIT)
+    return hit, sum(verdict.weight for verdict in verdicts)
+
+
+def _bound(main: Insight, bound: float | None) -> float | None:
+    """Return a bound; an evaluator that gives no bounds is sure of its score."""
+    return main.score if bound is None else bound

@@ -1,0 +1,243 @@
+"""Reads how far each run in a journal has progressed, and prepares stored runs to be judged again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from viva.exam.kept_workspaces import keep_workspace, workspace_name
+from viva.journal.conversation_lines import ConversationLines
+from viva.journal.lines import HEAD, Event, parse, raw_lines, round_number, see_runs
+from viva.journal.reader import StoredRun, read_runs
+from viva.journal.round_tally import RoundTally, number_of
+from viva.journal.writer import Damage, JournalError, JournalWriter, run_id
+from viva.records.codec import decode
+from viva.records.run_record import Outcome, Setting, Timing
+from viva.records.text import storable
+from viva.records.transcript import LIVE, Transcript, is_ended
+from viva.records.verdict import Fault
+
+MOST_TRIALS = 1000
+"""Maximum trial number that is tried to find the trial of a run id."""
+
+
+@dataclass(slots=True)
+class RunState:
+    """How far the newest attempt of a run has progressed; small, because a journal may hold many runs."""
+
+    attempt: int
+    case: str = ""
+    case_hash: str = ""
+    """Empty for a recording without a case."""
+    agent: str = ""
+    evaluators: tuple[str, ...] = ()
+    """Names of the evaluators that judged it, the primary first; empty in older journals, which have no names."""
+    ended: bool = False
+    """Whether the conversation ended."""
+    broken: bool = False
+    """Whether the conversation broke off because the examiner or a provider failed, so that it was not a fair exam."""
+    outcome: Outcome | None = None
+    """None until there is a record."""
+    rounds: RoundTally = field(default_factory=RoundTally)
+    """The rounds that were found."""
+    count: int | None = None
+    """The number of rounds at the end, if it is known."""
+
+    @property
+    def gap(self) -> str | None:
+        """Return which rounds are missing, in words; None if the conversation is whole."""
+        return self.rounds.gap(self.count)
+
+    @property
+    def whole(self) -> bool:
+        """Return whether the conversation ended and has all of its rounds: only then can it be judged."""
+        return self.ended and self.gap is None
+
+    @property
+    def finished(self) -> bool:
+        """Return whether the run has a record."""
+        return self.outcome is not None
+
+
+def read_run_states(folder: Path, run: str | None = None, damage: Damage | None = None) -> dict[str, RunState]:
+    """Return the state of every run in a journal, or of one run, by run id. What was said is not decoded.
+
+    Args:
+        folder: The journal's folder.
+        run: The id of the only run to read.
+        damage: Counts the lines that could not be read.
+
+    Raises:
+        JournalError: there is no journal, or no such run in it.
+    """
+    if run is not None:
+        next(read_runs(folder, run))
+    states: dict[str, RunState] = {}
+    names: dict[object, object] = {}
+    for number, _, line in raw_lines(folder):
+        event, round_ = None, None
+        if (head := HEAD.match(line)) is not None and head[1] in (b"round", b"insight"):
+            name, attempt = head[2].decode(), int(head[3])
+            round_ = round_number(line, head, number, damage) if head[1] == b"round" else None
+            if round_ is None:
+                continue
+        elif (event := parse(line, number, damage)) is not None:
+            name, attempt = event.run, event.attempt
+        else:
+            continue
+        if run not in (None, name):
+            continue
+        state = states.get(name)
+        if state is None or attempt > state.attempt:
+            state = states[name] = RunState(attempt)
+            see_runs(folder, len(states))
+        if attempt == state.attempt:
+            _note(state, event, round_, names)
+    return states
+
+
+def _note(state: RunState, event: Event | None, round_: int | None, names: dict[object, object]) -> None:
+    """Update the state of a run from one line; `names` holds each text once, to save memory."""
+    if event is None or event.kind == "round":
+        number = round_ if event is None else number_of(event.data.get("number"))
+        if number is not None:
+            state.rounds.see(number)
+    elif event.kind == "setting":
+        for name in ("case", "case_hash", "agent"):
+            text = str(event.data.get(name) or "")
+            setattr(state, name, names.setdefault(text, text))
+        listed = event.data.get("evaluators")
+        evaluators = tuple(map(str, listed)) if isinstance(listed, list) else ()
+        state.evaluators = names.setdefault(evaluators, evaluators)  # type: ignore[assignment]
+    elif event.kind == "transcript":
+        state.ended = is_ended(event.data.get("source"), event.data.get("stop"))
+        live = event.data.get("source") in (None, LIVE)
+        state.broken = live and event.data.get("fault") in (Fault.EXAMINER, Fault.INFRA)
+        state.count = number_of(event.data.get("round_count"), least=0)
+    elif event.kind == "run":
+        outcome = event.data.get("outcome")
+        state.outcome = Outcome(outcome) if isinstance(outcome, str) else None
+
+
+def read_states_to_resume(folder: Path, damage: Damage | None = None) -> dict[str, RunState]:
+    """Return the state of every run in a journal that is to be continued. Call this under the journal's lock.
+
+    Raises:
+        JournalError: there is no journal, or a newer version of Viva wrote to it: this version cannot read those lines,
+            and would repeat the runs that they finished.
+    """
+    damage = damage if damage is not None else Damage()
+    states = read_run_states(folder, damage=damage)
+    if damage.unknown:
+        raise JournalError(
+            f"{folder} cannot be resumed: a newer version of Viva has written to it ({damage.words()}). "
+            "Use that version, or start a new journal."
+        )
+    return states
+
+
+def carry_over(
+    stored: StoredRun, lines: bytes, journal: JournalWriter, setting: Setting, workspace: Path | None
+) -> tuple[StoredRun, Path | None]:
+    """Copy a conversation and the agent's files into another journal, where it will be judged.
+
+    Args:
+        stored: The stored run.
+        lines: Its lines in the old journal; empty if they were copied before.
+        journal: The new journal.
+        setting: The setting in the new journal, without the workspace.
+        workspace: The agent's files; both journals share them by hard links where possible.
+
+    Returns:
+        The run in the new journal, and the folder with the files to judge.
+
+    Raises:
+        JournalError: the new journal cannot be written.
+    """
+    name, left_out = None, setting.workspace_left_out
+    if workspace is not None:
+        name = workspace_name(stored.id)
+        left_out = keep_workspace(workspace, journal.folder, name, link=True) or ""
+        name, workspace = (None, workspace) if left_out else (name, journal.folder / name)
+    left_out = storable(left_out)
+    if (name, left_out) != (setting.workspace, setting.workspace_left_out):
+        setting = replace(setting, workspace=name, workspace_left_out=left_out)
+    journal.copy_lines(lines, stored.folder)
+    journal.append("setting", stored.id, stored.attempt, setting)
+    return replace(stored, folder=journal.folder, setting=setting), workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFacts:
+    """What judging a run again requires from its setting and record."""
+
+    subject: str
+    agent: str
+    case_hash: str
+    evaluators: tuple[str, ...]
+    agent_version: str | None
+    trial: int
+    tags: tuple[str, ...]
+    timing: Timing | None
+    """The timing of the conversation alone; None if there is no record."""
+
+
+def facts_of(lines: ConversationLines) -> StoredFacts:
+    """Read a run's setting and record only; the conversation is decoded when it is judged."""
+    setting = _newest(lines.lines, "setting")
+    record = _newest(lines.judged, "run")
+    case, agent = str(setting.get("case") or ""), str(setting.get("agent") or "")
+    trial = (record or setting).get("trial", 1 if record else None)
+    version, tags = (record or setting).get("agent_version"), record.get("tags")
+    evaluators = setting.get("evaluators")
+    return StoredFacts(
+        subject=str(record.get("subject") or case),
+        agent=agent,
+        case_hash=str(setting.get("case_hash") or ""),
+        evaluators=tuple(map(str, evaluators)) if isinstance(evaluators, list) else (),
+        agent_version=version if isinstance(version, str) else None,
+        trial=trial if type(trial) is int else _trial_of(lines.run, case, agent),
+        tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
+        timing=_conversation_timing(record) if record else None,
+    )
+
+
+def setting_of(lines: ConversationLines) -> Setting:
+    """Return a run's setting; the conversation is not decoded.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    return decode(Setting, dict(_newest(lines.lines, "setting")))
+
+
+def timing_of_rounds(transcript: Transcript) -> Timing:
+    """Return the timing of a conversation as derived from its rounds."""
+    rounds = transcript.rounds
+    seconds = sum(round_.examiner_seconds + round_.agent_seconds for round_ in rounds)
+    return Timing((rounds[0].started if rounds else None) or 0.0, seconds)
+
+
+def _newest(lines: Sequence[str], kind: str) -> Mapping[str, Any]:
+    """Return the data of the last line of this kind; empty if there is none."""
+    for line in reversed(lines):
+        # The head of a line names its kind; a line of another kind that contains these words is parsed needlessly.
+        if f'"event":"{kind}"' in line[:40] and (event := parse(line)) is not None and event.kind == kind:
+            return event.data
+    return {}
+
+
+def _conversation_timing(record: Mapping[str, Any]) -> Timing | None:
+    """Return the timing of a run without its judgement."""
+    try:
+        timing = decode(Timing, record.get("timing") or {})
+    except ValueError:
+        return None
+    return replace(timing, seconds=max(0.0, timing.seconds - timing.judge_seconds))
+
+
+def _trial_of(run: str, case: str, agent: str) -> int:
+    """Return the trial of a run without a record, derived from its id."""
+    return next((trial for trial in range(1, MOST_TRIALS) if run_id(case, agent, trial) == run), 1)

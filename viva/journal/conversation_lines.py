@@ -1,0 +1,234 @@
+"""Splits a journal into the lines of its runs, one run at a time, with almost no parsing."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from viva.journal.errors import JournalError
+from viva.journal.line_checksum import is_unchanged
+from viva.journal.lines import HEAD, KINDS, Damage, parse, raw_lines, round_number, see_runs
+from viva.journal.round_tally import RoundTally, number_of
+from viva.records.transcript import is_ended
+
+CONVERSATION = frozenset({"setting", "round", "transcript"})
+MOST_OPEN = 1024 * 1024 * 1024
+"""Maximum size in bytes of the lines of runs in progress at one position in the file, all of which are in memory."""
+LINE_COST = 400
+"""Memory that a line requires in addition to its content, in bytes."""
+JUDGED = frozenset({"insight", "run"})
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationLines:
+    """The lines of one run's newest attempt in a journal. They are plain data that can be sent to another process."""
+
+    folder: str
+    """The journal's folder, which contains the images and long texts that the lines name."""
+    run: str
+    attempt: int
+    lines: tuple[str, ...]
+    """Setting, rounds and transcript, each a line of JSON."""
+    judged: tuple[str, ...]
+    """Insights and record, if there are any, each a line of JSON."""
+    ended: bool
+    """Whether the conversation ended, as `Transcript.ended` defines it."""
+    gap: str | None = None
+    """Which rounds are missing, in words; None if the conversation is whole. With a gap, it is not judged."""
+
+    def without_judgements(self) -> ConversationLines:
+        """Return the conversation alone, to be judged again."""
+        return ConversationLines(self.folder, self.run, self.attempt, self.lines, (), self.ended, self.gap)
+
+
+class Line(NamedTuple):
+    """One line of a journal."""
+
+    number: int
+    """The line number in the file, from 1; 0 if it is not known."""
+    kind: str
+    raw: bytes
+    data: dict[str, Any] | None
+    """The content, if it has been parsed."""
+
+
+@dataclass(slots=True)
+class RunLines:
+    """Collects the lines of one run's newest attempt, in the order of the file."""
+
+    attempt: int
+    lines: list[Line] = field(default_factory=list)
+    ended: bool = False
+    rounds: RoundTally = field(default_factory=RoundTally)
+    count: int | None = None
+    """The number of rounds at the end, if it is known."""
+
+
+def read_conversation_lines(
+    folder: Path, run: str | None = None, damage: Damage | None = None
+) -> Iterator[ConversationLines]:
+    """Yield the runs of a journal in the order of `read_runs`, undecoded; `decode_run` turns each into a StoredRun.
+
+    Args:
+        folder: The journal's folder.
+        run: The id of the only run to read; None for all.
+        damage: Counts the lines that had to be skipped.
+
+    Raises:
+        JournalError: there is no journal, or no such run in it.
+    """
+    damage = damage if damage is not None else Damage()
+    for name, gathered in gather_runs(folder, run, damage):
+        lines = _texts(gathered.lines, CONVERSATION, damage)
+        judged = _texts(gathered.lines, JUDGED, damage)
+        gap = gathered.rounds.gap(gathered.count)
+        yield ConversationLines(str(folder), name, gathered.attempt, lines, judged, gathered.ended, gap)
+
+
+def _texts(lines: list[Line], kinds: frozenset[str], damage: Damage) -> tuple[str, ...]:
+    texts = []
+    for line in lines:
+        if line.kind in kinds:
+            if line.kind in JUDGED and is_unchanged(line.raw) is False:
+                damage.add(line.number)
+                continue
+            try:
+                texts.append(line.raw.decode("utf-8").rstrip("\n"))
+            except UnicodeDecodeError:
+                damage.add(line.number)
+    return tuple(texts)
+
+
+def gather_runs(
+    folder: Path, run: str | None, damage: Damage, *, check_all: bool = False
+) -> Iterator[tuple[str, RunLines]]:
+    """Yield the id and the lines of each run in the order in which they ended, unfinished runs last.
+
+    Memory use grows with the number of runs that were in progress at the same time, and by a few bytes for each run.
+
+    Args:
+        folder: The journal's folder.
+        run: The id of the only run to read; None for all.
+        damage: Counts the lines that had to be skipped.
+        check_all: Whether to parse unused lines (of older attempts) too, to count the torn ones.
+
+    Raises:
+        JournalError: there is no journal, or no such run in it.
+    """
+    last, end = _last_lines(folder, run)
+    if run is not None and run not in last:
+        raise JournalError(f"{folder} holds no run {run!r}.{_known(_last_lines(folder, None)[0])}")
+    gatherer = _Gatherer(damage, check_all)
+    for number, _, raw in raw_lines(folder):
+        if number > end:
+            # Another process may append while this one reads: lines after the first pass are left to the next reader.
+            break
+        name = gatherer.take(number, raw, last)
+        if name is not None and number == last[name] and name in gatherer.runs:
+            yield name, gatherer.give(name)
+    # Empty, unless the file was replaced after the first pass.
+    yield from gatherer.runs.items()
+
+
+class _Gatherer:
+    """Collects the lines of each run."""
+
+    def __init__(self, damage: Damage, check_all: bool) -> None:
+        self.runs: dict[str, RunLines] = {}
+        self._open_bytes = 0
+        self._damage = damage
+        self._check_all = check_all
+
+    def give(self, name: str) -> RunLines:
+        """Return a complete run."""
+        gathered = self.runs.pop(name)
+        self._open_bytes -= sum(len(line.raw) + LINE_COST for line in gathered.lines)
+        return gathered
+
+    def take(self, number: int, raw: bytes, wanted: Container[str]) -> str | None:
+        """Add one line, if its run is wanted; return the run's id, or None if the line does not contain it."""
+        data: dict[str, Any] | None = None
+        round_: int | None = None
+        if (head := HEAD.match(raw)) is not None:
+            name, kind, attempt = head[2].decode(), head[1].decode(), int(head[3])
+        elif (event := parse(raw, number, self._damage)) is not None:
+            name, kind, attempt, data = event.run, event.kind, event.attempt, event.data
+        else:
+            return None
+        if name not in wanted:
+            return None
+        gathered = self.runs.get(name)
+        begins = gathered is None or attempt > gathered.attempt
+        if head is not None and kind == "round":
+            # Checked, but not parsed: most conversations are only copied, or parsed by another process.
+            round_ = round_number(raw, head, number, self._damage)
+            if round_ is None:
+                return name
+        elif data is None and (begins or kind in ("setting", "transcript") or kind not in KINDS):
+            event = parse(raw, number, self._damage)
+            if event is None:
+                # A torn line must not start an attempt, which would discard the attempt before.
+                return name
+            data = event.data
+        line = Line(number, kind, raw, data)
+        if gathered is None or attempt > gathered.attempt:
+            if gathered is not None:
+                self._pass_over(self.give(name).lines)
+            gathered = self.runs[name] = RunLines(attempt)
+        elif attempt < gathered.attempt:
+            self._pass_over([line])
+            return name
+        gathered.lines.append(line)
+        self._open_bytes += len(raw) + LINE_COST
+        if self._open_bytes > MOST_OPEN:
+            raise JournalError(
+                f"this journal cannot be read: it has more than {MOST_OPEN >> 20:,} MiB of runs in progress at once "
+                f"(line {number:,})."
+            )
+        _note(gathered, line, round_)
+        return name
+
+    def _pass_over(self, lines: list[Line]) -> None:
+        if self._check_all:
+            for line in lines:
+                if line.data is None:
+                    parse(line.raw, line.number, self._damage)
+
+
+def _note(gathered: RunLines, line: Line, round_: int | None) -> None:
+    """Update how far the conversation progressed from one line."""
+    if round_ is None and line.kind == "round" and line.data is not None:
+        round_ = number_of(line.data.get("number"))
+    if round_ is not None:
+        gathered.rounds.see(round_)
+    elif line.kind == "transcript" and line.data is not None:
+        gathered.ended = is_ended(line.data.get("source"), line.data.get("stop"))
+        gathered.count = number_of(line.data.get("round_count"), least=0)
+
+
+def _last_lines(folder: Path, run: str | None) -> tuple[dict[str, int], int]:
+    """Return the number of each run's last line, also of torn lines with a whole head, and of the file's last line."""
+    last: dict[str, int] = {}
+    end = 0
+    for number, _, line in raw_lines(folder):
+        end = number
+        if (head := HEAD.match(line)) is not None:
+            name = head[2].decode()
+        elif (event := parse(line)) is not None:
+            name = event.run
+        else:
+            continue
+        if run is None or name == run:
+            last[name] = number
+            see_runs(folder, len(last))
+    return last, end
+
+
+def _known(last: dict[str, int]) -> str:
+    if not last:
+        return " The journal is empty."
+    names = list(last)
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f" It has: {', '.join(names[:5])}{more}."

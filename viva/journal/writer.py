@@ -1,0 +1,229 @@
+"""The journal: an append-only file of events, one JSON object per line, that survives the death of its writer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Protocol
+
+from viva.journal.append_file import AppendFile
+from viva.journal.errors import JournalBusy, JournalError, JournalLost
+from viva.journal.kept_files import is_kept, may_be_written, names_in, read_sound, write_once
+from viva.journal.line_checksum import seal
+from viva.journal.lines import FILE, FORMAT, HEAD, Damage, Event, parse, raw_lines, scan
+from viva.journal.long_texts import Keep, shorten
+from viva.records.codec import encode, loads, prepare
+from viva.records.run_record import RunRecord, Setting
+from viva.records.text import slug
+from viva.records.transcript import Round, Transcript
+from viva.records.verdict import Insight
+
+LINE_LIMIT = 256 * 1024
+"""Maximum size of a line in bytes; the texts and steps of a longer line are shortened one by one."""
+
+__all__ = [
+    "FILE",
+    "FORMAT",
+    "HEAD",
+    "LINE_LIMIT",
+    "Damage",
+    "Event",
+    "Journal",
+    "JournalBusy",
+    "JournalError",
+    "JournalLost",
+    "JournalWriter",
+    "encode_data",
+    "observed_run_id",
+    "parse",
+    "raw_lines",
+    "run_id",
+    "scan",
+]
+
+
+@lru_cache(maxsize=4096)
+def run_id(subject: str, agent: str, trial: int = 1) -> str:
+    """Return the reproducible id of a run that Viva conducts; it is readable and a valid folder name."""
+    digest = hashlib.sha256(json.dumps([subject, agent, trial]).encode()).hexdigest()[:8]
+    return f"{slug(subject, 48)}-{digest}"
+
+
+def observed_run_id(trace_or_session_id: str, subject: str = "") -> str:
+    """Return the reproducible id of an observed run, which depends only on its trace or session and its subject.
+
+    Args:
+        trace_or_session_id: The id of the trace or session in the source, or else another identifier of the recording.
+        subject: The task label, which makes the id readable; two subjects in one session are two runs.
+    """
+    # Longer than above: the traces of a day are more numerous than the runs of a suite, and must not collide.
+    digest = hashlib.sha256(json.dumps([trace_or_session_id, subject]).encode()).hexdigest()[:12]
+    return f"{slug(subject or trace_or_session_id, 48)}-{digest}"
+
+
+def encode_data(value: object, keep: Keep) -> bytes:
+    """Return the data of an event as one line of JSON.
+
+    Args:
+        value: The record. If its line would be too long, its texts and steps are shortened.
+        keep: Stores the whole of what was shortened, given a file name and its content.
+    """
+    body = encode(value)
+    return body if len(body) <= LINE_LIMIT else shorten(loads(body), keep, LINE_LIMIT)
+
+
+class JournalWriter(Protocol):
+    """The destination of a run's events. `Journal` is one; a worker on another machine may have another."""
+
+    @property
+    def folder(self) -> Path:
+        """Return the absolute folder that contains the runs' workspaces."""
+        ...
+
+    def append(self, kind: str, run: str, attempt: int, value: object) -> None:
+        """Append one event, or raise JournalError."""
+        ...
+
+    async def send_files(self, run: str, name: str) -> str | None:
+        """Send the agent's files in `folder / name` to where the journal is written, when a conversation has ended.
+
+        Returns why they will not be next to the journal, in words; None if they will be.
+        """
+        ...
+
+    def copy_lines(self, lines: bytes, source: Path) -> None:
+        """Append lines of the journal in the folder `source`, with the files that they name, or raise JournalError."""
+        ...
+
+    def keep(self, name: str, content: bytes) -> None:
+        """Store a file under a name made from its content, or raise JournalError; storing it twice costs nothing."""
+        ...
+
+    def holds(self, name: str) -> bool:
+        """Return whether there is a file of that name."""
+        ...
+
+
+class Journal:
+    """Writes a journal. Threads may share one; several processes may append to one folder, each with its own."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open `folder/journal.jsonl` for appending, creating both.
+
+        Raises:
+            JournalError: the folder cannot be written.
+        """
+        # Absolute: an agent may change the working directory while its journal is written.
+        self.folder = folder = folder.absolute()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = AppendFile(folder / FILE)
+        except OSError as error:
+            reason = "it is a file, not a folder" if os.path.isfile(folder) else error.strerror
+            raise JournalError(
+                f"cannot write a journal in {folder}: {reason}. Choose another folder with --out."
+            ) from error
+        self._heads: dict[tuple[str, str, int], bytes] = {}
+        # Built now rather than between the rounds of many conversations, all of which would have to wait.
+        prepare(Setting, Round, Transcript, Insight, RunRecord)
+
+    def append(self, kind: str, run: str, attempt: int, value: object) -> None:
+        """Append one event.
+
+        Raises:
+            JournalError: the event cannot be written (the disk is full, read-only or gone).
+        """
+        self.append_encoded(kind, run, attempt, encode_data(value, self.keep))
+
+    def append_encoded(self, kind: str, run: str, attempt: int, body: bytes) -> None:
+        """Append one event whose data another process has encoded with `encode_data`.
+
+        Raises:
+            JournalError: the event cannot be written, or the data is not one line.
+        """
+        head = self._heads.get((kind, run, attempt))
+        if head is None:
+            # The head of each line is sufficient to skip the line without parsing the rest.
+            head = (
+                f'{{"v":{FORMAT},"event":{json.dumps(kind)},"run":{json.dumps(run)},"attempt":{attempt},"data":'
+            ).encode()
+            self._heads[(kind, run, attempt)] = head
+        if b"\n" in body:
+            raise JournalError(f"the data of an event of the run {run!r:.200} is not one line.")
+        self._write(seal(head + body))
+        if kind == "run":
+            for event in ("setting", "round", "transcript", "insight", "run"):
+                self._heads.pop((event, run, attempt), None)
+
+    async def send_files(self, run: str, name: str) -> str | None:
+        """Do nothing: the agent worked next to the journal."""
+        return None
+
+    def copy_lines(self, lines: bytes, source: Path) -> None:
+        """Append lines from the journal in the folder `source` unchanged, and copy the files that they name.
+
+        Images and texts are read from that folder only. A file that is missing, or whose content does not match its
+        name, will be missing in the copy too.
+
+        Raises:
+            JournalError: the journal cannot be written.
+        """
+        if not lines:
+            return
+        for name in names_in(lines):
+            if not self.holds(name) and (content := read_sound(source, name)) is not None:
+                self.keep(name, content)
+        self._write(lines)
+
+    def holds(self, name: str) -> bool:
+        """Return whether there is a file of that name next to the journal."""
+        return is_kept(self.folder, name)
+
+    def keep(self, name: str, content: bytes) -> None:
+        """Store a file next to the journal under a name made from its content; storing it twice costs nothing.
+
+        Raises:
+            JournalError: the file cannot be written, or its name is invalid or does not match its content.
+        """
+        if not may_be_written(name, content):
+            raise JournalError(f"{name[:200]!r} is not a file name of a journal, or does not match the content.")
+        try:
+            write_once(self.folder, name, content)
+        except OSError as error:
+            raise JournalLost(f"cannot write {self.folder / name}: {error.strerror}") from error
+
+    def sync(self) -> None:
+        """Wait until everything that was appended is on the disk.
+
+        Raises:
+            JournalLost: the file cannot be synced, or was deleted or replaced.
+        """
+        try:
+            self._file.sync()
+            in_place = self._file.is_in_place()
+        except OSError as error:
+            raise JournalLost(f"cannot sync the journal in {self.folder}: {error.strerror}") from error
+        if not in_place:
+            raise JournalLost(
+                f"the journal {self.folder / FILE} was deleted or replaced while it was written. "
+                f"To resume what it holds now: --resume {self.folder}"
+            )
+
+    def close(self) -> None:
+        """Close the file. It may be called twice."""
+        self._file.close()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _write(self, lines: bytes) -> None:
+        try:
+            self._file.append(lines)
+        except OSError as error:
+            raise JournalLost(f"cannot append to the journal in {self.folder}: {error.strerror}") from error

@@ -1,0 +1,208 @@
+"""The retry policy for all model calls: what is retried, how long to wait, and the text of the final error."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+
+import tenacity
+
+from viva.errors import ModelAnswerError, ModelError, ProtocolError, SchemaError, SetupError, WithheldError
+from viva.records.redact import redact
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """The number of attempts and the waits between them."""
+
+    attempts: int = 6
+    """Maximum number of attempts, including the first."""
+    initial_seconds: float = 0.5
+    """The wait before the second attempt; it doubles with each further attempt, with jitter."""
+    longest_seconds: float = 30.0
+    """The maximum wait, unless the provider's Retry-After requests a longer one."""
+    longest_retry_after: float = 120.0
+    """The maximum Retry-After; a provider that requests a longer wait counts as failed."""
+
+    @classmethod
+    def from_environment(cls) -> RetryPolicy:
+        """Return the policy with `VIVA_MODEL_ATTEMPTS` and `VIVA_MODEL_WAIT` (seconds before the second attempt)."""
+        usual = cls()
+        try:
+            return cls(
+                attempts=max(1, int(os.environ.get("VIVA_MODEL_ATTEMPTS", usual.attempts))),
+                initial_seconds=max(0.0, float(os.environ.get("VIVA_MODEL_WAIT", usual.initial_seconds))),
+            )
+        except ValueError as error:
+            raise SetupError(f"VIVA_MODEL_ATTEMPTS and VIVA_MODEL_WAIT must be numbers: {error}") from error
+
+
+async def with_retries(
+    call: Callable[[], Awaitable[T]], policy: RetryPolicy, retried: Callable[[BaseException], None] | None = None
+) -> T:
+    """Call a provider until it answers, and return the answer.
+
+    Args:
+        call: Makes one attempt.
+        policy: The number of attempts and the waits.
+        retried: Called with each failure that is followed by another attempt.
+
+    Raises:
+        ModelAnswerError: the provider's answer is not usable; the caller decides whether to ask again.
+        ModelError: the provider refused, or still failed at the last attempt.
+    """
+
+    try:
+        return await call()
+    except (ModelError, ModelAnswerError):
+        raise
+    except Exception as error:
+        if not is_transient(error, policy):
+            raise _translated(error) from error
+        first: Exception | None = error
+
+    async def again() -> T:
+        # tenacity takes 45 us per call, a quarter of a round, so the first attempt is made without it.
+        nonlocal first
+        if first is not None:
+            failed, first = first, None
+            raise failed
+        return await call()
+
+    def before_sleep(state: tenacity.RetryCallState) -> None:
+        fault = state.outcome.exception() if state.outcome is not None else None
+        if retried is not None and fault is not None:
+            retried(fault)
+
+    doubling = tenacity.wait_exponential(multiplier=policy.initial_seconds, max=policy.longest_seconds)
+    jitter = tenacity.wait_random(0, policy.initial_seconds)
+
+    def wait(state: tenacity.RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        asked = retry_after(error) if error is not None else None
+        return min(policy.longest_seconds, doubling(state) + jitter(state)) if asked is None else asked
+
+    retrying = tenacity.AsyncRetrying(
+        retry=tenacity.retry_if_exception(lambda error: is_transient(error, policy)),
+        stop=tenacity.stop_after_attempt(policy.attempts),
+        wait=wait,
+        before_sleep=before_sleep,
+        reraise=True,
+    )
+    try:
+        return await retrying(again)
+    except (ModelError, ModelAnswerError):
+        raise
+    except Exception as error:
+        raise _translated(error) from error
+
+
+def _translated(error: Exception) -> Exception:
+    unusable = unusable_answer(error)
+    if unusable is None:
+        return ModelError(explain(error))
+    kinds = {"ValidationError": SchemaError, "ContentFilterFinishReasonError": WithheldError}
+    return kinds.get(type(error).__name__, ModelAnswerError)(unusable)
+
+
+def is_transient(error: BaseException, policy: RetryPolicy) -> bool:
+    """Return whether the same call may succeed a little later.
+
+    It may after certain statuses (408, 409, 429, 5xx), after a dropped or refused connection, and after a body that
+    does not follow the protocol: a proxy's error page with status 200, or incomplete JSON, for which SDKs raise plain
+    TypeErrors.
+    """
+    status = status_of(error)
+    if status is not None:
+        if status == 429 and getattr(error, "code", None) == "insufficient_quota":
+            return False
+        asked = retry_after(error)
+        return (status in (408, 409, 429) or status >= 500) and (asked is None or asked <= policy.longest_retry_after)
+    if isinstance(error, ProtocolError | ConnectionError | TimeoutError | json.JSONDecodeError | AttributeError):
+        return True
+    name = type(error).__name__
+    return name in ("APIConnectionError", "APITimeoutError", "TransportError", "RemoteProtocolError", "ReadError") or (
+        isinstance(error, TypeError) and "not subscriptable" in str(error)
+    )
+
+
+def status_of(error: BaseException) -> int | None:
+    """Return the HTTP status of a provider's error, for any SDK; None if it has none."""
+    for value in (getattr(error, "status_code", None), getattr(getattr(error, "response", None), "status_code", None)):
+        if isinstance(value, int):
+            return value
+    return None
+
+
+def is_refused(error: BaseException) -> bool:
+    """Return whether a provider refuses the key, the model or the address, so that the next call would fail as well."""
+    return status_of(error) in (401, 403, 404)
+
+
+def is_unreachable(error: BaseException) -> bool:
+    """Return whether a call never reached a model, because it was refused or there was no connection."""
+    if is_refused(error):
+        return True
+    causes = (error, error.__cause__, error.__context__)
+    return any(type(each).__name__ in ("ConnectError", "ConnectTimeout", "ConnectionRefusedError") for each in causes)
+
+
+def retry_after(error: BaseException) -> float | None:
+    """Return the seconds that the provider requests to wait (RFC 9110 10.2.3: a number, or a date), or None."""
+    headers: Any = getattr(getattr(error, "response", None), "headers", None)
+    value = headers.get("retry-after") if headers is not None else None
+    if not value:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def unusable_answer(error: BaseException) -> str | None:
+    """Return why an answer is not usable, in words; None if the error is not about an answer."""
+    name = type(error).__name__
+    if name == "LengthFinishReasonError":
+        return "the answer was cut off at the model's token limit"
+    if name == "ContentFilterFinishReasonError":
+        return "the provider's content filter withheld the answer"
+    if name == "ValidationError":
+        detail = getattr(error, "errors", None)
+        first = detail()[0] if callable(detail) and detail() else {}
+        where = ".".join(str(part) for part in first.get("loc", ()))
+        return f"the answer does not fit the schema: {first.get('msg', 'invalid')}" + (f" at {where}" if where else "")
+    return None
+
+
+def explain(error: BaseException) -> str:
+    """Return a provider's error in one line without secrets, with what to do if that is known."""
+    status = status_of(error)
+    name = type(error).__name__
+    text = redact(" ".join(str(error).split()))[:300]
+    if status in (401, 403):
+        return f"the provider refused the key ({status}). Set the right one in the environment. {text}"
+    if status == 404:
+        return f"no such model or address there (404); most addresses end in /v1. {text}"
+    if status == 429:
+        return f"the provider still limits the rate (429), or the quota is used up. {text}"
+    if name == "APITimeoutError":
+        return "the provider did not answer in time"
+    if name == "APIConnectionError":
+        cause = error.__cause__
+        return f"the provider cannot be reached ({redact(str(cause or error) or type(cause or error).__name__)[:200]})"
+    if status is None and isinstance(error, ProtocolError):
+        return f"the response does not follow the protocol: {text}"
+    if status is None and isinstance(error, ValueError | AttributeError | TypeError | LookupError | RecursionError):
+        return f"the provider's response does not follow the protocol ({name}: {text}); most addresses end in /v1"
+    return f"{name}: {text}"

@@ -1,0 +1,53 @@
+"""The options of the pytest plugin. Everything else is imported only with `--viva-agent`."""
+
+from __future__ import annotations
+
+import pytest
+
+from viva.exam.options import Options
+from viva.pytest_plugin.options import OPTIONS, declared, name_of, share, whole
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of an exam, as `viva run` has them."""
+    group = parser.getgroup("viva", "examine an AI agent: case folders are test items (Viva)")
+    group.addoption(
+        "--viva-agent",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="Collect case folders and test this agent: package.module:Class, path/to/file.py:Class, either one "
+        "followed by @/path/to/venv, http(s)://host/v1#model, replay:JOURNAL, or example:NAME. Can be repeated: each "
+        "case is an item for each agent.",
+    )
+    for field, option in Options.declared(*OPTIONS):
+        group.addoption(name_of(option), **declared(field, option))
+    group.addoption(
+        "--viva-threshold",
+        type=share,
+        default=1.0,
+        metavar="SCORE",
+        help="Minimum score (low bound) of a passing item (default: 1.0).",
+    )
+    group.addoption("--viva-trials", type=whole(1), default=1, metavar="N", help="Runs of each case (default: 1).")
+    group.addoption(
+        "--viva-sink",
+        action="append",
+        default=[],
+        metavar="NAME[:…]",
+        help="Also send completed runs to jsonl:FILE, package.module:Thing or file.py:Thing. Can be repeated.",
+    )
+    group.addoption("--viva-out", metavar="FOLDER", help="The journal's folder (default: a new one under runs/).")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set up the exams, if an agent is given.
+
+    Raises:
+        pytest.UsageError: the options are contradictory.
+    """
+    if not config.getoption("viva_agent"):
+        return
+    from viva.pytest_plugin.exams import Exams
+
+    config.pluginmanager.register(Exams(config), "viva-exams")

@@ -1,0 +1,246 @@
+"""Runs the exams of one pytest session or worker: collects the cases, and owns the event loop and the journal."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from viva.cases.find import SUFFIXES, looks_like_a_case
+from viva.errors import SetupError, SharedSetupError
+from viva.exam.stored_runs import read_states_to_resume
+from viva.exam.subscribers import RunHeader, Subscribers
+from viva.journal.lock import exclusive_writer
+from viva.journal.writer import FILE, Journal, JournalError, run_id
+from viva.pytest_plugin.cases import PLAIN, CaseFile, CaseItem
+from viva.pytest_plugin.figures import figures_by_agent
+from viva.pytest_plugin.given import agent_labels, exam_options, journal_folder
+from viva.records.run_record import RunRecord
+from viva.records.text import one_line, printable
+from viva.records.transcript import Round, Transcript
+from viva.records.wording import UNSAFE
+from viva.sinks import make_sinks
+from viva.suites.engine import LocalEngine, SuiteEnd, SuiteLimits
+from viva.suites.job import Action, Job, WorkOrder
+from viva.suites.loop_watch import LoopWatch
+from viva.suites.sink_feed import SinkFeed
+
+
+class Exams:
+    """All exams of one session, or of one worker of it: one event loop, one set of resources, one journal."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self.labels = agent_labels(config.getoption("viva_agent"))
+        """The agents under test: a short name for each SPEC."""
+        self.folder = journal_folder(config)
+        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        """A separate loop: other plugins keep theirs as the current one."""
+        self._is_worker = hasattr(config, "workerinput")
+        self._locks = contextlib.ExitStack()
+        self._locked = False
+        self._engine: LocalEngine | None = None
+        self._journal: Journal | None = None
+        self._trouble: Exception | None = None
+        """What would meet every item."""
+        self._troubles: dict[str, SetupError] = {}
+        """What would meet every item of an agent, by its SPEC."""
+        self._seen: set[str] = set()
+        """The ids of the runs of this session."""
+        self._attempts: dict[str, int] = {}
+        self._other_yaml: list[Path] = []
+        self._notes: dict[str, None] = {}
+        self._feeds: list[SinkFeed] = []
+
+    @property
+    def shown_folder(self) -> Path:
+        """Return the journal's folder, relative to the current folder if possible."""
+        here = Path.cwd()
+        return self.folder.relative_to(here) if self.folder.is_relative_to(here) else self.folder
+
+    def examine(self, item: CaseItem) -> RunRecord:
+        """Run one exam as a suite does: with retries if a failure was not the agent's fault.
+
+        Raises:
+            SetupError: the resources cannot be created; the session ends.
+            SandboxError: the requested sandbox is not available; the session ends.
+            JournalError: the journal cannot be written; the session ends.
+        """
+        try:
+            engine, journal = self._ready(item.session)
+            if item.agent in self._troubles:
+                raise self._troubles[item.agent]
+            run = run_id(item.case.name, item.agent, item.trial)
+            header = RunHeader(
+                id=run,
+                subject=item.case.name,
+                agent=item.agent,
+                trial=item.trial,
+                attempt=self._attempts.get(run, 0) + 1,
+                tags=item.case.tags,
+            )
+            listener = _Listener(item)
+            job = Job(action=Action.EXAMINE, header=header, case_hash=item.case.hash)
+            end = self._runner.run(self._watched(engine, job, listener))
+            journal.sync()
+            if listener.record is None:
+                self._troubles[item.agent] = SharedSetupError(end.reason or "the run was not completed")
+                raise self._troubles[item.agent]
+        except PLAIN as error:
+            # Every other item would fail in the same way, unless it is of another agent.
+            if item.agent not in self._troubles or len(self._troubles) == len(self.labels):
+                self._trouble = error
+                item.session.shouldstop = f"viva: {one_line(str(error), 300)}"
+            raise
+        assert listener.record is not None
+        self._attempts[run] = listener.record.attempt
+        return listener.record
+
+    async def _watched(self, engine: LocalEngine, job: Job, listener: _Listener) -> SuiteEnd:
+        assert engine.worker is not None
+        async with LoopWatch(self._note, engine.worker.resources.options.reply_seconds):
+            return await engine.run([job], SuiteLimits(concurrency=1), Subscribers([listener, *self._feeds]))
+
+    def _note(self, words: str) -> None:
+        self._notes[words] = None
+
+    def _ready(self, session: pytest.Session) -> tuple[LocalEngine, Journal]:
+        if self._trouble is not None:
+            raise self._trouble
+        if self._engine is None or self._journal is None:
+            items = [item for item in session.items if isinstance(item, CaseItem)]
+            cases = {item.case.name: item.case for item in items}
+            order = WorkOrder(
+                options=exam_options(self._config),
+                cases=tuple(cases.values()),
+                agents=tuple(dict.fromkeys(item.agent for item in items)),
+            )
+            sinks = make_sinks(self._config.getoption("viva_sink"))
+            self._feeds = [SinkFeed(sink, name, self._note, self.folder) for name, sink in sinks]
+            engine = LocalEngine()
+            self._runner.run(engine.open(order, self._open_journal))
+            self._engine = engine
+            assert engine.worker is not None
+            self._notes = dict.fromkeys(engine.notices)
+            sandbox = engine.worker.resources.judge.sandbox
+            if sandbox is not None and not sandbox.isolates:
+                # If all items pass, nothing else says so.
+                self._notes[f"checks run in the sandbox {sandbox.name}, which {UNSAFE}: for cases you trust only"] = (
+                    None
+                )
+        assert self._journal is not None
+        return self._engine, self._journal
+
+    def _open_journal(self) -> Journal:
+        if not self._is_worker:
+            self._locks.enter_context(exclusive_writer(self.folder))
+        if (self.folder / FILE).exists():
+            self._attempts = {run: state.attempt for run, state in read_states_to_resume(self.folder).items()}
+        self._journal = Journal(self.folder)
+        return self._journal
+
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        """Collect the YAML files that look like a case; others are ignored, and listed at the end."""
+        if file_path.suffix.lower() not in SUFFIXES or file_path.name.startswith("."):
+            return None
+        if not looks_like_a_case(file_path):
+            self._other_yaml.append(file_path)
+            return None
+        return CaseFile.from_parent(parent, path=file_path)
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Find cases with the same name: their runs would have the same id."""
+        seen: dict[str, Path] = {}
+        for item in items:
+            if isinstance(item, CaseItem):
+                first = seen.setdefault(item.case.name, item.case.file)
+                item.same_name = first if first != item.case.file else None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Let the item describe a failed setup as well: pytest asks it for the call only."""
+        report = yield
+        if isinstance(item, CaseItem) and call.when == "setup" and call.excinfo is not None and report.failed:
+            report.longrepr = item.repr_failure(call.excinfo)
+        return report
+
+    def pytest_report_header(self) -> str:
+        """Return the agents under test."""
+        return f"viva: testing {', '.join(one_line(spec, 200) for spec in self.labels)}"
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note the runs of this session; those of workers are reported here, too."""
+        self._seen.update(str(value) for name, value in report.user_properties if name == "run_id")
+
+    def pytest_report_collectionfinish(self) -> list[str]:
+        """Return the YAML files that are not cases: one of them may be a case with a misspelt key."""
+        shown = ", ".join(one_line(str(file), 120) for file in self._other_yaml[:5])
+        more = f" and {len(self._other_yaml) - 5} more" if len(self._other_yaml) > 5 else ""
+        return [f"viva: ignored, not cases: {shown}{more}"] if self._other_yaml else []
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Give all workers of pytest-xdist one journal, which this process locks for them.
+
+        Raises:
+            pytest.UsageError: another process is writing to it.
+        """
+        if not self._locked:
+            try:
+                self._locks.enter_context(exclusive_writer(self.folder))
+            except (SetupError, JournalError) as error:
+                raise pytest.UsageError(f"viva: {printable(str(error))}") from error
+            self._locked = True
+        node.workerinput["viva_out"] = str(self.folder)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """Collect the notes of a worker at its end."""
+        self._notes.update(dict.fromkeys(getattr(node, "workeroutput", {}).get("viva_notes", ())))
+
+    def pytest_sessionfinish(self) -> None:
+        """Release everything."""
+        for feed in self._feeds:
+            self._runner.run(feed.on_closed())
+        if hasattr(self._config, "workeroutput"):
+            self._config.workeroutput["viva_notes"] = list(self._notes)
+        if self._engine is not None:
+            self._runner.run(self._engine.close())
+        if self._journal is not None:
+            self._journal.close()
+        self._runner.close()
+        self._locks.close()
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print the notes and the location of the journal."""
+        for note in self._notes:
+            terminalreporter.write_line(f"viva: note: {one_line(note, 1000)}")
+        if (self.folder / FILE).exists():
+            if len(self.labels) > 1:
+                threshold = self._config.getoption("viva_threshold")
+                for line in figures_by_agent(self.folder, self._seen, self.labels, threshold):
+                    terminalreporter.write_line(f"viva: {line}")
+            terminalreporter.write_line(f"viva: journal: {printable(str(self.shown_folder))}")
+
+
+class _Listener:
+    """Records what an item shows."""
+
+    def __init__(self, item: CaseItem) -> None:
+        self._item = item
+        self.record: RunRecord | None = None
+
+    async def on_start(self, run: RunHeader) -> None:
+        self._item.last_round = None
+
+    async def on_round(self, run: RunHeader, round_: Round) -> None:
+        self._item.last_round = round_
+
+    async def on_end(self, run: RunHeader, record: RunRecord, transcript: Transcript) -> None:
+        self.record = record

@@ -1,0 +1,169 @@
+"""Reads `atif:FILE`: trajectories in ATIF, the Agent Trajectory Interchange Format, versions 1.0 to 1.8.
+
+The format is that of the `harbor` package (`harbor.models.trajectories`). `atif_writer` writes it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from viva.recordings.atif.steps import StepError, read_steps
+from viva.recordings.json_pieces import lines_of
+from viva.recordings.recording import Recording, RecordingError
+from viva.recordings.spans.files import EVALUATORS
+from viva.recordings.subjects import subject_of
+from viva.recordings.tool_definitions import normal
+from viva.records.transcript import UNREPORTED, Transcript, Usage
+from viva.records.usage import with_usage
+
+KNOWN = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8")
+_VERSION = re.compile(r"ATIF-v(\d{1,3}\.\d{1,3})")
+
+
+class AtifReader:
+    """Reads `atif:FILE` and `atif:FOLDER`."""
+
+    evaluators = EVALUATORS
+
+    def read(self, source: str, *, since: datetime | None = None) -> Iterator[Recording]:
+        """Read trajectories, each with the trajectories of subagents that it holds after it.
+
+        Args:
+            source: A JSON file with one trajectory or a list of them, JSON Lines, or a folder: every `trajectory.json`
+                in it and below, as harbor lays its jobs out.
+            since: Trajectories whose first step has an earlier time are left out.
+
+        Raises:
+            RecordingError: while iterating: a file cannot be read, or contains something other than a trajectory.
+        """
+        path = Path(source)
+        files = sorted(path.rglob("trajectory*.json")) if path.is_dir() else [path]
+        if not files:
+            raise RecordingError(f"{path}: there is no trajectory.json in this folder or below.")
+        for file in files:
+            name = str(file.relative_to(path)) if path.is_dir() else file.name
+            for place, key, document in _documents(file, name):
+                for recording in _expand(document, place, key):
+                    began = recording.transcript.rounds[0].started if recording.transcript.rounds else None
+                    if since is None or began is None or began >= since.timestamp():
+                        yield recording
+
+
+def _documents(path: Path, name: str) -> Iterator[tuple[str, str, Any]]:
+    """Yield each document with its place, and with a key that a moved file keeps."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(1 << 16)
+            first, _, rest = data.partition(b"\n")
+            file.seek(0)
+            if not (rest.strip() and _is_whole(first)):
+                document = _load(file.read(), path)
+                several = document if isinstance(document, list) else [document]
+                for place, each in enumerate(several, 1):
+                    mark = f", element {place}" if isinstance(document, list) else ""
+                    yield f"{path}{mark}", f"{name}{mark}", each
+                return
+            for number, value in lines_of(path, file):
+                if isinstance(value, ValueError):
+                    raise RecordingError(f"{path}, line {number}: not valid JSON: {value}")
+                yield f"{path}, line {number}", f"{name}, line {number}", value
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line.removeprefix(b"\xef\xbb\xbf")), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _load(data: bytes, path: Path) -> Any:
+    try:
+        return json.loads(data.removeprefix(b"\xef\xbb\xbf"))
+    except json.JSONDecodeError as error:
+        raise RecordingError(
+            f"{path}, line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise RecordingError(f"{path}: cannot be read: {error}") from error
+
+
+def _expand(document: Any, place: str, key: str) -> Iterator[Recording]:
+    """Make the recording of a trajectory and, after it, of each that is embedded in it, however deep."""
+    waiting = [(document, place, key)]
+    while waiting:
+        each, where, name = waiting.pop()
+        yield _recording(each, where, name)
+        inner = each.get("subagent_trajectories")
+        for number, sub in reversed(list(enumerate(inner if isinstance(inner, list) else (), 1))):
+            waiting.append((sub, f"{where}, subagent {number}", f"{name}, subagent {number}"))
+
+
+def _recording(document: Any, place: str, key: str) -> Recording:
+    version = document.get("schema_version") if isinstance(document, Mapping) else None
+    found = _VERSION.fullmatch(version) if isinstance(version, str) else None
+    steps = document.get("steps") if isinstance(document, Mapping) else None
+    if found is None or not isinstance(steps, list):
+        raise RecordingError(
+            f"{place}: not an ATIF trajectory: it must have `schema_version` (ATIF-v1.0 to v1.8) and `steps`."
+        )
+    agent = document.get("agent")
+    agent = agent if isinstance(agent, Mapping) else {}
+    model = agent.get("model_name")
+    try:
+        read = read_steps(steps, model if isinstance(model, str) else None, _text(agent.get("name")))
+    except StepError as error:
+        raise RecordingError(f"{place}: {error}") from error
+    notes = list(read.notes)
+    if found[1] not in KNOWN:
+        notes.append(f"{version} is newer than what Viva knows; fields that it does not know are kept as attributes")
+    if isinstance(document.get("continued_trajectory_ref"), str):
+        notes.append(f"the trajectory continues in {document['continued_trajectory_ref']}")
+    tools = agent.get("tool_definitions")
+    rest = {name: value for name, value in document.items() if name not in ("steps", "subagent_trajectories")}
+    session, identity = _text(document.get("session_id")), _text(document.get("trajectory_id"))
+    transcript = Transcript(
+        read.rounds,
+        source="atif",
+        trace_id=identity or session,
+        system=read.system,
+        tools=tuple(
+            tool for given in (tools if isinstance(tools, list) else ()) if (tool := normal(given)) is not None
+        ),
+        notes=tuple(notes),
+        attributes={"atif": rest, **({"session": session} if session else {})},
+    )
+    transcript = with_usage(transcript)
+    if transcript.usage["target"] is UNREPORTED:
+        transcript = replace(transcript, usage={**transcript.usage, "target": _total(document.get("final_metrics"))})
+    question = next((each.examiner for each in read.rounds if each.examiner), None)
+    return Recording(
+        transcript,
+        place=place,
+        run_key=key,
+        subject=subject_of(question) if question and question.strip() else None,
+        agent=_text(agent.get("name")),
+        agent_version=_text(agent.get("version")),
+    )
+
+
+def _total(metrics: Any) -> Usage:
+    """Return the sum that the trajectory itself reports, if its steps report nothing."""
+    if not isinstance(metrics, Mapping):
+        return UNREPORTED
+    given, said, cached = (metrics.get(f"total_{name}_tokens") for name in ("prompt", "completion", "cached"))
+    if given is None and said is None:
+        return UNREPORTED
+    whole = given is not None and said is not None
+    return Usage(given or 0, said or 0, cached or 0, cost=metrics.get("total_cost_usd"), reported=whole)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,231 @@
+"""Turns the steps of an ATIF trajectory into rounds and steps. Nothing that they hold is thrown away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from viva.recordings.spans.messages import as_text
+from viva.recordings.spans.values import read_time
+from viva.records.trajectory import ANSWER, CALL_ID, MARK
+from viva.records.transcript import NO_USAGE, UNREPORTED, Round, Step, StepKind, Usage
+
+
+class StepError(ValueError):
+    """An element of `steps` is not a step; the message says which and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSteps:
+    """What the steps of a trajectory say."""
+
+    rounds: tuple[Round, ...]
+    system: str | None
+    notes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Draft:
+    examiner: str | None = None
+    agent: str | None = None
+    steps: list[Step] = field(default_factory=list)
+    images: list[str] = field(default_factory=list)
+    started: float | None = None
+
+
+def read_steps(steps: Sequence[Any], model: str | None, agent: str | None) -> ReadSteps:
+    """Read the steps of a trajectory.
+
+    A user's step begins a round. An agent's step becomes one step for each tool call, or one that answers; they are
+    marked as the trajectory, except what was copied from an earlier one for context. Of an agent's steps the id is `s`
+    and the step's number. System steps before any other are the system text; later ones are steps of the kind `agent`.
+
+    Args:
+        steps: As the file has them.
+        model: The agent's, where a step names none.
+        agent: Its name.
+
+    Raises:
+        StepError: an element is not a step.
+    """
+    reader = _Reader(model, agent)
+    for number, step in enumerate(steps, 1):
+        if not isinstance(step, Mapping) or step.get("source") not in ("system", "user", "agent"):
+            found = step.get("source") if isinstance(step, Mapping) else step
+            raise StepError(
+                f"step {number} is not a step: its source is {found!r:.80}, and must be system, user or agent"
+            )
+        reader.take(number, step)
+    return reader.result()
+
+
+class _Reader:
+    def __init__(self, model: str | None, agent: str | None) -> None:
+        self._model = model
+        self._agent = agent
+        self._drafts: list[_Draft] = []
+        self._system: list[str] = []
+        self._notes: dict[str, int] = {}
+
+    def take(self, number: int, step: Mapping[str, Any]) -> None:
+        text, images = _content(step.get("message"))
+        began = read_time(step.get("timestamp"))
+        started = None if began is None else began / 1e9
+        source = step["source"]
+        if source == "user":
+            self._drafts.append(_Draft(text, images=images, started=started))
+            if step.get("observation") is not None:
+                self._other(number, step, "user", None, images, started)
+        elif source == "system" and not self._drafts and step.get("observation") is None:
+            self._system.append(text)
+        elif source == "system":
+            self._other(number, step, "system", text, images, started)
+        else:
+            self._decide(number, step, text, images, started)
+
+    def result(self) -> ReadSteps:
+        rounds = tuple(
+            Round(
+                number,
+                draft.examiner,
+                draft.agent,
+                tuple(draft.steps),
+                images=tuple(draft.images),
+                started=draft.started,
+            )
+            for number, draft in enumerate(self._drafts, 1)
+        )
+        notes = tuple(f"{words}: {count}" for words, count in self._notes.items())
+        return ReadSteps(rounds, "\n\n".join(self._system) if self._system else None, notes)
+
+    def _open(self) -> _Draft:
+        if not self._drafts:
+            self._drafts.append(_Draft())
+        return self._drafts[-1]
+
+    def _other(
+        self, number: int, step: Mapping[str, Any], who: str, text: str | None, images: list[str], started: float | None
+    ) -> None:
+        """Keep a step of neither user nor agent beside the trajectory."""
+        results = [text for _, text, _ in _results(step)]
+        told = "\n".join(part for part in (text, *results) if part) or None
+        kept = Step(
+            f"s{number}",
+            StepKind.AGENT,
+            agent=who,
+            result=told,
+            images=tuple(images),
+            started=started,
+            attributes={"atif": step},
+        )
+        self._open().steps.append(kept)
+
+    def _decide(
+        self, number: int, step: Mapping[str, Any], text: str, images: list[str], started: float | None
+    ) -> None:
+        calls = step.get("tool_calls")
+        calls = [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
+        copied = step.get("is_copied_context") is True
+        reasoning = step.get("reasoning_content")
+        thought = "\n".join(part for part in (reasoning, text if calls else None) if isinstance(part, str) and part)
+        results = _results(step)
+        draft = self._open()
+        model = step.get("model_name")
+        usage = NO_USAGE if copied or step.get("llm_call_count") == 0 else _usage(step)
+        for place, call in enumerate(calls or [None], 1):
+            mark: dict[str, Any] = {}
+            if call is None:
+                mark[ANSWER] = text
+            elif call.get("tool_call_id") is not None:
+                mark[CALL_ID] = call["tool_call_id"]
+            found = [result for result in results if _is_of(result[0], call, len(calls))]
+            pictures = [*(images if place == 1 else ()), *(image for result in found for image in result[2])]
+            draft.steps.append(
+                Step(
+                    f"s{number}" if place == 1 else f"s{number}#{place}",
+                    StepKind.ACTION if place > 1 or step.get("llm_call_count") == 0 else StepKind.MODEL,
+                    agent=self._agent,
+                    thought=(thought or None) if place == 1 else None,
+                    tool=None if call is None else as_text(call.get("function_name")) or None,
+                    tool_input=None if call is None else call.get("arguments"),
+                    result="\n".join(text for _, text, _ in found) if found else None,
+                    images=tuple(pictures),
+                    model=model if isinstance(model, str) else self._model,
+                    usage=usage if place == 1 else NO_USAGE,
+                    started=started,
+                    attributes={**({"atif": step} if place == 1 else {}), **({} if copied else {MARK: mark})},
+                )
+            )
+        if copied:
+            self._note("steps that were copied from an earlier trajectory, not judged", 1)
+        elif not calls:
+            draft.agent = text if draft.agent is None else f"{draft.agent}\n\n{text}"
+            draft.images += [image for image in images if image not in draft.images]
+        self._count_strays(results, calls)
+
+    def _count_strays(self, results: list[tuple[str | None, str, list[str]]], calls: list[Mapping[str, Any]]) -> None:
+        known = {call.get("tool_call_id") for call in calls}
+        strays = sum(identity is not None and identity not in known for identity, _, _ in results)
+        if strays:
+            self._note("tool results without a call", strays)
+
+    def _note(self, words: str, count: int) -> None:
+        self._notes[words] = self._notes.get(words, 0) + count
+
+
+def _is_of(identity: str | None, call: Mapping[str, Any] | None, calls: int) -> bool:
+    """Whether a result belongs to a call: by id, or because there is no other call that it could belong to."""
+    if call is None:
+        return True
+    if identity is None:
+        return calls == 1
+    return identity == call.get("tool_call_id")
+
+
+def _results(step: Mapping[str, Any]) -> list[tuple[str | None, str, list[str]]]:
+    """Id of the call, text and pictures of each result."""
+    observation = step.get("observation")
+    results = observation.get("results") if isinstance(observation, Mapping) else None
+    found = []
+    for result in results if isinstance(results, list) else ():
+        if isinstance(result, Mapping):
+            text, images = _content(result.get("content"))
+            identity = result.get("source_call_id")
+            found.append((None if identity is None else str(identity), text, images))
+    return found
+
+
+def _content(content: Any) -> tuple[str, list[str]]:
+    """Text and files of a message: a string, or parts of text, images and sound."""
+    if not isinstance(content, list):
+        return as_text(content), []
+    texts, files = [], []
+    for part in content:
+        source = part.get("source") if isinstance(part, Mapping) else None
+        if isinstance(part, Mapping) and isinstance(part.get("text"), str):
+            texts.append(part["text"])
+        elif isinstance(source, Mapping) and isinstance(source.get("path"), str):
+            if part.get("type") == "audio":
+                texts.append(f"[sound: {source['path']}]")
+            else:
+                files.append(source["path"])
+    return "\n".join(texts), files
+
+
+def _usage(step: Mapping[str, Any]) -> Usage:
+    metrics = step.get("metrics")
+    if not isinstance(metrics, Mapping):
+        return UNREPORTED
+    given, said = metrics.get("prompt_tokens"), metrics.get("completion_tokens")
+    if given is None and said is None and metrics.get("cost_usd") is None:
+        return UNREPORTED
+    calls = step.get("llm_call_count")
+    return Usage(
+        given or 0,
+        said or 0,
+        metrics.get("cached_tokens") or 0,
+        calls=calls if isinstance(calls, int) and calls > 0 else 1,
+        cost=metrics.get("cost_usd"),
+        reported=given is not None and said is not None,
+    )

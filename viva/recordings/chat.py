@@ -1,0 +1,182 @@
+"""Reads recorded chat-format conversations with tool calls from JSON Lines or JSON files.
+
+`viva.recordings.chat_rounds` interprets the message lists; this module reads the files and objects around them,
+including those that tau-bench's `run.py` writes (github.com/sierra-research/tau-bench): `traj`, `task_id`, `trial`,
+`reward`, `info`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from viva.recordings.chat_rounds import MessageError, read_messages
+from viva.recordings.recording import Recording, RecordingError
+from viva.records.usage import with_usage
+
+_LISTS = ("traj", "messages")
+
+
+class ChatReader:
+    """Reads `chat:FILE`."""
+
+    def read(self, source: str) -> Iterator[Recording]:
+        """Yield the conversations of a file; see `read_conversations`."""
+        return read_conversations(Path(source))
+
+
+def read_conversations(path: Path) -> Iterator[Recording]:
+    """Yield the conversations of a file, in order.
+
+    In JSON Lines, each line is a conversation, or each line is a message of one conversation. A JSON file has one
+    conversation, or a list of them. A conversation is a list of messages, or an object with such a list as `traj` or
+    `messages`. JSON Lines of conversations are read one at a time; other files are loaded into memory. Fields of the
+    object for which a `Recording` has no field are in the transcript's attribute `recording`.
+
+    Raises:
+        RecordingError: while iterating, at the first position that cannot be read, after all conversations before it.
+    """
+    for each in _read(path):
+        counted = ("task", each.subject), ("trial", each.trial)
+        marks = "".join(f", {name} {value}" for name, value in counted if value is not None)
+        # Without the folders above it, because a file that was moved holds the same runs.
+        yield replace(each, run_key=f"{path.name}{each.place.removeprefix(str(path))}{marks}")
+
+
+def _read(path: Path) -> Iterator[Recording]:
+    single: list[dict[str, Any]] = []
+    whole = False
+    for place, document in _documents(path):
+        if not _is_message(document):
+            whole = True
+            if not single:
+                yield from _expand(place, document)
+        else:
+            single.append(document)
+        if single and whole:
+            raise RecordingError(f"{place}: the file mixes single messages and whole conversations; use only one")
+    if single:
+        yield _conversation(str(path), single, {})
+
+
+def _documents(path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield each JSON document of the file with its position: the lines, or the whole file."""
+    try:
+        with path.open("rb") as file:
+            lines = enumerate(file, 1)
+            first = next(((number, line) for number, line in lines if _text(line)), None)
+            if first is None:
+                raise RecordingError(f"{path}: the file is empty")
+            second = next(((number, line) for number, line in lines if _text(line)), None)
+            if second is None or _parses(first[1]):
+                yield f"{path}, line {first[0]}", _load(first[1], path, first[0])
+                if second is not None:
+                    yield f"{path}, line {second[0]}", _load(second[1], path, second[0])
+                for number, line in lines:
+                    if _text(line):
+                        yield f"{path}, line {number}", _load(line, path, number)
+                return
+            file.seek(0)
+            yield str(path), _load(file.read(), path, None)
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _text(line: bytes) -> bytes:
+    return line.removeprefix(b"\xef\xbb\xbf").strip()
+
+
+def _parses(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(_text(line)), dict | list)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _load(data: bytes, path: Path, number: int | None) -> Any:
+    """Parse one document; `number` is its line, None for a whole file."""
+    try:
+        return json.loads(_text(data) if number is not None else data.removeprefix(b"\xef\xbb\xbf"))
+    except json.JSONDecodeError as error:
+        line = error.lineno if number is None else number
+        raise RecordingError(f"{path}, line {line}, column {error.colno}: not valid JSON: {error.msg}") from error
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1 if number is None else number
+        raise RecordingError(f"{path}, line {line}: not UTF-8: {error.reason}") from error
+    except (ValueError, RecursionError) as error:
+        where = f", line {number}" if number is not None else ""
+        raise RecordingError(f"{path}{where}: cannot be read: {error}") from error
+
+
+def _expand(place: str, document: Any) -> Iterator[Recording]:
+    if isinstance(document, list) and not _is_messages(document):
+        for position, element in enumerate(document, 1):
+            inner = f"{place}, element {position}"
+            if isinstance(element, list):
+                yield _conversation(inner, element, {})
+            else:
+                yield _wrapped(inner, element)
+    elif isinstance(document, list):
+        yield _conversation(place, document, {})
+    else:
+        yield _wrapped(place, document)
+
+
+def _is_messages(document: list[Any]) -> bool:
+    return bool(document) and _is_message(document[0])
+
+
+def _is_message(document: Any) -> bool:
+    return isinstance(document, dict) and "role" in document and not any(key in document for key in _LISTS)
+
+
+def _wrapped(place: str, document: Any) -> Recording:
+    key = next((key for key in _LISTS if isinstance(document, dict) and isinstance(document.get(key), list)), None)
+    if key is None:
+        raise RecordingError(
+            f"{place}: not a conversation: it must be a list of messages, or an object with `traj` or `messages`"
+        )
+    return _conversation(place, document[key], {name: value for name, value in document.items() if name != key})
+
+
+def _conversation(place: str, messages: list[Any], around: dict[str, Any]) -> Recording:
+    try:
+        transcript = read_messages(messages)
+    except MessageError as error:
+        raise RecordingError(f"{place}: {error}") from error
+    rest = dict(around)
+    task, trial, reward = rest.get("task_id"), rest.get("trial"), _number(rest.get("reward"))
+    if isinstance(task, str | int):
+        del rest["task_id"]
+    if isinstance(trial, int):
+        del rest["trial"]
+    if reward is not None:
+        del rest["reward"]
+    tools = rest.get("tools")
+    if isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools):
+        transcript = replace(transcript, tools=tuple(rest.pop("tools")))
+    if rest:
+        transcript = replace(transcript, attributes={**transcript.attributes, "recording": rest})
+    return Recording(
+        with_usage(transcript),
+        place=place,
+        run_key=place,
+        subject=str(task) if isinstance(task, str | int) else None,
+        trial=trial if isinstance(trial, int) else None,
+        reward=reward,
+    )
+
+
+def _number(value: Any) -> float | None:
+    """Return a finite number, or None for anything else (Python's JSON accepts NaN, and integers beyond a float)."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

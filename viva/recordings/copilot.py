@@ -1,0 +1,130 @@
+"""Reads recorded events of GitHub Copilot sessions from JSON Lines files: what a session's stream sent, or what Copilot
+stores as `events.jsonl`. What an event means is in `viva.recordings.events.copilot`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from viva.recordings.events.collector import EvalCollector
+from viva.recordings.recording import Recording, RecordingError
+from viva.records.bounded_json import UnfitJson, read
+from viva.records.text import one_line
+from viva.records.transcript import Transcript
+
+SOURCE = "copilot"
+LONGEST_LINE = 64 * 1024 * 1024
+"""Bytes of one event."""
+LABEL = 80
+"""Characters of the first message that label a task."""
+
+
+class CopilotReader:
+    """Reads `copilot:FILE`."""
+
+    evaluators = ("operational",)
+    """The default evaluators of these recordings, which contain no reward."""
+
+    def read(self, source: str) -> Iterator[Recording]:
+        """Read the sessions of a file; see `read_sessions`."""
+        return read_sessions(Path(source))
+
+
+def read_sessions(path: Path) -> Iterator[Recording]:
+    """Read the sessions of a file, in its order.
+
+    A line is one event. A `session.start` with a new id begins another session; everything else belongs to the session
+    before it. One session is one task, labelled with its first user message (or the file's name), whose user messages
+    are its rounds. A line that is not an event is skipped and counted, as what is torn by a crash is; a file without a
+    single event is an error.
+
+    Raises:
+        RecordingError: while iterating: the file cannot be read, or holds no event.
+    """
+    session, found, skipped = _Session(path, 1), False, 0
+    for number, event in _events(path):
+        if event is None:
+            skipped += 1
+            continue
+        found = True
+        if (name := _new_session(event, session)) is not None:
+            if session.events:
+                yield session.recording(skipped)
+                skipped = 0
+            session = _Session(path, number, name)
+        session.take(event)
+    if not found:
+        raise RecordingError(f"{path}: no line is an event of a Copilot session, that is, a JSON object with a `type`")
+    yield session.recording(skipped)
+
+
+class _Session:
+    def __init__(self, path: Path, line: int, name: str | None = None) -> None:
+        self._path, self._line, self.name = path, line, name
+        self._collector = EvalCollector(capture_content=True, source=SOURCE)
+        self.events = 0
+
+    def take(self, event: dict[str, Any]) -> None:
+        self.events += 1
+        self._collector.take(event)
+
+    def recording(self, skipped: int) -> Recording:
+        transcript = self._collector.transcript()
+        notes: tuple[str, ...] = (
+            (f"lines of {self._path.name} skipped because they are not events: {skipped}",) if skipped else ()
+        )
+        if unknown := sum((transcript.metrics or EvalCollector().snapshot()).unknown.values()):
+            notes += (f"unknown events, fields or values, counted and left out: {unknown}",)
+        return Recording(
+            replace(transcript, notes=(*transcript.notes, *notes)),
+            place=f"{self._path}, line {self._line}",
+            # Without the folders above it: a file that was moved holds the same runs.
+            run_key=self.name or f"{self._path.name}, line {self._line}",
+            subject=_label(transcript) or self._path.name,
+            agent=SOURCE,
+        )
+
+
+def _label(transcript: Transcript) -> str:
+    first = next((round_.examiner for round_ in transcript.rounds if round_.examiner), "")
+    return one_line(first, LABEL)
+
+
+def _new_session(event: dict[str, Any], session: _Session) -> str | None:
+    """Give the id of the session that this event begins, if it begins another one than the current."""
+    data = event.get("data")
+    if event.get("type") != "session.start" or not isinstance(data, dict):
+        return None
+    name = data.get("sessionId")
+    return name if isinstance(name, str) and name and name != session.name else None
+
+
+def _events(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    """Read each line with text: its number and its event, which is None if the line is not an event."""
+    try:
+        with path.open("rb") as file:
+            number = 0
+            while line := file.readline(LONGEST_LINE + 1):
+                number += 1
+                text = line.removeprefix(b"\xef\xbb\xbf").strip()
+                if len(line) > LONGEST_LINE:
+                    while line and not line.endswith(b"\n"):
+                        line = file.readline(LONGEST_LINE)
+                    yield number, None
+                elif text:
+                    yield number, _event(text)
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _event(text: bytes) -> dict[str, Any] | None:
+    try:
+        event = read(text, strict=False)
+    except UnfitJson:
+        return None
+    if isinstance(event, dict) and "type" not in event and isinstance(event.get("event"), dict):
+        event = event["event"]
+    return event if isinstance(event, dict) and isinstance(event.get("type"), str) else None

@@ -1,0 +1,175 @@
+"""Defines what logs of desktop sessions call their fields: UFO's three dialects, and mapping files for other agents.
+
+The dialects are those of github.com/microsoft/UFO: what it writes today (`session_step`, `clean_screenshot_path`), what
+its documentation describes (`step`, `screenshot_clean`), and what it wrote before (`Step`, `CleanScreenshot`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from viva.recordings.recording import RecordingError
+
+ROLES = ("clean", "annotated", "selected_controls", "concatenated", "desktop")
+"""What the picture of a step can show, in the order in which a step lists its pictures."""
+MOST_MAPPING = 1024 * 1024
+"""The maximum bytes of a mapping file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The keys of each field in a line of the log, and the file names of screenshots."""
+
+    log: str = "response.log"
+    """The file with the JSON lines, in the session's folder."""
+    agent: str = "UFO"
+    """The name of the recorded agent."""
+    steps_of: tuple[str, ...] | None = ("AppAgent",)
+    """The values of `agent_type` whose lines are steps; None for all lines that are not `plans_of`."""
+    plans_of: tuple[str, ...] = ("HostAgent",)
+    """The values of `agent_type` whose lines hold the plan and the subtasks of a round."""
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(FIELDS))
+    """Maps each field to the keys that a line may have it under, tried in order."""
+    pictures: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(PICTURES))
+    """Maps each role of a picture to the keys that may hold its path."""
+    files: Mapping[str, str] = field(default_factory=lambda: dict(FILES))
+    """Maps each role to the file name if a line names none. `{step}`, `{round}` and `{sub}` stand for numbers."""
+    first_round: int = 0
+    """The number of the round for lines that give none."""
+
+
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "agent_type": ("agent_type", "Agent", "AgentType"),
+    "agent_name": ("agent_name", "AgentName"),
+    "request": ("request", "Request"),
+    "round": ("round_num", "Round"),
+    "step": ("session_step", "step", "Step"),
+    "subtask": ("subtask", "current_subtask", "Subtask", "Current Sub-Task", "CurrentSubtask"),
+    "observation": ("observation", "Observation"),
+    "thought": ("thought", "Thought"),
+    "plan": ("plan", "Plan"),
+    "comment": ("comment", "Comment"),
+    "action": ("action", "Action"),
+    "application": ("application_process_name", "application", "Application"),
+    "status": ("status", "Status"),
+    "function": ("function", "Function"),
+    "arguments": ("arguments", "args", "Args"),
+    "result": ("result", "results", "Result", "Results"),
+    "error": ("error", "last_error", "Error"),
+    "cost": ("llm_cost", "cost", "Cost"),
+    "seconds": ("total_time",),
+    "message": ("message", "Message"),
+}
+"""UFO's keys, in all dialects."""
+
+PICTURES: Mapping[str, tuple[str, ...]] = {
+    "clean": ("clean_screenshot_path", "screenshot_clean", "CleanScreenshot"),
+    "annotated": ("annotated_screenshot_path", "screenshot_annotated", "AnnotatedScreenshot"),
+    "selected_controls": (
+        "selected_control_screenshot_path",
+        "screenshot_selected_control",
+        "SelectedControlScreenshot",
+    ),
+    "concatenated": ("concat_screenshot_path", "screenshot_concat", "ConcatScreenshot"),
+    "desktop": ("desktop_screenshot_path", "screenshot_desktop", "DesktopScreenshot"),
+}
+
+FILES: Mapping[str, str] = {
+    "clean": "action_step{step}.png",
+    "annotated": "action_step{step}_annotated.png",
+    "selected_controls": "action_step{step}_selected_controls.png",
+    "concatenated": "action_step{step}_concat.png",
+    "sub_round_final": "action_round_{round}_sub_round_{sub}_final.png",
+    "round_final": "action_round_{round}_final.png",
+    "final": "action_step_final.png",
+}
+
+UFO = Names()
+
+
+def load_names(file: Path) -> Names:
+    """Read a mapping file, which says what the log of another agent calls its fields.
+
+    The file is YAML (or JSON) with these keys, all optional: `log` (the file with the JSON lines), `agent` (who was
+    recorded), `steps_of` and `plans_of` (values of `agent_type`), `first_round`, `fields` (each of `FIELDS` to a key of
+    a line, `a.b` for a key inside an object, or a list of keys to try), `pictures` (role to such keys) and `files`
+    (role to a file name). Fields that it leaves out have UFO's names, except that all lines are steps unless it says
+    which are.
+
+    Raises:
+        RecordingError: the file cannot be read, or holds something else. Names the file and the key.
+    """
+    try:
+        data = file.read_bytes()
+        if len(data) > MOST_MAPPING:
+            raise RecordingError(
+                f"the mapping file {file} is {len(data):,} bytes long; the maximum is {MOST_MAPPING:,}."
+            )
+        found = yaml.safe_load(data)
+    except OSError as error:
+        raise RecordingError(f"the mapping file {file} cannot be read: {error.strerror}.") from error
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise RecordingError(f"the mapping file {file} is not YAML: {' '.join(str(error).split())[:300]}.") from error
+    if not isinstance(found, dict):
+        raise RecordingError(f"the mapping file {file} is not a mapping of names; see docs/desktop-sessions.md.")
+    return _names(file, found)
+
+
+def _names(file: Path, found: dict[Any, Any]) -> Names:
+    known = ("log", "agent", "steps_of", "plans_of", "first_round", "fields", "pictures", "files")
+    _check_keys(file, "", found, known)
+    names = replace(UFO, agent="recorded", steps_of=None, plans_of=())
+    names = replace(
+        names,
+        log=_text(file, "log", found.get("log", names.log)),
+        agent=_text(file, "agent", found.get("agent", names.agent)),
+        steps_of=_texts(file, "steps_of", found["steps_of"]) if "steps_of" in found else None,
+        plans_of=_texts(file, "plans_of", found["plans_of"]) if "plans_of" in found else (),
+    )
+    if "first_round" in found:
+        if type(found["first_round"]) is not int:
+            raise RecordingError(f"{file}: first_round must be a whole number, not {found['first_round']!r:.80}.")
+        names = replace(names, first_round=found["first_round"])
+    fields = _section(file, "fields", found, tuple(FIELDS))
+    pictures = _section(file, "pictures", found, ROLES)
+    files = _section(file, "files", found, tuple(FILES))
+    return replace(
+        names,
+        fields={**FIELDS, **{key: _texts(file, f"fields.{key}", value) for key, value in fields.items()}},
+        pictures={**PICTURES, **{key: _texts(file, f"pictures.{key}", value) for key, value in pictures.items()}},
+        files={**FILES, **{key: _text(file, f"files.{key}", value) for key, value in files.items()}},
+    )
+
+
+def _section(file: Path, name: str, found: dict[Any, Any], known: tuple[str, ...]) -> dict[str, Any]:
+    section = found.get(name) or {}
+    if not isinstance(section, dict):
+        raise RecordingError(f"{file}: {name} must be a mapping, not {section!r:.80}.")
+    _check_keys(file, f"{name}.", section, known)
+    return section
+
+
+def _check_keys(file: Path, before: str, found: dict[Any, Any], known: Iterable[str]) -> None:
+    known = tuple(known)
+    for key in found:
+        if key not in known:
+            close = get_close_matches(str(key), known, 1)
+            hint = f"did you mean {close[0]}?" if close else f"the known ones are {', '.join(known)}."
+            raise RecordingError(f"{file}: {before}{str(key)[:80]} is not a key of a mapping file; {hint}")
+
+
+def _text(file: Path, key: str, value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise RecordingError(f"{file}: {key} must be text, not {value!r:.80}.")
+    return value
+
+
+def _texts(file: Path, key: str, value: Any) -> tuple[str, ...]:
+    values = value if isinstance(value, list) else [value]
+    return tuple(_text(file, key, each) for each in values)

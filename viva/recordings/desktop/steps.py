@@ -1,0 +1,118 @@
+"""Turns one line of a session's log into a step, and several actions in one line into steps below it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from viva.recordings.desktop.lines import Fields, amount, text_of
+from viva.recordings.desktop.names import Names
+from viva.recordings.desktop.screenshots import Shots
+from viva.records.transcript import NO_USAGE, Step, StepKind, Usage
+
+FAILED = ("fail", "error")
+"""The beginnings of the status of an action that failed."""
+
+
+def steps_of(identity: str, line: Fields, shots: Shots, names: Names) -> list[Step]:
+    """Return the step of a line. If the line has several actions, each becomes a step below it.
+
+    Args:
+        identity: The step's id. The steps below it have the ids `identity.1`, `identity.2` and so on.
+        line: The line. Values without a field of their own are kept in the attribute `log`.
+        shots: The step's pictures.
+        names: The names of the fields of an action.
+    """
+    plan, action = line.take("plan"), line.take("action")
+    step = Step(
+        identity,
+        StepKind.ACTION if text_of(action) or text_of(line.take("function")) else StepKind.THINK,
+        agent=line.text("agent_name"),
+        observation=line.text("observation"),
+        thought=line.text("thought"),
+        plan=text_of(plan),
+        images=shots.names,
+        usage=usage_of(line),
+        seconds=amount(line.take("seconds")),
+    )
+    attributes = _attributes(line, plan) | shots.attributes
+    actions = [each for each in action if each] if isinstance(action, list) else []
+    if len(actions) > 1 or (len(actions) == 1 and not isinstance(actions[0], Mapping)):
+        below = [_acted(Step(f"{identity}.{n}", parent_id=identity), each, names) for n, each in enumerate(actions, 1)]
+        for name in ("function", "arguments"):
+            line.take(name)
+        step = replace(step, result=line.text("result"), error=line.text("error"))
+    else:
+        below = []
+        step = _with_line(_acted(step, actions[0] if actions else action, names), line)
+    attributes |= step.attributes
+    attributes["log"] = line.rest
+    return [replace(step, attributes=_told(attributes)), *below]
+
+
+def _attributes(line: Fields, plan: Any) -> dict[str, Any]:
+    told: dict[str, Any] = {name: line.text(name) for name in ("subtask", "comment", "application", "status")}
+    return told | {"step": line.number("step"), "plan": plan if isinstance(plan, list) else None}
+
+
+def usage_of(line: Fields) -> Usage:
+    """Return the cost in a line. UFO's logs do not contain tokens."""
+    cost = amount(line.take("cost"))
+    return NO_USAGE if cost is None else Usage(calls=1, cost=cost, reported=False)
+
+
+def _acted(step: Step, action: Any, names: Names) -> Step:
+    """Put an action into a step. The action is an object with function and arguments, or text."""
+    if not isinstance(action, Mapping):
+        words = text_of(action)
+        if words is None:
+            return step
+        function = words.split("(", 1)[0].strip() if "(" in words else None
+        return replace(step, kind=StepKind.ACTION, tool=function, tool_input=words)
+    fields = Fields(action, names)
+    result, error = _result(fields.take("result"))
+    own = fields.text("error")
+    arguments = fields.take("arguments")
+    step = replace(
+        step,
+        kind=StepKind.ACTION,
+        tool=fields.text("function"),
+        tool_input=arguments if arguments is not None else {},
+        result=result,
+        error=own or error,
+    )
+    rest = {key: value for key, value in fields.rest.items() if value not in (None, "", [], {})}
+    return replace(step, attributes={"action": rest}) if rest else step
+
+
+def _with_line(step: Step, line: Fields) -> Step:
+    """Complete a step with the fields that the older dialects have beside the action."""
+    function, arguments = line.text("function"), line.take("arguments")
+    result, error = _result(line.take("result"))
+    own = line.text("error")
+    if function is not None and (step.tool is None or isinstance(step.tool_input, str)):
+        words = step.tool_input if isinstance(step.tool_input, str) else None
+        given = arguments if arguments is not None else words if words is not None else {}
+        step = replace(step, kind=StepKind.ACTION, tool=function, tool_input=given)
+        if words is not None and arguments is not None:
+            step = replace(step, attributes={**step.attributes, "action": {"action_string": words}})
+    if step.result is not None and result not in (None, step.result):
+        step = replace(step, attributes={**step.attributes, "line_result": result})
+    return replace(step, result=step.result if step.result is not None else result, error=step.error or own or error)
+
+
+def _result(value: Any) -> tuple[str | None, str | None]:
+    """Return result and error. The value is an object with status, error and result, or the result alone."""
+    if not isinstance(value, Mapping) or not ({"status", "error", "result", "results"} & {str(key) for key in value}):
+        return text_of(value), None
+    error = text_of(value.get("error"))
+    status = str(value.get("status") or "")
+    if error is None and status.lower().startswith(FAILED):
+        error = status
+    inner = value.get("result", value.get("results", value.get("return_value")))
+    return text_of(inner), error
+
+
+def _told(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in attributes.items() if value not in (None, "", [], {})}

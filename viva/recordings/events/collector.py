@@ -1,0 +1,113 @@
+"""`EvalCollector`: takes what happens in a session, whatever reports it, and sums it up task by task.
+
+A kind of stream is a small function from one event to calls of the methods of `Intake`:
+`viva/recordings/events/copilot.py` and its neighbours are such functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from viva.recordings.events.intake import Intake, Task
+from viva.recordings.events.tally import add
+from viva.records.transcript import Metrics, StopReason, Transcript
+
+EvalMetricsSnapshot = Metrics
+"""What was counted so far, as the proposal calls it: an immutable `Metrics`."""
+
+
+class Session(Protocol):
+    """A session that reports its events: `copilot.CopilotSession` is one."""
+
+    def on(self, handler: Callable[[Any], None], /) -> Callable[[], None]:
+        """Call `handler` with each event. Returns a function that ends the subscription."""
+        ...
+
+
+class EvalCollector(Intake):
+    """Sums up a session's events task by task. Threads may share one."""
+
+    def __init__(
+        self,
+        *,
+        capture_content: bool = False,
+        source: str = "copilot",
+        take: Callable[[EvalCollector, Any], None] | None = None,
+    ) -> None:
+        """Args:
+        capture_content: Also keep what was said, and tools' arguments and results. Without it a transcript has names,
+            ids, times and figures only.
+        source: What transcripts name as their source.
+        take: Maps one event to calls of this object's methods; None is that of Copilot's events.
+        """
+        super().__init__(capture_content=capture_content)
+        if take is None:
+            from viva.recordings.events.copilot import take_copilot_event
+
+            take = take_copilot_event
+        self.source = source
+        self.session_id: str | None = None
+        """The source's id of the session; None until it is known."""
+        self._take = take
+        self._unsubscribe: Callable[[], None] | None = None
+
+    def attach(self, session: Session) -> EvalCollector:
+        """Subscribe to a session's events with its own `on`.
+
+        Raises:
+            RuntimeError: the collector is already subscribed to a session.
+        """
+        if self._unsubscribe is not None:
+            raise RuntimeError("this collector is attached to a session; detach() it first, or make another one.")
+        name = getattr(session, "session_id", None)
+        if isinstance(name, str):
+            self.session_id = name
+        self._unsubscribe = session.on(self.take)
+        return self
+
+    def detach(self) -> None:
+        """End the subscription; what was collected stays. May be called twice."""
+        unsubscribe, self._unsubscribe = self._unsubscribe, None
+        if unsubscribe is not None:
+            unsubscribe()
+
+    def take(self, event: Any) -> None:
+        """Take one event. No event raises an exception; one that cannot be read is counted as unknown."""
+        with self._lock:
+            try:
+                self._take(self, event)
+            except Exception:
+                add(self._task.tally.unknown, "event (unreadable)")
+
+    def begin_task(self, label: str = "") -> None:
+        """Begin a task. Everything that follows belongs to it, except tool calls that are already open."""
+        with self._lock:
+            self._task = Task(label)
+
+    @property
+    def task(self) -> str:
+        """The label of the current task."""
+        return self._task.label
+
+    def snapshot(self) -> EvalMetricsSnapshot:
+        """Give the figures of the current task so far. They can be read from any thread, and never change."""
+        with self._lock:
+            return self._task.tally.metrics()
+
+    def transcript(self) -> Transcript:
+        """Give the current task as a transcript, with its metrics; texts are in it where they were captured."""
+        with self._lock:
+            task, metrics = self._task, self._task.tally.metrics()
+            return Transcript(
+                task.rounds.rounds(),
+                source=self.source,
+                system=task.system,
+                stop=StopReason.FINISHED if task.stopped is None else StopReason.CANCELLED,
+                stop_detail=task.stopped,
+                notes=task.rounds.notes,
+                usage={"target": metrics.usage},
+                attributes={} if self.session_id is None else {"session_id": self.session_id},
+                metrics=metrics,
+                success=task.success,
+            )

@@ -1,0 +1,160 @@
+"""Reads JSON files piece by piece: the elements of a list, or of one list within an object, and JSON Lines.
+
+A file of a gigabyte takes no more memory than its largest element.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from viva.recordings.recording import RecordingError
+
+PIECE = 1 << 16
+"""Bytes that are read at a time."""
+_BLANK = re.compile(r"[ \t\r\n]*")
+_AFTER = tuple(",]}: \t\r\n")
+_DECODER = json.JSONDecoder()
+
+
+class Pieces:
+    """A JSON text that is read as far as it is needed."""
+
+    def __init__(self, path: Path, file: IO[bytes]) -> None:
+        """Begin with a file that is open."""
+        self._path = path
+        self._file = file
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")()
+        self._text = ""
+        self._at = 0
+        self._line = 1
+        self._ended = False
+
+    def peek(self) -> str:
+        """Return the next character that is not white space; empty at the end."""
+        while True:
+            self._at = _BLANK.match(self._text, self._at).end()  # type: ignore[union-attr]
+            if self._at < len(self._text) or not self._more():
+                return self._text[self._at : self._at + 1]
+
+    def take(self, expected: str) -> None:
+        """Go past one character.
+
+        Raises:
+            RecordingError: another character is there.
+        """
+        found = self.peek()
+        if found != expected:
+            raise self.fault(f"expected {expected!r}, found {found!r}" if found else "the file ends too early")
+        self._at += 1
+
+    def value(self) -> Any:
+        """Read one whole value.
+
+        Raises:
+            RecordingError: there is no value, or it is invalid.
+        """
+        self.peek()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+            except ValueError as error:
+                if self._more():
+                    continue
+                raise self.fault(getattr(error, "msg", str(error)), getattr(error, "pos", None)) from error
+            except RecursionError as error:
+                raise self.fault("it is nested too deeply") from error
+            # A number may go on in the next piece: `1` in `1.5`, and `1.` is read as 1 with something after it.
+            whole = self._text[end : end + 1] in _AFTER if isinstance(value, int | float) else True
+            if whole or not self._more():
+                self._at = end
+                return value
+
+    def fault(self, words: str, position: int | None = None) -> RecordingError:
+        """Say what is wrong, and in which line."""
+        line = self._line + self._text.count("\n", 0, self._at if position is None else position)
+        return RecordingError(f"{self._path}, line {line}: not valid JSON: {words}")
+
+    def _more(self) -> bool:
+        """Read as much again as there is, so that a large value is not parsed too often."""
+        if self._ended:
+            return False
+        try:
+            data = self._file.read(max(PIECE, len(self._text) - self._at))
+        except OSError as error:
+            raise RecordingError(f"{self._path}: cannot be read: {error.strerror}") from error
+        try:
+            new = self._decode.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            raise self.fault(f"not UTF-8: {error.reason}") from error
+        self._ended = not data
+        self._line += self._text.count("\n", 0, self._at)
+        self._text = self._text[self._at :] + new
+        self._at = 0
+        return bool(data)
+
+
+def elements(pieces: Pieces, keys: Sequence[str]) -> Iterator[Any]:
+    """Read the elements of a list, or of the lists that an object has under some keys; else the object itself.
+
+    Raises:
+        RecordingError: the text is neither, or is invalid.
+    """
+    if pieces.peek() == "{":
+        pieces.take("{")
+        beside: dict[Any, Any] | None = {}
+        while pieces.peek() != "}":
+            if pieces.peek() != '"':
+                raise pieces.fault("expected a key in quotes")
+            name = pieces.value()
+            pieces.take(":")
+            if name in keys and pieces.peek() == "[":
+                beside = None
+                yield from _list(pieces)
+            else:
+                value = pieces.value()
+                if beside is not None:
+                    beside[name] = value
+            if pieces.peek() != "}":
+                pieces.take(",")
+        pieces.take("}")
+        if beside is not None:
+            yield beside
+    elif pieces.peek() == "[":
+        yield from _list(pieces)
+    else:
+        raise pieces.fault(f"it must be a list, or an object that holds one under {keys[0]!r}")
+
+
+def _list(pieces: Pieces) -> Iterator[Any]:
+    pieces.take("[")
+    while pieces.peek() != "]":
+        yield pieces.value()
+        if pieces.peek() != "]":
+            pieces.take(",")
+    pieces.take("]")
+
+
+def lines_of(path: Path, file: IO[bytes]) -> Iterator[tuple[int, Any]]:
+    """Read JSON Lines.
+
+    Returns:
+        The number of each line and what it says: a `ValueError` where it is not valid.
+    """
+    try:
+        for number, line in enumerate(file, 1):
+            text = line.removeprefix(b"\xef\xbb\xbf").strip()
+            if not text:
+                continue
+            try:
+                yield number, json.loads(text)
+            except RecursionError:
+                yield number, ValueError("it is nested too deeply")
+            except ValueError as error:
+                yield number, error
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error

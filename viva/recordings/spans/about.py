@@ -1,0 +1,64 @@
+"""Reads what the spans of a run state besides its steps: framework, technique, session, and names of agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from viva.recordings.spans.decisions import Decision
+from viva.recordings.spans.runs import Run
+from viva.recordings.spans.span import Span
+
+
+def about(run: Run, decisions: Sequence[Decision]) -> dict[str, Any]:
+    """Return the attributes of a transcript: `framework`, `technique`, `session`, `resource`, as far as known."""
+    spans = run.spans
+    technique = "react" if any(each.in_words for each in decisions) else "tool calls" if decisions else None
+    facts = {
+        "framework": framework_of(spans),
+        "technique": technique,
+        "session": first_text(spans, ("session.id", "gen_ai.conversation.id", "langfuse.session.id")),
+        "resource": dict(spans[0].resource) or None,
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+_FRAMEWORKS = (
+    ("llama_index", ("llama_index", "BaseWorkflowAgent.", "ReActAgent.", "FunctionAgent.", "AgentWorkflow.")),
+    ("openai_agents", ("openai_agents", "openai.agents")),
+    ("pydantic_ai", ("pydantic-ai", "pydantic_ai")),
+    ("langgraph", ("LangGraph", "langgraph")),
+    ("langchain", ("langchain",)),
+    ("crewai", ("crewai",)),
+    ("smolagents", ("smolagents",)),
+    ("autogen", ("autogen",)),
+)
+
+
+def framework_of(spans: Sequence[Span]) -> str | None:
+    """Name the framework by the instrumentation's scope, the names of spans, or LangChain's metadata."""
+    said = [f"{span.scope} {span.name} {span.attributes.get('metadata', '')}" for span in spans[:50]]
+    for name, marks in _FRAMEWORKS:
+        if any(mark in words for mark in marks for words in said):
+            return name
+    return next((span.scope for span in spans if span.scope), None)
+
+
+def agent_name(span: Span | None) -> str | None:
+    """Return the name of an agent by its span."""
+    if span is None:
+        return None
+    name = first_text([span], ("gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id"))
+    plain = span.name.removeprefix("invoke_agent ").strip()
+    return name or plain.partition(".")[0] or None
+
+
+def first_text(spans: Iterable[Span], keys: Sequence[str]) -> str | None:
+    """Return the first value that spans have under one of some keys, as text."""
+    values = (span.attributes.get(key) for span in spans for key in keys)
+    return next((text for value in values if (text := plain(value))), None)
+
+
+def plain(value: Any) -> str | None:
+    """Return a text or number as text; None for anything else, and for empty text."""
+    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) and str(value) else None

@@ -1,0 +1,99 @@
+"""Reads what an agent decided in one model call: thoughts, tool calls, answer, in words or as native calls alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from viva.recordings.react import IMPLICIT_THOUGHT, Label, read_react, segments
+from viva.recordings.spans.messages import Call
+from viva.recordings.spans.model_calls import ModelCall
+from viva.recordings.spans.tool_runs import Outcome, ToolRuns
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One thing that an agent decided."""
+
+    call: ModelCall
+    thought: str | None = None
+    implicit: bool = False
+    """Whether the thought is the framework's."""
+    tool: str | None = None
+    tool_input: Any = None
+    """As the model wrote it."""
+    call_id: str | None = None
+    answer: str | None = None
+    """Set where it ended its turn with words."""
+    outcome: Outcome | None = None
+    in_words: bool = False
+    """Whether the agent acts in words (ReAct)."""
+    rest: str = ""
+    fault: str | None = None
+
+
+def decide(call: ModelCall, place: int, tools: ToolRuns, *, in_words: bool) -> list[Decision]:
+    """Read what was decided in one model call.
+
+    Args:
+        call: A call of the agent run.
+        place: Its place among the run's calls.
+        tools: The tools that ran in the run. Each is taken once: go through the calls in order.
+        in_words: What `acts_in_words` says of the run.
+
+    Returns:
+        One decision for each tool call, or one without a tool.
+    """
+    output = call.output
+    if output.calls:
+        outcomes = tools.outcomes(place, output.calls, None)
+        thought = _thought(output.text, output.reasoning)
+        return [
+            Decision(
+                call, thought if number == 0 else None, False, asked.name, asked.arguments, asked.id, outcome=outcome
+            )
+            for number, (asked, outcome) in enumerate(zip(output.calls, outcomes, strict=True))
+        ]
+    if not in_words:
+        return [Decision(call, output.reasoning, answer=output.text or "")]
+    return [_in_words(call, place, tools)]
+
+
+def acts_in_words(calls: Sequence[ModelCall]) -> bool:
+    """Whether the agent of a run acts in words: it was instructed to, or does so, and makes no native call."""
+    if any(call.output.calls for call in calls):
+        return False
+    if calls and any("Action Input:" in (message.text or "") for message in calls[0].inputs[:4]):
+        return True
+    return any(
+        part.label in (Label.ACTION, Label.THOUGHT) for call in calls for part in segments(call.output.text or "")
+    )
+
+
+def _in_words(call: ModelCall, place: int, tools: ToolRuns) -> Decision:
+    text = call.output.text or ""
+    read = read_react(text)
+    implicit = not read.labelled
+    thought = IMPLICIT_THOUGHT if implicit else _joined(call.output.reasoning, read.thought)
+    outcome = None
+    if read.tool is not None or read.answer is None:
+        asked = [Call(read.tool, read.tool_input)] if read.tool is not None else []
+        outcome = tools.outcomes(place, asked or [Call(None, None)], text)[0]
+    return Decision(
+        call, thought, implicit, read.tool, read.tool_input, None, read.answer, outcome, True, read.rest, read.fault
+    )
+
+
+def _thought(text: str | None, reasoning: str | None) -> str | None:
+    """Join a model's reasoning and its words beside a native call, which some models label."""
+    words = text.strip() if text else None
+    if words and segments(words)[0].label is Label.THOUGHT:
+        read = read_react(words)
+        words = words if read.tool or read.rest or read.answer else read.thought
+    return _joined(reasoning, words)
+
+
+def _joined(*texts: str | None) -> str | None:
+    parts = [text for text in texts if text and text.strip()]
+    return "\n".join(parts) if parts else None

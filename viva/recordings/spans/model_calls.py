@@ -1,0 +1,211 @@
+"""Finds the model calls of a trace, each once, and what each was given, said, cost and decided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from viva.recordings.output_text import text_of_output
+from viva.recordings.spans.messages import Message, input_messages, loaded, output_messages, system_text
+from viva.recordings.spans.span import Span, SpanKind
+from viva.recordings.spans.tree import Tree
+from viva.records.transcript import UNREPORTED, Usage
+
+# `gen_ai.*` first; see the semantic conventions named in `messages`.
+_TOKENS = {
+    "input_tokens": ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
+    "output_tokens": ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
+    "cached_tokens": (
+        "gen_ai.usage.cache_read.input_tokens",
+        "gen_ai.usage.cache_read_input_tokens",
+        "gen_ai.usage.details.cache_read_tokens",
+        "llm.token_count.prompt_details.cache_read",
+    ),
+    "cache_write_tokens": (
+        "gen_ai.usage.cache_creation.input_tokens",
+        "gen_ai.usage.cache_creation_input_tokens",
+        "gen_ai.usage.details.cache_write_tokens",
+        "llm.token_count.prompt_details.cache_write",
+    ),
+    "reasoning_tokens": (
+        "gen_ai.usage.reasoning.output_tokens",
+        "gen_ai.usage.details.reasoning_tokens",
+        "llm.token_count.completion_details.reasoning",
+    ),
+}
+_AGGREGATED = ("gen_ai.aggregated_usage.input_tokens", "gen_ai.aggregated_usage.output_tokens")
+_COSTS = ("llm.cost.total", "gen_ai.usage.cost", "operation.cost")
+_MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "model_name")
+
+
+@dataclass(frozen=True)
+class ModelCall:
+    """One call of a model. Spans that nest within it, or repeat it, belong to it."""
+
+    span: Span
+    """The outermost, which stands for all."""
+    output: Message
+    others: tuple[Span, ...] = ()
+
+    @cached_property
+    def inputs(self) -> list[Message]:
+        """The messages that the model was given; for a model that completes text, its prompt as one user message."""
+        for span in (self.span, *self.others):
+            if found := input_messages(span):
+                return found
+        for span in (self.span, *self.others):
+            prompts = span.attributes.get("llm.prompts")
+            if isinstance(prompts, list) and prompts and isinstance(prompts[0], str):
+                return [Message("user", prompts[0])]
+            if isinstance(prompt := span.attributes.get("llm.prompts.0.prompt.text"), str):
+                return [Message("user", prompt)]
+        return []
+
+    @cached_property
+    def system(self) -> str | None:
+        """The system text that the model was given."""
+        return system_text(self.span, self.inputs)
+
+    @cached_property
+    def usage(self) -> Usage:
+        """What was reported by the outermost span that reports anything."""
+        told = (usage_of(span) for span in (self.span, *self.others))
+        return next((usage for usage in told if usage is not UNREPORTED), UNREPORTED)
+
+    @property
+    def model(self) -> str | None:
+        """The model that answered, or the requested one if the trace does not name it."""
+        names = (span.attributes.get(key) for span in (self.span, *self.others) for key in _MODELS)
+        return next((name for name in names if isinstance(name, str) and name), None)
+
+
+def usage_of(span: Span) -> Usage:
+    """Return what one span reports of its model call, as one answered call; `UNREPORTED` where it reports nothing."""
+    counts = {name: _count(span.attributes, keys) for name, keys in _TOKENS.items()}
+    cost = _number(span.attributes, _COSTS)
+    if cost is None and not any(counts.values()):
+        return UNREPORTED
+    told: dict[str, Any] = {name: count for name, count in counts.items() if count is not None}
+    usage = Usage(calls=1, cost=cost, reported={"input_tokens", "output_tokens"} <= set(told))
+    return replace(usage, **told)
+
+
+def total_usage(span: Span) -> Usage:
+    """Return the sum that a span of a whole run reports of the calls within it; `UNREPORTED` where it has none."""
+    given, said = (_count(span.attributes, (key,)) for key in _AGGREGATED)
+    if given or said:
+        return Usage(given or 0, said or 0, cost=_number(span.attributes, _COSTS))
+    return usage_of(span)
+
+
+def _number(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> float | None:
+    for key in keys:
+        value = attributes.get(key)
+        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 and math.isfinite(value):
+            return float(value)
+    return None
+
+
+def _count(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
+    for key in keys:
+        value = attributes.get(key)
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        if 0 <= value < 10**15:  # NaN is not
+            return int(value)
+    return None
+
+
+def output_of(span: Span, *, loose: bool) -> Message | None:
+    """Return what a model said and asked for.
+
+    Args:
+        span: Of a model call.
+        loose: Also take the text of `output.value`, for instrumentations that record no output messages.
+
+    Returns:
+        None for a span without an output.
+    """
+    for message in reversed(output_messages(span)):
+        if message.calls or message.reasoning or (message.text or "").strip():
+            return message
+    value = span.attributes.get("output.value")
+    if not loose or value is None:
+        return None
+    if isinstance(loaded(value), Mapping) and text_of_output(value) == value and usage_of(span) is UNREPORTED:
+        return None  # an object that is no message, of a span that cost nothing: it prepares a call
+    text = text_of_output(value)
+    return Message("assistant", text) if text and text.strip() else None
+
+
+def model_calls(tree: Tree) -> list[ModelCall]:
+    """Find the model calls of a trace in the order of their start, each once.
+
+    A model's span within another model's span repeats it, unless a tool or an agent lies between them: the outer one
+    stands for both, and takes from the inner what it lacks. So does a span that covers the time of another one and says
+    the same. A model's span without an output is not counted as a call.
+    """
+    outer: dict[str, list[Span]] = {}
+    for span in tree.spans:
+        if span.kind is SpanKind.LLM:
+            top = _outermost(span, tree)
+            outer.setdefault(top.id, [])
+            if top is not span:
+                outer[top.id].append(span)
+    spans = {span.id: span for span in tree.spans}
+    strict = [_call(spans[top], inner, loose=False) for top, inner in outer.items()]
+    known = [call for call in strict if call is not None]
+    if not known:
+        tried = (_call(spans[top], inner, loose=True) for top, inner in outer.items())
+        known = [call for call in tried if call is not None]
+    return _without_repeats(sorted(known, key=lambda call: tree.places[call.span.id]))
+
+
+def _outermost(span: Span, tree: Tree) -> Span:
+    top = span
+    for ancestor in tree.ancestors(span):
+        if ancestor.kind is SpanKind.LLM:
+            top = ancestor
+        elif ancestor.kind is not SpanKind.OTHER:
+            break
+    return top
+
+
+def _call(top: Span, inner: list[Span], *, loose: bool) -> ModelCall | None:
+    for span in (top, *inner):
+        output = output_of(span, loose=loose)
+        if output is not None:
+            return ModelCall(top, output, tuple(inner))
+    return None
+
+
+def _without_repeats(calls: list[ModelCall]) -> list[ModelCall]:
+    kept: list[ModelCall] = []
+    for call in calls:
+        same = next(
+            (place for place in range(len(kept) - 1, max(-1, len(kept) - 9), -1) if _covers(kept[place], call)), None
+        )
+        if same is None:
+            kept.append(call)
+        else:
+            before = kept[same]
+            kept[same] = ModelCall(before.span, before.output, (*before.others, call.span, *call.others))
+    return kept
+
+
+def _covers(one: ModelCall, other: ModelCall) -> bool:
+    """Whether two spans are of one call: two instrumentations of one client, one within the other."""
+    if None in (one.span.start_ns, one.span.end_ns, other.span.start_ns, other.span.end_ns):
+        return False
+    within = one.span.start_ns <= other.span.start_ns and other.span.end_ns <= one.span.end_ns  # type: ignore[operator]
+    differs = one.span.scope != other.span.scope and bool(one.span.scope) and bool(other.span.scope)
+    same = (one.output.text, [call.name for call in one.output.calls]) == (
+        other.output.text,
+        [call.name for call in other.output.calls],
+    )
+    return within and same and differs

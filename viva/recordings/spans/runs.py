@@ -1,0 +1,132 @@
+"""Parts a trace into the agent runs that it holds: nearly always one, more where a program ran agents repeatedly."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from viva.recordings.spans.messages import Message
+from viva.recordings.spans.model_calls import ModelCall
+from viva.recordings.spans.questions import is_question
+from viva.recordings.spans.span import Span, SpanKind
+from viva.recordings.spans.tree import Tree
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of an agent, with the agents that it handed over to."""
+
+    calls: list[ModelCall] = field(default_factory=list)
+    """By start time."""
+    spans: list[Span] = field(default_factory=list)
+    """By start time. Each span of a trace is in one run."""
+    agents: list[Span] = field(default_factory=list)
+    """The spans of the agents that called models in it; none where the trace names no agent."""
+
+
+def runs_of(tree: Tree, calls: list[ModelCall]) -> list[Run]:
+    """Part a trace into runs.
+
+    An agent's span begins a run unless another agent's span is around it (an agent that a tool starts has a run of its
+    own) or its first model call continues the conversation before it, as after a handoff. A span that belongs to no
+    agent is in the run that began last before it.
+    """
+    anchors = _anchors(tree, calls)
+    runs: list[Run] = []
+    owner: dict[str, Run] = {}
+    for call in calls:
+        anchor = anchors.get(call.span.id)
+        key = "" if anchor is None else anchor.id
+        run = owner.get(key)
+        if run is None:
+            before = _before(runs, owner, anchor, tree)
+            run = before if before is not None and _goes_on(before, call, anchor) else Run()
+            if run is not before:
+                runs.append(run)
+            owner[key] = run
+            if anchor is not None:
+                run.agents.append(anchor)
+        run.calls.append(call)
+    runs = runs or [Run()]
+    _share(tree, runs, owner)
+    return runs
+
+
+def _anchors(tree: Tree, calls: list[ModelCall]) -> dict[str, Span]:
+    """Id of a model call's span to the outermost agent around it, up to a tool, that calls models itself."""
+    direct = {call.span.id: _nearest(call.span, tree) for call in calls}
+    active = {span.id for span in direct.values() if span is not None}
+    anchors: dict[str, Span] = {}
+    for call in calls:
+        anchor = direct[call.span.id]
+        if anchor is None:
+            continue
+        for ancestor in tree.ancestors(anchor):
+            if ancestor.kind is SpanKind.TOOL:
+                break
+            if ancestor.id in active:
+                anchor = ancestor
+        anchors[call.span.id] = anchor
+    return anchors
+
+
+def _nearest(span: Span, tree: Tree) -> Span | None:
+    return next((ancestor for ancestor in tree.ancestors(span) if ancestor.kind is SpanKind.AGENT), None)
+
+
+def _before(runs: list[Run], owner: dict[str, Run], anchor: Span | None, tree: Tree) -> Run | None:
+    """Find the run that a new agent may continue: the last one that does not enclose it."""
+    if not runs:
+        return None
+    around = {id(owner[above.id]) for above in tree.ancestors(anchor) if above.id in owner} if anchor else set()
+    return next((run for run in reversed(runs) if id(run) not in around), None)
+
+
+def _goes_on(run: Run, call: ModelCall, anchor: Span | None) -> bool:
+    if anchor is None or not run.agents:
+        return True  # calls outside of any agent, before or after it, are part of what it does
+    last = run.calls[-1]
+    messages = call.inputs
+    if not messages:
+        return bool(last.output.calls)
+    said = [message for message in messages if message.role == "assistant" or message.answers]
+    if not said:
+        return False
+    return not is_question(messages[-1]) or _text(messages[-1]) == _first_question(run)
+
+
+def _first_question(run: Run) -> str | None:
+    return next((_text(message) for message in reversed(run.calls[0].inputs) if is_question(message)), None)
+
+
+def _text(message: Message) -> str:
+    return (message.text or "").strip()
+
+
+def _share(tree: Tree, runs: list[Run], owner: dict[str, Run]) -> None:
+    """Give each span of the trace to one run."""
+    begins = [tree.places[run.calls[0].span.id] if run.calls else 0 for run in runs]
+    nearest: dict[str, Run | None] = {}
+    for span in _parents_first(tree):
+        parent = tree.parents.get(span.id)
+        nearest[span.id] = owner.get(span.id) or (nearest.get(parent.id) if parent is not None else None)
+    for place, span in enumerate(tree.spans):
+        run = nearest[span.id] or runs[max(0, bisect_right(begins, place) - 1)]
+        run.spans.append(span)
+
+
+def _parents_first(tree: Tree) -> list[Span]:
+    """Order spans so that a parent comes before its children, regardless of the clocks."""
+    ordered: list[Span] = []
+    done: set[str] = set()
+    for span in tree.spans:
+        path = [span]
+        while (
+            (parent := tree.parents.get(path[-1].id)) is not None and parent.id not in done and path[-1].id not in done
+        ):
+            path.append(parent)
+        for each in reversed(path):
+            if each.id not in done:
+                done.add(each.id)
+                ordered.append(each)
+    return ordered

@@ -1,0 +1,179 @@
+"""`Span`: one span of a trace in any of the known forms, with the raw span beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from viva.recordings.spans.values import flatten, from_pairs, listed, read_id, read_time
+
+
+class SpanKind(StrEnum):
+    """What a span is of, as far as reading a trajectory is concerned."""
+
+    LLM = "llm"
+    TOOL = "tool"
+    AGENT = "agent"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One span."""
+
+    id: str
+    trace_id: str
+    parent_id: str | None
+    name: str
+    kind: SpanKind
+    attributes: Mapping[str, Any]
+    """Flat: dotted keys as OpenInference writes them; values are scalars, lists, or JSON text."""
+    start_ns: int | None = None
+    """Nanoseconds since the epoch; None if the source has none that can be read."""
+    end_ns: int | None = None
+    failed: bool = False
+    message: str = ""
+    """Of the status, or of the first exception event."""
+    events: tuple[Mapping[str, Any], ...] = ()
+    """Each with `name` and flat `attributes`."""
+    raw: Mapping[str, Any] = field(default_factory=dict)
+    """The span as its source holds it."""
+    scope: str = ""
+    """Name of the instrumentation, if the source names it."""
+    resource: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took, where both ends are known."""
+        if self.start_ns is None or self.end_ns is None or self.end_ns < self.start_ns:
+            return None
+        return (self.end_ns - self.start_ns) / 1e9
+
+    @property
+    def order(self) -> tuple[bool, int, str]:
+        """Sorts by start time; spans without one come last."""
+        return (self.start_ns is None, self.start_ns or 0, self.id)
+
+
+def kind_of(name: str, said: Any, attributes: Mapping[str, Any]) -> SpanKind:
+    """Return what a span is of.
+
+    Args:
+        name: The span's.
+        said: What the source's own field says (Phoenix: `span_kind`).
+        attributes: Flat.
+    """
+    operation = attributes.get("gen_ai.operation.name")
+    for value in (
+        _OPERATIONS.get(str(operation)),
+        *(_KINDS.get(str(kind).lower()) for kind in _said(said, attributes)),
+    ):
+        if value is not None:
+            return value
+    return SpanKind.AGENT if _AGENT_RUN.search(name) else SpanKind.OTHER
+
+
+_OPERATIONS = {
+    "chat": SpanKind.LLM,
+    "text_completion": SpanKind.LLM,
+    "generate_content": SpanKind.LLM,
+    "execute_tool": SpanKind.TOOL,
+    "invoke_agent": SpanKind.AGENT,
+}
+_KINDS = {"llm": SpanKind.LLM, "tool": SpanKind.TOOL, "agent": SpanKind.AGENT, "chat": SpanKind.LLM}
+# What LlamaIndex and LangGraph call the span of a whole run; they give it no kind of its own.
+_AGENT_RUN = re.compile(
+    r"^(?:\w*(?:Agent|AgentWorkflow|AgentRunner|AgentWorker)\.(?:run|arun|chat|achat|stream_chat|astream_chat|query|aquery)|LangGraph)$"
+)
+
+
+def _said(said: Any, attributes: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (
+        attributes.get("openinference.span.kind"),
+        said,
+        attributes.get("traceloop.span.kind"),
+        attributes.get("llm.request.type"),
+    )
+
+
+def read_span(raw: Any) -> Span | None:
+    """Read one span of a JSON dump: as Phoenix's client, OpenTelemetry's `span.to_json()` or OTLP write it.
+
+    Returns:
+        None if it has no id of a trace or of its own: it belongs nowhere.
+    """
+    ids = ids_of(raw)
+    if ids is None:
+        return None
+    trace_id, span_id, inner = ids
+    given = raw.get("attributes")
+    attributes = flatten(given) if isinstance(given, dict) else from_pairs(given)
+    name = str(raw.get("name") or "")
+    events = tuple(_event(event) for event in listed(raw.get("events")) if isinstance(event, dict))
+    failed, message = _status(raw, events)
+    resource = raw.get("resource")
+    resource = resource.get("attributes", resource) if isinstance(resource, dict) else {}
+    scope = raw.get("scope") or raw.get("instrumentation_scope")
+    return Span(
+        id=span_id,
+        trace_id=trace_id,
+        parent_id=read_id(_first(raw, inner, "parent_id", "parentSpanId", "parent_span_id"), 16),
+        name=name,
+        kind=kind_of(name, raw.get("span_kind"), attributes),
+        attributes=attributes,
+        start_ns=start_of(raw),
+        end_ns=read_time(_first(raw, raw, "end_time", "endTimeUnixNano", "end_time_unix_nano")),
+        failed=failed,
+        message=message,
+        events=events,
+        raw=raw,
+        scope=str(scope.get("name") or "") if isinstance(scope, dict) else str(scope or ""),
+        resource=flatten(resource) if isinstance(resource, dict) else from_pairs(resource),
+    )
+
+
+def ids_of(raw: Any) -> tuple[str, str, Mapping[str, Any]] | None:
+    """Return the ids of a raw span's trace and its own, and its context; None if one of them is missing."""
+    if not isinstance(raw, dict):
+        return None
+    context = raw.get("context")
+    inner = context if isinstance(context, dict) else {}
+    trace_id = read_id(_first(inner, raw, "trace_id", "traceId"), 32)
+    span_id = read_id(_first(inner, raw, "span_id", "spanId"), 16)
+    return None if trace_id is None or span_id is None else (trace_id, span_id, inner)
+
+
+def start_of(raw: Mapping[str, Any]) -> int | None:
+    """Return when a raw span began, in nanoseconds since the epoch."""
+    return read_time(_first(raw, raw, "start_time", "startTimeUnixNano", "start_time_unix_nano"))
+
+
+def _first(one: Mapping[str, Any], other: Mapping[str, Any], *keys: str) -> Any:
+    for part in (one, other):
+        for key in keys:
+            if (value := part.get(key)) is not None:
+                return value
+    return None
+
+
+def _event(event: Mapping[str, Any]) -> dict[str, Any]:
+    given = event.get("attributes")
+    return {
+        "name": str(event.get("name") or ""),
+        "attributes": flatten(given) if isinstance(given, dict) else from_pairs(given),
+    }
+
+
+def _status(raw: Mapping[str, Any], events: tuple[Mapping[str, Any], ...]) -> tuple[bool, str]:
+    status = raw.get("status")
+    inner = status if isinstance(status, dict) else {}
+    code = _first(raw, inner, "status_code", "code")
+    failed = str(code).upper().removeprefix("STATUS_CODE_").removeprefix("STATUSCODE.") in ("ERROR", "2")
+    message = _first(raw, inner, "status_message", "message", "description")
+    if failed and not message:
+        errors = (event["attributes"].get("exception.message") for event in events if event["name"] == "exception")
+        message = next((error for error in errors if error), "failed")
+    return failed, str(message or "")

@@ -1,0 +1,98 @@
+"""Sorts the spans of a source by trace, on disk: they come in any order, and memory holds one trace at a time."""
+
+from __future__ import annotations
+
+import marshal
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from viva.recordings.recording import RecordingError
+from viva.recordings.spans.span import Span, ids_of, read_span, start_of
+
+_BATCH = 500
+
+
+class Spool:
+    """Takes spans, and gives them back trace by trace. A context manager; its file is deleted at the end."""
+
+    def __init__(self) -> None:
+        """Open a temporary database, which SQLite keeps in memory as long as it is small."""
+        # An empty name is a file of its own in the folder for temporary files; it is gone when it is closed.
+        # One thread uses it at a time, but not always the same: an import goes on in another than it began in.
+        self._base = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._base.execute("PRAGMA journal_mode = OFF")
+        self._base.execute("PRAGMA synchronous = OFF")
+        self._base.execute("PRAGMA cache_size = -8000")
+        self._base.execute("CREATE TABLE span (trace TEXT, start INTEGER, body BLOB)")
+        self._base.execute("BEGIN")
+        self.taken = 0
+        self.left_out = 0
+        """Elements that are not spans: without the id of a trace or of their own, or nested beyond reason."""
+
+    def __enter__(self) -> Spool:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._base.close()
+
+    def add(self, spans: Iterable[Any]) -> None:
+        """Take the raw spans of a source.
+
+        Raises:
+            RecordingError: the disk for temporary files is full.
+        """
+        rows: list[tuple[str, int | None, bytes]] = []
+        for raw in spans:
+            row = _row(raw)
+            if row is None:
+                self.left_out += 1
+                continue
+            rows.append(row)
+            self.taken += 1
+            if len(rows) >= _BATCH:
+                self._write(rows)
+                rows = []
+        self._write(rows)
+
+    def _write(self, rows: list[tuple[str, int | None, bytes]]) -> None:
+        try:
+            self._base.executemany("INSERT INTO span VALUES (?, ?, ?)", rows)
+        except sqlite3.Error as error:
+            raise RecordingError(f"the spans cannot be sorted in the folder for temporary files: {error}.") from error
+
+    def traces(self) -> Iterator[tuple[str, list[Span]]]:
+        """Yield each trace with its spans, the trace that began first, first; traces without any time come last.
+
+        Raises:
+            RecordingError: the disk for temporary files is full.
+        """
+        try:
+            self._base.execute("CREATE INDEX by_trace ON span (trace)")
+            self._base.execute(
+                "CREATE TABLE trace AS SELECT trace, MIN(start) AS start FROM span GROUP BY trace"
+                " ORDER BY start IS NULL, start, trace"
+            )
+            for (trace,) in self._base.execute("SELECT trace FROM trace ORDER BY rowid"):
+                rows = self._base.execute("SELECT body FROM span WHERE trace = ? ORDER BY rowid", (trace,))
+                # What `add` wrote into a file that nobody else can open.
+                read = (read_span(marshal.loads(body)) for (body,) in rows)  # noqa: S302
+                yield trace, [span for span in read if span is not None]
+        except sqlite3.Error as error:
+            raise RecordingError(f"the spans cannot be sorted in the folder for temporary files: {error}.") from error
+
+
+def _row(raw: Any) -> tuple[str, int | None, bytes] | None:
+    """Check a span, and write it down."""
+    ids = ids_of(raw)
+    try:
+        return None if ids is None else (ids[0], start_of(raw), marshal.dumps(raw))
+    except ValueError:  # it is nested beyond what can be written
+        return None
+
+
+def with_context(raw: Any, resource: Any, scope: Any) -> Any:
+    """Add to a span of OTLP what stands around it in the document."""
+    if not isinstance(raw, Mapping):
+        return raw
+    return {**raw, "resource": resource, "scope": scope}

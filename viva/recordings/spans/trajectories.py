@@ -1,0 +1,232 @@
+"""Makes recordings of a trace: every span becomes a step, and those in which the agent decided are marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+from viva.recordings.output_text import text_of_output
+from viva.recordings.recording import Recording
+from viva.recordings.spans.about import about, agent_name, first_text, plain
+from viva.recordings.spans.decisions import Decision, acts_in_words, decide
+from viva.recordings.spans.messages import loaded
+from viva.recordings.spans.model_calls import model_calls, total_usage, usage_of
+from viva.recordings.spans.questions import question_of
+from viva.recordings.spans.runs import Run, runs_of
+from viva.recordings.spans.span import Span, SpanKind
+from viva.recordings.spans.tool_runs import ToolRun, ToolRuns, tool_run
+from viva.recordings.spans.tree import Tree, tree_of
+from viva.recordings.subjects import subject_of
+from viva.recordings.tool_definitions import definitions_in_spans
+from viva.records.trajectory import ANSWER, CALL_ID, IMPLICIT, MARK, RAN_IN, SPAN, WRITTEN
+from viva.records.transcript import NO_USAGE, UNREPORTED, Round, Step, StepKind, Transcript
+from viva.records.usage import with_usage
+
+_KINDS = {SpanKind.LLM: StepKind.MODEL, SpanKind.TOOL: StepKind.TOOL}
+
+
+def read_trace(spans: Iterable[Span], place: str, source: str) -> Iterator[Recording]:
+    """Make one recording of each agent run of a trace.
+
+    Args:
+        spans: Those of one trace, in any order.
+        place: Where the trace was found, for messages.
+        source: The reader's name.
+    """
+    tree = tree_of(spans)
+    calls = model_calls(tree)
+    runs = runs_of(tree, calls)
+    for number, run in enumerate(runs, 1):
+        alone = len(runs) == 1
+        yield _recording(
+            run, tree, place if alone else f"{place}, run {number}", source, alone=alone, first=number == 1
+        )
+
+
+def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, first: bool) -> Recording:
+    spans = run.spans
+    trace_id = spans[0].trace_id
+    agent = run.agents[0] if run.agents else None
+    inputs = run.calls[0].inputs if run.calls else []
+    question = question_of(_top(run, tree, alone), inputs)
+    decisions, steps = _steps(run, tree)
+    answers = [decision for decision in decisions if decision.answer is not None]
+    answer = (
+        answers[-1].answer if answers and answers[-1] is decisions[-1] else _own_answer(spans[0] if alone else agent)
+    )
+    began = spans[0].start_ns
+    round_ = Round(
+        1,
+        question,
+        answer,
+        tuple(steps),
+        error=_failure(spans[0], answer) if alone else None,
+        usage=_sum_of(run, tree),
+        started=None if began is None else began / 1e9,
+        agent_seconds=(spans[0] if alone or agent is None else agent).seconds or 0.0,
+    )
+    systems = (call.system for call in run.calls)
+    transcript = Transcript(
+        (round_,),
+        source=source,
+        trace_id=trace_id,
+        system=next((text for text in systems if text), None),
+        tools=definitions_in_spans(spans, run.calls),
+        notes=tree.notes if first else (),
+        attributes=about(run, decisions),
+    )
+    resource = {key: value for span in spans[:1] for key, value in span.resource.items()}
+    version = first_text([*run.agents, *spans[:1]], ("gen_ai.agent.version", "agent.version")) or resource.get(
+        "service.version"
+    )
+    name = agent_name(agent) or plain(resource.get("service.name"))
+    return Recording(
+        with_usage(transcript),
+        place=place,
+        run_key=trace_id if alone else f"{trace_id}.{(agent or run.calls[0].span).id}",
+        subject=subject_of(question) if question and question.strip() else None,
+        agent=name,
+        agent_version=plain(version),
+    )
+
+
+def _top(run: Run, tree: Tree, alone: bool) -> list[Span]:
+    """The spans that may hold the question of a run, the outermost first."""
+    if not alone:
+        return run.agents[:1]
+    inner = run.agents[0] if run.agents else run.spans[0]
+    return [*reversed(list(tree.ancestors(inner))), inner]
+
+
+def _steps(run: Run, tree: Tree) -> tuple[list[Decision], list[Step]]:
+    tools = ToolRuns(run.spans, run.calls, tree)
+    in_words = acts_in_words(run.calls)
+    decisions = [made for place, call in enumerate(run.calls) for made in decide(call, place, tools, in_words=in_words)]
+    by_span: dict[str, list[Decision]] = {}
+    for decision in decisions:
+        by_span.setdefault(decision.call.span.id, []).append(decision)
+    counted = {call.span.id for call in run.calls}
+    repeats = {span.id: call.span.id for call in run.calls for span in call.others}
+    parents = {span.id for span in run.spans}
+    steps = []
+    for span in run.spans:
+        step = _step(span, tree, span.parent_id if span.parent_id in parents else None)
+        if span.id in repeats:
+            step = replace(step, kind=StepKind.AGENT, usage=NO_USAGE)
+            step = replace(step, attributes={**step.attributes, "repeats": repeats[span.id]})
+        elif span.id in tools.left:
+            step = replace(step, attributes={**step.attributes, MARK: {}})
+        elif span.kind is SpanKind.LLM and span.id not in counted and usage_of(span) is UNREPORTED:
+            step = replace(step, kind=StepKind.AGENT, usage=NO_USAGE)  # no call: it prepared one, or broke off
+        made = by_span.get(span.id, [])
+        steps.append(_decided(step, made[0], 1) if made else step)
+        steps += [_decided(_beside(step, number), each, number) for number, each in enumerate(made[1:], 2)]
+    return decisions, steps
+
+
+def _step(span: Span, tree: Tree, parent_id: str | None) -> Step:
+    ran = tool_run(span) if span.kind is SpanKind.TOOL else None
+    model_usage = usage_of(span) if span.kind is SpanKind.LLM else NO_USAGE
+    return Step(
+        span.id,
+        _KINDS.get(span.kind, StepKind.AGENT),
+        parent_id,
+        agent=agent_name(
+            next((each for each in chain((span,), tree.ancestors(span)) if each.kind is SpanKind.AGENT), None)
+        ),
+        tool=None if ran is None else ran.name or span.name,
+        tool_input=None if ran is None else ran.arguments,
+        result=None if ran is None else ran.result,
+        error=(None if ran is None else ran.error) or (span.message or "failed" if span.failed else None),
+        usage=model_usage,
+        started=None if span.start_ns is None else span.start_ns / 1e9,
+        seconds=span.seconds,
+        attributes={"span": span.raw, "name": span.name, **_times(span)},
+    )
+
+
+def _times(span: Span) -> dict[str, int]:
+    """Nanoseconds, which a float of seconds loses."""
+    times = {"start_ns": span.start_ns, "end_ns": span.end_ns}
+    return {name: value for name, value in times.items() if value is not None}
+
+
+def _beside(step: Step, number: int) -> Step:
+    """A further call that the same model call asked for: a step beside that of the span, which costs nothing more."""
+    named = {"name": step.attributes["name"]}
+    return replace(step, id=f"{step.id}#{number}", kind=StepKind.ACTION, usage=NO_USAGE, seconds=None, attributes=named)
+
+
+def _decided(step: Step, decision: Decision, number: int) -> Step:
+    outcome, call = decision.outcome, decision.call
+    ran: ToolRun | None = None if outcome is None else outcome.ran
+    mark: dict[str, Any] = {SPAN: call.span.id}
+    tool, given = decision.tool, decision.tool_input
+    if decision.answer is not None:
+        mark[ANSWER] = decision.answer
+    if decision.implicit:
+        mark[IMPLICIT] = True
+    if decision.call_id is not None:
+        mark[CALL_ID] = decision.call_id
+    if decision.rest:
+        mark["rest"] = decision.rest
+    if decision.fault:
+        mark["fault"] = decision.fault
+    if ran is not None:
+        mark[RAN_IN] = ran.span.id
+        ran_input = ran.arguments if isinstance(ran.arguments, Mapping) else given
+        ran_tool = ran.name or tool
+        if (ran_tool, ran_input) != (tool, given):
+            mark[WRITTEN] = {"tool": tool, "tool_input": given}
+            tool, given = ran_tool, ran_input
+    error = step.error
+    if outcome is not None:
+        error = (ran.error if ran is not None else None) or outcome.complaint or error
+    return replace(
+        step,
+        thought=decision.thought,
+        tool=tool,
+        tool_input=given,
+        result=None if outcome is None else outcome.result,
+        error=error,
+        model=call.model,
+        usage=call.usage if number == 1 else NO_USAGE,
+        attributes={**step.attributes, MARK: mark},
+    )
+
+
+def _own_answer(span: Span | None) -> str | None:
+    """Return what the span of a whole run says that it gave, where that is words."""
+    if span is None:
+        return None
+    for key in ("final_result", "output.value", "traceloop.entity.output"):
+        value = loaded(span.attributes.get(key))
+        if isinstance(value, str) and value.strip():
+            return value
+        if isinstance(value, list | Mapping) and (text := text_of_output(value)):
+            return text
+    return None
+
+
+def _failure(root: Span, answer: str | None) -> str | None:
+    return root.message or "failed" if root.failed and answer is None else None
+
+
+def _sum_of(run: Run, tree: Tree) -> Any:
+    """The sum that an outer span reports; NO_USAGE where the model calls report their own, of which it is the sum."""
+    if any(call.usage is not UNREPORTED for call in run.calls):
+        return NO_USAGE
+    inside = {span.id for span in run.spans}
+    outer = [span for span in run.spans if span.kind is not SpanKind.LLM and span.kind is not SpanKind.TOOL]
+    counted: set[str] = set()
+    total = UNREPORTED
+    for span in outer:
+        if any(above.id in counted for above in tree.ancestors(span)):
+            continue
+        usage = total_usage(span)
+        if usage is not UNREPORTED and span.id in inside:
+            counted.add(span.id)
+            total = usage if total is UNREPORTED else total + usage
+    return NO_USAGE if total is UNREPORTED else total

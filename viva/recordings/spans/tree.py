@@ -1,0 +1,91 @@
+"""Puts the spans of one trace into the order and the tree that their ids describe, even if these are damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from viva.recordings.spans.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The spans of one trace, each once."""
+
+    spans: tuple[Span, ...]
+    """By start time; a parent comes before what begins at the same time within it."""
+    parents: dict[str, Span]
+    """Id of a span to its parent, where the trace holds it and the parents form no circle."""
+    notes: tuple[str, ...]
+    """What is broken, in words."""
+    places: dict[str, int] = field(default_factory=dict)
+    """Id of a span to its place in `spans`."""
+
+    def ancestors(self, span: Span) -> Iterator[Span]:
+        """Yield the parent, its parent and so on."""
+        parent = self.parents.get(span.id)
+        while parent is not None:
+            yield parent
+            parent = self.parents.get(parent.id)
+
+
+def tree_of(spans: Iterable[Span]) -> Tree:
+    """Make the tree of a trace.
+
+    A span that was written twice counts once: the one that has ended, else the later one. A span whose parent is
+    missing stands at the top, as does the earliest span of a circle of parents.
+    """
+    by_id: dict[str, Span] = {}
+    doubled = 0
+    for span in spans:
+        known = by_id.get(span.id)
+        doubled += known is not None
+        if known is None or span.end_ns is not None or known.end_ns is None:
+            by_id[span.id] = span
+    children: dict[str, list[Span]] = {}
+    tops, orphans = [], 0
+    for span in sorted(by_id.values(), key=lambda span: span.order):
+        if span.parent_id in by_id:
+            children.setdefault(str(span.parent_id), []).append(span)
+        else:
+            orphans += span.parent_id is not None
+            tops.append(span)
+    parents: dict[str, Span] = {}
+    walked = _walk(tops, children, parents)
+    circled = 0
+    for span in sorted(by_id.values(), key=lambda span: span.order):
+        if span.id not in walked:
+            circled += 1
+            walked |= _walk([span], children, parents, walked)
+    ordered = sorted(by_id.values(), key=lambda span: (*span.order[:2], walked[span.id]))
+    notes = _notes(doubled, orphans, circled, sum(span.start_ns is None for span in ordered))
+    return Tree(tuple(ordered), parents, notes, {span.id: place for place, span in enumerate(ordered)})
+
+
+def _walk(
+    tops: list[Span], children: dict[str, list[Span]], parents: dict[str, Span], done: dict[str, int] | None = None
+) -> dict[str, int]:
+    """Number the spans below some in the order of a reader; without recursion, traces may nest as they like."""
+    known = done or {}
+    walked: dict[str, int] = {}
+    waiting = list(reversed(tops))
+    while waiting:
+        span = waiting.pop()
+        if span.id in walked or span.id in known:
+            continue
+        walked[span.id] = len(known) + len(walked)
+        for child in reversed(children.get(span.id, ())):
+            if child.id not in walked and child.id not in known:
+                parents[child.id] = span
+                waiting.append(child)
+    return walked
+
+
+def _notes(doubled: int, orphans: int, circled: int, timeless: int) -> tuple[str, ...]:
+    said = (
+        (doubled, "spans that were recorded more than once, counted once"),
+        (orphans, "spans whose parent is not in the trace"),
+        (circled, "cycles of spans that are each other's parents"),
+        (timeless, "spans without a start time, put last"),
+    )
+    return tuple(f"{words}: {count}" for count, words in said if count)

@@ -1,0 +1,186 @@
+"""Converts records to JSON and back, leniently: any content of a record can be written and read again."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Mapping, Set
+from enum import Enum
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails, to_jsonable_python
+
+from viva.records.text import storable
+from viva.records.transcript import LEFT_OUT
+
+T = TypeVar("T")
+
+MAX_DEPTH = 100
+"""Maximum depth of lists and mappings in objects that pydantic refuses; deeper values become text."""
+
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
+_SCAN: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+"""Parses one value from a position; returns it and its end. Raises StopIteration where no value begins there."""
+
+
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    adapter = _ADAPTERS.get(kind)
+    if adapter is None:
+        adapter = _ADAPTERS[kind] = TypeAdapter(kind)
+    return adapter
+
+
+def prepare(*kinds: type) -> None:
+    """Build the converters of these types in advance; otherwise, the first use of each takes up to 4 ms longer."""
+    for kind in kinds:
+        _adapter(kind)
+
+
+def encode(value: object) -> bytes:
+    """Return one line of JSON without the fields that have their default values; infinities and NaN become null."""
+    adapter = _adapter(type(value))
+    try:
+        return adapter.dump_json(value, exclude_defaults=True, warnings="error")
+    except Exception:
+        # An adapter may put anything into a Step: lone surrogates, objects that JSON does not support or that raise
+        # exceptions, fields of the wrong type. The round must not be lost because of it.
+        plain = _plain(value)
+        try:
+            adapter.validate_python(plain)
+        except ValidationError as error:
+            for fault in error.errors(include_url=False, include_context=False):
+                _mend(plain, fault)
+        return json.dumps(plain).encode()
+
+
+def to_plain(value: object, *, full: bool = False) -> Any:
+    """Return the same as `encode` as dicts, lists and strings; `full` keeps fields that have their default values."""
+    plain = loads(encode(value))
+    if not full:
+        return plain
+    # Whatever the value was, its encoded form is valid.
+    return _adapter(type(value)).dump_python(decode(type(value), plain), mode="json")
+
+
+def loads(line: bytes | str) -> Any:
+    """Parse a line of JSON; a whole number with more digits than Python accepts stays text.
+
+    Raises:
+        ValueError: the line is not JSON in UTF-8.
+        RecursionError: the line is nested too deeply.
+    """
+    # Decoded here, because json would guess UTF-16 or UTF-32 from NUL bytes.
+    text = line if isinstance(line, str) else line.decode("utf-8")
+    try:
+        # As json.loads does it, which spends a third of its time around this call; whatever is odd is left to it.
+        value, end = _SCAN(text, 0)
+        return value if end == len(text) or not text[end:].strip(" \t\n\r") else json.loads(text)
+    except StopIteration:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        return json.loads(text, parse_int=lambda digits: int(digits) if len(digits) <= 4000 else digits)
+
+
+def has_doubled_key(text: str) -> bool:
+    """Return whether an object in this JSON has a duplicate key, of which readers would silently use the last value.
+
+    Raises:
+        ValueError: the text is not JSON.
+        RecursionError: the text is nested too deeply.
+    """
+    doubled = False
+
+    def see(pairs: list[tuple[str, Any]]) -> None:
+        nonlocal doubled
+        doubled = doubled or len({key for key, _ in pairs}) < len(pairs)
+
+    json.loads(text, object_pairs_hook=see)
+    return doubled
+
+
+def decode(kind: type[T], data: Any) -> T:
+    """Build a record from parsed JSON. Unknown fields are ignored; missing fields and invalid nulls get their defaults.
+
+    Raises:
+        ValueError: the data does not have the shape of `kind`.
+    """
+    adapter = _adapter(kind)
+    try:
+        return adapter.validate_python(data)  # type: ignore[no-any-return]
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_context=False)
+        if any(fault["input"] is not None or fault["type"] == "missing" for fault in faults):
+            raise
+        for fault in faults:
+            _mend(data, fault)
+    return adapter.validate_python(data)  # type: ignore[no-any-return]
+
+
+def _mend(data: Any, fault: ErrorDetails) -> None:
+    """Convert the value that pydantic refused to the right type, or remove it so that the default applies."""
+    *parents, last = fault["loc"] or ("",)
+    try:
+        for part in parents:
+            data = data[part]
+        if fault["type"] == "string_type" and data[last] is not None:
+            data[last] = json.dumps(data[last])
+        elif last == "cost":
+            data[last] = None  # unknown; if it were left out, it would be 0
+        else:
+            del data[last]
+    except (KeyError, IndexError, TypeError):
+        return
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """Convert any object to JSON values as far as possible; never raises an exception."""
+    if isinstance(value, str):
+        # The text itself, also of an enum, whose displayed form may be shorter.
+        return storable(str.__str__(value))
+    if isinstance(value, Enum):
+        value = value.value
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int):
+        # Python accepts no decimal numbers of more than 4,300 digits.
+        return int(value) if abs(value) < 10**4000 else hex(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if depth >= MAX_DEPTH:
+        return _words(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _fields(value, depth)
+    try:
+        if isinstance(value, Mapping):
+            return {_key(key): _plain(item, depth + 1) for key, item in value.items()}
+        if isinstance(value, list | tuple | Set):
+            return [_plain(item, depth + 1) for item in value]
+        return _plain(to_jsonable_python(value, fallback=_words), depth + 1)
+    except Exception:
+        return _words(value)
+
+
+def _fields(value: Any, depth: int) -> dict[str, Any]:
+    shown = {}
+    for field in dataclasses.fields(value):
+        item = getattr(value, field.name, None)
+        if item is not field.metadata.get(LEFT_OUT, field.default):
+            shown[field.name] = _plain(item, depth + 1)
+    return shown
+
+
+def _key(key: object) -> str:
+    return storable(key) if isinstance(key, str) else str(_plain(key, MAX_DEPTH))
+
+
+def _words(value: object) -> str:
+    try:
+        return storable(repr(value))[:1000]
+    except Exception:
+        return f"<{type(value).__name__}>"

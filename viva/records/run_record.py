@@ -1,0 +1,157 @@
+"""The record of one run: its setting, its outcome and score, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
+
+from viva.records.open_enum import OpenEnum
+from viva.records.transcript import Metrics, StopReason, Usage
+from viva.records.verdict import Insight
+
+
+class Outcome(OpenEnum):
+    """How a run ended. The first two outcomes count in averages; the others, and unknown outcomes, do not."""
+
+    SCORED = "scored"
+    TARGET_ERROR = "target_error"
+    EXAMINER_ERROR = "examiner_error"
+    JUDGE_ERROR = "judge_error"
+    INFRA_ERROR = "infra_error"
+
+    @property
+    def counts(self) -> bool:
+        """Return whether the run counts in averages."""
+        return self in (Outcome.SCORED, Outcome.TARGET_ERROR)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """Everything that is necessary to understand or repeat a run later."""
+
+    viva: str = ""
+    """Version of Viva."""
+    case: str = ""
+    """Name of the case."""
+    case_file: str = ""
+    case_hash: str = ""
+    """SHA-256 of the case file and its data files. The journal stores the case as it was under this name."""
+    agent: str = ""
+    """The agent's SPEC, as given."""
+    app_dir: str | None = None
+    examiner: str = ""
+    """`script`, a model's name, or `replay`."""
+    judge: str = ""
+    """`code`, `model` or `both`."""
+    judge_model: str | None = None
+    sandbox: str | None = None
+    sandbox_isolates: bool | None = None
+    check_seconds: float | None = None
+    """The requested time limit of each check; None if the case's limit or the default applies."""
+    check_memory_mb: int | None = None
+    """The requested memory limit of each check in MiB; None if the case's limit or the default applies."""
+    max_rounds: int = 0
+    reply_seconds: float = 0.0
+    run_seconds: float | None = None
+    workspace: str | None = None
+    """The folder of the agent's files, relative to the journal's. Older journals may name a folder elsewhere."""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """The first 12 hex digits of the SHA-256 of each prompt, by name."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """The versions of packages, by name."""
+    evaluators: tuple[str, ...] = ()
+    """Names of the evaluators; the first is the primary, which alone decides score, points and outcome."""
+    trial: int | None = None
+    """The number of the trial; None in older journals."""
+    agent_version: str | None = None
+    workspace_left_out: str = ""
+    """Why files that the agent left are not in the journal, in words; empty if nothing is missing."""
+    in_process: bool = False
+    """Whether the agent's code ran in Viva's own process, which it could have modified."""
+    source: str = ""
+    """The SPEC of the recording (`chat:FILE`); empty for an exam that Viva ran."""
+    place: str = ""
+    """The position in the source, for example file and line."""
+    node: str | None = None
+    """The name of the cluster's node on which the conversation was conducted; None without a cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Wall-clock times of one run."""
+
+    started: float = 0.0
+    """Seconds since the epoch."""
+    seconds: float = 0.0
+    examiner_seconds: float = 0.0
+    agent_seconds: float = 0.0
+    judge_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """The result of one run: one subject, one agent, one trial."""
+
+    id: str
+    subject: str
+    """Name of the case, task label or trace."""
+    agent: str
+    outcome: Outcome
+    score: float | None
+    """The primary evaluator's score in [0, 1] (for scoring points: the sum of the weights hit divided by the sum of all
+    weights); None if nothing was judged."""
+    _: KW_ONLY
+    low: float | None = None
+    high: float | None = None
+    points: float | None = None
+    """Sum of the weights hit."""
+    max_points: float | None = None
+    """Sum of all weights."""
+    error: str | None = None
+    """What went wrong, for the outcomes that are errors."""
+    agent_version: str | None = None
+    trial: int = 1
+    attempt: int = 1
+    rounds: int = 0
+    stop: StopReason | None = None
+    tags: tuple[str, ...] = ()
+    insights: tuple[Insight, ...] = ()
+    usage: Mapping[str, Usage] = field(default_factory=dict)
+    """By role: `target`, `examiner`, `judge`."""
+    timing: Timing = field(default_factory=Timing)
+    trace_id: str | None = None
+    success: bool | None = None
+    """Whether the source, or a check of the user, considers the run a success; None if unknown. Not part of the
+    score."""
+    metrics: Metrics | None = None
+    """The metrics of an observed session; None if there are none."""
+    setting: Setting = field(default_factory=Setting)
+
+
+def as_earned(record: RunRecord, answered: bool | None = None) -> RunRecord:
+    """Hold a stored record to the rule that a run in which the agent failed never passes, and earns nothing alone.
+
+    Journals from before this rule have scores above 0 for agents that never replied: a check that asserts an absence
+    passed for them.
+
+    Args:
+        record: As its journal has it.
+        answered: Whether the agent ever replied; None if the transcript was not read.
+    """
+    if record.outcome is not Outcome.TARGET_ERROR or record.score is None:
+        return record
+    if answered is None:
+        answered = not _never_answered(record)
+    if not answered:
+        points = None if record.points is None else 0.0
+        return replace(record, score=0.0, low=0.0, high=0.0, points=points)
+    return record if record.low == 0 else replace(record, low=0.0)
+
+
+def _never_answered(record: RunRecord) -> bool:
+    """Whether a record alone shows that the agent never replied: the round that an agent fails in is its last."""
+    if record.setting.source or record.rounds > 1:
+        return False
+    # A whole conversation that takes too long ends between two rounds: the first of them may have a reply.
+    own = record.stop is StopReason.TARGET_ERROR or (record.error or "").startswith("no reply within")
+    return record.rounds == 0 or own

@@ -1,0 +1,93 @@
+"""Selects the steps of a transcript that are its trajectory: the agent's decisions, one each, with their results.
+
+A recording made of spans has a step for every span, and marks the few in which the agent decided. Other sources have
+no more steps than decisions, and mark none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from viva.records.transcript import Step, StepKind, Transcript
+
+MARK = "trajectory"
+"""The attribute of a marked step: a mapping with the keys below, each only where it applies."""
+SPAN = "span_id"
+"""Id of the span of the model call in which the step was decided. It is the step's own id unless one call decided
+several steps: the first has the id of the span, the others `SPAN-ID#2`, `SPAN-ID#3`…"""
+ANSWER = "answer"
+"""The agent's words to the user, where the step ends the run instead of calling a tool."""
+IMPLICIT = "implicit"
+"""True where `thought` is the framework's text, used because the agent answered without a thought."""
+WRITTEN = "written"
+"""What the agent wrote (`tool`, `tool_input`) where the framework ran something else; the step has what was run."""
+RAN_IN = "ran_in"
+"""Id of the step (span) of the tool that ran."""
+CALL_ID = "call_id"
+"""The id by which the source pairs call and result."""
+
+
+def marked(step: Step) -> Mapping[str, Any] | None:
+    """Return what a reader said about a step of the trajectory; None for a step that is not marked."""
+    said = step.attributes.get(MARK)
+    return said if isinstance(said, Mapping) else None
+
+
+def trajectory_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the marked steps in their order, or all steps if none is marked."""
+    chosen = tuple(step for step in steps if marked(step) is not None)
+    return chosen or tuple(steps)
+
+
+def tool_calls(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the steps that call a tool, each call once.
+
+    Where steps are marked, those of them that name a tool: the spans of the tools describe the same calls again.
+    """
+    if any(marked(step) is not None for step in steps):
+        return tuple(step for step in steps if marked(step) is not None and step.tool is not None)
+    return tuple(step for step in steps if step.kind in (StepKind.TOOL, StepKind.ACTION))
+
+
+def trajectory(transcript: Transcript) -> tuple[Step, ...]:
+    """Return the trajectory of a whole transcript.
+
+    Whether steps are marked is decided once for all rounds: a round of a recording made of spans in which the agent
+    decided nothing contributes no step.
+    """
+    every = [step for round_ in transcript.rounds for step in round_.steps]
+    return trajectory_steps(every)
+
+
+def stated_thought(step: Step) -> str | None:
+    """Return the thought as the agent stated it; None if there is none, or where the framework supplied it."""
+    said = marked(step)
+    return None if said is not None and said.get(IMPLICIT) else step.thought or None
+
+
+def answer_of(step: Step) -> str | None:
+    """Return the words with which a marked step answered the user; None for a step that did not."""
+    said = marked(step)
+    answer = None if said is None else said.get(ANSWER)
+    return answer if isinstance(answer, str) else None
+
+
+def span_of(step: Step) -> str:
+    """Return the id of the span in which a step was decided; the step's own id where it is not marked."""
+    said = marked(step)
+    span = None if said is None else said.get(SPAN)
+    return span if isinstance(span, str) else step.id
+
+
+def written_of(step: Step) -> str | None:
+    """Return the call as the agent wrote it, where the framework ran another tool or input; None elsewhere."""
+    said = marked(step)
+    written = None if said is None else said.get(WRITTEN)
+    return f"{written.get('tool')}({written.get('tool_input')})" if isinstance(written, Mapping) else None
+
+
+def unmarked_count(steps: Iterable[Step]) -> int:
+    """Return the number of steps that are not part of the trajectory; 0 if no step is marked."""
+    every = tuple(steps)
+    return len(every) - len(trajectory_steps(every))

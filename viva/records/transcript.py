@@ -1,0 +1,319 @@
+"""The data of a conversation: usage, steps, replies, rounds and transcripts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any
+
+from viva.records.open_enum import OpenEnum
+
+LEFT_OUT = "left out"
+"""Metadata key of a field whose value, if a file leaves it out, differs from the type's own default."""
+LIVE = "viva"
+"""The source of a conversation that Viva conducted itself; any other source is a recording."""
+
+
+class StopReason(OpenEnum):
+    """Why a conversation ended."""
+
+    FINISHED = "finished"
+    MAX_ROUNDS = "max_rounds"
+    TIMEOUT = "timeout"
+    BUDGET = "budget"
+    TARGET_ERROR = "target_error"
+    EXAMINER_ERROR = "examiner_error"
+    CANCELLED = "cancelled"
+
+
+class StepKind(OpenEnum):
+    """The kind of a step."""
+
+    THINK = "think"
+    MODEL = "model"
+    TOOL = "tool"
+    ACTION = "action"
+    AGENT = "agent"
+
+
+MOST_TOKENS = 10**15
+"""From here on, a count that is not a whole number is not credible."""
+_COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "cached_tokens",
+    "reasoning_tokens",
+    "calls",
+    "retries",
+    "cache_write_tokens",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens, calls and money of one role; add two with `+`."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    """Input tokens that the provider served from its cache; part of `input_tokens`."""
+    reasoning_tokens: int = 0
+    """Output tokens spent on hidden reasoning; part of `output_tokens`."""
+    calls: int = 0
+    """Number of model calls that were answered."""
+    retries: int = 0
+    """Number of attempts beyond the first, over all calls."""
+    cost: float | None = field(default=None, metadata={LEFT_OUT: 0.0})
+    """US dollars; None if unknown, which is not the same as 0 and makes a sum unknown."""
+    _: KW_ONLY
+    cache_write_tokens: int = 0
+    """Input tokens that the provider wrote to its cache; part of `input_tokens`."""
+    reported: bool = True
+    """False if some of the tokens were not reported. The counts are then lower bounds, and counts of 0 are unknown."""
+
+    def __post_init__(self) -> None:
+        """Keep invalid values (not a number, NaN, or below 0) out of all sums, because they would defeat budgets.
+
+        An invalid count becomes 0 and makes the usage not reported; an invalid cost becomes unknown.
+        """
+        for name in _COUNTS:
+            value = getattr(self, name)
+            if type(value) is not int or value < 0:
+                sound = isinstance(value, int | float) and 0 <= value < MOST_TOKENS
+                object.__setattr__(self, name, int(value) if sound else 0)
+                if not sound:
+                    object.__setattr__(self, "reported", False)
+        if self.cost is not None and not (isinstance(self.cost, int | float) and 0 <= self.cost < math.inf):
+            object.__setattr__(self, "cost", None)
+
+    def __add__(self, other: Usage) -> Usage:
+        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            self.calls + other.calls,
+            self.retries + other.retries,
+            cost,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+            reported=self.reported and other.reported,
+        )
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Callable[[Any], Any]) -> Any:
+        """Read a cost that a file leaves out as 0, which used to be the default; an unknown cost is null."""
+        schema = handler(source)
+        (cost,) = (part["schema"] for part in schema["schema"]["fields"] if part["name"] == "cost")
+        cost["default"] = 0.0
+        return schema
+
+
+NO_USAGE = Usage(cost=0.0)
+"""The usage of a role that called no model, or did not report any calls."""
+UNREPORTED = Usage(reported=False)
+"""The usage of a role that apparently called a model, but reported neither tokens nor cost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubAgentShare:
+    """The part of a session's counts that belongs to one sub-agent."""
+
+    started: int = 0
+    failed: int = 0
+    """Its starts that ended in failure."""
+    usage: Usage = NO_USAGE
+    tool_calls: int = 0
+    tool_failures: int = 0
+    model_failures: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metrics:
+    """Counts of an observed session, as far as its source contains them.
+
+    They are those of the whole session; `subagents` holds the part of each sub-agent.
+    """
+
+    usage_by_model: Mapping[str, Usage] = field(default_factory=dict)
+    """Model to its usage; `unknown` where the source does not name the model."""
+    tool_calls: Mapping[str, int] = field(default_factory=dict)
+    """Number of calls by tool, including failed calls."""
+    tool_failures: Mapping[str, int] = field(default_factory=dict)
+    """Number of failed calls by tool."""
+    never_completed: int = 0
+    """Number of starts without a completion: something was cut off."""
+    never_started: int = 0
+    """Number of completions without a start: observation began too late, or an event was lost."""
+    aborts: Mapping[str, int] = field(default_factory=dict)
+    """Number of aborts by reason."""
+    model_failures: Mapping[str, int] = field(default_factory=dict)
+    """Number of failed model calls by kind of failure."""
+    billing_units: Mapping[str, float] = field(default_factory=dict)
+    """Billing units of a provider other than tokens and money (such as premium requests), by name."""
+    billing_by_model: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """The same, by model and then by name."""
+    subagents: Mapping[str, SubAgentShare] = field(default_factory=dict)
+    """Name of a sub-agent to its part of the figures above."""
+    unknown: Mapping[str, int] = field(default_factory=dict)
+    """Number of items in the source that its reader does not know, by item: `event TYPE`, `field TYPE.NAME` or
+    `value TYPE.NAME`."""
+
+    @property
+    def usage(self) -> Usage:
+        """The usage of all models together; `UNREPORTED` if none was reported."""
+        parts = list(self.usage_by_model.values())
+        return sum(parts[1:], parts[0]) if parts else UNREPORTED
+
+    @property
+    def dominant_model(self) -> str | None:
+        """The model with the most tokens, input and output together; then the most calls, then the first by name."""
+        ranked = sorted(
+            self.usage_by_model.items(),
+            key=lambda item: (-(item[1].input_tokens + item[1].output_tokens), -item[1].calls, item[0]),
+        )
+        return ranked[0][0] if ranked else None
+
+    @property
+    def tool_success_rate(self) -> float | None:
+        """Share of the tool calls that completed without failure, in [0, 1]; None if there were no calls."""
+        calls = sum(self.tool_calls.values())
+        if not calls:
+            return None
+        return max(0.0, (calls - sum(self.tool_failures.values()) - self.never_completed) / calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One action of the agent between a message and its reply."""
+
+    id: str
+    kind: StepKind = StepKind.TOOL
+    parent_id: str | None = None
+    agent: str | None = None
+    observation: str | None = None
+    """What the agent saw before."""
+    thought: str | None = None
+    plan: str | None = None
+    tool: str | None = None
+    tool_input: Any = None
+    """The arguments from the source: an object, or text that could not be parsed."""
+    result: str | None = None
+    """What the tool returned."""
+    error: str | None = None
+    images: tuple[str, ...] = ()
+    """Paths in the journal, or the names from the source."""
+    model: str | None = None
+    usage: Usage = NO_USAGE
+    started: float | None = None
+    """Seconds since the epoch."""
+    seconds: float | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    """All other data from the source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The reply of an agent with its steps and usage, which an adapter can return instead of plain text."""
+
+    text: str
+    steps: tuple[Step, ...] = ()
+    usage: Usage = NO_USAGE
+    images: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One examiner message and one agent reply. Either side may be missing in a recording."""
+
+    number: int
+    """Counts from 1."""
+    examiner: str | None = None
+    agent: str | None = None
+    steps: tuple[Step, ...] = ()
+    _: KW_ONLY
+    images: tuple[str, ...] = ()
+    error: str | None = None
+    """Set if the agent failed in this round; `agent` then holds the text that the judge sees instead of a reply."""
+    usage: Usage = NO_USAGE
+    """The agent's own usage, if it reports it."""
+    examiner_usage: Usage = NO_USAGE
+    started: float | None = None
+    """Seconds since the epoch when the message was sent."""
+    examiner_seconds: float = 0.0
+    """The time that the examiner took for the message."""
+    agent_seconds: float = 0.0
+    """The time that the agent took for the reply."""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    """Anything else that the source reported about this round."""
+
+    @property
+    def id(self) -> str:
+        """Return the id by which verdicts refer to this round."""
+        return f"r{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A whole conversation, or the part of one that a recording contains."""
+
+    rounds: tuple[Round, ...] = ()
+    source: str = LIVE
+    """`viva`, or the kind of recording (`chat`…)."""
+    trace_id: str | None = None
+    system: str | None = None
+    """The agent's system text, if the source contains it."""
+    kick_off: str | None = None
+    """The line that opened the conversation to the examiner, which is TaskWeaver's second message."""
+    tools: tuple[Mapping[str, Any], ...] = ()
+    images: tuple[str, ...] = ()
+    """Final images, such as screenshots."""
+    participants: Mapping[str, str] = field(default_factory=dict)
+    """Names by role (`examiner`, `target`…)."""
+    stop: StopReason | None = None
+    stop_detail: str | None = None
+    """The cause in words, for stop reasons that are errors."""
+    notes: tuple[str, ...] = ()
+    """What else a reader should know, for example that an agent could not be closed or a recording was cut."""
+    fault: str | None = None
+    """The `Fault` that caused the stop: `target`, `examiner` or `infra`; None for a normal end."""
+    usage: Mapping[str, Usage] = field(default_factory=dict)
+    """By role."""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    """Anything else that the source reported about the session or its messages; its reader defines the keys."""
+    printed: Mapping[str, str] = field(default_factory=dict)
+    """The end of what the agent printed during the run, by stream: `stdout`, `stderr`. No judge sees it."""
+    metrics: Metrics | None = None
+    """The metrics of an observed session; None if there are none."""
+    success: bool | None = None
+    """Whether the source considers the session a success; None if it does not say. Not part of any score."""
+    round_count: int | None = None
+    """In a journal, where rounds are separate events, the number of rounds; None elsewhere."""
+
+    def without_rounds(self) -> Transcript:
+        """Return the transcript without its rounds but with their number, as a journal holds it."""
+        return replace(self, rounds=(), round_count=len(self.rounds))
+
+    @property
+    def failed(self) -> bool:
+        """Return whether the agent ended the conversation by a failure: an exception, a time-out, or its budget."""
+        return self.fault == "target" or self.stop in (StopReason.TARGET_ERROR, StopReason.BUDGET)
+
+    @property
+    def answered(self) -> bool:
+        """Return whether the agent ever said or did anything of its own; an error is not a reply."""
+        return any(round_.error is None and (round_.agent is not None or round_.steps) for round_ in self.rounds)
+
+    @property
+    def ended(self) -> bool:
+        """Return whether the conversation has ended; only a conversation of Viva itself can have been interrupted."""
+        return is_ended(self.source, self.stop)
+
+
+def is_ended(source: object, stop: object) -> bool:
+    """Return `Transcript.ended` from its two fields, as in a record or in a file (None if left out).
+
+    A recording has always ended. A conversation of Viva has not ended if it has no stop reason or was cancelled.
+    """
+    return source not in (None, LIVE) or stop not in (None, StopReason.CANCELLED)

@@ -1,0 +1,124 @@
+"""The data of judgements: verdicts, their evidence, and insights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from viva.records.transcript import NO_USAGE, Usage
+
+
+class Label(StrEnum):
+    """Labels of a scoring point. Other evaluators have their own labels, but always also `UNSURE` and `ERROR`."""
+
+    HIT = "hit"
+    MISS = "miss"
+    UNSURE = "unsure"
+    ERROR = "error"
+
+
+class Fault(StrEnum):
+    """The party that caused a failure.
+
+    A stop has any but `JUDGE`. A verdict has `JUDGE` or `INFRA`, or `EXAMINER` if the exam was unfair.
+    """
+
+    TARGET = "target"
+    EXAMINER = "examiner"
+    JUDGE = "judge"
+    INFRA = "infra"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A position in the transcript, and the exact quote from there."""
+
+    where: str
+    """The id of a round (`r12`) or a step."""
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """The vote of one of several judges, from which the verdict was made."""
+
+    judge: str
+    """`code`, or a model's name."""
+    label: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One judgement about one subject by one criterion."""
+
+    subject: str
+    """The id of a run, a round or a step."""
+    criterion: str
+    """A scoring point's id, or an evaluator's name."""
+    label: str
+    """A `Label`, or a label of the evaluator."""
+    score: float | None
+    """The score in [0, 1]; None if there is nothing to average (`unsure`, `error`)."""
+    _: KW_ONLY
+    reason: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    by: str = "code"
+    """`code`, or a model's name."""
+    statement: str = ""
+    """The scoring point in words."""
+    weight: float = 1.0
+    votes: tuple[Vote, ...] = ()
+    """The votes in order, if there were several judges, or if one judged several times."""
+    flags: tuple[str, ...] = ()
+    """What a reader should know before trusting it: `imports-workspace`, `limit-repeated`, `judges-disagree`…"""
+    fault: str | None = None
+    """The `Fault` of an `error`; `examiner` means that the exam was unfair."""
+    seconds: float = 0.0
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Callable[[Any], Any]) -> Any:
+        """Also read votes of older files, which are a mapping of judges to labels."""
+        schema = handler(source)
+        (votes,) = (part["schema"] for part in schema["schema"]["fields"] if part["name"] == "votes")
+        votes["schema"] = {
+            "type": "function-before",
+            "function": {"type": "no-info", "function": _list_votes},
+            "schema": votes["schema"],
+        }
+        return schema
+
+
+@dataclass(frozen=True, slots=True)
+class Insight:
+    """The result of one evaluator for one subject."""
+
+    evaluator: str
+    subject: str
+    label: str
+    score: float | None
+    """The score in [0, 1], or None if nothing was judged."""
+    _: KW_ONLY
+    low: float | None = None
+    """The score if every open verdict turned out badly."""
+    high: float | None = None
+    """The score if every open verdict turned out well."""
+    scores: Mapping[str, float] = field(default_factory=dict)
+    summary: str = ""
+    notes: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    usage: Usage = NO_USAGE
+    seconds: float = 0.0
+    isolation: tuple[Mapping[str, str], ...] = ()
+    """What separated the checks from the `host` and from other `runs`, and in a `note` why it was not what was asked
+    for; several where sessions differed, none where no check ran."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What else the evaluator noted, as plain data; it says under which keys."""
+
+
+def _list_votes(votes: Any) -> Any:
+    if isinstance(votes, Mapping):
+        return [{"judge": judge, "label": label} for judge, label in votes.items()]
+    return votes

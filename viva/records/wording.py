@@ -1,0 +1,115 @@
+"""Words that every part of the harness uses: counts with nouns, scores, usage, outcomes, judges and sandboxes."""
+
+from __future__ import annotations
+
+import math
+
+from viva.records.run_record import Outcome, RunRecord, Setting
+from viva.records.text import counted as counted
+from viva.records.text import one_line
+from viva.records.transcript import Usage
+from viva.records.verdict import Insight
+
+UNSAFE = "does NOT isolate"
+UNKNOWN = "unknown"
+SCORING_POINTS = "scoring_points"
+"""The evaluator that judges the scoring points of a case; its judge can be code or a model."""
+IN_PROCESS = "in-process"
+
+
+class _OutcomeWords(dict[Outcome, str]):
+    """The meaning of each outcome; a journal of a newer Viva may contain others."""
+
+    def __missing__(self, outcome: Outcome) -> str:
+        return "this outcome is unknown to this version of Viva"
+
+
+OUTCOMES = _OutcomeWords(
+    {
+        Outcome.SCORED: "completed and judged in full",
+        Outcome.TARGET_ERROR: "the agent failed; judged as it stands, never a pass",
+        Outcome.EXAMINER_ERROR: "the examiner failed; this says nothing about the agent",
+        Outcome.JUDGE_ERROR: "could not be judged in full; this says nothing about the agent",
+        Outcome.INFRA_ERROR: "sandbox, disk, network or provider failed; this says nothing about the agent",
+    }
+)
+
+
+def judge_words(setting: Setting) -> str:
+    """Name the kind of judge, or the evaluators if there are others than scoring points; with the model, if any."""
+    model = f" ({one_line(setting.judge_model, 60)})" if setting.judge_model else ""
+    if setting.evaluators in ((), (SCORING_POINTS,)):
+        return one_line(setting.judge, 20) + model
+    names = [f"{SCORING_POINTS} by {setting.judge}" if name == SCORING_POINTS else name for name in setting.evaluators]
+    return one_line(", ".join(names), 200) + model
+
+
+def sandbox_words(setting: Setting) -> str:
+    """Name the sandbox, with a warning if it does not isolate; empty if no check ran."""
+    if not setting.sandbox:
+        return ""
+    weak = "" if setting.sandbox_isolates in (True, None) else f" ({UNSAFE})"
+    return one_line(setting.sandbox, 30) + weak
+
+
+def agent_words(setting: Setting) -> str:
+    """Say where the agent's code ran, if that was in Viva's own process: it could have changed what Viva found."""
+    return IN_PROCESS if setting.in_process else ""
+
+
+def score_line(record: RunRecord) -> str:
+    """Put the score into words: `15/15 = 1.00`, or `1.00` without scoring points; with bounds if points are open."""
+    if record.score is None:
+        return "no score"
+    line = f"{record.score:.2f}"
+    if record.points is not None and record.max_points is not None:
+        line = f"{record.points:g}/{record.max_points:g} = {line}"
+    if record.outcome is Outcome.TARGET_ERROR and record.score:
+        return f"{line} as it stands; counts as not passed"
+    return line + _bounds(record.low, record.high)
+
+
+def insight_line(insight: Insight) -> str:
+    """Put an insight's label, score and named scores into words: `correct, 0.80, safety 1.00`."""
+    score = "no score" if insight.score is None else f"{insight.score:.2f}{_bounds(insight.low, insight.high)}"
+    return ", ".join(part for part in (one_line(insight.label, 40), score, *named_scores(insight)) if part)
+
+
+def named_scores(insight: Insight, most: int = 60) -> list[str]:
+    """Put each named score of an insight into words: `safety 1.00`."""
+    return [f"{one_line(name, 60)} {value:.2f}" for name, value in list(insight.scores.items())[:most]]
+
+
+def is_reported(usage: Usage) -> bool:
+    """Tell whether any usage was reported; nothing reported is not the same as nothing used."""
+    return bool(usage.calls or usage.input_tokens or usage.output_tokens or usage.cost)
+
+
+def dollars(cost: float | None) -> str:
+    """Put a sum of money into words."""
+    return UNKNOWN if cost is None else f"${cost:.4f}" if cost < 1 else f"${cost:,.2f}"
+
+
+def tokens_words(usage: Usage) -> str:
+    """Put input and output tokens into words: `1,234 tokens`, or `tokens unknown` if not reported."""
+    if not is_reported(usage):
+        return f"tokens {UNKNOWN}"
+    least = "" if usage.reported else "at least "
+    return least + counted(usage.input_tokens + usage.output_tokens, "token")
+
+
+def cost_words(usage: Usage) -> str:
+    """Put the cost into words: `$0.0123`, or `cost unknown` if it was not reported or a price is unknown."""
+    cost = usage.cost if is_reported(usage) else None
+    return f"cost {UNKNOWN}" if cost is None else f"${cost:.4f}"
+
+
+def usage_words(usage: Usage) -> str:
+    """Put tokens and cost into words; `tokens and cost unknown` if not reported."""
+    return f"{tokens_words(usage)}, {cost_words(usage)}" if is_reported(usage) else f"tokens and cost {UNKNOWN}"
+
+
+def _bounds(low: float | None, high: float | None) -> str:
+    if low is None or high is None or math.isclose(low, high, rel_tol=0, abs_tol=1e-9):
+        return ""
+    return f" (between {low:.2f} and {high:.2f}, some points are open)"

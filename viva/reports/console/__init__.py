@@ -1,0 +1,1 @@
+"""Reports on the terminal: a run, a suite, a comparison, trends."""

@@ -1,0 +1,42 @@
+"""Writes one JSON document with the statistics and an object for each run, run by run."""
+
+from __future__ import annotations
+
+import json
+from typing import TextIO
+
+from viva.records.codec import to_plain
+from viva.records.text import storable
+from viva.reports.facts import standing
+from viva.reports.journals import Journals
+from viva.statistics.scores import primary_insight
+
+
+def write(journals: Journals, out: TextIO) -> None:
+    """Write the document in ASCII, so that no reader can mistake its encoding. Each run is on its own line.
+
+    Raises:
+        JournalError: a journal cannot be read.
+    """
+    out.write('{"threshold": ' + _json(journals.threshold))
+    out.write(',\n"journals": ' + _json([storable(str(folder)) for folder, _ in journals.locations]))
+    out.write(',\n"figures": ' + _json(to_plain(journals.figures(), full=True)))
+    out.write(',\n"runs": [')
+    separator = "\n"
+    for entry in journals.entries():
+        head = {
+            "journal": storable(str(entry.folder)),
+            "standing": standing(entry.record, journals.threshold).value,
+            "primary": main.evaluator if (main := primary_insight(entry.record)) is not None else None,
+        }
+        out.write(separator + _json({**head, **to_plain(entry.record, full=True)}))
+        separator = ",\n"
+    unfinished = [{"journal": storable(str(run.folder)), "id": run.id} for run in journals.unfinished()]
+    out.write('\n],\n"unfinished": ' + _json(unfinished))
+    out.write(',\n"torn_lines": ' + _json(journals.damage.torn))
+    out.write(',\n"newer_lines": ' + _json(journals.damage.unknown) + "}\n")
+
+
+def _json(value: object) -> str:
+    # DEL is the only control character that JSON does not escape.
+    return json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f")

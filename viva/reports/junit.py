@@ -1,0 +1,214 @@
+"""Writes JUnit XML with a test suite for each agent and a test case for each run, for GitHub, GitLab and Jenkins.
+
+It follows Jenkins' schema (junit-10.xsd of its xunit plugin), which has properties for suites but not for test cases: a
+run's score is in its `system-out`, in the form `[[PROPERTY|name=value]]` that some readers recognize.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO, TextIO
+from xml.sax.saxutils import escape, quoteattr
+
+from viva.exam.record import POINT_LABELS
+from viva.records.run_record import Outcome, RunRecord
+from viva.records.text import exact_line, one_line, printable
+from viva.records.verdict import Verdict
+from viva.records.wording import OUTCOMES, UNKNOWN, agent_words, score_line
+from viva.reports.facts import Standing, cost_of, further_insights, headline, missed, quote_line, standing, tokens_of
+from viva.reports.journals import Entry, Journals, Unfinished
+from viva.statistics.groups import Group
+
+TEXT_LIMIT = 16_000
+"""Maximum number of characters in one test case."""
+MOST_INSIGHTS = 30
+SPOOL = 1_000_000
+# Non-characters that XML 1.0 forbids (2.2, Char); `printable` has escaped controls and surrogates.
+_FORBIDDEN = re.compile("[\ufffe\uffff]")
+
+
+def _aside() -> IO[str]:
+    return tempfile.SpooledTemporaryFile(SPOOL, "w+", encoding="utf-8", newline="")  # closed by `write`
+
+
+@dataclass(slots=True)
+class _Suite:
+    """The test cases of one agent, stored until their number is known."""
+
+    body: IO[str] = field(default_factory=_aside)
+    tests: int = 0
+    failures: int = 0
+    errors: int = 0
+    seconds: float = 0.0
+    started: float | None = None
+
+
+def write(journals: Journals, out: TextIO) -> None:
+    """Write the document.
+
+    Runs below the threshold are failures; runs that say nothing about the agent, or never ended, are errors.
+
+    Raises:
+        JournalError: a journal cannot be read.
+    """
+    suites: defaultdict[str, _Suite] = defaultdict(_Suite)
+    try:
+        for entry in journals.entries():
+            _add_run(suites[entry.record.agent], entry, journals.threshold)
+        for run in journals.unfinished():
+            _add_unfinished(suites[run.agent], run)
+        groups = {group.name: group for group in journals.figures().agents}
+        out.write('<?xml version="1.0" encoding="UTF-8"?>\n')
+        totals = suites.values()
+        out.write(
+            f'<testsuites name="viva" tests="{sum(s.tests for s in totals)}" '
+            f'failures="{sum(s.failures for s in totals)}" errors="{sum(s.errors for s in totals)}" '
+            f'time="{sum(s.seconds for s in totals):.3f}">\n'
+        )
+        for agent, suite in suites.items():
+            _write_suite(out, agent, suite, groups.get(agent), journals.threshold)
+        out.write("</testsuites>\n")
+    finally:
+        for suite in suites.values():
+            suite.body.close()
+
+
+def _write_suite(out: TextIO, agent: str, suite: _Suite, group: Group | None, threshold: float) -> None:
+    out.write(
+        f'<testsuite name={_attribute(agent, 300)} tests="{suite.tests}" failures="{suite.failures}" '
+        f'errors="{suite.errors}" skipped="0" time="{suite.seconds:.3f}"{_stamp(suite.started)}>\n<properties>\n'
+    )
+    for name, value in _properties(group, threshold):
+        out.write(f"<property name={_attribute(name)} value={_attribute(value)}/>\n")
+    out.write("</properties>\n")
+    suite.body.seek(0)
+    while chunk := suite.body.read(1 << 16):
+        out.write(chunk)
+    out.write("</testsuite>\n")
+
+
+def _stamp(started: float | None) -> str:
+    """Return the attribute in ISO 8601; empty if the time is unknown or outside of the calendar."""
+    if started is None:
+        return ""
+    try:
+        return f' timestamp="{time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(started))}"'
+    except (OverflowError, ValueError, OSError):
+        return ""
+
+
+def _properties(group: Group | None, threshold: float) -> Iterator[tuple[str, str]]:
+    yield "threshold", f"{threshold:g}"
+    if group is None:
+        return
+    if group.mean is not None:
+        yield "score", f"{group.mean:.6g}"
+    if group.mean_interval is not None and not group.too_few:
+        # Not `low` and `high`: everywhere in Viva, these are the bounds that open verdicts leave.
+        yield "score.ci_low", f"{group.mean_interval.low:.6g}"
+        yield "score.ci_high", f"{group.mean_interval.high:.6g}"
+    if group.pass_rate is not None:
+        yield "pass_rate", f"{group.pass_rate:.6g}"
+    yield "runs", str(group.runs)
+    for kind, number in group.excluded.items():
+        yield f"excluded.{kind}", str(number)
+    yield "flaky_cases", str(group.flaky_cases)
+    yield "tokens", UNKNOWN if group.tokens is None else str(group.tokens)
+    yield "cost", UNKNOWN if group.cost is None else f"{group.cost:.6f}"
+
+
+def _add_run(suite: _Suite, entry: Entry, threshold: float) -> None:
+    record = entry.record
+    where = standing(record, threshold)
+    suite.tests += 1
+    suite.failures += where is Standing.FAILED
+    suite.errors += where is Standing.EXCLUDED
+    suite.seconds += record.timing.seconds
+    if record.timing.started:
+        suite.started = min(suite.started or record.timing.started, record.timing.started)
+    name = f"{record.subject} (trial {record.trial})"
+    body = suite.body
+    body.write(
+        f"<testcase name={_attribute(name)} classname={_attribute(record.subject)} "
+        f'time="{record.timing.seconds:.3f}">\n'
+    )
+    if where is Standing.FAILED:
+        _fault(
+            body,
+            "failure",
+            "below_threshold" if record.outcome is Outcome.SCORED else record.outcome.value,
+            _score_words(record),
+            _missed_text(record),
+        )
+    elif where is Standing.EXCLUDED:
+        words = f"{OUTCOMES[record.outcome]}: {exact_line(record.error or 'no score', 400)}"
+        _fault(body, "error", record.outcome.value, words, _missed_text(record))
+    tokens, cost = tokens_of(record), cost_of(record)
+    facts = {
+        "score": "none" if record.score is None else f"{record.score:.6g}",
+        "outcome": record.outcome.value,
+        "rounds": str(record.rounds),
+        "stop": record.stop.value if record.stop else "unknown",
+        "tokens": UNKNOWN if tokens is None else str(tokens),
+        "cost": UNKNOWN if cost is None else f"{cost:.6f}",
+        "run": f"{entry.folder}#{record.id}",
+    }
+    if words := agent_words(record.setting):
+        facts["agent"] = words
+    properties = [f"[[PROPERTY|{key}={one_line(value, 500)}]]" for key, value in facts.items()]
+    properties += [f"[[PROPERTY|evaluator={each}]]" for each in _insights(record)]
+    lines = "\n".join(properties)
+    body.write(f"<system-out>{_text(lines)}</system-out>\n</testcase>\n")
+
+
+def _add_unfinished(suite: _Suite, run: Unfinished) -> None:
+    suite.tests += 1
+    suite.errors += 1
+    suite.body.write(f"<testcase name={_attribute(f'{run.case} ({run.id})')} classname={_attribute(run.case)}>\n")
+    _fault(suite.body, "error", "unfinished", "the run did not end", f"{run.folder}#{run.id}")
+    suite.body.write("</testcase>\n")
+
+
+def _insights(record: RunRecord) -> Iterator[str]:
+    """Yield the result of each further evaluator, with its summary."""
+    for insight in further_insights(record)[:MOST_INSIGHTS]:
+        summary = f" ({one_line(insight.summary, 300)})" if insight.summary else ""
+        yield one_line(headline(insight, record.id) + summary, 500)
+
+
+def _score_words(record: RunRecord) -> str:
+    return f"{score_line(record)}{f': {exact_line(record.error, 400)}' if record.error else ''}"
+
+
+def _missed_text(record: RunRecord) -> str:
+    parts = [exact_line(record.error, 2000)] if record.error else []
+    parts += [_verdict_text(verdict) for verdict in missed(record)]
+    return "\n\n".join(parts)
+
+
+def _verdict_text(verdict: Verdict) -> str:
+    weight = f" (weight {verdict.weight:g})" if verdict.label in POINT_LABELS else ""
+    lines = [f"{verdict.label.upper()}{weight}: {one_line(verdict.statement or verdict.criterion)}"]
+    if verdict.reason:
+        lines.append(f"  {exact_line(verdict.reason, 1000)}")
+    lines += [f"  {quote_line(evidence)}" for evidence in verdict.evidence[:5]]
+    lines.append(f"  by {one_line(verdict.by, 80)}")
+    return "\n".join(lines)
+
+
+def _fault(body: IO[str], tag: str, kind: str, message: str, text: str) -> None:
+    body.write(f'<{tag} type="{kind}" message={_attribute(message)}>{_text(text)}</{tag}>\n')
+
+
+def _text(text: str) -> str:
+    """Return the content of an element. `>` is escaped too, so the content cannot contain `]]>`."""
+    return escape(_FORBIDDEN.sub("\ufffd", printable(text, TEXT_LIMIT)))
+
+
+def _attribute(text: str, limit: int = 400) -> str:
+    return quoteattr(_FORBIDDEN.sub("\ufffd", one_line(text, limit)))

@@ -1,0 +1,1 @@
+"""The report as Markdown, for pull requests and CI summaries."""

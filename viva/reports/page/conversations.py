@@ -1,0 +1,252 @@
+"""Writes conversations for a page within a size limit: one JSON block for each run, with verdicts at their rounds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from viva.journal.reader import StoredRun
+from viva.judge.view import to_text
+from viva.records.codec import to_plain
+from viva.records.text import counted, one_line, printable
+from viva.records.trajectory import trajectory_steps
+from viva.records.transcript import Round, Step, Transcript
+from viva.records.wording import agent_words, judge_words, sandbox_words
+from viva.reports.console.run import record_usage_lines
+from viva.reports.page.case_papers import Papers
+from viva.reports.page.images import Images
+from viva.reports.page.quote_marks import Segment, segments
+from viva.reports.page.round_limit import within_limit
+from viva.reports.page.session_views import SHOWN, captions, plans_of, title_of, told_by
+from viva.reports.page.verdict_views import citing, insight_view, quotes_of, subjects_of, verdict_view
+from viva.statistics.cells import NOT_TOLD
+from viva.statistics.scores import primary_insight
+
+TEXT_LIMIT = 20_000
+"""Maximum number of characters of one text."""
+PAGE_LIMIT = 32_000_000
+"""Maximum size of all runs in bytes. Runs that passed get at most half of it, because readers look at the others."""
+MOST_STEPS = 1000
+"""Maximum number of steps of one round."""
+MOST_VERDICTS = 1000
+MOST_ARGUMENTS = 20
+STEP_TEXTS = ("observation", "thought", "plan", "tool_input", "result", "error")
+
+# A block is inside of <script>, where only `</script` and `<!--` have a meaning; without these characters, nothing
+# has. U+2028 and U+2029 end lines in older scripts.
+_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+
+
+@dataclass(slots=True)
+class Blocks:
+    """Makes blocks until the page is full."""
+
+    limit: int = PAGE_LIMIT
+    images: Images = field(default_factory=Images)
+    papers: Papers = field(default_factory=Papers)
+    size: int = 0
+    left_out: int = 0
+    """Number of conversations that did not fit."""
+
+    def blocks(self, number: int, stored: StoredRun, attempt: int, *, passed: bool) -> Iterator[tuple[str, str]]:
+        """Yield the id and the JSON of one run, and of its case before it; nothing if the page is full.
+
+        The JSON is safe inside of HTML's `<script>`.
+
+        Args:
+            number: The number of the run's row.
+            stored: The conversation.
+            attempt: The attempt of the run's record; a newer attempt may have broken off.
+            passed: Whether the run passed.
+        """
+        if self.size >= (self.limit // 2 if passed else self.limit):
+            self.left_out += 1
+            return
+        setting = stored.setting if stored.record is None else stored.record.setting
+        shown = conversation(stored, attempt, self.images)
+        shown["paper"] = self.papers.number(stored.folder, setting)
+        for paper, content in self.papers.fresh().items():
+            yield f"k{paper}", self._counted(content)
+        yield f"c{number}", self._counted(shown)
+
+    def _counted(self, value: object) -> str:
+        text = in_script(value)
+        self.size += len(text.encode())
+        return text
+
+
+def in_script(value: object) -> str:
+    """Return JSON that is safe between `<script>` and `</script>`."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_ESCAPES)
+
+
+def conversation(stored: StoredRun, attempt: int, images: Images) -> dict[str, Any]:
+    """Return what the page's script shows of one run. All text is printable, and none of it is markup."""
+    record, transcript = stored.record, stored.transcript
+    insights = record.insights if record is not None else stored.insights
+    main = primary_insight(record) if record is not None else None
+    verdicts = [verdict for insight in insights for verdict in insight.verdicts][:MOST_VERDICTS]
+    pictures: list[str] = []
+    images.expect(_number_of_pictures(transcript))
+    draft = _Draft(stored, quotes_of(verdicts), subjects_of(verdicts, stored.id), citing(verdicts), images, pictures)
+    notes = [one_line(note, 500) for note in transcript.notes]
+    if stored.attempt != attempt:
+        notes.append(f"The score is of attempt {attempt}; attempt {stored.attempt}, which is shown here, did not end.")
+    if stored.gap:
+        notes.append(f"This conversation has a gap: {stored.gap}.")
+    return {
+        "id": one_line(stored.id, 200),
+        "facts": list(_facts(stored)),
+        "error": printable(record.error, TEXT_LIMIT) if record is not None and record.error else None,
+        "insights": [insight_view(insight, stored.id, primary=insight is main) for insight in insights],
+        "rounds": within_limit(draft.rounds()),
+        "verdicts": [verdict_view(verdict, draft.round_of, stored.id) for verdict in verdicts],
+        "images": pictures,
+        "system": printable(transcript.system, TEXT_LIMIT) if transcript.system else None,
+        "final": draft.pictures(transcript.images),
+        "captions": captions(transcript.images, transcript.attributes),
+        "stop": _stop_words(transcript),
+        "detail": printable(transcript.stop_detail, 2000) if transcript.stop_detail else None,
+        "notes": notes,
+        "printed": [[one_line(name, 20), printable(text, TEXT_LIMIT)] for name, text in transcript.printed.items()],
+    }
+
+
+def _stop_words(transcript: Transcript) -> str:
+    if transcript.stop is not None:
+        return transcript.stop.value
+    return NOT_TOLD if transcript.ended else "the conversation did not end"
+
+
+@dataclass(slots=True)
+class _Draft:
+    """Shortens one conversation to what the page shows, and records the round of each step."""
+
+    stored: StoredRun
+    quotes: Mapping[str, Sequence[tuple[int, str]]]
+    subjects: Mapping[str, Sequence[int]]
+    """The verdicts about a round or step, by its id."""
+    cited: Mapping[str, Sequence[int]]
+    """The sub-goals that cite a round or step, by its id."""
+    images: Images
+    uris: list[str]
+    round_of: dict[str, int] = field(default_factory=dict)
+    """The number of the first round with a round or step, by its id."""
+    _seen: dict[str, int] = field(default_factory=dict)
+
+    def rounds(self) -> Iterator[tuple[bool, dict[str, Any]]]:
+        """Yield each round, and whether a verdict quotes it or is about it."""
+        for round_ in self.stored.transcript.rounds:
+            yield self._round(round_)
+
+    def _round(self, round_: Round) -> tuple[bool, dict[str, Any]]:
+        ids = [round_.id, *(step.id for step in round_.steps)]
+        for each in ids:
+            self.round_of.setdefault(each, round_.number)
+        at_steps = {number for step in round_.steps for number in self.subjects.get(step.id, ())}
+        quoted = {number for each in set(ids) for number, _ in self.quotes.get(each, ())}
+        # A verdict about a step is shown at the step only, and a sub-goal only where it is cited.
+        beside = {number for each in ids for number in self.cited.get(each, ())}
+        notes = sorted(((quoted - beside) | set(self.subjects.get(round_.id, ()))) - at_steps)
+        own = self.quotes.get(round_.id, ())
+        used = round_.usage.input_tokens + round_.usage.output_tokens
+        # Of a recorded trace the decisions, and what a verdict is about; the other spans are in the journal.
+        wanted = {step.id for step in trajectory_steps(round_.steps)} | set(self.subjects) | set(self.quotes)
+        steps = [step for step in round_.steps if step.id in wanted][:MOST_STEPS]
+        shown: dict[str, Any] = {
+            "n": round_.number,
+            "examiner": self._text(round_.examiner, own),
+            "agent": self._text(round_.agent, own),
+            "steps": [self._step(step) for step in steps],
+            "more": len(round_.steps) - len(steps),
+            "error": printable(round_.error, 4000) if round_.error else None,
+            "images": self.pictures(round_.images),
+            "captions": captions(round_.images, round_.attributes),
+            "plan": [[name, printable(words, 4000)] for name, words in plans_of(round_)],
+            "cites": list(self.cited.get(round_.id, ())),
+            "facts": ", ".join(_round_facts(round_.agent_seconds, used)),
+            "notes": notes,
+        }
+        return bool(notes or at_steps or beside), shown
+
+    def _step(self, step: Step) -> dict[str, Any]:
+        texts = []
+        for name in STEP_TEXTS:
+            value = getattr(step, name)
+            if value is not None:
+                quotes = self.quotes.get(step.id, ())
+                texts += [[title, self._text(words, quotes)] for title, words in _named(name, value)]
+        for name, words in told_by(step):
+            texts.append([name, self._text(words, self.quotes.get(step.id, ()))])
+        rest = {key: value for key, value in to_plain(step).get("attributes", {}).items() if key not in SHOWN}
+        facts = [step.agent, step.model, None if step.seconds is None else f"{step.seconds:.2f} s"]
+        return {
+            "kind": step.kind.value,
+            "title": title_of(step),
+            "facts": ", ".join(one_line(fact, 60) for fact in facts if fact),
+            "failed": step.error is not None,
+            "texts": texts,
+            "extra": printable(to_text(rest), 2000) if rest else None,
+            "images": self.pictures(step.images),
+            "captions": captions(step.images, step.attributes),
+            "id": one_line(step.id, 200),
+            "cites": list(self.cited.get(step.id, ())),
+            "notes": list(self.subjects.get(step.id, ())),
+        }
+
+    def _text(self, text: str | None, quotes: Sequence[tuple[int, str]]) -> list[Segment] | None:
+        if text is None:
+            return None
+        return segments(printable(text, TEXT_LIMIT), quotes)[0]
+
+    def pictures(self, names: Sequence[str]) -> list[int | str]:
+        """Return the number of each image in this run's list, or its name if it cannot be shown."""
+        shown: list[int | str] = []
+        for name in names:
+            if name not in self._seen and (uri := self.images.uri(self.stored.folder, name)) is not None:
+                self._seen[name] = len(self.uris)
+                self.uris.append(uri)
+            shown.append(self._seen[name] if name in self._seen else one_line(name, 120))
+        return shown
+
+
+def _round_facts(seconds: float, tokens: int) -> Iterator[str]:
+    if seconds >= 0.05:
+        yield f"{seconds:.1f} s"
+    if tokens:
+        yield counted(tokens, "token")
+
+
+def _named(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield titles and texts; a tool's arguments separately, so that code in them keeps its lines."""
+    if isinstance(value, Mapping) and 0 < len(value) <= MOST_ARGUMENTS:
+        for key, item in value.items():
+            yield f"input: {one_line(str(key), 60)}", item if isinstance(item, str) else to_text(item)
+    else:
+        yield name.replace("tool_input", "input"), value if isinstance(value, str) else to_text(value)
+
+
+def _number_of_pictures(transcript: Transcript) -> int:
+    names = {name for round_ in transcript.rounds for name in round_.images}
+    names.update(name for round_ in transcript.rounds for step in round_.steps for name in step.images)
+    return len(names | set(transcript.images))
+
+
+def _facts(stored: StoredRun) -> Iterator[tuple[str, str]]:
+    setting, record = stored.setting, stored.record
+    inside = f" ({agent_words(setting)})" if agent_words(setting) else ""
+    yield "agent", one_line(setting.agent, 200) + inside
+    if setting.source:
+        yield "source", f"{one_line(setting.source, 300)} ({one_line(setting.place, 300)})"
+    yield "examiner", one_line(setting.examiner, 80)
+    yield "judge", judge_words(setting)
+    if setting.sandbox:
+        yield "sandbox", sandbox_words(setting)
+    if record is not None:
+        timing = record.timing
+        yield "time", f"{timing.seconds:.1f} s (agent {timing.agent_seconds:.1f}, judge {timing.judge_seconds:.1f})"
+        for line in record_usage_lines(record):
+            yield "tokens", line
+    yield "run", f"{one_line(str(stored.folder), 300)}#{one_line(stored.id, 120)}"

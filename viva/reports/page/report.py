@@ -1,0 +1,235 @@
+"""Writes one self-contained HTML page with the statistics, plots, all runs and their conversations."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from viva.records.text import one_line
+from viva.records.wording import UNSAFE, counted, dollars
+from viva.reports.console import trends as trend_console
+from viva.reports.console.suite import interval, number, percent, percents, short_names
+from viva.reports.facts import Standing
+from viva.reports.journals import Journals
+from viva.reports.page import plots
+from viva.reports.page.conversations import Blocks
+from viva.reports.page.lead import lead_of, ranked
+from viva.reports.page.reason_diffs import compared, framed, shortened
+from viva.reports.page.rows import MOST_COLUMNS, ORDER, Row, Rows, gather_rows
+from viva.reports.trajectory_words import trajectory_lines
+from viva.statistics.evaluators import EvaluatorStatistics
+from viva.statistics.groups import Group
+from viva.statistics.summary import Figures
+from viva.statistics.trends import Trend, find_trends
+
+TEMPLATES = Path(__file__).parent / "templates"
+MOST_MATRIX_ROWS = 300
+"""Maximum number of cases in the matrix; of more cases, the worst are shown."""
+MOST_MATRIX_AGENTS = 24
+ROWS_SHOWN = 200
+"""Number of rows that are shown at first; the script shows more on request."""
+MOST_GROUPS = 60
+MOST_FAILURES = 40
+"""Maximum number of missed points and errors that are shown above the table of runs."""
+
+
+def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> None:
+    """Write the page piece by piece.
+
+    Args:
+        journals: The journals that the page reports on.
+        out: The file to write to.
+        blocks: Limits for the conversations.
+
+    Raises:
+        JournalError: a journal cannot be read.
+    """
+    rows = gather_rows(journals)
+    blocks = blocks or Blocks()
+    labels = _labels(rows)
+    values = {**_assets(), **_head(journals), **_statistics(rows, labels), **_agents(labels)}
+    pieces = (
+        _environment()
+        .get_template("page.html")
+        .generate(
+            values,
+            trends=_trends(journals),
+            trajectories=_trajectories(rows.figures, labels),
+            rows=rows.failures_first,
+            rows_shown=ROWS_SHOWN,
+            blocks=_blocks(journals, rows, blocks),
+            written=blocks,
+        )
+    )
+    for piece in pieces:
+        out.write(piece)
+
+
+def _labels(rows: Rows) -> dict[str, str]:
+    """Return a short name for each agent; agents without a run that counts come last."""
+    labels = short_names([group.name for group in rows.figures.agents])
+    for row in rows.rows:
+        labels.setdefault(row.agent, one_line(row.agent, 24) or "unknown")
+    return labels
+
+
+def _assets() -> dict[str, Any]:
+    script = (TEMPLATES / "page.js").read_text(encoding="utf-8")
+    return {
+        "style": Markup((TEMPLATES / "page.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        "script": Markup(script),  # noqa: S704 - our own file
+        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    }
+
+
+def _head(journals: Journals) -> dict[str, Any]:
+    return {
+        "title": _title(journals),
+        "journals": [
+            one_line(str(folder), 500) + (f"#{one_line(run, 200)}" if run else "") for folder, run in journals.locations
+        ],
+        "made": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "damage": journals.damage.words("unreadable line"),
+    }
+
+
+def _statistics(rows: Rows, labels: Mapping[str, str]) -> dict[str, Any]:
+    figures = rows.figures
+    return {
+        "figures": figures,
+        "lead": lead_of(figures, labels),
+        "ranking": ranked(figures.agents),
+        "failures": rows.failures.worst(),
+        "unsorted": rows.failures.left_out,
+        "most_failures": MOST_FAILURES,
+        "ranks": {standing: rank for rank, standing in enumerate(ORDER)},
+        "counted": {one_line(case.name, 200): case.runs for case in figures.cases},
+        "suite": figures.suite,
+        "standings": Counter(row.standing.value for row in rows.rows),
+        "outcomes": Counter(row.outcome for row in rows.rows),
+        "matrix": _matrix(rows),
+        "evaluators": _evaluators(figures),
+        "columns": [each.name for each in figures.evaluators if not each.primary][:MOST_COLUMNS],
+        "plots": [plot for draw in (plots.score_against_cost, plots.over_trials) if (plot := draw(figures, labels))],
+        "most": MOST_GROUPS,
+        "held": figures.held[:12],
+        "unsafe": sorted({each.sandbox for each in figures.held if UNSAFE in each.sandbox}),
+    }
+
+
+def _agents(labels: Mapping[str, str]) -> dict[str, Any]:
+    agents = list(labels)
+    return {
+        "agents": agents,
+        "numbers": {agent: number for number, agent in enumerate(agents)},
+        "labels": labels,
+        "specs": [(labels[agent], one_line(agent, 300)) for agent in agents[:MOST_GROUPS] if labels[agent] != agent],
+    }
+
+
+def _trends(journals: Journals) -> Sequence[Trend]:
+    """The trends over journals that are joined, regressions first; one journal's runs are not history."""
+    if len({folder.resolve() for folder, _ in journals.locations}) < 2:
+        return ()
+    return find_trends(entry.record for entry in journals.entries()).trends
+
+
+def _evaluators(figures: Figures) -> Sequence[EvaluatorStatistics]:
+    """Return the statistics of each evaluator and agent; empty if they would repeat those of the runs."""
+    if len(figures.evaluators) < 2 and not any(each.scores for each in figures.evaluators):
+        return ()
+    return figures.evaluator_agents if len(figures.agents) > 1 else figures.evaluators
+
+
+def _trajectories(figures: Figures, labels: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+    """Name of an agent (empty for all) and the figures of its trajectories, in lines."""
+    if len(figures.trajectory_agents) > 1:
+        each = figures.trajectory_agents[:MOST_GROUPS]
+        return [(labels.get(one.agent or "", ""), list(trajectory_lines(one))) for one in each]
+    return [] if figures.trajectories is None else [("", list(trajectory_lines(figures.trajectories)))]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The scores by case and agent."""
+
+    agents: tuple[str, ...]
+    lines: tuple[tuple[str, tuple[tuple[Group | None, Markup], ...]], ...]
+    """For each case its name, and for each agent the statistics and the marks of the trials."""
+    left_out: int
+    """Number of cases that are not shown."""
+
+
+def _matrix(rows: Rows) -> Matrix:
+    trials: dict[tuple[str, str], list[tuple[int, Standing]]] = {}
+    for row in rows.rows:
+        trials.setdefault((row.case, row.agent), []).append((row.trial or 0, row.standing))
+    cells = {(group.case, group.agent): group for group in rows.figures.cells}
+    agents = tuple(group.name for group in ranked(rows.figures.agents)[:MOST_MATRIX_AGENTS])
+    cases = sorted(rows.figures.cases, key=lambda group: 2.0 if group.mean is None else group.mean)
+    left_out = max(0, len(cases) - MOST_MATRIX_ROWS)
+    lines = []
+    for case in cases[:MOST_MATRIX_ROWS]:
+        name = one_line(case.name, 200)
+        line = []
+        for agent in agents:
+            found = sorted(trials.get((name, agent), []), key=lambda pair: pair[0])
+            line.append((cells.get((case.name, agent)), plots.marks([where for _, where in found])))
+        lines.append((name, tuple(line)))
+    return Matrix(agents, tuple(lines), left_out)
+
+
+def _blocks(journals: Journals, rows: Rows, blocks: Blocks) -> Iterator[tuple[str, Markup]]:
+    for stored in journals.conversations():
+        number = rows.numbers.get((str(stored.folder), stored.id))
+        if number is None:
+            continue
+        row: Row = rows.rows[number]
+        attempt = stored.attempt if row.standing is Standing.UNFINISHED else row.attempt
+        for name, text in blocks.blocks(number, stored, attempt, passed=row.standing is Standing.PASSED):
+            yield name, Markup(text)  # noqa: S704  # `in_script` escaped everything that HTML interprets
+
+
+def _title(journals: Journals) -> str:
+    names = [one_line(folder.resolve().name, 80) for folder, _ in journals.locations]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    filters: Mapping[str, Any] = {
+        "number": number,
+        "counted": counted,
+        "interval": interval,
+        "percent": percent,
+        "percents": percents,
+        "dollars": dollars,
+        "trend": trend_console.name_words,
+        "scores": trend_console.scores_words,
+        "change": trend_console.change_words,
+        "versions": trend_console.compared_words,
+        "line": one_line,
+        "compared": compared,
+        "framed": framed,
+        "runs_of": lambda cases, runs: sum(runs.get(case, 0) for case in cases),
+        "shortened": shortened,
+        "breakable": lambda text: Markup("_<wbr>").join(text.split("_")),
+    }
+    environment.filters.update(filters)
+    environment.globals |= {"bar": plots.bar, "sparkline": plots.sparkline}
+    return environment

@@ -1,0 +1,1 @@
+"""The progress of a suite, shown live on a terminal and as lines elsewhere."""

@@ -1,0 +1,137 @@
+"""Sends an alert when a watched figure falls below its limit: a webhook by POST, an OpenTelemetry metric."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from viva.errors import SetupError
+from viva.records.redact import redact
+
+SECONDS = 10.0
+"""Maximum time for one request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """The content of an alert."""
+
+    journal: str
+    runs: int
+    """Number of runs in the window."""
+    below: str
+    """The figures below their limits, in words; empty if there are none any more."""
+    rates: Mapping[str, float]
+    """Each figure's low bound over the window: rates of trajectories by name, and `score`."""
+
+
+class Channel(Protocol):
+    """A channel for alerts."""
+
+    def send(self, alert: Alert) -> None:
+        """Send one; also when no figure is below its limit any more, so that an alarm can end.
+
+        Raises:
+            OSError: it could not be sent.
+        """
+        ...
+
+    def measure(self, alert: Alert) -> None:
+        """Take the figures of one poll."""
+        ...
+
+    def close(self) -> None:
+        """Send what is queued."""
+        ...
+
+
+class Webhook:
+    """Posts each alert as a JSON object."""
+
+    def __init__(self, url: str) -> None:
+        """Take an address.
+
+        Raises:
+            SetupError: it is not an address.
+        """
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise SetupError(f"--alert webhook:{url}: an address is required, as in webhook:https://example.org/hook.")
+        self._url = url
+
+    def send(self, alert: Alert) -> None:
+        """Post one."""
+        body: dict[str, Any] = {
+            "event": "viva.alert" if alert.below else "viva.recovered",
+            "journal": alert.journal,
+            "runs": alert.runs,
+            "below": redact(alert.below),
+            "rates": dict(alert.rates),
+        }
+        headers = {"content-type": "application/json", "user-agent": "viva"}
+        request = urllib.request.Request(self._url, json.dumps(body).encode(), headers, method="POST")  # noqa: S310 - checked
+        with urllib.request.urlopen(request, timeout=SECONDS) as answer:  # noqa: S310 - checked above
+            answer.read(1000)
+
+    def measure(self, alert: Alert) -> None:
+        """Do nothing: only alerts are posted."""
+
+    def close(self) -> None:
+        """Do nothing: no alert waits."""
+
+
+class Metric:
+    """Exports every figure over the window as an OpenTelemetry gauge, and counts alerts, by OTLP over HTTP.
+
+    The address is taken from the usual variables (`OTEL_EXPORTER_OTLP_ENDPOINT`…).
+    """
+
+    def __init__(self) -> None:
+        """Set the exporter up.
+
+        Raises:
+            SetupError: the packages are not installed.
+        """
+        try:
+            from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+            from opentelemetry.sdk.metrics import MeterProvider
+            from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+        except ImportError as error:
+            raise SetupError("--alert otel requires OpenTelemetry: pip install 'vivavoce[otel]'.") from error
+        self._provider = MeterProvider([PeriodicExportingMetricReader(OTLPMetricExporter())])
+        meter = self._provider.get_meter("viva.evals")
+        self._rates = meter.create_gauge("viva.evals.rolling_rate", "1", "Low bound of a rate over the newest runs.")
+        self._alerts = meter.create_counter("viva.evals.alerts", "{alert}", "Rates that fell below their bounds.")
+
+    def send(self, alert: Alert) -> None:
+        """Count one."""
+        if alert.below:
+            self._alerts.add(1)
+        self._provider.force_flush(int(SECONDS * 1000))
+
+    def measure(self, alert: Alert) -> None:
+        """Set the gauges."""
+        for name, rate in alert.rates.items():
+            self._rates.set(rate, {"viva.evaluator": name})
+
+    def close(self) -> None:
+        """Send what is queued."""
+        self._provider.shutdown()
+
+
+def make_channel(spec: str) -> Channel:
+    """Make a channel from `webhook:URL` or `otel`.
+
+    Raises:
+        SetupError: there is no such channel, or it cannot be made.
+    """
+    kind, _, argument = spec.partition(":")
+    if kind == "webhook":
+        return Webhook(argument)
+    if spec == "otel":
+        return Metric()
+    raise SetupError(f"--alert takes exit, webhook:URL or otel, not {spec!r}.")

@@ -1,0 +1,83 @@
+"""The CSV sink: writes each completed run as a row, exactly as `viva report --format csv` does."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+from pathlib import Path
+
+from viva.records.run_record import RunRecord
+from viva.records.transcript import Transcript
+from viva.reports.csv_table import MOST_EVALUATORS, head, row
+from viva.reports.journals import Entry
+from viva.sinks.line_file import LineFile
+from viva.statistics.scores import evaluator_names
+
+
+class CsvSink:
+    """Appends rows to a file, each with one write, so that several suites can share it.
+
+    The columns are those of the first run in the file. A run with an evaluator that has no columns there is refused,
+    rather than written without its judgement.
+    """
+
+    def __init__(self, path: str = "runs/history.csv") -> None:
+        """Open the file for appending.
+
+        Raises:
+            SetupError: it cannot be written.
+        """
+        self._file = LineFile(path, "csv")
+        self._folder = Path()
+        self._evaluators: list[str] | None = None
+        """Those with columns of their own; None before the first run."""
+
+    def begin(self, folder: Path) -> None:
+        """Note the folder of the journal, which each row names."""
+        self._folder = folder
+
+    async def write(self, record: RunRecord, transcript: Transcript) -> None:
+        """Append one row, below the columns' names where it is the first.
+
+        Raises:
+            ValueError: the file has other columns.
+            OSError: it could not be written.
+        """
+        await asyncio.to_thread(self._write, Entry(self._folder, record))
+
+    async def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _write(self, entry: Entry) -> None:
+        names = list(evaluator_names(entry.record))[:MOST_EVALUATORS]
+        lines = ""
+        if self._evaluators is None:
+            found = self._file.first_line()
+            evaluators = _evaluators_of(found, names)
+            if not found:
+                lines = _line(head(evaluators))
+            elif found != _line(head(evaluators)).rstrip("\r\n"):
+                raise ValueError(f"{self._file.path} has other columns than these runs; name another file")
+            self._evaluators = evaluators
+        missing = [name for name in names if name not in self._evaluators]
+        if missing:
+            raise ValueError(f"{self._file.path} has no columns for {', '.join(missing)[:200]}; name another file")
+        self._file.append((lines + _line(row(entry, self._evaluators))).encode())
+
+
+def _evaluators_of(first_line: str, names: list[str]) -> list[str]:
+    """The evaluators that a file has columns for; those of the first run for a new file."""
+    if not first_line:
+        return names
+    columns = next(csv.reader([first_line]), [])
+    ending = " label"
+    there = [column.removesuffix(ending) for column in columns if column.endswith(ending)]
+    return there if set(names) <= set(there) else names
+
+
+def _line(cells: tuple[str | int, ...]) -> str:
+    out = io.StringIO()
+    csv.writer(out).writerow(cells)
+    return out.getvalue()

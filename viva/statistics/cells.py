@@ -1,0 +1,94 @@
+"""Keeps a few numbers of each run for the statistics, by case and agent, so that 10,000 runs stay small."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable
+
+from viva.records.run_record import Outcome, RunRecord
+from viva.records.transcript import NO_USAGE, Usage
+from viva.statistics.scores import passes, score_of, why_excluded
+
+NOT_TOLD = "unknown"
+
+
+class Cell:
+    """Holds what is kept of the runs of one case by one agent: four numbers of each, and sums."""
+
+    # fmt: off
+    __slots__ = (
+        "agent", "broke_off", "case", "excluded", "highs", "lows", "rounds", "scores", "seconds", "stops", "tags",
+        "trials", "usage",
+    )
+    # fmt: on
+
+    def __init__(self, case: str, agent: str) -> None:
+        self.case, self.agent = case, agent
+        self.scores, self.lows, self.highs = array("d"), array("d"), array("d")
+        self.trials: list[int] = []
+        self.broke_off = array("b")
+        """Of each run, whether the agent failed in it: such a run never passes, not even at a threshold of 0."""
+        self.tags: dict[str, None] = {}
+        self.excluded: dict[str, int] = {}
+        self.stops: dict[str, int] = {}
+        self.usage: dict[str, Usage] = {}
+        self.rounds = 0
+        self.seconds = 0.0
+
+    def add(self, record: RunRecord, evaluator: str | None = None) -> None:
+        """Take one run, with the score that an evaluator gave it; None is the primary evaluator."""
+        scored = score_of(record, evaluator)
+        if scored is None:
+            why = why_excluded(record, evaluator)
+            self.excluded[why] = self.excluded.get(why, 0) + 1
+        else:
+            self.scores.append(scored.score)
+            self.lows.append(scored.low)
+            self.highs.append(scored.high)
+            self.trials.append(record.trial)
+            self.broke_off.append(record.outcome is Outcome.TARGET_ERROR)
+        stop = record.stop.value if record.stop else NOT_TOLD
+        self.stops[stop] = self.stops.get(stop, 0) + 1
+        self.tags.update(dict.fromkeys(record.tags))
+        for role, used in record.usage.items():
+            self.usage[role] = self.usage.get(role, NO_USAGE) + used
+        self.seconds += record.timing.seconds
+        self.rounds += record.rounds
+
+    def passed(self, threshold: float) -> int:
+        """Count the runs that pass, of those that count."""
+        return sum(self.passing(threshold))
+
+    def passing(self, threshold: float) -> list[bool]:
+        """Tell of each run that counts whether it passes, in the order of `trials`."""
+        runs = zip(self.lows, self.broke_off, strict=True)
+        return [not broke_off and passes(low, threshold) for low, broke_off in runs]
+
+    @property
+    def target_errors(self) -> int:
+        """Count the runs in which the agent failed."""
+        return sum(self.broke_off)
+
+
+def gather_cells(records: Iterable[RunRecord], evaluator: str | None = None) -> list[Cell]:
+    """Sort a stream of records into cells, by case, then agent, in natural order.
+
+    Args:
+        records: Any number, in any order.
+        evaluator: Whose scores are kept; None for each run's primary evaluator.
+    """
+    cells: dict[tuple[str, str], Cell] = {}
+    for record in records:
+        key = (record.subject, record.agent)
+        cell = cells.get(key)
+        if cell is None:
+            cell = cells[key] = Cell(*key)
+        cell.add(record, evaluator)
+    return sorted(cells.values(), key=lambda cell: (natural(cell.case), natural(cell.agent)))
+
+
+def natural(name: str) -> tuple[tuple[int, str], ...]:
+    """Make a sort key that puts `task 2` before `task 10`."""
+    parts = re.split(r"([0-9]{1,18})", name)
+    return tuple((int(part), "") if i % 2 else (-1, part) for i, part in enumerate(parts))

@@ -1,0 +1,219 @@
+"""Compares two suites, or two agents of one, case by case: differences with intervals, and an exact test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from viva.records.wording import counted
+from viva.statistics.cells import Cell
+from viva.statistics.clustered import paired_interval
+from viva.statistics.comparison_inputs import Runs
+from viva.statistics.groups import Group, group_of
+from viva.statistics.intervals import Interval, detectable_difference, mcnemar
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Holds one of the two that are compared, over the cases that both have."""
+
+    label: str
+    """`A` or `B`."""
+    journal: str
+    agent: str
+    score: float
+    """Mean over cases of the mean score of their trials."""
+    rate: float
+    """Mean over cases of the share of their trials that pass."""
+    group: Group
+    """Usage, cost, seconds and the rest; over the common cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Holds B minus A, averaged over cases."""
+
+    value: float
+    interval: Interval
+    """95 %, bootstrap over cases."""
+    detectable: float
+    """The smallest true difference that so many cases, varying as these do, would show in 4 of 5 attempts."""
+
+    @property
+    def clear(self) -> bool:
+        """Tell whether the interval leaves 0 out."""
+        return self.interval.low > 0 or self.interval.high < 0
+
+
+@dataclass(frozen=True, slots=True)
+class CasePair:
+    """Holds one case on both sides, over the runs that count."""
+
+    case: str
+    first_score: float
+    second_score: float
+    first_passes: int
+    first_runs: int
+    second_passes: int
+    second_runs: int
+    changed_paper: bool = False
+    """Whether the case file or its data changed in between."""
+
+    @property
+    def first_passed(self) -> bool:
+        """Tell whether A passes the case: in more than half of its trials."""
+        return 2 * self.first_passes > self.first_runs
+
+    @property
+    def second_passed(self) -> bool:
+        """Tell whether B passes it."""
+        return 2 * self.second_passes > self.second_runs
+
+    @property
+    def turned(self) -> str:
+        """Say `better` or `worse`, or nothing where both pass or both fail."""
+        if self.first_passed == self.second_passed:
+            return ""
+        return "better" if self.second_passed else "worse"
+
+    @property
+    def score_difference(self) -> float:
+        """Take the score of B minus that of A."""
+        return self.second_score - self.first_score
+
+    @property
+    def rate_difference(self) -> float:
+        """Take the pass rate of B minus that of A."""
+        return self.second_passes / self.second_runs - self.first_passes / self.first_runs
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Holds two sides, paired by case."""
+
+    threshold: float
+    """A run passes when its low bound reaches this."""
+    first: Side
+    second: Side
+    score: Difference
+    rate: Difference
+    cases: tuple[CasePair, ...]
+    """In natural order of their names."""
+    p_value: float
+    """McNemar's exact test on the cases that turned, two-sided."""
+    trials_paired: int
+    """Trials of the same case and number that count on both sides."""
+    trials_better: int
+    """Of these: failed in A, passed in B."""
+    trials_worse: int
+    only_first: tuple[str, ...] = ()
+    """Cases that only A has runs of."""
+    only_second: tuple[str, ...] = ()
+    not_counted: tuple[str, ...] = ()
+    """Cases that both have, but without a run that counts on one side: they are not compared."""
+    notes: tuple[str, ...] = ()
+    """What differed besides the agents: judges, examiners, cases."""
+    evaluator: str | None = None
+    """Whose scores are compared; None for each run's primary evaluator."""
+
+    @property
+    def better(self) -> tuple[CasePair, ...]:
+        """List the cases that failed in A and pass in B."""
+        return tuple(pair for pair in self.cases if pair.turned == "better")
+
+    @property
+    def worse(self) -> tuple[CasePair, ...]:
+        """List the cases that passed in A and fail in B."""
+        return tuple(pair for pair in self.cases if pair.turned == "worse")
+
+
+def compare(
+    first: Runs, second: Runs, agents: tuple[str, str], threshold: float = 1.0, labels: tuple[str, str] = ("A", "B")
+) -> Comparison | None:
+    """Compare two agents over the cases that both were examined with.
+
+    A case passes when more than half of its trials do: trials of one case are not independent, so they are collapsed
+    before McNemar's test, by a rule that does not favour the side with fewer of them.
+
+    Returns:
+        None if no case has a run that counts on both sides.
+    """
+    cells = first.of(agents[0]), second.of(agents[1])
+    shared = [case for case in cells[0] if case in cells[1]]
+    counted = [case for case in shared if cells[0][case].scores and cells[1][case].scores]
+    if not counted:
+        return None
+    ours = [cells[0][case] for case in counted]
+    theirs = [cells[1][case] for case in counted]
+    pairs = tuple(
+        _pair(a, b, threshold, changed=_changed(first, second, a, b)) for a, b in zip(ours, theirs, strict=True)
+    )
+    trials = [turn for a, b in zip(ours, theirs, strict=True) for turn in _trials(a, b, threshold)]
+    better = sum(pair.turned == "better" for pair in pairs)
+    worse = sum(pair.turned == "worse" for pair in pairs)
+    return Comparison(
+        threshold,
+        _side(labels[0], first, agents[0], ours, threshold),
+        _side(labels[1], second, agents[1], theirs, threshold),
+        _difference([pair.score_difference for pair in pairs]),
+        _difference([pair.rate_difference for pair in pairs]),
+        pairs,
+        mcnemar(better, worse),
+        len(trials),
+        sum(turn > 0 for turn in trials),
+        sum(turn < 0 for turn in trials),
+        tuple(case for case in cells[0] if case not in cells[1]),
+        tuple(case for case in cells[1] if case not in cells[0]),
+        tuple(case for case in shared if case not in counted),
+        _notes(first, second, agents, pairs),
+        first.evaluator,
+    )
+
+
+def _side(label: str, runs: Runs, agent: str, cells: Sequence[Cell], threshold: float) -> Side:
+    return Side(
+        label,
+        str(runs.journal),
+        agent,
+        fmean(fmean(cell.scores) for cell in cells),
+        fmean(cell.passed(threshold) / len(cell.scores) for cell in cells),
+        group_of("agent", agent, cells, threshold),
+    )
+
+
+def _pair(a: Cell, b: Cell, threshold: float, *, changed: bool) -> CasePair:
+    passed = a.passed(threshold), b.passed(threshold)
+    scores = fmean(a.scores), fmean(b.scores)
+    return CasePair(a.case, *scores, passed[0], len(a.scores), passed[1], len(b.scores), changed)
+
+
+def _difference(differences: Sequence[float]) -> Difference:
+    # Differences of thirds that cancel out must not look like varying ones.
+    rounded = [round(difference, 12) for difference in differences]
+    return Difference(fmean(rounded), paired_interval(rounded), detectable_difference(rounded))
+
+
+def _trials(a: Cell, b: Cell, threshold: float) -> list[int]:
+    """For each trial number that counts on both sides: 1 improved, -1 worse, 0 neither."""
+    before = dict(zip(a.trials, a.passing(threshold), strict=True))
+    after = dict(zip(b.trials, b.passing(threshold), strict=True))
+    return [after[trial] - passed for trial, passed in before.items() if trial in after]
+
+
+def _changed(first: Runs, second: Runs, a: Cell, b: Cell) -> bool:
+    return first.case_hashes[a.case, a.agent] != second.case_hashes[b.case, b.agent]
+
+
+def _notes(first: Runs, second: Runs, agents: tuple[str, str], pairs: Sequence[CasePair]) -> tuple[str, ...]:
+    notes = []
+    before, after = first.settings[agents[0]], second.settings[agents[1]]
+    for name in before:
+        if before[name] != after[name]:
+            values = (", ".join(sorted(value or "none" for value in each[name])) for each in (before, after))
+            notes.append(f"the {name} differs: {' against '.join(values)}")
+    changed = [pair.case for pair in pairs if pair.changed_paper]
+    if changed:
+        shown = ", ".join(changed[:5]) + (" and others" if len(changed) > 5 else "")
+        notes.append(f"{counted(len(changed), 'case')} changed in between: {shown}")
+    return tuple(notes)

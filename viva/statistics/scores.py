@@ -1,0 +1,118 @@
+"""The score of a run, by its primary evaluator or by any other, and whether it passes. Pure functions on records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from viva.judge.trajectory import SKIPPED
+from viva.records.run_record import Outcome, RunRecord, Setting
+from viva.records.verdict import Insight, Label
+
+UNSCORED = "unscored"
+LAST_BIT = 1e-9
+"""Scores closer than this are the same: one of thirds that add up to 1 must pass a threshold of 1."""
+
+
+class Score(NamedTuple):
+    """Holds a score with the bounds that open verdicts leave."""
+
+    score: float
+    low: float
+    high: float
+
+
+def passes(low: float, threshold: float) -> bool:
+    """Tell whether a low bound, of a run or of a mean, reaches a threshold."""
+    return low >= threshold - LAST_BIT
+
+
+def run_passes(record: RunRecord, threshold: float) -> bool:
+    """Tell whether a run passes: never where the agent failed, whatever the threshold, and never where it is excluded.
+
+    Args:
+        record: The run.
+        threshold: What its low bound must reach, in [0, 1].
+    """
+    scored = score_of(record)
+    return scored is not None and record.outcome is not Outcome.TARGET_ERROR and passes(scored.low, threshold)
+
+
+def evaluator_names(record: RunRecord) -> tuple[str, ...]:
+    """Name the evaluators of a run, each once: those that its setting names, then others that left an insight."""
+    named = _chosen(record.setting)
+    return tuple(dict.fromkeys((*named, *(insight.evaluator for insight in record.insights))))
+
+
+def primary_evaluator(setting: Setting, insights: Sequence[Insight]) -> str | None:
+    """Name the evaluator that decides score, points and outcome: the setting's first, else the first insight's."""
+    named = _chosen(setting)
+    if named:
+        return named[0]
+    return insights[0].evaluator if insights else None
+
+
+def primary_insight(record: RunRecord) -> Insight | None:
+    """Find the insight that decides a record's score, points and outcome; None if its evaluator left none."""
+    return insight_of(record.insights, primary_evaluator(record.setting, record.insights), record.id)
+
+
+def insight_of(insights: Sequence[Insight], evaluator: str | None, run: str) -> Insight | None:
+    """Find what an evaluator says of a run as a whole; None if it speaks only of rounds and steps.
+
+    Without a run's id, the first insight of the evaluator counts.
+    """
+    own = (insight for insight in insights if insight.evaluator == evaluator)
+    return next((insight for insight in own if run in ("", insight.subject)), None)
+
+
+def score_of(record: RunRecord, evaluator: str | None = None) -> Score | None:
+    """Give the score of a run that counts; None for one that must not be averaged.
+
+    An agent that failed before anything could be judged has earned nothing, and the low bound of a run in which it
+    failed is 0, so that it never passes. A run whose primary evaluator failed still
+    has the scores of the others; a run that was no exam (`examiner_error`, `infra_error`) has none.
+
+    Args:
+        record: The run.
+        evaluator: Whose score; None for the primary evaluator's, which is the run's own.
+    """
+    if evaluator is None or evaluator == primary_evaluator(record.setting, record.insights):
+        return _score(record, record.score, record.low, record.high) if record.outcome.counts else None
+    insight = insight_of(record.insights, evaluator, record.id)
+    no_exam = record.outcome in (Outcome.EXAMINER_ERROR, Outcome.INFRA_ERROR)
+    if insight is None or no_exam or _failed(insight):
+        return None
+    return _score(record, insight.score, insight.low, insight.high)
+
+
+def why_excluded(record: RunRecord, evaluator: str | None = None) -> str:
+    """Say why a run has no `score_of`: the outcome that keeps it out of averages, `skipped`, or `unscored`.
+
+    A run is skipped by an evaluator that finds nothing to judge in it, such as a trajectory without steps.
+    """
+    if not record.outcome.counts:
+        return record.outcome.value
+    name = evaluator or primary_evaluator(record.setting, record.insights)
+    judged = insight_of(record.insights, name, record.id)
+    if judged is not None and judged.label == SKIPPED:
+        return SKIPPED
+    insight = judged if evaluator is not None else None
+    return Outcome.JUDGE_ERROR.value if insight is not None and _failed(insight) else UNSCORED
+
+
+def _score(record: RunRecord, score: float | None, low: float | None, high: float | None) -> Score | None:
+    failed = record.outcome is Outcome.TARGET_ERROR
+    if score is None:
+        return Score(0.0, 0.0, 0.0) if failed else None
+    if failed:  # also in journals of before this rule: what an error's words happen to satisfy was not earned
+        return Score(score, 0.0, score if high is None else high)
+    return Score(score, score if low is None else low, score if high is None else high)
+
+
+def _failed(insight: Insight) -> bool:
+    return insight.label == Label.ERROR or any(verdict.label == Label.ERROR for verdict in insight.verdicts)
+
+
+def _chosen(setting: Setting) -> tuple[str, ...]:
+    return tuple(getattr(setting, "evaluators", ()))

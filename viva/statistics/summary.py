@@ -1,0 +1,136 @@
+"""The statistics of a suite: scores, rates and their intervals by suite, agent, case, tag, cell and evaluator."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from viva.records.run_record import RunRecord
+from viva.records.text import one_line
+from viva.records.wording import agent_words, judge_words, sandbox_words
+from viva.statistics.cells import Cell, gather_cells, natural
+from viva.statistics.error_groups import ErrorGroup, ErrorGroups
+from viva.statistics.evaluators import EvaluatorStatistics, EvaluatorTallies
+from viva.statistics.groups import Group, group_of
+from viva.statistics.misses import MissGroup, MissGroups
+from viva.statistics.trajectories import TrajectoryTallies
+from viva.statistics.trajectory_figures import TrajectoryFigures
+
+MOST_ERROR_GROUPS = 100
+"""Kinds of errors that are kept of a suite."""
+MOST_MISS_GROUPS = 100
+"""Kinds of misses that are kept of a suite."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """Says how some runs were held and judged, in words that are safe to show."""
+
+    examiner: str
+    judge: str
+    sandbox: str
+    """Says so where it does not isolate; empty if no check ran."""
+    viva: str
+    """Version."""
+    agent: str = ""
+    """`in-process` where the agents' code ran in Viva's own process."""
+    runs: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """Holds all statistics of a stream of records; the groups of each kind in natural order of their names."""
+
+    threshold: float
+    """A run passes when its low bound reaches this."""
+    suite: Group
+    agents: tuple[Group, ...] = ()
+    cases: tuple[Group, ...] = ()
+    tags: tuple[Group, ...] = ()
+    """One for each tag and agent, by tag, then agent."""
+    cells: tuple[Group, ...] = ()
+    """One for each case and agent, by case, then agent."""
+    held: tuple[Conditions, ...] = ()
+    """How all runs were held; the conditions of most runs come first."""
+    troubles: tuple[ErrorGroup, ...] = ()
+    """The distinct errors of the runs, at most `MOST_ERROR_GROUPS`; what kept runs out of the averages first."""
+    misses: tuple[MissGroup, ...] = ()
+    """The distinct misses of the runs that count and ended without an error, at most `MOST_MISS_GROUPS`; those of most
+    runs first."""
+    misses_all: int = 0
+    """Number of distinct misses."""
+    evaluator: str | None = None
+    """Whose scores all groups are of; None for each run's primary evaluator."""
+    evaluators: tuple[EvaluatorStatistics, ...] = ()
+    """One for each evaluator that the runs name or that left an insight, in the order of their first naming."""
+    evaluator_agents: tuple[EvaluatorStatistics, ...] = ()
+    """One for each evaluator and agent."""
+    evaluator_cells: tuple[EvaluatorStatistics, ...] = ()
+    """One for each evaluator, case and agent."""
+    trajectories: TrajectoryFigures | None = None
+    """Of all runs; None if no trajectory evaluator judged any."""
+    trajectory_agents: tuple[TrajectoryFigures, ...] = ()
+    """One for each agent."""
+
+
+def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: str | None = None) -> Figures:
+    """Reckon the statistics of a stream of records in one pass; a few numbers are kept of each run.
+
+    Args:
+        records: Any number, in any order; the newest attempt of each run only, as
+            `viva.journal.reader.read_records` gives.
+        threshold: A run passes when its low bound reaches this.
+        evaluator: Whose scores the groups are of; None for each run's primary evaluator. `Figures.evaluators` has a
+            summary of every evaluator in any case.
+    """
+    held: Counter[Conditions] = Counter()
+    errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
+    ordered = gather_cells(_watched(records, held, (errors, misses, tallies, trajectories)), evaluator)
+    by_agent: dict[str, list[Cell]] = {}
+    by_case: dict[str, list[Cell]] = {}
+    by_tag: dict[tuple[str, str], list[Cell]] = {}
+    for cell in ordered:
+        by_agent.setdefault(cell.agent, []).append(cell)
+        by_case.setdefault(cell.case, []).append(cell)
+        for tag in cell.tags:
+            by_tag.setdefault((tag, cell.agent), []).append(cell)
+    tags = sorted(by_tag, key=lambda pair: (natural(pair[0]), natural(pair[1])))
+    return Figures(
+        threshold=threshold,
+        suite=group_of("suite", "", ordered, threshold),
+        agents=tuple(group_of("agent", name, by_agent[name], threshold) for name in sorted(by_agent, key=natural)),
+        cases=tuple(group_of("case", name, by_case[name], threshold) for name in sorted(by_case, key=natural)),
+        tags=tuple(group_of("tag", tag, by_tag[tag, agent], threshold) for tag, agent in tags),
+        cells=tuple(group_of("cell", f"{cell.case} · {cell.agent}", [cell], threshold) for cell in ordered),
+        held=tuple(replace(each, runs=runs) for each, runs in held.most_common()),
+        troubles=tuple(errors.worst()[:MOST_ERROR_GROUPS]),
+        misses=tuple(misses.commonest(MOST_MISS_GROUPS)),
+        misses_all=misses.kinds,
+        evaluator=evaluator,
+        evaluators=tuple(tallies.overall()),
+        evaluator_agents=tuple(tallies.by_agent()),
+        evaluator_cells=tuple(tallies.by_cell()),
+        trajectories=trajectories.overall(),
+        trajectory_agents=tuple(trajectories.by_agent()),
+    )
+
+
+def _watched(
+    records: Iterable[RunRecord],
+    held: Counter[Conditions],
+    tallies: tuple[ErrorGroups | MissGroups | EvaluatorTallies | TrajectoryTallies, ...],
+) -> Iterator[RunRecord]:
+    for record in records:
+        setting = record.setting
+        how = Conditions(
+            examiner=one_line(setting.examiner, 80),
+            judge=judge_words(setting),
+            sandbox=sandbox_words(setting),
+            viva=one_line(setting.viva, 20),
+            agent=agent_words(setting),
+        )
+        held[how] += 1
+        for each in tallies:
+            each.add(record)
+        yield record

@@ -1,0 +1,257 @@
+"""Trends: how the scores of each task, agent, evaluator and dimension changed over time and agent versions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby, islice
+from statistics import fmean
+
+from viva.records.run_record import RunRecord
+from viva.statistics.cells import natural
+from viva.statistics.intervals import Interval, mean_interval
+from viva.statistics.scores import evaluator_names, insight_of, score_of
+
+OVERALL = "overall"
+"""The dimension of an evaluator's own score."""
+SMALLEST = 0.05
+"""A mean that changed by less is called flat."""
+NEWEST_SHARE = 4
+"""Without a new agent version, the newest quarter of the runs is compared with all before it."""
+MOST_POINTS = 20
+"""Of one trend; more runs share a point."""
+MOST_TRENDS = 5_000
+"""A journal may be untrusted; what is beyond is counted in `Trends.left_out`."""
+MOST_NAMES = 50
+"""Evaluators of one run, and dimensions of one evaluator."""
+
+
+class Direction(StrEnum):
+    """Where a trend goes; regressions come first in every list."""
+
+    REGRESSION = "regression"
+    """The mean fell, and the 95 % interval of the change excludes 0."""
+    DROP = "drop"
+    """The mean fell, but by no more than chance may explain."""
+    FLAT = "flat"
+    RISE = "rise"
+    """The mean rose, but by no more than chance may explain."""
+    IMPROVEMENT = "improvement"
+    """The mean rose, and the 95 % interval of the change excludes 0."""
+    SINGLE = "single"
+    """There is nothing to compare with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """Some runs of one version that follow one another."""
+
+    mean: float
+    runs: int
+    started: float
+    """When the first of them began, in seconds since the epoch; 0 where that is not known."""
+    ended: float
+    """When the last of them began."""
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Some runs that are compared."""
+
+    mean: float
+    runs: int
+    version: str | None = None
+    """None if they are not of one known version."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trend:
+    """The scores of one task and agent by one evaluator in one dimension, oldest first."""
+
+    task: str
+    agent: str
+    evaluator: str
+    dimension: str
+    runs: int
+    points: tuple[Point, ...]
+    """At most `MOST_POINTS`, or one for each version where there are more versions."""
+    versions: tuple[Sample, ...]
+    """In the order in which each was first seen."""
+    now: Sample
+    before: Sample | None
+    direction: Direction
+    change: float | None = None
+    """Mean now minus mean before; None if there is nothing to compare with."""
+    interval: Interval | None = None
+    """95 % interval of the change."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trends:
+    """All trends, regressions first."""
+
+    trends: tuple[Trend, ...]
+    runs: int
+    """Runs that were read; one that was judged again counts once, as it was judged last."""
+    excluded: int = 0
+    """Runs that say nothing about the agent."""
+    left_out: int = 0
+    """Trends beyond `MOST_TRENDS`."""
+
+    def of(self, direction: Direction) -> tuple[Trend, ...]:
+        """Return the trends that go this way."""
+        return tuple(trend for trend in self.trends if trend.direction is direction)
+
+
+Key = tuple[str, str, str, str]
+"""Task, agent, evaluator, dimension."""
+_Score = tuple[float, str | None, float]
+"""When the run began, the agent's version, and the score."""
+
+
+def find_trends(records: Iterable[RunRecord]) -> Trends:
+    """Find the trends in a stream of records, in any order; a few numbers are kept of each run."""
+    runs: dict[tuple[str, str, float] | int, tuple[float, str | None, dict[Key, float]]] = {}
+    keys: dict[Key, Key] = {}
+    left_out: set[Key] = set()
+    for number, record in enumerate(records):
+        scores = {}
+        for key, score in _scores(record):
+            if key in keys or len(keys) < MOST_TRENDS:
+                scores[keys.setdefault(key, key)] = min(1.0, max(0.0, score))
+            elif len(left_out) < MOST_TRENDS:
+                left_out.add(key)
+        began = record.timing.started
+        began = began if 0 < began < math.inf else 0.0
+        # The same conversation judged again has the same id and time.
+        name = (record.id, record.agent, began) if began else number
+        runs[name] = began, record.agent_version, scores
+    series: dict[Key, list[_Score]] = {}
+    for began, version, scores in sorted(runs.values(), key=lambda run: run[0]):
+        for key, score in scores.items():
+            series.setdefault(key, []).append((began, version, score))
+    excluded = sum(not scores for _, _, scores in runs.values())
+    trends = sorted((_trend(key, found) for key, found in series.items()), key=_rank)
+    return Trends(trends=tuple(trends), runs=len(runs), excluded=excluded, left_out=len(left_out))
+
+
+def _scores(record: RunRecord) -> Iterator[tuple[Key, float]]:
+    for evaluator in islice(evaluator_names(record), MOST_NAMES):
+        scored = score_of(record, evaluator)
+        if scored is None or not math.isfinite(scored.score):
+            continue
+        yield (record.subject, record.agent, evaluator, OVERALL), scored.score
+        insight = insight_of(record.insights, evaluator, record.id)
+        for dimension, score in islice(insight.scores.items() if insight is not None else (), MOST_NAMES):
+            if math.isfinite(score):
+                yield (record.subject, record.agent, evaluator, dimension), score
+
+
+def _trend(key: Key, scores: Sequence[_Score]) -> Trend:
+    task, agent, evaluator, dimension = key
+    versions: dict[str | None, list[float]] = {}
+    for _, version, score in scores:
+        versions.setdefault(version, []).append(score)
+    now, before = _newest(scores)
+    sample = _sample(now)
+    earlier = _sample(before) if before else None
+    direction, interval = Direction.SINGLE, None
+    if earlier is not None:
+        interval = change_interval([score for *_, score in before], [score for *_, score in now])
+        direction = _direction(sample.mean - earlier.mean, interval)
+    return Trend(
+        task=task,
+        agent=agent,
+        evaluator=evaluator,
+        dimension=dimension,
+        runs=len(scores),
+        points=tuple(_points(scores)),
+        versions=tuple(Sample(mean=fmean(each), runs=len(each), version=name) for name, each in versions.items()),
+        now=sample,
+        before=earlier,
+        direction=direction,
+        change=None if earlier is None else sample.mean - earlier.mean,
+        interval=interval,
+    )
+
+
+def _newest(scores: Sequence[_Score]) -> tuple[Sequence[_Score], Sequence[_Score]]:
+    """Split off what is compared: the newest version and the one before it, or the newest runs and all before them.
+
+    The newest version is that of the newest run, and the one before it the version of the newest run of another.
+    """
+    newest = scores[-1][1]
+    other = next((version for _, version, _ in reversed(scores) if version != newest), newest)
+    if newest is not None and other is not None and other != newest:
+        return [run for run in scores if run[1] == newest], [run for run in scores if run[1] == other]
+    size = max(1, len(scores) // NEWEST_SHARE)
+    return scores[-size:], scores[:-size]
+
+
+def _sample(scores: Sequence[_Score]) -> Sample:
+    found = {version for _, version, _ in scores}
+    version = found.pop() if len(found) == 1 else None
+    return Sample(mean=fmean(score for *_, score in scores), runs=len(scores), version=version)
+
+
+def change_interval(before: Sequence[float], now: Sequence[float]) -> Interval:
+    """Take the 95 % interval of a difference of two means of independent scores in [0, 1].
+
+    From the intervals of both means by the method of variance estimates recovery: Zou and Donner 2008, "Construction
+    of confidence limits about effect measures", Statistics in Medicine 27. Unlike Welch's it also holds where all
+    scores of a side are the same, as they often are.
+    """
+    one, two = fmean(before), fmean(now)
+    first, second = mean_interval(before), mean_interval(now)
+    change = two - one
+    low = change - math.hypot(two - second.low, first.high - one)
+    high = change + math.hypot(second.high - two, one - first.low)
+    return Interval(max(-1.0, low), min(1.0, high))
+
+
+def _direction(change: float, interval: Interval) -> Direction:
+    if abs(change) < SMALLEST:
+        return Direction.FLAT
+    if change < 0:
+        return Direction.REGRESSION if interval.high < 0 else Direction.DROP
+    return Direction.IMPROVEMENT if interval.low > 0 else Direction.RISE
+
+
+def _points(scores: Sequence[_Score]) -> Iterator[Point]:
+    """Share the runs out to points, none of which spans two versions."""
+    for version, group in groupby(scores, key=lambda run: run[1]):
+        runs = list(group)
+        number = min(len(runs), max(1, MOST_POINTS * len(runs) // len(scores)))
+        for place in range(number):
+            part = runs[place * len(runs) // number : (place + 1) * len(runs) // number]
+            yield Point(
+                mean=fmean(score for *_, score in part),
+                runs=len(part),
+                started=part[0][0],
+                ended=part[-1][0],
+                version=version,
+            )
+
+
+_ORDER = {
+    direction: place
+    for place, direction in enumerate(
+        (
+            Direction.REGRESSION,
+            Direction.DROP,
+            Direction.FLAT,
+            Direction.SINGLE,
+            Direction.RISE,
+            Direction.IMPROVEMENT,
+        )
+    )
+}
+
+
+def _rank(trend: Trend) -> tuple[object, ...]:
+    overall = trend.dimension != OVERALL
+    names = natural(trend.task), natural(trend.agent), natural(trend.evaluator), overall, natural(trend.dimension)
+    return _ORDER[trend.direction], trend.change or 0.0, *names

@@ -1,0 +1,190 @@
+"""Carries out the work of a command. Only this module opens and closes lock, journal and engine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from viva.exam.last_words import last_words_of_newest, read_last_words
+from viva.exam.subscribers import RunHeader, Subscribers
+from viva.journal.lock import exclusive_writer
+from viva.journal.paths import refuse_journal
+from viva.journal.sync import Syncer
+from viva.journal.writer import Journal
+from viva.records.run_record import RunRecord
+from viva.records.sink import Sink
+from viva.records.transcript import Transcript
+from viva.suites.engine import Engine, LocalEngine, SuiteEnd, SuiteLimits
+from viva.suites.job import Job, WorkOrder
+from viva.suites.loop_watch import LoopWatch
+from viva.suites.sink_feed import SinkFeed
+
+
+class Display(Protocol):
+    """Shows the user what happens; each command chooses one. A display can also be a subscriber."""
+
+    def note(self, words: str) -> None:
+        """Show something that the user should know. The words can contain hostile text."""
+        ...
+
+    def warn(self, words: str) -> None:
+        """Show something that went wrong outside of the runs, even with --quiet."""
+        ...
+
+    def announce(self, words: str) -> None:
+        """Show what is about to be done."""
+        ...
+
+    def begin(self, total: int, done_before: int) -> contextlib.AbstractContextManager[object]:
+        """Show progress until the context ends.
+
+        Args:
+            total: Runs to do now.
+            done_before: Runs that were finished before.
+        """
+        ...
+
+
+class Silence:
+    """A display that shows nothing."""
+
+    def note(self, words: str) -> None:
+        """Show nothing."""
+
+    def warn(self, words: str) -> None:
+        """Show nothing."""
+
+    def announce(self, words: str) -> None:
+        """Show nothing."""
+
+    def begin(self, total: int, done_before: int) -> contextlib.AbstractContextManager[object]:
+        """Show nothing."""
+        return contextlib.nullcontext()
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The engine, display, sinks and subscribers of a suite."""
+
+    display: Display = field(default_factory=Silence)
+    sinks: Sequence[tuple[str, Sink]] = ()
+    """The user's name for each sink, and the sink."""
+    subscribers: Sequence[object] = ()
+    """Subscribers besides the display and the sinks."""
+    engine: Engine = field(default_factory=LocalEngine)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """The work to do."""
+
+    order: WorkOrder
+    jobs: Callable[[Path], Iterable[Job]]
+    """Makes the jobs, given the journal's folder; called when the journal is open."""
+    total: int = 0
+    """Number of jobs."""
+    done_before: int = 0
+    """Number of runs that were finished before."""
+    fill: Callable[[Journal], tuple[int, int]] | None = None
+    """Writes the subjects of the jobs into the journal, and returns `total` and `done_before`. Called on a thread."""
+    limits: SuiteLimits = field(default_factory=SuiteLimits)
+    save_request: Callable[[Journal], None] | None = None
+    """Stores the request next to a new journal."""
+    announce: str = ""
+    """One line to show before the first run."""
+
+
+async def conduct(folder: Path, prepare: Callable[[], Work], around: Surroundings, *, resumed: bool) -> SuiteEnd:
+    """Do the work and write it to a journal.
+
+    Args:
+        folder: The journal's folder.
+        prepare: Returns the work to do. If work is resumed, it is called under the journal's lock, so that it cannot
+            miss what another process writes.
+        around: The engine, display, sinks and subscribers.
+        resumed: Whether the folder already holds part of the work.
+
+    Raises:
+        SetupError: the user must change something; nothing was started.
+        JournalError: the journal cannot be written; what it holds can be resumed.
+        asyncio.CancelledError: the work was stopped, and can be resumed.
+    """
+    folder = folder.absolute()
+    engine, display = around.engine, around.display
+    for words in dict.fromkeys((last_words_of_newest(), read_last_words(folder))):
+        if words is not None:
+            display.note(str(words))
+    feeds = [SinkFeed(sink, name, display.warn, folder) for name, sink in around.sinks]
+    with contextlib.ExitStack() as opened:
+        journals: list[Journal] = []
+
+        def open_journal() -> Journal:
+            # Only now: a mistake in the request must not leave a journal behind that can be neither resumed nor
+            # started again.
+            if not resumed:
+                opened.enter_context(exclusive_writer(folder))
+                # Under the lock: another process may have used the folder since the command checked it.
+                refuse_journal(folder)
+            journals.append(opened.enter_context(Journal(folder)))
+            return journals[0]
+
+        try:
+            if resumed:
+                opened.enter_context(exclusive_writer(folder))
+            work = prepare()
+            await engine.open(work.order, open_journal)
+            journal = journals[0]
+            if work.save_request is not None and not resumed:
+                work.save_request(journal)
+            for notice in dict.fromkeys(engine.notices):
+                display.note(notice)
+            if work.announce:
+                display.announce(work.announce)
+            return await _run(work, journal, around, feeds)
+        finally:
+            try:
+                await engine.close()
+            finally:
+                for feed in feeds:  # those of work that could not begin, too
+                    await feed.on_closed()
+
+
+async def _run(work: Work, journal: Journal, around: Surroundings, feeds: Sequence[SinkFeed]) -> SuiteEnd:
+    display = around.display
+    still = work.order.options.reply_seconds
+    total, done_before = work.total, work.done_before
+    if work.fill is not None:
+        total, done_before = await asyncio.to_thread(work.fill, journal)
+    with display.begin(total, done_before):
+        async with Syncer(journal) as syncer, LoopWatch(display.note, still):
+            subscribers = Subscribers([Syncing(syncer), Noting(display), display, *around.subscribers, *feeds])
+            try:
+                return await around.engine.run(work.jobs(journal.folder), work.limits, subscribers)
+            finally:
+                await subscribers.on_closed()
+
+
+class Noting:
+    """The subscriber that shows the user what an engine says while it runs."""
+
+    def __init__(self, display: Display) -> None:
+        self._display = display
+
+    def on_note(self, words: str) -> None:
+        """Show a note."""
+        self._display.note(words)
+
+
+class Syncing:
+    """The subscriber that syncs the journal to disk after each run."""
+
+    def __init__(self, syncer: Syncer) -> None:
+        self._syncer = syncer
+
+    async def on_end(self, run: RunHeader, record: RunRecord, transcript: Transcript) -> None:
+        """Request a sync: the record of a run should survive a power cut."""
+        self._syncer.want()

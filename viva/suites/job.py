@@ -1,0 +1,62 @@
+"""Jobs and work orders: what is to be done for each run, as plain data that can be sent to another process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from viva.cases import Case
+from viva.exam.options import Options
+from viva.exam.subscribers import RunHeader
+from viva.journal.conversation_lines import ConversationLines
+from viva.records.run_record import Timing
+
+
+class Action(StrEnum):
+    """What is done for a run."""
+
+    EXAMINE = "examine"
+    """Conduct the conversation and judge it."""
+    JUDGE = "judge"
+    """Judge a stored or recorded conversation."""
+    REPLAY = "replay"
+    """Ask the agent the questions of a stored conversation, and judge it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One run to do. `viva.records.codec` writes and reads it as JSON."""
+
+    action: Action
+    header: RunHeader
+    case_hash: str = ""
+    """Identifies the case in the plan or in the conversation's journal; empty for runs without a case."""
+    conversation: ConversationLines | None = None
+    """The conversation to judge, or whose questions are asked."""
+    timing: Timing | None = None
+    """The timing of the conversation to judge, without judging; None means that it is derived from the rounds."""
+    carried: bool = False
+    """Whether the conversation is already in the new journal."""
+    evaluators: tuple[str, ...] = ()
+    """Names or import strings, the primary first; empty means all evaluators of the plan."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkOrder:
+    """What all jobs of a suite share, as plain data: a worker builds the required resources from it."""
+
+    options: Options
+    cases: tuple[Case, ...] = ()
+    recordings: bool = False
+    """Whether some jobs are runs without a case."""
+    agents: tuple[str, ...] = ()
+    """SPECs of the agents under test; empty if conversations are only judged."""
+    asks: bool = True
+    """Whether an examiner provides the questions; otherwise the jobs contain them."""
+    needs_prices: bool = False
+    """Whether there is a budget in dollars, so that a model with an unknown price is rejected."""
+
+    @property
+    def subjects(self) -> tuple[Case | None, ...]:
+        """Return the cases; None stands for runs without one."""
+        return (*self.cases, None) if self.recordings else self.cases

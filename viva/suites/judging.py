@@ -1,0 +1,218 @@
+"""Judges stored conversations again, as a suite whose conversations have all ended; it requires no agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from viva.cases import Case
+from viva.errors import SetupError
+from viva.exam.options import Options
+from viva.exam.stored_runs import RunState, facts_of, read_run_states, read_states_to_resume
+from viva.exam.subscribers import RunHeader
+from viva.journal.conversation_lines import ConversationLines, read_conversation_lines
+from viva.journal.kept_cases import stored_case
+from viva.journal.writer import Damage
+from viva.judge.registry import DEFAULT, is_registered
+from viva.suites.conduct import Surroundings, Work, conduct
+from viva.suites.engine import SuiteEnd, SuiteLimits
+from viva.suites.job import Action, Job, WorkOrder
+from viva.suites.resume import Step, next_step
+from viva.suites.sources import Sources, save_sources
+
+CaseKey = tuple[Path, str, str]
+"""Journal, name and hash."""
+
+
+@dataclass(slots=True)
+class Judging:
+    """What was found in the journals, and how the judging ended."""
+
+    end: SuiteEnd = field(default_factory=SuiteEnd)
+    damage: Damage = field(default_factory=Damage)
+    order: list[str] = field(default_factory=list)
+    """Ids of the runs in the order in which the journals hold them."""
+    not_ended: list[str] = field(default_factory=list)
+    """Ids of the runs whose conversations never ended; they are not judged."""
+    gaps: dict[str, str] = field(default_factory=dict)
+    """The missing rounds of runs, in words, by run id; these runs are not judged."""
+
+
+async def judge_sources(
+    sources: Sources, folder: Path, around: Surroundings, *, resumed: bool = False, retry_errors: bool = False
+) -> Judging:
+    """Judge all conversations of some journals, and write the results to a new journal.
+
+    Args:
+        sources: The journals, and the options of judging.
+        folder: The new journal's folder.
+        around: The engine, display, sinks and subscribers.
+        resumed: Whether the folder already holds some results.
+        retry_errors: Whether to judge again what could not be judged before.
+
+    Raises:
+        SetupError: there is nothing to judge, or the user must change something.
+        JournalError: a journal cannot be read or written.
+    """
+    found = Judging()
+    stored = _find(sources.journals)
+
+    def prepare() -> Work:
+        done = read_states_to_resume(folder) if resumed else {}
+        skipped = {run for run in done if next_step(done[run], retry_errors=retry_errors).step is Step.SKIP}
+        return _work(sources, stored, done, skipped, found)
+
+    found.end = await conduct(folder, prepare, around, resumed=resumed)
+    return found
+
+
+def _work(
+    sources: Sources,
+    stored: Sequence[Mapping[str, RunState]],
+    done: Mapping[str, RunState],
+    skipped: set[str],
+    found: Judging,
+) -> Work:
+    left = [
+        (folder, state)
+        for (folder, _), states in zip(sources.journals, stored, strict=True)
+        for run, state in states.items()
+        if state.whole and run not in skipped
+    ]
+    named = sources.options.evaluators
+    evaluators = named or _stored_evaluators(state for _, state in left)
+    whole = sum(state.whole for states in stored for state in states.values())
+    # No more sandboxes are prepared than there are conversations to judge.
+    concurrency = max(1, min(sources.options.concurrency, whole))
+    options: Options = replace(sources.options, concurrency=concurrency, evaluators=evaluators)
+    cases = _cases(sources.replacement, stored, left)
+    return Work(
+        order=WorkOrder(options=options, cases=cases, recordings=any(not state.case_hash for _, state in left)),
+        jobs=lambda _: judge_jobs(sources, found, done, skipped, () if named else None),
+        total=len(left),
+        done_before=whole - len(left),
+        limits=SuiteLimits(concurrency),
+        save_request=lambda journal: save_sources(sources, journal),
+    )
+
+
+def judge_jobs(
+    sources: Sources,
+    found: Judging,
+    done: Mapping[str, RunState],
+    skipped: set[str],
+    evaluators: tuple[str, ...] | None,
+) -> Iterator[Job]:
+    """Yield a job for each conversation, in the order of the journals.
+
+    Args:
+        sources: The journals, and the case that replaces the stored case of the same name.
+        found: Receives what was found.
+        done: The states of the runs that the new journal already holds.
+        skipped: Ids of runs that are not judged again.
+        evaluators: Names of the evaluators; None means those of each run.
+    """
+    replacement = sources.replacement
+    for folder, only in sources.journals:
+        for lines in read_conversation_lines(folder, only, found.damage):
+            if not lines.ended:
+                found.not_ended.append(lines.run)
+                continue
+            if lines.gap is not None:
+                found.gaps[lines.run] = lines.gap
+                continue
+            found.order.append(lines.run)
+            if lines.run not in skipped:
+                state = done.get(lines.run)
+                yield _job(lines, replacement, evaluators, carried=state is not None and state.whole)
+
+
+def _job(
+    lines: ConversationLines, replacement: Case | None, evaluators: tuple[str, ...] | None, *, carried: bool
+) -> Job:
+    facts = facts_of(lines)
+    replaced = replacement is not None and replacement.name == facts.subject
+    case_hash = replacement.hash if replaced and replacement is not None else facts.case_hash
+    header = RunHeader(
+        id=lines.run,
+        subject=facts.subject,
+        agent=facts.agent,
+        agent_version=facts.agent_version,
+        trial=facts.trial,
+        attempt=lines.attempt,
+        tags=facts.tags,
+    )
+    return Job(
+        action=Action.JUDGE,
+        header=header,
+        case_hash=case_hash,
+        # Earlier judgements are not needed to judge again.
+        conversation=lines.without_judgements(),
+        timing=facts.timing,
+        carried=carried,
+        evaluators=(facts.evaluators or (DEFAULT,)) if evaluators is None else evaluators,
+    )
+
+
+def _find(journals: Sequence[tuple[Path, str | None]]) -> list[dict[str, RunState]]:
+    """Read the states of the runs in each journal.
+
+    Raises:
+        JournalError: a journal or a requested run does not exist.
+        SetupError: there is no run, or two runs have the same id, so that the new journal could not distinguish them.
+    """
+    found: list[dict[str, RunState]] = []
+    where: dict[str, Path] = {}
+    for folder, only in journals:
+        states = read_run_states(folder, only)
+        for run in states:
+            if run in where:
+                raise SetupError(
+                    f"the run {run} is in {where[run]} and in {folder}: judge these journals separately, each into a "
+                    "new journal."
+                )
+            where[run] = folder
+        found.append(states)
+    if not where:
+        raise SetupError(f"there is nothing to judge: {', '.join(str(folder) for folder, _ in journals)} holds no run.")
+    return found
+
+
+def _stored_evaluators(states: Iterator[RunState]) -> tuple[str, ...]:
+    """Return the evaluators that judged these runs before. A journal holds only their names, never import strings.
+
+    Raises:
+        SetupError: an evaluator belongs neither to Viva nor to an installed distribution.
+    """
+    names = dict.fromkeys(name for state in states for name in state.evaluators or (DEFAULT,))
+    for name in names:
+        if not is_registered(name):
+            raise SetupError(
+                f"these runs were judged by an evaluator {name[:80]!r}, which is not installed here. "
+                "Name the evaluators: --evaluators file.py:Thing,…"
+            )
+    return tuple(names)
+
+
+def _cases(
+    replacement: Case | None, stored: Sequence[Mapping[str, RunState]], left: Sequence[tuple[Path, RunState]]
+) -> tuple[Case, ...]:
+    """Return the cases of the runs that are left to judge; what other cases require may no longer exist.
+
+    Raises:
+        SetupError: a case cannot be read, or no run has the name of the case that replaces a stored one.
+    """
+    names = {state.case for states in stored for state in states.values()}
+    if replacement is not None and replacement.name not in names:
+        raise SetupError(
+            f"the journal has no run of a case {replacement.name!r} (the name of a case is that of its folder); "
+            f"it has runs of {', '.join(sorted(names))}."
+        )
+    cases: dict[CaseKey, Case] = {}
+    for folder, state in left:
+        key = folder, state.case, state.case_hash
+        if state.case_hash and key not in cases:
+            replaced = replacement is not None and replacement.name == state.case
+            cases[key] = replacement if replaced and replacement is not None else stored_case(*key)
+    return tuple(cases.values())

@@ -1,0 +1,36 @@
+"""The record of a run that no node could do."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from viva.journal.writer import Journal
+from viva.records.run_record import Outcome, RunRecord, Setting, Timing
+from viva.records.text import one_line, storable
+from viva.records.transcript import NO_USAGE, Transcript
+from viva.suites.job import Job
+from viva.suites.worker import Done
+
+REMEDY = "If the agent ends its process or crashes it, use --isolate: each agent then has a process of its own."
+
+
+def write_failure(journal: Journal, job: Job, attempt: int, node: str, error: str) -> Done:
+    """Write the record of a run that ends as an error of the infrastructure."""
+    header = replace(job.header, attempt=attempt, node=node)
+    setting = Setting(case=header.subject, case_hash=job.case_hash, agent=header.agent, trial=header.trial, node=node)
+    record = RunRecord(
+        header.id,
+        header.subject,
+        header.agent,
+        Outcome.INFRA_ERROR,
+        None,
+        error=storable(one_line(error, 1000)),
+        trial=header.trial,
+        attempt=attempt,
+        tags=header.tags,
+        timing=Timing(time.time()),
+        setting=setting,
+    )
+    journal.append("run", header.id, attempt, record)
+    return Done(header, record, Transcript(), NO_USAGE)

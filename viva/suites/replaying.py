@@ -1,0 +1,220 @@
+"""Asks another agent the questions of stored conversations, and judges its replies."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from viva.cases import Case, find_cases, load_case
+from viva.errors import SetupError
+from viva.exam.stored_runs import facts_of, read_states_to_resume
+from viva.exam.subscribers import RunHeader
+from viva.journal.conversation_lines import ConversationLines, read_conversation_lines
+from viva.journal.kept_cases import stored_case, unpack_data_files
+from viva.journal.reader import decode_run
+from viva.journal.writer import run_id
+from viva.records.transcript import LIVE, StopReason
+from viva.records.wording import counted
+from viva.suites.conduct import Surroundings, Work, conduct
+from viva.suites.engine import SuiteEnd, SuiteLimits
+from viva.suites.job import Action, Job, WorkOrder
+from viva.suites.resume import NextStep, Step, next_step
+from viva.suites.sources import Sources, save_sources
+
+WHOLE = (StopReason.FINISHED, StopReason.MAX_ROUNDS)
+"""The stop reasons of conversations in which the examiner asked all of its questions."""
+SHOWN_GAPS = 5
+
+
+@dataclass(slots=True)
+class _Questions:
+    """The new runs and the cases of stored conversations, and which conversations are left out."""
+
+    runs: dict[str, RunHeader] = field(default_factory=dict)
+    """The new runs, by the id of the stored run."""
+    cases: dict[tuple[str, str], Case] = field(default_factory=dict)
+    """By name and hash, because two cases may have the same content."""
+    hashes: dict[str, str] = field(default_factory=dict)
+    """The hash of each case, by the id of the stored run."""
+    broken_off: int = 0
+    """Number of conversations that broke off before every question was asked."""
+    gaps: dict[str, str] = field(default_factory=dict)
+    """The missing rounds of incomplete conversations, in words, by the id of the stored run."""
+
+
+async def ask_again(
+    sources: Sources, folder: Path, around: Surroundings, *, resumed: bool = False, retry_errors: bool = False
+) -> SuiteEnd:
+    """Repeat every stored exam with the agent of the options.
+
+    Args:
+        sources: The journal with the questions, and the options with the agent and the judge.
+        folder: The new journal's folder.
+        around: The engine, display, sinks and subscribers.
+        resumed: Whether the folder already holds some of the runs.
+        retry_errors: Whether to repeat runs that failed through no fault of the agent.
+
+    Raises:
+        SetupError: there is nothing to ask, or the user must change something.
+        JournalError: a journal cannot be read or written.
+    """
+    # The agents get the data files from a temporary folder, never by paths that the journal contains.
+    with tempfile.TemporaryDirectory(prefix="viva-cases-") as data:
+        questions = _questions(sources, Path(data))
+        for words in _notices(questions.broken_off, sources.journals[0][1]):
+            around.display.note(words)
+
+        def prepare() -> Work:
+            states = read_states_to_resume(folder) if resumed else {}
+            steps = {
+                stored: next_step(states.get(header.id), retry_errors=retry_errors)
+                for stored, header in questions.runs.items()
+            }
+            return _work(sources, questions, steps)
+
+        end = await conduct(folder, prepare, around, resumed=resumed)
+    end.gaps = questions.gaps
+    return end
+
+
+def _work(sources: Sources, questions: _Questions, steps: Mapping[str, NextStep]) -> Work:
+    """Return the work that is left; `steps` has the next step of each run, by the id of the stored run."""
+    folder, only = sources.journals[0]
+    done = sum(each.step is Step.SKIP for each in steps.values())
+    concurrency = min(sources.options.concurrency, len(questions.runs))
+    order = WorkOrder(
+        options=replace(sources.options, concurrency=concurrency),
+        cases=tuple(questions.cases.values()),
+        agents=(_agent_of(sources),),
+        asks=False,
+    )
+    return Work(
+        order=order,
+        jobs=lambda new: _jobs(read_conversation_lines(folder, only), new, questions, steps),
+        total=len(questions.runs) - done,
+        done_before=done,
+        limits=SuiteLimits(concurrency),
+        save_request=lambda journal: save_sources(sources, journal),
+    )
+
+
+def _agent_of(sources: Sources) -> str:
+    assert sources.options.agent is not None
+    return sources.options.agent
+
+
+def _notices(broken_off: int, only: str | None) -> Iterator[str]:
+    if broken_off and only:
+        yield "this conversation broke off; only the questions that were asked are asked again"
+    elif broken_off:
+        number = counted(broken_off, "conversation")
+        yield f"left out: {number} that broke off before every question was asked"
+
+
+def _questions(sources: Sources, data: Path) -> _Questions:
+    """Return the questions of the stored runs.
+
+    If one agent was asked, trials keep their numbers; otherwise, trials of the same case are numbered consecutively.
+
+    Args:
+        sources: The journal with the questions, and the options.
+        data: An empty folder for the cases' data files.
+
+    Raises:
+        SetupError: there is nothing to ask, or a case cannot be read.
+        JournalError: the journal cannot be read.
+    """
+    folder, only = sources.journals[0]
+    agent, named = _agent_of(sources), _named_cases(sources.options.cases)
+    found = _Questions()
+    taken: set[tuple[str, int]] = set()
+    for lines in read_conversation_lines(folder, only):
+        stored = decode_run(replace(lines, judged=()))
+        if stored.transcript.source != LIVE:
+            raise SetupError(
+                f"{lines.run} in {folder} is a recording. Its questions cannot be asked again, because it has no case "
+                "by which the replies could be judged."
+            )
+        if gap := lines.gap or stored.gap:
+            found.gaps[lines.run] = gap
+            continue
+        whole = stored.transcript.stop in WHOLE
+        found.broken_off += not whole
+        if not stored.transcript.rounds or not (whole or only):
+            continue
+        facts = facts_of(lines)
+        key = stored.setting.case, stored.setting.case_hash
+        if key not in found.cases:
+            found.cases[key] = _with_data_files(stored_case(folder, *key), folder, data, named)
+        case, trial = found.cases[key], facts.trial
+        while (case.name, trial) in taken:
+            trial += 1
+        taken.add((case.name, trial))
+        found.hashes[lines.run] = case.hash
+        found.runs[lines.run] = RunHeader(
+            id=run_id(case.name, agent, trial), subject=case.name, agent=agent, trial=trial, tags=case.tags
+        )
+    if not found.runs:
+        raise SetupError(f"{folder} holds no conversation to ask again{_why_none(found)}.")
+    return found
+
+
+def _why_none(found: _Questions) -> str:
+    why = (
+        f": {found.broken_off} broke off before every question was asked (to ask one of them, name it: JOURNAL#RUN-ID)"
+        if found.broken_off
+        else ""
+    )
+    return why + "".join(f"; {run}: {gap}" for run, gap in list(found.gaps.items())[:SHOWN_GAPS])
+
+
+def _with_data_files(case: Case, folder: Path, data: Path, named: Mapping[str, Case]) -> Case:
+    """Return the case with the data files of the stored exam, from a folder that the user named or from the journal.
+
+    Paths in the journal are ignored, because a stranger's journal must not give the agent files of this machine.
+
+    Raises:
+        SetupError: the data files are missing.
+    """
+    if not case.data_files:
+        return case
+    # The hash covers the data files too.
+    on_disk = named.get(case.hash)
+    if on_disk is not None:
+        return replace(case, data_folder=on_disk.folder, data_files=on_disk.data_files)
+    return unpack_data_files(case, folder, data)
+
+
+def _named_cases(paths: Sequence[str]) -> dict[str, Case]:
+    """Return the cases that the user named, by hash.
+
+    Raises:
+        CaseError: a case is invalid.
+    """
+    found = (load_case(file) for path in paths for file in find_cases(Path(path)))
+    return {case.hash: case for case in found}
+
+
+def _jobs(
+    stored: Iterator[ConversationLines], folder: Path, questions: _Questions, steps: Mapping[str, NextStep]
+) -> Iterator[Job]:
+    """Yield the jobs. Conversations that already ended in the new journal come last: they are only judged."""
+    to_judge: dict[str, tuple[RunHeader, str]] = {}
+    for lines in stored:
+        header = questions.runs.get(lines.run)
+        if header is None or steps[lines.run].step is Step.SKIP:
+            continue
+        step = steps[lines.run]
+        header, digest = replace(header, attempt=step.attempt), questions.hashes[lines.run]
+        if step.step is Step.JUDGE:
+            to_judge[header.id] = header, digest
+        else:
+            asked = replace(lines, judged=())
+            yield Job(action=Action.REPLAY, header=header, case_hash=digest, conversation=asked)
+    if to_judge:
+        for lines in read_conversation_lines(folder):
+            if lines.run in to_judge:
+                header, digest = to_judge[lines.run]
+                yield Job(action=Action.JUDGE, header=header, case_hash=digest, conversation=lines, carried=True)

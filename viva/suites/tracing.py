@@ -1,0 +1,251 @@
+"""Imports recordings into a journal, and judges them there like any other conversation that has ended."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from viva.errors import SetupError
+from viva.exam.kept_workspaces import keep_workspace, workspace_name
+from viva.exam.stored_runs import RunState, facts_of, read_run_states, read_states_to_resume
+from viva.exam.subscribers import RunHeader
+from viva.exam.versions import versions, viva_version
+from viva.journal.conversation_lines import read_conversation_lines
+from viva.journal.images import keep_recorded_pictures
+from viva.journal.writer import Journal, observed_run_id
+from viva.judge.reward import ATTRIBUTE, RewardEvaluator
+from viva.recordings.given_tools import with_tools
+from viva.recordings.recording import Recording, RecordingError
+from viva.recordings.table import LoadedReader, load_reader
+from viva.records.run_record import Setting
+from viva.records.text import storable
+from viva.records.transcript import Transcript
+from viva.records.usage import with_usage
+from viva.records.wording import counted
+from viva.suites.conduct import Surroundings, Work, conduct
+from viva.suites.engine import SuiteEnd, SuiteLimits
+from viva.suites.job import Action, Job, WorkOrder
+from viva.suites.labels import labelled
+from viva.suites.resume import Step, next_step
+from viva.suites.sources import Sources, save_sources
+
+RECORDED = "recorded"
+"""The name of the examiner of a recording, and of an agent that the recording does not name."""
+DEFAULT_EVALUATORS = (RewardEvaluator.name,)
+
+
+@dataclass(slots=True)
+class Import:
+    """The result of reading the sources."""
+
+    end: SuiteEnd = field(default_factory=SuiteEnd)
+    read: int = 0
+    """Number of recordings that were found."""
+    doubled: int = 0
+    """Number of recordings that the journal already held."""
+    notes: dict[str, int] = field(default_factory=dict)
+    """The notes of readers, and the number of times that each occurred."""
+
+
+async def trace_sources(
+    sources: Sources,
+    folder: Path,
+    around: Surroundings,
+    *,
+    resumed: bool = False,
+    retry_errors: bool = False,
+    choose: Callable[[Recording], bool] | None = None,
+) -> Import:
+    """Import recordings and judge them.
+
+    Args:
+        sources: SPECs of the recordings, and the options of judging.
+        folder: The journal's folder.
+        around: The engine, display, sinks and subscribers.
+        resumed: Whether the folder already holds some recordings, which are then not imported again.
+        retry_errors: Whether to judge again what could not be judged before.
+        choose: Selects the recordings to import, of which there may be none; None stands for all.
+
+    Raises:
+        SetupError: a recording cannot be read, or the user must change something.
+        JournalError: the journal cannot be written.
+    """
+    found = Import()
+    streams: list[tuple[str, Iterator[Recording]]] = []
+
+    def fill(journal: Journal) -> tuple[int, int]:
+        done = read_states_to_resume(journal.folder) if resumed else {}
+        _import(streams, sources, journal, done, found, choose)
+        for words, times in found.notes.items():
+            around.display.note(words if times == 1 else f"{words} ({times} times)")
+        states = read_run_states(journal.folder)
+        left = sum(_is_left(state, retry_errors) for state in states.values())
+        return left, len(states) - left
+
+    def prepare() -> Work:
+        readers = [load_reader(spec) for spec in dict.fromkeys(sources.recordings)]
+        evaluators = sources.options.evaluators or _evaluators(readers)
+        streams.extend(_begin_reading(readers, sources, may_be_empty=choose is not None))
+        options = replace(sources.options, evaluators=evaluators)
+        return Work(
+            order=WorkOrder(options=options, recordings=True),
+            fill=fill,
+            jobs=lambda new: _jobs(new, retry_errors),
+            limits=SuiteLimits(options.concurrency),
+            save_request=lambda journal: save_sources(sources, journal),
+        )
+
+    found.end = await conduct(folder, prepare, around, resumed=resumed)
+    return found
+
+
+def _evaluators(readers: Sequence[LoadedReader]) -> tuple[str, ...]:
+    """Return the default evaluators of recordings: those of their reader, or else the recorded reward.
+
+    Raises:
+        SetupError: the readers have different defaults.
+    """
+    found = {reader.evaluators or DEFAULT_EVALUATORS for reader in readers}
+    if len(found) > 1:
+        names = " or ".join(sorted({name for names in found for name in names}))
+        raise SetupError(f"these sources are judged by different evaluators; name them: --evaluators {names}.")
+    return next(iter(found), DEFAULT_EVALUATORS)
+
+
+def _begin_reading(
+    readers: Sequence[LoadedReader], sources: Sources, *, may_be_empty: bool
+) -> list[tuple[str, Iterator[Recording]]]:
+    """Read the first recording of each source, so that a mistake leaves no journal behind.
+
+    Some sources can be read only once (a pipe), so `_import` continues to read the iterators that are opened here.
+
+    Raises:
+        SetupError: a reader does not take a mapping file, a source cannot be read, or no source contains a recording.
+    """
+    streams: list[tuple[str, Iterator[Recording]]] = []
+    empty = True
+    options: dict[str, Any] = {} if sources.since is None else {"since": datetime.fromtimestamp(sources.since, UTC)}
+    options |= {} if sources.mapping is None else {"mapping": sources.mapping}
+    for reader in readers:
+        read = reader.read(**options)
+        recordings = (replace(each, transcript=with_tools(each.transcript, sources.tools)) for each in read)
+        first = list(itertools.islice(recordings, 1))
+        empty = empty and not first
+        streams.append((reader.spec, itertools.chain(first, recordings)))
+    if empty and not may_be_empty:
+        names = ", ".join(reader.spec for reader in readers)
+        later = f" that began at {options['since'].isoformat()} or later" if sources.since is not None else ""
+        raise SetupError(f"there is nothing to import: {names} contains no recording{later}.")
+    return streams
+
+
+def _import(
+    streams: list[tuple[str, Iterator[Recording]]],
+    sources: Sources,
+    journal: Journal,
+    done: dict[str, RunState],
+    found: Import,
+    choose: Callable[[Recording], bool] | None,
+) -> None:
+    limit = sources.limit
+    taken = {run for run, state in done.items() if state.whole}
+    trials: Counter[str] = Counter()
+    owners: dict[str, int] = {}
+    for number, (spec, recordings) in enumerate(streams):
+        left = None if limit is None else limit if spec == sources.compared else limit - found.read
+        for recording in _read(itertools.islice(recordings, left), journal.folder, found):
+            found.read += 1
+            for note in recording.notes:
+                found.notes[note] = found.notes.get(note, 0) + 1
+            subject = recording.subject or recording.place
+            trials[subject] += 1
+            run = observed_run_id(recording.run_key, subject)
+            if owners.setdefault(run, number) != number:
+                # Another source has a run with the same name, as two files with one name do: both runs are kept.
+                run = observed_run_id(f"{recording.run_key}, source {number + 1}", subject)
+            if run in taken:
+                found.doubled += 1
+                continue
+            if not sources.samples(recording.run_key) or (choose is not None and not choose(recording)):
+                continue
+            taken.add(run)
+            _write(labelled(recording, sources.labels_of(spec)), subject, trials[subject], run, spec, journal)
+
+
+def _read(recordings: Iterator[Recording], folder: Path, found: Import) -> Iterator[Recording]:
+    try:
+        yield from recordings
+    except RecordingError as error:
+        before = f"The {counted(found.read, 'recording')} before it {'is' if found.read == 1 else 'are'} in {folder}"
+        words = f"{str(error).rstrip('.')}. {before}; correct it, then resume: viva trace --resume {folder}"
+        raise RecordingError(words) from error
+
+
+def _write(recording: Recording, subject: str, number: int, run: str, spec: str, journal: Journal) -> None:
+    """Append one recording to the journal: its setting, its rounds, and its end."""
+    transcript = with_usage(numbered(recording.transcript))
+    notes = tuple(dict.fromkeys((*transcript.notes, *recording.notes)))
+    attributes = dict(transcript.attributes)
+    if recording.reward is not None:
+        attributes[ATTRIBUTE] = recording.reward
+    workspace, name, left_out = recording.workspace, None, ""
+    if workspace is not None and workspace.is_dir():
+        name = workspace_name(run)
+        left_out = keep_workspace(workspace.resolve(), journal.folder, name) or ""
+    setting = Setting(
+        viva=viva_version(),
+        case=subject,
+        agent=recording.agent or RECORDED,
+        agent_version=recording.agent_version,
+        trial=number if recording.trial is None else recording.trial,
+        examiner=RECORDED,
+        judge=RECORDED,
+        source=spec,
+        place=recording.place,
+        workspace=None if left_out else name,
+        workspace_left_out=storable(left_out),
+        versions=versions(),
+    )
+    journal.append("setting", run, 1, setting)
+    transcript = replace(transcript, notes=notes, attributes=attributes)
+    transcript = keep_recorded_pictures(transcript, journal, recording.pictures or workspace)
+    for round_ in transcript.rounds:
+        journal.append("round", run, 1, round_)
+    journal.append("transcript", run, 1, transcript.without_rounds())
+
+
+def numbered(transcript: Transcript) -> Transcript:
+    """Renumber the rounds from 1 if a reader numbered them differently, because a gap would count as a lost round."""
+    if all(round_.number == number for number, round_ in enumerate(transcript.rounds, 1)):
+        return transcript
+    return replace(
+        transcript, rounds=tuple(replace(round_, number=number) for number, round_ in enumerate(transcript.rounds, 1))
+    )
+
+
+def _is_left(state: RunState, retry_errors: bool) -> bool:
+    return state.whole and next_step(state, retry_errors=retry_errors).step is not Step.SKIP
+
+
+def _jobs(folder: Path, retry_errors: bool) -> Iterator[Job]:
+    """Yield a job for each recording in the journal that has not been judged."""
+    left = {run for run, state in read_run_states(folder).items() if _is_left(state, retry_errors)}
+    for lines in read_conversation_lines(folder):
+        if lines.run not in left:
+            continue
+        facts = facts_of(lines)
+        header = RunHeader(
+            id=lines.run,
+            subject=facts.subject,
+            agent=facts.agent,
+            agent_version=facts.agent_version,
+            trial=facts.trial,
+            attempt=lines.attempt,
+        )
+        talk = replace(lines, judged=())
+        yield Job(action=Action.JUDGE, header=header, conversation=talk, timing=facts.timing, carried=True)

@@ -1,0 +1,142 @@
+"""Follows sources of recordings: imports and judges new ones as they come, and watches their newest figures."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from viva.errors import SetupError
+from viva.exam.outcome import EXIT_BELOW
+from viva.journal.reader import read_records
+from viva.recordings.recording import Recording
+from viva.records.run_record import RunRecord
+from viva.records.transcript import Transcript
+from viva.statistics.summary import Figures, summarize
+from viva.suites.conduct import Surroundings
+from viva.suites.gates import Gates, gate
+from viva.suites.sources import Sources
+from viva.suites.tracing import trace_sources
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """How sources are followed."""
+
+    interval: float = 30.0
+    """Seconds from the end of one look to the next."""
+    settle: float = 60.0
+    """Seconds since the newest thing in a recording before it is imported: it may not have ended."""
+    window: int = 50
+    """The newest runs, whose figures are watched."""
+    least: int = 5
+    """Runs that must be there before anybody is alerted."""
+    looks: int | None = None
+    """How often to look; None for until stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look at the sources found."""
+
+    new: tuple[str, ...]
+    """Ids of the runs that were imported and judged now."""
+    runs: int
+    """Runs in the window."""
+    figures: Figures
+    """Of the window."""
+    below: str
+    """Which figure is below its bound, in words; empty where none is."""
+    unjudged: str = ""
+    """Why nobody can say whether a figure is below its bound, in words: what has a bound was not judged."""
+
+
+@dataclass(slots=True)
+class Window:
+    """The newest runs."""
+
+    size: int
+    seen: set[str] = field(default_factory=set)
+    records: deque[RunRecord] = field(default_factory=deque)
+
+    def take(self, folder: Path) -> tuple[str, ...]:
+        """Take the runs of the journal that were not there before; return their ids."""
+        new = [record for record in read_records(folder) if record.id not in self.seen]
+        self.seen.update(record.id for record in new)
+        self.records.extend(new[-self.size :])
+        while len(self.records) > self.size:
+            self.records.popleft()
+        return tuple(record.id for record in new)
+
+
+async def follow(
+    sources: Sources,
+    folder: Path,
+    watch: Watch,
+    gates: Gates,
+    make_around: Callable[[], Surroundings],
+    told: Callable[[Look], bool],
+    *,
+    resumed: bool = False,
+) -> None:
+    """Look at sources again and again; each look imports and judges what is new.
+
+    Args:
+        sources: What is followed.
+        folder: The journal's.
+        watch: How.
+        gates: The bounds of the figures over the window.
+        make_around: Makes what each look runs with.
+        told: Is told of each look that found something new, and says whether to go on.
+        resumed: The folder holds some of it already.
+
+    Raises:
+        SetupError: the first look failed. Later ones are told to the user, and repeated.
+        JournalError: the journal cannot be written.
+    """
+    window = Window(watch.window)
+    if resumed:
+        window.take(folder)
+    number = 0
+    while watch.looks is None or number < watch.looks:
+        if number:
+            await asyncio.sleep(watch.interval)
+        around = make_around()
+        try:
+            await trace_sources(sources, folder, around, resumed=resumed or number > 0, choose=_chooser(watch))
+        except SetupError as error:
+            if not number:
+                raise
+            around.display.warn(f"this poll failed, and will be repeated: {error}")
+            number += 1
+            continue
+        number += 1
+        new = window.take(folder)
+        if new and not told(_look(new, window, gates, watch)):
+            return
+
+
+def _look(new: Sequence[str], window: Window, gates: Gates, watch: Watch) -> Look:
+    figures = summarize(window.records)
+    code, words = gate(figures, gates) if len(window.records) >= watch.least else (0, "")
+    below, unjudged = (words, "") if code == EXIT_BELOW else ("", words)
+    return Look(tuple(new), len(window.records), figures, below, unjudged)
+
+
+def _chooser(watch: Watch) -> Callable[[Recording], bool]:
+    now = time.time()
+
+    def chosen(recording: Recording) -> bool:
+        return now - newest(recording.transcript) >= watch.settle
+
+    return chosen
+
+
+def newest(transcript: Transcript) -> float:
+    """Return when the last thing in a recording ended, in seconds since the epoch; 0 where it tells no times."""
+    ends = [round_.started + round_.agent_seconds for round_ in transcript.rounds if round_.started is not None]
+    steps = (step for round_ in transcript.rounds for step in round_.steps if step.started is not None)
+    return max([*ends, *((step.started or 0.0) + (step.seconds or 0.0) for step in steps)], default=0.0)

@@ -1,0 +1,312 @@
+"""Carries out jobs. A worker builds what they require from the work order once, and uses it for all jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from viva.adapters.trace_context import current_trace_id
+from viva.cases import Case
+from viva.errors import SetupError, SharedSetupError
+from viva.exam.examine import ExamRun, examine, judge_and_record, setting_for
+from viva.exam.given import NOTHING, Given
+from viva.exam.kept_workspaces import FoundWorkspace, find_workspace
+from viva.exam.resources import Resources, build_resources
+from viva.exam.retry import retried
+from viva.exam.stored_runs import carry_over, timing_of_rounds
+from viva.exam.subscribers import RunHeader, Subscribers
+from viva.examiner import ReplayedExaminer
+from viva.journal.history import JournalHistory
+from viva.journal.kept_cases import keep_case, stored_case
+from viva.journal.reader import StoredRun, decode_run
+from viva.journal.writer import JournalError, JournalWriter
+from viva.models.prices import price
+from viva.records.evaluator import Evaluator
+from viva.records.history import EvalHistorySource
+from viva.records.run_record import Outcome, RunRecord, Setting, Timing
+from viva.records.text import storable
+from viva.records.transcript import NO_USAGE, Round, Transcript, Usage
+from viva.sandbox import SandboxError
+from viva.suites.job import Action, Job, WorkOrder
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The result of a job."""
+
+    header: RunHeader
+    """The header of the attempt that produced the record."""
+    record: RunRecord
+    transcript: Transcript
+    spent: Usage
+    """The usage of all roles in all attempts of this job."""
+
+
+class Worker:
+    """Carries out jobs, also concurrently. Open it with `open_worker`, and close it after the last job."""
+
+    def __init__(self, resources: Resources, cases: Sequence[Case], journal: JournalWriter) -> None:
+        """Args:
+        resources: Shared by all jobs.
+        cases: The cases of the plan; other cases are read from the journals of their conversations.
+        journal: The journal to which the runs are written.
+        """
+        self.resources = resources
+        self._journal = journal
+        self._histories: dict[Path, JournalHistory] = {}
+        """Of journals, by their folder: runs are compared with those of the journal that their conversation is in."""
+        self._cases: dict[tuple[str, str], Case] = {(case.name, case.hash): case for case in cases}
+        self._journals: dict[Path, bool] = {}
+        """Whether a folder is that of the journal, by folder."""
+        self._kept: set[tuple[str, str]] = set()
+        """The cases that the journal already holds."""
+        self._evaluators: dict[tuple[str, ...], tuple[Evaluator, ...]] = {
+            (): tuple(resources.judge.evaluators.values())
+        }
+
+    async def do(self, job: Job, subscribers: Subscribers) -> Done:
+        """Carry out a job, write its record to the journal, and notify the subscribers.
+
+        Faults within the run become its outcome and are not raised.
+
+        Raises:
+            SharedSetupError: a mistake that would affect every other run too.
+            JournalError: the journal cannot be written.
+            asyncio.CancelledError: the job was stopped.
+        """
+        done = await (self._judge(job, subscribers) if job.action is Action.JUDGE else self._conduct(job, subscribers))
+        await subscribers.on_end(done.header, done.record, done.transcript)
+        return done
+
+    def why_not(self, job: Job) -> str | None:
+        """Return why a job must not be started (its agent can no longer be reached), in words; None if it may."""
+        if job.action is Action.JUDGE:
+            return None
+        return self.resources.health(job.header.agent).stopped
+
+    async def _conduct(self, job: Job, subscribers: Subscribers) -> Done:
+        """Conduct a conversation, with further attempts if they are needed and permitted."""
+        agent = self.resources.agents[job.header.agent]
+        header, spent = replace(job.header, agent_version=agent.version), NO_USAGE
+
+        async def attempt() -> Done:
+            nonlocal header, spent
+            done = await self._attempt(job, header, subscribers)
+            spent += done.spent
+            header = replace(header, attempt=header.attempt + 1)
+            return done
+
+        done = await retried(attempt, _was_no_exam, self.resources.options.attempts)
+        return replace(done, spent=spent)
+
+    async def _attempt(self, job: Job, header: RunHeader, subscribers: Subscribers) -> Done:
+        run = self._run(job, header)
+        try:
+            case, stored = self._questions(job)
+            header = replace(header, max_rounds=self.resources.limits(case).max_rounds)
+            run = replace(run, case=case, header=header)
+            await subscribers.on_start(header)
+            examiner = self.resources.examiner(case) if stored is None else ReplayedExaminer(stored.transcript)
+
+            async def on_round(round_: Round) -> None:
+                await subscribers.on_round(header, round_)
+
+            record, transcript = await examine(run, self.resources.agents[header.agent], examiner, on_round)
+        except (JournalError, SharedSetupError):
+            raise
+        except (SetupError, SandboxError) as error:
+            return _failed(run, str(error))
+        except Exception as error:
+            return _failed(run, _own_fault(error))
+        # The cost of each attempt counts, whether or not another attempt follows.
+        return Done(header, record, transcript, sum(record.usage.values(), NO_USAGE))
+
+    def _questions(self, job: Job) -> tuple[Case, StoredRun | None]:
+        """Return the case of a conversation, and the stored conversation whose questions are asked, if any."""
+        if job.conversation is None:
+            return self._cases[job.header.subject, job.case_hash], None
+        stored = decode_run(job.conversation)
+        case = self._case_of(job)
+        # The number of questions replaces the case's own limit of rounds.
+        rounds = max(len(stored.transcript.rounds), case.max_rounds or 0)
+        return replace(case, max_rounds=rounds), stored
+
+    async def _judge(self, job: Job, subscribers: Subscribers) -> Done:
+        await subscribers.on_start(job.header)
+        assert job.conversation is not None
+        stored = decode_run(job.conversation)
+        run = self._run(job, job.header)
+        if stored.gap is not None:
+            return _failed(run, f"the conversation cannot be judged: {stored.gap}", stored.setting)
+        try:
+            run = replace(run, case=self._case_of(job) if job.case_hash else None)
+            found = self.find_files(stored)
+            stored, workspace = await self._carried(job, run, stored, found.folder)
+            if found.missing is not None and run.case is not None and any(p.eval_code for p in run.case.scoring_points):
+                # Judging without the files would count against the agent, although it left them.
+                return _failed(run, found.missing, stored.setting)
+            timing = job.timing or timing_of_rounds(stored.transcript)
+            record = await judge_and_record(run, stored.setting, stored.transcript, workspace, timing)
+        except (JournalError, SharedSetupError):
+            raise
+        except SetupError as error:
+            return _failed(run, str(error), stored.setting)
+        except Exception as error:
+            return _failed(run, _own_fault(error), stored.setting)
+        # The cost of the conversation was counted by the suite that conducted it.
+        return Done(job.header, record, stored.transcript, record.usage.get("judge", NO_USAGE))
+
+    async def _carried(
+        self, job: Job, run: ExamRun, stored: StoredRun, workspace: Path | None
+    ) -> tuple[StoredRun, Path | None]:
+        """Copy a conversation and the agent's files to the new journal, with the setting of the new judgement."""
+        assert job.conversation is not None
+        here = self._is_this_journal(stored.folder)
+        # Without files, the new journal's setting names none.
+        files = stored.setting.workspace if here or workspace is not None else None
+        setting = self._setting(run, stored.setting, job.case_hash, files)
+        if not here:
+            lines = b"" if job.carried else "".join(f"{line}\n" for line in job.conversation.lines).encode()
+            carry = partial(carry_over, stored, lines, self._journal, setting, workspace)
+            # Copying files can take long; without files, a thread is not worth its cost.
+            return carry() if workspace is None else await asyncio.to_thread(carry)
+        if setting != stored.setting:
+            run.append("setting", setting)
+        return replace(stored, setting=setting), workspace
+
+    def _is_this_journal(self, folder: Path) -> bool:
+        """Return whether a folder is that of the journal being written; the disk is asked once for each folder."""
+        if folder not in self._journals:
+            self._journals[folder] = folder.resolve() == self._journal.folder.resolve()
+        return self._journals[folder]
+
+    def _setting(self, run: ExamRun, setting: Setting, case_hash: str, workspace: str | None) -> Setting:
+        """Return a run's setting with the present judge and evaluators."""
+        judge = self.resources.judge
+        return replace(
+            setting,
+            case_hash=case_hash,
+            workspace=workspace,
+            judge=judge.kind,
+            judge_model=judge.model.name if judge.model else None,
+            evaluators=tuple(each.name for each in run.evaluators),
+            sandbox=judge.sandbox.name if judge.sandbox else None,
+            sandbox_isolates=judge.sandbox.isolates if judge.sandbox else None,
+            check_seconds=self.resources.options.check_seconds,
+            check_memory_mb=self.resources.options.check_memory_mb,
+            prompts={**{key: value for key, value in setting.prompts.items() if key == "examiner"}, **judge.prompts},
+        )
+
+    def _run(self, job: Job, header: RunHeader) -> ExamRun:
+        names = job.evaluators
+        if names not in self._evaluators:
+            known = self.resources.judge.evaluators
+            self._evaluators[names] = tuple(known[name] for name in names)
+        return ExamRun(
+            header=header,
+            resources=self.resources,
+            journal=self._journal,
+            folder=self._journal.folder,
+            evaluators=self._evaluators[names],
+            history=self.history(self._journal.folder if job.conversation is None else Path(job.conversation.folder)),
+        )
+
+    def history(self, folder: Path) -> EvalHistorySource:
+        """Return the runs with which those of the journal in a folder are compared."""
+        return self._histories.setdefault(folder, JournalHistory(folder))
+
+    def find_files(self, stored: StoredRun) -> FoundWorkspace:
+        """Find the files that the agent of a stored conversation left."""
+        return find_workspace(stored, self.resources.options.workspaces)
+
+    def _case_of(self, job: Job) -> Case:
+        """Return the case of a stored conversation from the plan, or from its journal and then store it here too."""
+        key = job.header.subject, job.case_hash
+        case = self._cases.get(key)
+        if case is None:
+            assert job.conversation is not None
+            case = self._cases[key] = stored_case(Path(job.conversation.folder), *key)
+        if key not in self._kept:
+            keep_case(case, self._journal, None if job.conversation is None else Path(job.conversation.folder))
+            self._kept.add(key)
+        return case
+
+
+async def open_worker(order: WorkOrder, journal: Callable[[], JournalWriter], given: Given = NOTHING) -> Worker:
+    """Build what the jobs of a work order require, except for given objects, and then open the journal.
+
+    Raises:
+        SetupError: the user must change something.
+        SandboxError: the sandbox is not available.
+        JournalError: the journal cannot be written.
+    """
+    resources = await build_resources(order.options, order.subjects, order.agents, asks=order.asks, given=given)
+    try:
+        if order.needs_prices:
+            refuse_unknown_prices(resources)
+        await resources.look_at_agents()
+        return Worker(resources, order.cases, journal())
+    except BaseException:
+        await resources.close()
+        raise
+
+
+def refuse_unknown_prices(resources: Resources) -> None:
+    """Refuse a budget in dollars if it is known in advance that a price is unknown.
+
+    Raises:
+        SetupError: the price of a model is not known.
+    """
+    judge = resources.judge
+    own = [model for model in (resources.examiner_model, judge.model, judge.backup_model) if model is not None]
+    models = [model.name for model in own if model.cost(1, 1) is None]
+    agents = [agent.model for agent in resources.agents.values() if agent.model is not None]
+    models += [name for name in agents if price(name, 1, 1) is None]
+    unknown = [repr(name) for name in dict.fromkeys(models)]
+    if unknown:
+        raise SetupError(
+            f"--max-cost cannot be applied, because the price of {', '.join(unknown)} is not known; use --max-tokens. "
+            "--price gives the price of a model that examines or judges."
+        )
+
+
+def _was_no_exam(done: Done) -> bool:
+    """Return whether a conversation must be repeated because the examiner or the infrastructure broke it off.
+
+    A conversation that ended is never repeated because of the judge.
+    """
+    record = done.record
+    return record.outcome in (Outcome.EXAMINER_ERROR, Outcome.INFRA_ERROR) and not record.insights
+
+
+def _failed(run: ExamRun, error: str, setting: Setting | None = None) -> Done:
+    """Write the record of a run that could not be conducted or judged; `setting` is its setting, if it has one."""
+    header = run.header
+    if setting is None and run.case is not None:
+        setting = setting_for(run, "")
+    record = RunRecord(
+        header.id,
+        header.subject,
+        header.agent,
+        Outcome.INFRA_ERROR,
+        None,
+        error=storable(error),
+        agent_version=header.agent_version,
+        trial=header.trial,
+        attempt=header.attempt,
+        tags=header.tags,
+        timing=Timing(time.time()),
+        trace_id=current_trace_id(),
+        setting=setting or Setting(case=header.subject, agent=header.agent),
+    )
+    run.append("run", record)
+    return Done(header, record, Transcript(), NO_USAGE)
+
+
+def _own_fault(error: Exception) -> str:
+    return f"Viva itself failed: {''.join(traceback.format_exception(error)[-2:])}"
