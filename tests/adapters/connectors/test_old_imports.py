@@ -70,7 +70,7 @@ def test_adapters_that_is_the_users_own_is_found_first(isolate: bool, tmp_path: 
     write(tmp_path, {"adapters/__init__.py": "WHOSE = 'mine'", "adapters/radio.py": "KIND = 'radio'"})
     more = "import adapters\nfrom adapters.radio import KIND\nassert (adapters.WHOSE, KIND) == ('mine', 'radio')"
     assert load_agent(f"{agent_file(tmp_path, 'viva', more)}:Agent", isolate=isolate).notices == ()
-    sys.modules.pop("adapters")
+    sys.modules.pop("adapters", None)
     file = agent_file(tmp_path, "adapters").rename(tmp_path / "other.py")
     with pytest.raises(SetupError, match="cannot import name 'VirtualUser' from 'adapters'"):
         load_agent(f"{file}:Agent", isolate=isolate)
