@@ -38,4 +38,4 @@ def llama_index_spans(name: str) -> Path:
 
 def recorded_family(name: str) -> Path:
     """Find the recorded traces of a family of agents (`adapters/readers/families`)."""
-    return Path(__file__).parent / "adapters/readers/families/recorded" / f"{name}.jsonl"
+    return Path(__file__).parent / "viva/recordings/families/recorded" / f"{name}.jsonl"
