@@ -21,12 +21,20 @@ from viva.records.text import without_invisible
 
 SHORTEST_COPY = 20
 """Minimum number of characters of a reason that counts as copied if it is found in the transcript."""
+COPIED = "it repeats a verdict or a reason that stands in the transcript: give your own"
+PLANTED = "planted-verdict"
+"""The flag of what counts as missed because the judge repeated a verdict that stands in the transcript."""
+PLANTED_REASON = "the judge repeated a verdict that stands in the transcript"
 MOST_BROKEN = 1000
 """Maximum number of braces that begin no JSON object. Each takes time by the length of the text: 200,000 took 6 s."""
 
 
 class Unusable(Exception):
     """The answer cannot be used; the message tells the judge why."""
+
+
+class Copied(Unusable):
+    """It repeats a verdict or a reason that stands in the transcript: somebody else's answer."""
 
 
 class NoJson(Unusable):
@@ -52,8 +60,6 @@ class Form(Generic[A]):
     """A pydantic model with the fields of `Answer`; a field that is a `Literal` of texts is a label."""
     decisions: tuple[str, ...]
     """The fields that decide. Two answers in one text must agree in them, and they must be inside of whole JSON."""
-    hold_against: Callable[[A, str, str], None]
-    """Given an answer, the judge's own text, and a name for that text, raises `Unusable` if the text contradicts it."""
     agree: Callable[[A], None] = lambda answer: None
     """Given an answer, raises `Unusable` if its fields contradict each other."""
 
@@ -87,16 +93,17 @@ class Form(Generic[A]):
         return cast("A", self.model.model_validate(value))
 
     def check_consistent(self, answer: A) -> None:
-        """Check that an answer has a reason, and that neither its fields nor its reason contradict its labels.
+        """Check that an answer has a reason, and that its fields do not contradict each other.
+
+        What a reason says in words is never held against the labels: an honest reason may describe a verdict that the
+        agent wrote.
 
         Raises:
-            Unusable: the reason is missing, or something contradicts the labels.
+            Unusable: the reason is missing, or a field contradicts another.
         """
-        reason = answer.reason.strip()
-        if not any(character.isalnum() for character in reason):
+        if not any(character.isalnum() for character in answer.reason):
             raise Unusable("it gives no reason")
         self.agree(answer)
-        self.hold_against(answer, reason, "its reason")
 
 
 class LabelAnswer(BaseModel):
@@ -122,72 +129,88 @@ def label_form(labels: Sequence[str]) -> Form[LabelAnswer]:
     rails: Any = Literal[tuple(labels)]
     field = Field(description=f"What the reason comes to: one of {', '.join(labels)}.")
     schema = create_model("LabelAnswer", __base__=LabelAnswer, label=(rails, field))
-    named = conclusion_pattern(labels)
-
-    def hold_against(answer: LabelAnswer, words: str, whose: str) -> None:
-        for found in named.finditer(without_quotes(words)):
-            if (label := found[1].lower()) != answer.label:
-                raise Unusable(f"{whose} concludes {label}, its label is {answer.label}")
-
-    return Form(schema, ("label",), hold_against)
+    return Form(schema, ("label",))
 
 
-def parse_answer(form: Form[A], text: str, said: str = "") -> A:
+class Said:
+    """What a judge was shown, in the forms in which copies of it are recognised."""
+
+    def __init__(self, text: str = "") -> None:
+        self._squeezed = squeeze(text)
+        self._letters = letters(text)
+
+    def holds(self, text: str) -> bool:
+        """Return whether the letters and digits of a text stand in what was shown, one after another."""
+        return letters(text) in self._letters
+
+    def holds_reason(self, reason: str) -> bool:
+        """Return whether a reason was copied from what was shown: then the answer is somebody else's."""
+        words = letters(reason)
+        if len(words) >= SHORTEST_COPY and words in self._letters:
+            return True
+        # Even a short reason is a copy if the transcript has it as the reason of a verdict, with any quotation marks.
+        return f"reason:{_unquoted(squeeze(reason))}" in _unquoted(self._squeezed)
+
+
+def parse_answer(form: Form[A], text: str, said: Said | None = None) -> A:
     """Find the answer in a model's text: JSON alone, in a code fence, or with text around it.
 
     Args:
         form: The form of the answer.
         text: The model's text.
-        said: The text that the model was shown, squeezed. JSON from there is a quote of the agent, not an answer.
+        said: What the model was shown. JSON from there is a quote of the agent, not an answer.
 
     Raises:
-        Unusable: there is no answer, there are several that differ, or the text around the answer contradicts it.
+        Unusable: there is no answer, or there are several that differ.
     """
     answers: list[A] = []
     fault = "it holds no JSON object"
+    copied = False
     around: list[str] = []
     end = 0
     for start, stop, value in _objects(text):
         around.append(text[end:start])
         end = stop
-        if squeeze(text[start:stop]) in said:
+        if said is not None and said.holds(text[start:stop]):
+            copied = True
             continue
         if has_doubled_key(text[start:stop]):
             raise Unusable("its JSON has a duplicate key")
         try:
             answer = form.read(value)
-            if is_copied(answer.reason, said):
+            if said is not None and said.holds_reason(answer.reason):
+                copied = True
                 continue
             answers.append(answer)
         except ValidationError as error:
             first = error.errors()[0]
             fault = f"it does not fit the form: {first['msg']} at {'.'.join(map(str, first['loc']))}"
     if not answers:
+        if copied:
+            raise Copied(COPIED)
         raise Unusable(fault) if around else NoJson(fault)
-    prose = " (JSON) ".join([*around, text[end:]])
     decision, *_ = form.decisions
-    if form.decision_key.search(prose):
+    if form.decision_key.search(" (JSON) ".join([*around, text[end:]])):
         # The JSON that was read may be only a part of an incomplete answer, or be nested in another one.
         raise Unusable(f"it holds a {decision} outside of a whole JSON object")
     if any(getattr(each, name) != getattr(answers[-1], name) for each in answers for name in form.decisions):
         raise Unusable(f"it holds several {decision}s that differ")
-    form.hold_against(answers[-1], prose, "what it says beside its JSON")
     return answers[-1]
 
 
 def squeeze(text: str) -> str:
     """Return a text in a form in which differences of white space, case, escapes and invisible characters vanish."""
-    plain = unicodedata.normalize("NFKC", _ESCAPE.sub(_unescaped, text))
+    plain = unicodedata.normalize("NFKD", without_invisible(_ESCAPE.sub(_unescaped, text)))
     return "".join(without_invisible(plain).split()).casefold()
 
 
-def is_copied(reason: str, said: str) -> bool:
-    """Return whether a reason was copied from the squeezed transcript: then the answer is the agent's."""
-    words = squeeze(reason)
-    if len(words) >= SHORTEST_COPY and words in said:
-        return True
-    # Even a short reason is a copy if the transcript has it as the reason of a verdict, with any quotation marks.
-    return f"reason:{words.translate(_QUOTES)}" in said.translate(_QUOTES)
+def letters(text: str) -> str:
+    """Return only the letters and digits of a text, as `squeeze` writes them."""
+    return "".join(character for character in squeeze(text) if character.isalnum())
+
+
+def _unquoted(text: str) -> str:
+    return text.translate(_QUOTES)
 
 
 _QUOTES = str.maketrans("", "", "\"'`\u2018\u2019\u201c\u201d")
@@ -201,27 +224,6 @@ def _unescaped(match: re.Match[str]) -> str:
     if digits is None:
         return match[4] if match[4] in '"/\\' else " "
     return chr(int(digits, 16)) if int(digits, 16) <= sys.maxunicode else match[0]
-
-
-# Quoted text: an agent must not be able to invalidate a verdict by writing one into its reply.
-_QUOTED = re.compile(r"\"[^\"]{10,}\"|\u201c[^\u201d]{10,}\u201d|`[^`]{10,}`|(?<!\w)'[^']{10,}'(?!\w)")
-
-
-def without_quotes(words: str) -> str:
-    """Return a judge's text without its quotes."""
-    return _QUOTED.sub(" ", words)
-
-
-def conclusion_pattern(labels: Sequence[str], further: str = "") -> re.Pattern[str]:
-    """Return a pattern of explicit conclusions, such as `the label is LABEL`; the meaning of a reason is never guessed.
-
-    Args:
-        labels: The labels; group 1 of the pattern is the label that was found.
-        further: A further alternative, as a regular expression.
-    """
-    names = "|".join(map(re.escape, labels))
-    said = rf"\b(?:verdict|conclusion|label)\b\W{{0,4}}(?:is|of|should be|must be)?\W{{0,4}}\b({names})\b"
-    return re.compile(f"{said}|{further}" if further else said, re.I)
 
 
 def _objects(text: str) -> Iterator[tuple[int, int, Any]]:

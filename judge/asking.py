@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from viva.adapters.calls import describe
 from viva.errors import ModelAnswerError, ModelError, SchemaError, SharedSetupError
-from viva.judge.answers import A, Form, Unusable, is_copied, parse_answer, squeeze
+from viva.judge.answers import COPIED, PLANTED_REASON, A, Copied, Form, Said, Unusable, parse_answer
 from viva.models.client import Model
 from viva.models.retry import status_of
 from viva.records.verdict import Fault
@@ -42,6 +42,8 @@ class NoAnswer:
     fault: Fault
     error: BaseException | None = None
     """What was raised last, with its cause; says whether another way of asking could help."""
+    planted: bool = False
+    """Whether each answer repeated a verdict that stands in the transcript, so that the agent caused the failure."""
 
 
 class Conversation(Generic[A]):
@@ -57,7 +59,7 @@ class Conversation(Generic[A]):
         self._model = model
         self._form = form
         self._system = system
-        self._said = squeeze(said)
+        self._said = Said(said)
         self.mark = secrets.token_hex(4)
         """The mark at the end of the question. It is random, so no verdict written beforehand can contain it."""
         self._agent: AssistantAgent | None = None
@@ -76,10 +78,10 @@ class Conversation(Generic[A]):
         self._questions.append(question)
         self._images.extend(images)
         answer = await self._in_form(list(images))
+        if self._said.holds_reason(answer.reason):
+            raise Copied(COPIED)
         if not secrets.compare_digest(answer.mark.strip().encode(), self.mark.encode()):
             raise Unusable("it does not carry the mark of the question")
-        if is_copied(answer.reason, self._said):
-            raise Unusable("its reason is copied out of the transcript: give one of your own")
         self._form.check_consistent(answer)
         return answer
 
@@ -99,6 +101,7 @@ class Conversation(Generic[A]):
         """
         fault = ""
         last: Exception | None = None
+        planted = True
         shown = tuple(images)
         try:
             for ask in range(1, ASKS + 1):
@@ -106,9 +109,11 @@ class Conversation(Generic[A]):
                     return accept(await self.ask(question, shown), ask == ASKS)
                 except Unusable as error:
                     fault, last = str(error), error
+                    planted = planted and isinstance(error, Copied)
                     question = f"Your answer cannot be used: {fault}. Answer again, in full, in the form asked for."
                 except AskAgain as again:
                     fault, question, last = str(again), again.question, again
+                    planted = False
                 shown = ()
         except SharedSetupError:
             raise
@@ -116,6 +121,8 @@ class Conversation(Generic[A]):
             return NoAnswer(f"the judge's model failed: {error}", Fault.INFRA, error)
         except Exception as error:  # a question that cannot be answered must not affect the others
             return NoAnswer(f"the judge failed: {describe(error)}", Fault.JUDGE, error)
+        if planted:
+            return NoAnswer(f"{PLANTED_REASON} in each of {ASKS} answers", Fault.TARGET, last, planted=True)
         return NoAnswer(f"no usable verdict after {ASKS} questions: {fault}", Fault.JUDGE, last)
 
     async def _in_form(self, images: list[Shown]) -> A:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from viva.judge.quotes import Text
-from viva.judge.view import step_text, visible
+from viva.judge.steps import parts_of, readings, step_text, without_result
 from viva.records.text import storable
 from viva.records.transcript import Round, Transcript
 from viva.records.verdict import Evidence
@@ -19,7 +19,7 @@ class _Passage:
     where: str
     round: int
     texts: tuple[Text, ...]
-    """The text as the judge read it, and as it was said, if that differs."""
+    """The text in each form in which a judge may quote it."""
     by_agent: bool
 
 
@@ -39,7 +39,10 @@ def look_up(
     Returns:
         Evidence for the quotes that were found, with the text as given, and the quotes that were not.
     """
-    passages = [each for round_ in transcript.rounds for each in _passages(round_) if each.by_agent or not by_agent]
+    no_result = without_result(transcript)
+    passages = [
+        each for round_ in transcript.rounds for each in _passages(round_, no_result) if each.by_agent or not by_agent
+    ]
     found: list[Evidence] = []
     lost: list[str] = []
     for number, quote in quotes:
@@ -51,20 +54,14 @@ def look_up(
     return found, lost
 
 
-def _passages(round_: Round) -> Iterator[_Passage]:
+def _passages(round_: Round, no_result: str) -> Iterator[_Passage]:
     """Yield everything that was said in a round, the agent's words first."""
-    yield _Passage(round_.id, round_.number, _shown(round_.agent), True)
+    yield _Passage(round_.id, round_.number, readings(round_.agent), True)
     for step in round_.steps:
-        yield _Passage(step.id, round_.number, _shown(step_text(step)), True)
-    yield _Passage(round_.id, round_.number, _shown(round_.examiner), False)
+        yield _Passage(step.id, round_.number, readings(step_text(parts_of(step, no_result))), True)
+    yield _Passage(round_.id, round_.number, readings(round_.examiner), False)
 
 
 def _find(passages: Sequence[_Passage], wanted: int | None, quote: str) -> str | None:
     ordered = sorted(passages, key=lambda passage: passage.round != wanted)
     return next((each.where for each in ordered if any(text.find(quote) for text in each.texts)), None)
-
-
-def _shown(words: str | None) -> tuple[Text, ...]:
-    said = words or ""
-    shown = visible(said)
-    return (Text(said),) if shown == said else (Text(shown), Text(said))

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from viva.judge.long_conversations import Cut, cut_to_fit
-from viva.records.text import one_line, printable, storable
+from viva.judge.steps import cut, indented, new_marker, origin, parts_of, step_text, visible, without_result
 from viva.records.trajectory import trajectory_steps
-from viva.records.transcript import Round, Step, Transcript
+from viva.records.transcript import Round, Transcript
 from viva.sandbox import RunView
 
 TURN_SHOWN = 20_000
 """Maximum number of characters of one turn in a judge's prompt, head and tail; the cut is marked."""
 TRANSCRIPT_SHOWN = 400_000
 """Number of characters of a transcript in a prompt; long conversations show less of each turn, but at least 400."""
-STEP_ID_SHOWN = 60
 
 
 def run_view(transcript: Transcript, task_description: str) -> RunView:
@@ -66,85 +63,52 @@ class ShownTranscript:
     """Whether something was left out because of its length."""
 
 
-def show(transcript: Transcript) -> ShownTranscript:
+def show(transcript: Transcript, marker: str | None = None) -> ShownTranscript:
     """Write a transcript as text for a model.
 
     Each turn starts with a line `[round N] who:`. All lines of what was said are indented alike, so text in a turn that
-    imitates such a line, or the marker, remains recognisable, and the format of an answer can be judged.
+    imitates such a line, or the marker, remains recognisable, and the format of an answer can be judged. The steps of a
+    round are numbered by Viva, and say who saw them.
+
+    Args:
+        transcript: The conversation.
+        marker: The marker of its beginning, its end and its gaps. Default: a new one.
     """
-    turns = [(f"[round {each.number}] {who}", words) for each in transcript.rounds for who, words in _turns(each)]
-    return _between_marks(turns or [("(Nothing was said.)", None)])
+    turns = [
+        (f"[round {each.number}] {who}", words) for each in transcript.rounds for who, words in _turns(each, transcript)
+    ]
+    return _between_marks(turns or [("(Nothing was said.)", None)], marker)
 
 
-def show_fields(fields: Mapping[str, str]) -> ShownTranscript:
+def show_fields(fields: Mapping[str, str], marker: str | None = None) -> ShownTranscript:
     """Write named texts as text for a model, as `show` writes turns: each starts with a line `[name]:`.
 
     Args:
         fields: The texts, whose authors may be anybody, by their names, which are Viva's own.
+        marker: The marker of their beginning, end and gaps. Default: a new one.
     """
-    return _between_marks([(f"[{name}]", visible(words) or "(nothing)") for name, words in fields.items()])
+    return _between_marks([(f"[{name}]", visible(words) or "(nothing)") for name, words in fields.items()], marker)
 
 
-def _between_marks(turns: Sequence[tuple[str, str | None]]) -> ShownTranscript:
+def _between_marks(turns: Sequence[tuple[str, str | None]], marker: str | None) -> ShownTranscript:
     """Return the turns between marks, each with its head at the left margin; long turns are shortened equally."""
+    marker = new_marker() if marker is None else marker
     most = max(400, min(TURN_SHOWN, TRANSCRIPT_SHOWN // len(turns)))
     lines: list[str] = []
-    cut = False
+    shortened = False
     for head, words in turns:
-        short = words if words is None else _shorten(words, most)
-        cut = cut or short is not words
-        lines.append(head if short is None else f"{head}:\n{_indent(short)}")
-    text = "\n".join(lines)
-    return ShownTranscript(text, new_marker(text), cut)
+        short = words if words is None else cut(words, most, marker)
+        shortened = shortened or short is not words
+        lines.append(head if short is None else f"{head}:\n{indented(short)}")
+    return ShownTranscript("\n".join(lines), marker, shortened)
 
 
-def new_marker(text: str) -> str:
-    """Return a random marker that is not in this text."""
-    marker = secrets.token_hex(8)
-    while marker in text:
-        marker = secrets.token_hex(8)
-    return marker
-
-
-def _turns(round_: Round) -> list[tuple[str, str]]:
-    turns = [("examiner", round_.examiner)] if round_.examiner is not None else []
-    turns += [(f"step {one_line(step.id, STEP_ID_SHOWN)}", step_text(step)) for step in trajectory_steps(round_.steps)]
+def _turns(round_: Round, transcript: Transcript) -> Iterator[tuple[str, str]]:
+    if round_.examiner is not None:
+        yield "examiner", visible(round_.examiner) or "(nothing)"
+    seen, no_result = origin(transcript), without_result(transcript)
+    for number, step in enumerate(trajectory_steps(round_.steps), 1):
+        text = visible(step_text(parts_of(step, no_result)))
+        yield f"step {number} ({step.kind.value}, {seen})", text or "(nothing)"
     if round_.agent is not None:
-        turns.append(("agent", round_.agent))
-    return [(who, visible(words) or "(nothing)") for who, words in turns]
-
-
-def visible(words: str) -> str:
-    """Return text in which characters that hide or reorder others are shown as escapes, such as `\\u200b`."""
-    return printable(words)
-
-
-def step_text(step: Step) -> str:
-    """Return a step as a judge reads it; quotes are looked up in the same text."""
-    parts = [f"{step.kind.value}"]
-    for name in ("agent", "observation", "thought", "plan", "tool", "tool_input", "result", "error"):
-        value = getattr(step, name)
-        if value is not None:
-            parts.append(f"{name}={value if isinstance(value, str) else to_text(value)}")
-    return storable("; ".join(parts))
-
-
-def to_text(value: Any) -> str:
-    """Return a tool's arguments as one line of text."""
-    try:
-        return json.dumps(value, ensure_ascii=False, default=repr, skipkeys=True)
-    except (ValueError, RecursionError):  # it contains itself
-        return repr(value)
-
-
-def _shorten(words: str, most: int) -> str:
-    if len(words) <= most:
-        return words
-    head, tail = most * 3 // 4, most // 4
-    return f"{words[:head]} [… {len(words) - head - tail:,} characters left out …] {words[-tail:]}"
-
-
-def _indent(words: str) -> str:
-    # Splits at every character that a reader may interpret as a line break, not only at \n. The added character keeps
-    # what follows a last line break: a format may ask for it.
-    return "\n".join(f"    {line}" for line in f"{words}.".splitlines())[:-1]
+        yield "agent", visible(round_.agent) or "(nothing)"

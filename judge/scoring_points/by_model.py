@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from viva.cases import Case, ScoringPoint
+from viva.judge.answers import PLANTED
 from viva.judge.asking import AskAgain, Conversation, NoAnswer
 from viva.judge.evidence import look_up
 from viva.judge.scoring_points.answer import FORM, Answer
@@ -62,6 +63,8 @@ class ModelJudge:
         )
         found = await conversation.ask_until_usable(question, self._accept)
         if isinstance(found, NoAnswer):
+            if found.planted:
+                return self._verdict(point, Label.MISS, found.reason, flags=(PLANTED,))
             return self._verdict(point, Label.ERROR, found.reason, fault=found.fault)
         answer, evidence, flags = found
         return self._verdict(point, answer.verdict, storable(answer.reason.strip()), tuple(evidence), flags)
@@ -117,9 +120,11 @@ class ModelJudge:
 
 
 def _no_evidence(lost: list[str], found: list[Evidence]) -> str:
-    if found:
-        return "the evidence quotes the examiner, and no words of the agent"
-    if not lost:
-        return "the evidence quotes nothing from the transcript"
-    shown = "; ".join(repr(quote[:120]) for quote in lost[:3])
-    return f"these words are not in the transcript: {shown}"
+    if lost:
+        shown = "; ".join(repr(quote[:120]) for quote in lost[:3])
+        return f"these words are not in the transcript: {shown}"
+    return (
+        "the evidence quotes the examiner, and no words of the agent"
+        if found
+        else "the evidence quotes nothing from the transcript"
+    )

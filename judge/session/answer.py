@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from viva.judge.answers import Form, Unusable, conclusion_pattern, without_quotes
+from viva.judge.answers import Form, Unusable
 
 Label = Literal["yes", "no", "unsure"]
 LABELS: tuple[Label, ...] = ("yes", "no", "unsure")
@@ -60,8 +60,7 @@ class SessionAnswer(BaseModel):
     mark: str = Field(description="The mark of the question, copied exactly.")
 
 
-_SAYS = conclusion_pattern(LABELS, r"\b(?:complete|completion)\b[\"'`]?\s*(?:is|=|:)\s*[\"'`]?(yes|no|unsure)\b")
-# Said of the whole, at the beginning of a sentence: "the task was not completed". No guessing at what a reason means.
+# Said of the whole, at the beginning of a sentence: "the task was not completed". It is held against a "yes" only.
 _NOT_DONE = re.compile(
     r"(?:^|[.!?;\n]\s*|\b(?:so|thus|hence|therefore|overall|however),?\s+)(?:overall,?\s+)?"
     r"the (?:whole |entire |overall |user['\u2019]s )?(?:task|request|session|round) "
@@ -69,16 +68,6 @@ _NOT_DONE = re.compile(
     r"(?:\w+ly )?(?:complete|completed|fulfilled|done|achieved|finished|successful|accomplished|satisfied)\b",
     re.I,
 )
-
-
-def _hold_against(answer: SessionAnswer, words: str, whose: str) -> None:
-    """Check that the words do not draw a conclusion that differs from the answer."""
-    own = without_quotes(words)
-    for found in _SAYS.finditer(own):
-        if (said := (found[1] or found[2]).lower()) != answer.complete:
-            raise Unusable(f"{whose} concludes {said}, and its `complete` is {answer.complete}")
-    if answer.complete == "yes" and _NOT_DONE.search(own):
-        raise Unusable(f"{whose} says that the request was not fulfilled, and its `complete` is yes")
 
 
 def _agree(answer: SessionAnswer) -> None:
@@ -95,6 +84,8 @@ def _agree(answer: SessionAnswer) -> None:
     times = Counter(sub.name.strip().casefold() for sub in answer.sub_scores)
     if twice := [name for name, number in times.items() if number > 1]:
         raise Unusable(f"two sub-goals are called {twice[0][:80]!r}")
+    if answer.complete == "yes" and _NOT_DONE.search(answer.reason):
+        raise Unusable("its reason says that the request was not fulfilled, and its `complete` is yes")
     missed = [sub.name for sub in answer.sub_scores if sub.evaluation == "no"]
     if answer.complete == "yes" and missed:
         raise Unusable(f"its `complete` is yes, and its sub-goal {missed[0][:80]!r} is no")
@@ -111,4 +102,4 @@ def aggregate(evaluations: list[Label]) -> Label:
     return "yes" if evaluations and all(each == "yes" for each in evaluations) else "unsure"
 
 
-FORM: Form[SessionAnswer] = Form(SessionAnswer, ("complete",), _hold_against, _agree)
+FORM: Form[SessionAnswer] = Form(SessionAnswer, ("complete",), _agree)

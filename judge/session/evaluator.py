@@ -15,7 +15,7 @@ from viva.judge.session.insights import answered, attempt_details, failed, nothi
 from viva.judge.session.settings import Settings, load_settings
 from viva.judge.session.shots import ReadPicture
 from viva.judge.session.trajectory import Subject, of_round, of_session, request_of
-from viva.judge.view import to_text
+from viva.judge.steps import to_text
 from viva.records.evaluator import Context
 from viva.records.text import storable
 from viva.records.transcript import Transcript

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from viva.judge.answers import PLANTED
 from viva.judge.session.answer import aggregate
 from viva.judge.session.trajectory import CLAIMS_ONLY, Subject
 from viva.records.text import counted, one_line, storable
@@ -97,18 +98,23 @@ def _sub_goals(subject: Subject, judged: Judged, by: str, flags: tuple[str, ...]
 
 
 def failed(name: str, subject: Subject, why: NoAnswer, by: str) -> Insight:
-    """Make the insight of a subject about which no usable answer was given."""
+    """Make the insight of a subject about which no usable answer was given.
+
+    Where the judge repeated a verdict that stands in the session each time, the request counts as not fulfilled.
+    """
+    label, score = ("no", 0.0) if why.planted else (Label.ERROR.value, None)
     verdict = Verdict(
         subject.id,
         COMPLETE,
-        Label.ERROR,
-        None,
+        label,
+        score,
         reason=why.reason,
         by=by,
         statement=f"The {subject.level} fulfils the request",
-        fault=why.fault,
+        flags=(PLANTED,) if why.planted else (),
+        fault=None if why.planted else why.fault,
     )
-    return Insight(name, subject.id, Label.ERROR, None, summary=why.reason, verdicts=(verdict,))
+    return Insight(name, subject.id, label, score, low=score, high=score, summary=why.reason, verdicts=(verdict,))
 
 
 def nothing(name: str, run: str, words: str) -> Insight:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from viva.judge.quotes import Text
 from viva.judge.session.shots import FINAL, Shot, Shown
-from viva.judge.view import STEP_ID_SHOWN, ShownTranscript, show_fields, to_text, visible
+from viva.judge.steps import NOT_RECORDED, readings, step_text, to_text
+from viva.judge.view import ShownTranscript, show_fields
 from viva.records.text import one_line, storable
 from viva.records.transcript import Round, Step, Transcript
 from viva.records.verdict import Evidence
@@ -17,6 +18,8 @@ from viva.records.verdict import Evidence
 FIELDS = ("subtask", "observation", "thought", "plan", "action", "result", "error", "comment", "application")
 FACTS = ("observation", "action", "result", "error", "application")
 """The fields that say what was seen and what happened. The others are the agent's own words."""
+STEP_ID_SHOWN = 60
+"""Maximum number of characters of a step's id in the prompt."""
 BY_PICTURE = "by-picture"
 """The flag of a verdict that rests on a screenshot: its evidence is a step with an empty quote."""
 CLAIMS_ONLY = "claims-only"
@@ -103,9 +106,10 @@ def step_words(step: Step, names: Sequence[str] = FIELDS) -> str:
     told = {name: step.attributes.get(name) for name in ("subtask", "comment", "application")}
     told |= {"observation": step.observation, "thought": step.thought, "plan": step.plan}
     told |= {"action": _action(step), "result": step.result, "error": step.error}
-    # Indented, because a thought of several lines could otherwise imitate a result.
-    parts = [f"{name}=" + "\n  ".join(str(told[name]).splitlines()) for name in names if told[name] not in (None, "")]
-    return storable("\n".join(parts)) or "(nothing is told of it)"
+    if told["action"] and told["result"] is None and told["error"] is None:
+        told["result"] = NOT_RECORDED
+    parts = [(name, str(told[name])) for name in names if told[name] not in (None, "")]
+    return step_text(parts) or "(nothing is told of it)"
 
 
 def _fields(subject: Subject) -> Iterator[tuple[str, str]]:
@@ -153,10 +157,10 @@ class Citations:
 
     def __init__(self, subject: Subject, shown: Shown) -> None:
         steps = [step for round_ in subject.transcript.rounds for step in round_.steps]
-        self._texts = {step.id: Text(visible(step_words(step))) for step in steps}
-        self._facts = {step.id: Text(visible(step_words(step, FACTS))) for step in steps}
+        self._texts = {step.id: readings(step_words(step)) for step in steps}
+        self._facts = {step.id: readings(step_words(step, FACTS)) for step in steps}
         self._parents = {step.id: step.parent_id for step in steps if step.parent_id}
-        self._said = {each.id: Text(visible(each.agent)) for each in subject.transcript.rounds if each.agent}
+        self._said = {each.id: readings(each.agent) for each in subject.transcript.rounds if each.agent}
         self._names = subject.names
         self._shown = {shot.step: shot for shot in shown.shots}
 
@@ -177,7 +181,7 @@ class Citations:
                 continue
             where = self._where(step, quote)
             if where is None:
-                lost.append(f"these words are not in the steps: {one_line(quote, 120)!r}")
+                lost.append(f"these words are not in step {one_line(step, 60)!r}: {one_line(quote, 120)!r}")
             else:
                 facts = facts or self._is_fact(where, quote)
                 evidence.append(Evidence(self._own(where), storable(quote.strip())))
@@ -188,18 +192,24 @@ class Citations:
         return self._names.get(step, step)
 
     def _is_fact(self, step: str, quote: str) -> bool:
-        text = self._facts.get(step)
-        return text is not None and bool(text.find(quote))
+        return _holds(self._facts.get(step, ()), quote)
 
     def _shot(self, step: str) -> Shot | None:
         found = self._shown.get(step)
         return found if found is not None else self._shown.get(self._parents.get(step, ""))
 
     def _where(self, step: str, quote: str) -> str | None:
-        """Return the step with the quote. The step that the judge names comes first; a wrong number is corrected."""
-        ordered = sorted(self._texts, key=lambda each: each != step)
-        found = next((each for each in ordered if self._texts[each].find(quote)), None)
-        return found or next((each for each, text in self._said.items() if text.find(quote)), None)
+        """Return the step or round that holds the quote: the step that the judge cites, or for `final`, any last words.
+
+        A quote that stands in another step is not found: results such as "done" stand in nearly all of them.
+        """
+        if step == FINAL:
+            return next((each for each, forms in self._said.items() if _holds(forms, quote)), None)
+        return step if _holds(self._texts.get(step, ()), quote) else None
+
+
+def _holds(forms: tuple[Text, ...], quote: str) -> bool:
+    return any(text.find(quote) for text in forms)
 
 
 def _plain(name: str) -> str:

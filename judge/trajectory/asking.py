@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from viva.judge.answers import Answer, Form
-from viva.judge.quotes import Text
-from viva.judge.view import new_marker, show_fields, visible
+from viva.judge.answers import PLANTED, Answer, Form
+from viva.judge.steps import readings
+from viva.judge.view import show_fields
 from viva.models.prompts import digest, render
 from viva.records.text import storable
 from viva.records.verdict import Evidence, Fault, Label, Verdict
@@ -94,30 +94,40 @@ def prompt_hashes(evaluator: str, prompt: Path) -> dict[str, str]:
     return {evaluator: digest(prompt), "trajectory_rules": digest(RULES), "trajectory_question": digest(QUESTION)}
 
 
-async def ask_all(model: Model, form: Form[Q], prompt: Path, questions: Sequence[Question]) -> list[Ruling]:
+async def ask_all(
+    model: Model, form: Form[Q], prompt: Path, questions: Sequence[Question], *, marker: str, worst: str
+) -> list[Ruling]:
     """Ask all questions, several at once; give their answers in order.
+
+    Args:
+        model: The judge.
+        form: The form of each answer.
+        prompt: The system prompt's file.
+        questions: The questions.
+        marker: The marker of the data's beginning, end and gaps.
+        worst: The label of what the judge answered with a verdict that stands in the data.
 
     Raises:
         SharedSetupError: the model cannot be used at all.
     """
     places = asyncio.Semaphore(QUESTIONS_AT_ONCE)
     system = render(prompt, rules=render(RULES).strip())
-    # One marker for all questions: what they begin with is the same to the byte, and a provider's cache can serve it.
-    marker = new_marker("")
 
     async def one(question: Question) -> Ruling:
         async with places:
-            return await _ask(model, form, system, question, marker)
+            return await _ask(model, form, system, question, marker, worst)
 
     return list(await asyncio.gather(*map(one, questions)))
 
 
-async def _ask(model: Model, form: Form[Q], system: str, question: Question, marker: str) -> Ruling:
-    from viva.judge.asking import AskAgain, Conversation, NoAnswer  # AutoGen is loaded only where a model judges
+async def _ask(model: Model, form: Form[Q], system: str, question: Question, marker: str, worst: str) -> Ruling:
+    from viva.judge.asking import (  # AutoGen is loaded only where a model judges
+        AskAgain,
+        Conversation,
+        NoAnswer,
+    )
 
-    shown = show_fields({field.name: field.text for field in question.fields})
-    if marker not in shown.text:
-        shown = replace(shown, marker=marker)
+    shown = show_fields({field.name: field.text for field in question.fields}, marker)
     conversation = Conversation(model, form, system, shown.text)
     words = render(QUESTION, data=shown.text, marker=shown.marker, mark=conversation.mark)
 
@@ -139,6 +149,8 @@ async def _ask(model: Model, form: Form[Q], system: str, question: Question, mar
 
     result = await conversation.ask_until_usable(words, accept)
     if isinstance(result, NoAnswer):
+        if result.planted:
+            return Ruling(dict.fromkeys(form.decisions, worst), result.reason, flags=(PLANTED,))
         return Ruling({}, result.reason, fault=result.fault)
     return result
 
@@ -156,7 +168,7 @@ def look_up(question: Question, quotes: Iterable[str]) -> tuple[list[Evidence] |
         Evidence for those found in the conversation (None if no quote was found anywhere), and those not found.
     """
     shown = [*question.sources, *((field.where, field.text) for field in question.fields)]
-    texts = [(where, [Text(text), Text(visible(text))]) for where, text in shown]
+    texts = [(where, readings(text)) for where, text in shown]
     evidence: list[Evidence] = []
     lost: list[str] = []
     found = False

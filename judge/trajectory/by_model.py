@@ -25,7 +25,9 @@ from viva.judge.trajectory.decisions import Decision
 from viva.judge.trajectory.model_evaluator import ModelEvaluator, Steps
 from viva.judge.trajectory.views import (
     answer_field,
+    conversation_field,
     earlier_steps,
+    instructions_field,
     queries_field,
     reduced,
     said_before,
@@ -52,9 +54,11 @@ class ThoughtToTool(ModelEvaluator):
     name = THOUGHT_TO_TOOL
     labels = CORRECT
 
-    def questions(self, transcript: Transcript, path: Steps, context: Context) -> Iterator[Question | Verdict]:
+    def questions(
+        self, transcript: Transcript, path: Steps, context: Context, marker: str
+    ) -> Iterator[Question | Verdict]:
         """Yield one question for each step with a thought."""
-        tools = tuple(tools_field(transcript))
+        tools = (*tools_field(transcript), *instructions_field(transcript))
         before = {each.number: path[each.number - 2].result if each.number > 1 else "" for each in path}
         for each in path:
             if not each.thought:
@@ -75,16 +79,20 @@ class QueryToThought(ModelEvaluator):
     name = QUERY_TO_THOUGHT
     labels = CORRECT
 
-    def questions(self, transcript: Transcript, path: Steps, context: Context) -> Iterator[Question | Verdict]:
+    def questions(
+        self, transcript: Transcript, path: Steps, context: Context, marker: str
+    ) -> Iterator[Question | Verdict]:
         """Yield one question for each step with a thought that answers a query."""
+        instructions = tuple(instructions_field(transcript))
         for each in path:
             if not each.thought or not each.query:
                 yield self.skip(each.id, NO_THOUGHT if each.query else "no query was recorded before it", each.tool)
                 continue
             fields = [
-                *said_before(transcript, each, "Earlier Conversation", with_query=False),
+                *instructions,
+                *said_before(transcript, each, "Earlier Conversation", marker, with_query=False),
                 Field("User Query", each.query, f"r{each.round}"),
-                *earlier_steps(path, each, "Steps So Far", same_round=True),
+                *earlier_steps(transcript, path, each, "Steps So Far", marker, same_round=True),
                 Field("Agent's Current Thought", each.thought, each.id),
             ]
             yield Question(each.id, tuple(fields), each.tool)
@@ -96,9 +104,11 @@ class SequenceOptimality(ModelEvaluator):
     name = SEQUENCE
     labels: ClassVar[Mapping[str, float]] = {"optimal": 1.0, "suboptimal": 0.0}
 
-    def questions(self, transcript: Transcript, path: Steps, context: Context) -> Iterator[Question | Verdict]:
+    def questions(
+        self, transcript: Transcript, path: Steps, context: Context, marker: str
+    ) -> Iterator[Question | Verdict]:
         """Yield one question for the whole trajectory."""
-        yield _whole(transcript, path, context) if path else self.skip(context.subject, NO_STEPS)
+        yield _whole(transcript, path, context, marker) if path else self.skip(context.subject, NO_STEPS)
 
 
 class ParameterQuality(ModelEvaluator):
@@ -113,17 +123,20 @@ class ParameterQuality(ModelEvaluator):
         "invalid_combination": 0.0,
     }
 
-    def questions(self, transcript: Transcript, path: Steps, context: Context) -> Iterator[Question | Verdict]:
+    def questions(
+        self, transcript: Transcript, path: Steps, context: Context, marker: str
+    ) -> Iterator[Question | Verdict]:
         """Yield one question for each tool call."""
-        tools = tuple(tools_field(transcript))
+        tools, instructions = tuple(tools_field(transcript)), tuple(instructions_field(transcript))
         for each in path:
             if not each.calls_tool:
                 yield self.skip(each.id, NO_TOOL_CALLED, each.tool)
                 continue
             fields = [
                 *tools,
-                *said_before(transcript, each, "Conversation", with_query=True),
-                *earlier_steps(path, each, "Earlier Steps", same_round=False),
+                *instructions,
+                *said_before(transcript, each, "Conversation", marker, with_query=True),
+                *earlier_steps(transcript, path, each, "Earlier Steps", marker, same_round=False),
                 *_own(each),
             ]
             if each.result:
@@ -165,11 +178,13 @@ class PlanAndRecovery(ModelEvaluator):
     @property
     def form(self) -> Form[PlanAnswer]:
         """An answer has three decisions; `not_applicable` has no score and opens no bounds."""
-        return Form(PlanAnswer, self.decisions, lambda *_: None, _agree)
+        return Form(PlanAnswer, self.decisions, _agree)
 
-    def questions(self, transcript: Transcript, path: Steps, context: Context) -> Iterator[Question | Verdict]:
+    def questions(
+        self, transcript: Transcript, path: Steps, context: Context, marker: str
+    ) -> Iterator[Question | Verdict]:
         """Yield one question for the whole trajectory."""
-        yield _whole(transcript, path, context) if path else self.skip(context.subject, NO_STEPS)
+        yield _whole(transcript, path, context, marker) if path else self.skip(context.subject, NO_STEPS)
 
     def verdicts(self, question: Question, ruling: Ruling) -> Iterator[Verdict]:
         """Yield one verdict for each decision."""
@@ -187,13 +202,15 @@ class Alignment(ModelEvaluator):
     name = ALIGNMENT
     labels: ClassVar[Mapping[str, float]] = {"aligned": 1.0, "misaligned": 0.0}
 
-    def questions(self, transcript: Transcript, path: Steps, context: Context) -> Iterator[Question | Verdict]:
+    def questions(
+        self, transcript: Transcript, path: Steps, context: Context, marker: str
+    ) -> Iterator[Question | Verdict]:
         """Yield one question for the whole conversation."""
         if not any(round_.examiner for round_ in transcript.rounds):
             yield self.skip(context.subject, "no message of the user was recorded")
             return
-        fields = [Field("Instructions", transcript.system)] if transcript.system else []
-        words = show(reduced(transcript, path))
+        fields = list(instructions_field(transcript))
+        words = show(reduced(transcript, path), marker)
         fields.append(Field("Conversation", words.text, transcript.rounds[0].id))
         yield Question(context.subject, tuple(fields), sources=sources(transcript, path))
 
@@ -203,6 +220,13 @@ def _own(each: Decision) -> list[Field]:
     return [*thought, Field("Tool Called", each.tool, each.id), Field("Tool Action Input", each.input, each.id)]
 
 
-def _whole(transcript: Transcript, path: Steps, context: Context) -> Question:
-    fields = (*tools_field(transcript), *queries_field(transcript), steps_field(path), *answer_field(transcript))
+def _whole(transcript: Transcript, path: Steps, context: Context, marker: str) -> Question:
+    fields = (
+        *tools_field(transcript),
+        *instructions_field(transcript),
+        *queries_field(transcript),
+        *conversation_field(transcript, marker),
+        steps_field(transcript, path, marker),
+        *answer_field(transcript),
+    )
     return Question(context.subject, fields, sources=sources(transcript, path))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from viva.judge.steps import Part, indented, step_text, to_text
 from viva.judge.trajectory import NO_TOOL
-from viva.judge.view import to_text
 from viva.records.text import storable
 from viva.records.trajectory import WRITTEN, answer_of, marked, span_of, stated_thought
 from viva.records.transcript import Step, StepKind, Transcript
@@ -152,30 +152,26 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def step_lines(path: Sequence[Decision], longest: int) -> str:
+def step_lines(path: Sequence[Decision], longest: int, marker: str, no_result: str) -> str:
     """Write steps in their order, for a judge: thought, tool, input and result of each, none longer than `longest`.
 
-    The text of each part is indented from its first line, so that nothing in it can be taken for a step or a part.
+    Args:
+        path: The steps.
+        longest: Maximum number of characters of one text.
+        marker: The marker of gaps.
+        no_result: What stands for the result of a call that has none.
     """
+    several = len({each.round for each in path}) > 1
     lines: list[str] = []
     for each in path:
-        parts = [("thought", each.thought or "(none stated)"), ("tool", each.tool)]
-        parts.append(("input" if each.calls_tool else "answer", each.input or "(nothing)"))
-        if each.calls_tool:
-            parts.append(("result", each.result or "(not recorded)"))
-        lines.append(f"Step {each.number}")
-        for name, text in parts:
-            lines += [f"  {name}:", indented(_cut(text, longest))]
+        lines.append(f"Step {each.number} (round {each.round})" if several else f"Step {each.number}")
+        lines.append(indented(step_text(_parts(each, no_result), longest, marker)))
     return "\n".join(lines)
 
 
-def indented(text: str) -> str:
-    """Indent every line of a text, by whatever character it ends."""
-    return "\n".join(f"    {line}" for line in text.splitlines())
-
-
-def _cut(text: str, longest: int) -> str:
-    if len(text) <= longest:
-        return text
-    head, tail = longest * 3 // 4, longest // 4
-    return f"{text[:head]} [… {len(text) - head - tail:,} characters left out …] {text[len(text) - tail :]}"
+def _parts(each: Decision, no_result: str) -> Iterator[Part]:
+    yield "thought", each.thought or "(none stated)"
+    yield "tool", each.tool
+    yield ("input" if each.calls_tool else "answer"), each.input or "(nothing)"
+    if each.calls_tool:
+        yield "result", each.result or no_result

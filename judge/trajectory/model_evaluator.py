@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from viva.errors import SetupError
 from viva.judge.answers import Form, label_form
+from viva.judge.steps import new_marker
 from viva.judge.trajectory import SKIPPED
 from viva.judge.trajectory.asking import PROMPTS, Question, Ruling, ask_all, prompt_hashes, stopwatch
 from viva.judge.trajectory.decisions import Decision, decisions
@@ -41,8 +42,8 @@ class ModelEvaluator:
         if model is None:
             raise SetupError(f"the evaluator {self.name!r} requires a model: add --model openai:NAME.")
         self._model = model
-        self._usable: dict[str, dict[Question, Ruling]] = {}
-        """Run to the answers of a judging that left errors: where it is judged again, only the others are asked."""
+        self._usable: dict[str, tuple[str, dict[Question, Ruling]]] = {}
+        """Marker and answers of runs whose judging left errors: when judged again, only the others are asked."""
 
     @property
     def prompts(self) -> Mapping[str, str]:
@@ -62,13 +63,14 @@ class ModelEvaluator:
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
         """Judge every step, or the whole; what cannot be judged is skipped and counted."""
         seconds = stopwatch()
-        asked = list(self.questions(transcript, decisions(transcript), context))
+        # One marker for all questions: they begin with the same bytes, which a provider's cache can serve.
+        marker, known = self._usable.pop(context.subject, (new_marker(), {}))
+        asked = list(self.questions(transcript, decisions(transcript), context, marker))
         questions = [each for each in asked if isinstance(each, Question)]
         model = self._model.for_run()
-        known = self._usable.pop(context.subject, {})
         left = [each for each in questions if each not in known]
-        found = {**known, **dict(zip(left, await ask_all(model, self.form, self.prompt, left), strict=True))}
-        self._keep(context.subject, found)
+        found = {**known, **dict(zip(left, await self._ask(model, left, marker), strict=True))}
+        self._keep(context.subject, marker, found)
         verdicts: list[Verdict] = []
         for each in asked:
             if isinstance(each, Verdict):
@@ -84,14 +86,20 @@ class ModelEvaluator:
             seconds=seconds(),
         )
 
-    def _keep(self, run: str, found: Mapping[Question, Ruling]) -> None:
+    async def _ask(self, model: Model, questions: Sequence[Question], marker: str) -> list[Ruling]:
+        worst = min(self.labels, key=lambda label: self.labels[label], default=Label.ERROR.value)
+        return await ask_all(model, self.form, self.prompt, questions, marker=marker, worst=worst)
+
+    def _keep(self, run: str, marker: str, found: Mapping[Question, Ruling]) -> None:
         usable = {question: ruling for question, ruling in found.items() if ruling.fault is None}
         if len(usable) < len(found):
             while len(self._usable) >= MOST_KEPT:
                 self._usable.pop(next(iter(self._usable)))
-            self._usable[run] = usable
+            self._usable[run] = (marker, usable)
 
-    def questions(self, transcript: Transcript, path: Steps, context: Context) -> Iterator[Question | Verdict]:
+    def questions(
+        self, transcript: Transcript, path: Steps, context: Context, marker: str
+    ) -> Iterator[Question | Verdict]:
         """Yield what is asked, and a verdict for everything that is skipped."""
         raise NotImplementedError
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from viva.judge.view import to_text
+from viva.judge.steps import to_text
 from viva.recordings.tool_definitions import normal
 from viva.records.text import one_line
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from viva.judge.steps import indented, without_result
 from viva.judge.trajectory.asking import Field
-from viva.judge.trajectory.decisions import Decision, indented, step_lines
+from viva.judge.trajectory.decisions import Decision, step_lines
 from viva.judge.trajectory.tools import definitions_text, tool_definitions
 from viva.judge.view import show
 from viva.records.transcript import Round, Transcript
@@ -21,6 +22,21 @@ def tools_field(transcript: Transcript) -> Iterator[Field]:
     """Give the tool definitions, where the recording has any. They come first: a provider's cache serves them."""
     if tools := tool_definitions(transcript.tools):
         yield Field("Available Tools", definitions_text(tools))
+
+
+def instructions_field(transcript: Transcript) -> Iterator[Field]:
+    """Give what whoever runs the agent told it, where the recording has it."""
+    if transcript.system:
+        yield Field("Instructions", transcript.system)
+
+
+def conversation_field(transcript: Transcript, marker: str) -> Iterator[Field]:
+    """Give what was said, without steps, if there are several rounds: consent and corrections stand only there."""
+    said = tuple(
+        replace(each, steps=()) for each in transcript.rounds if each.examiner is not None or each.agent is not None
+    )
+    if len(said) > 1:
+        yield Field("Conversation", show(replace(transcript, rounds=said), marker).text, said[0].id)
 
 
 def queries_field(transcript: Transcript) -> Iterator[Field]:
@@ -40,7 +56,7 @@ def answer_field(transcript: Transcript) -> Iterator[Field]:
         yield Field("Final Answer", last.agent or "", last.id)
 
 
-def said_before(transcript: Transcript, step: Decision, name: str, *, with_query: bool) -> Iterator[Field]:
+def said_before(transcript: Transcript, step: Decision, name: str, marker: str, *, with_query: bool) -> Iterator[Field]:
     """Give what was said before a step, without steps; with the query that it answers, or up to it."""
     rounds: list[Round] = []
     for round_ in transcript.rounds:
@@ -52,21 +68,25 @@ def said_before(transcript: Transcript, step: Decision, name: str, *, with_query
         rounds.append(replace(round_, steps=(), agent=None if own else round_.agent))
     said = tuple(round_ for round_ in rounds if round_.examiner is not None or round_.agent is not None)
     if said:
-        yield Field(name, show(replace(transcript, rounds=said)).text, said[-1].id)
+        yield Field(name, show(replace(transcript, rounds=said), marker).text, said[-1].id)
 
 
-def earlier_steps(path: Sequence[Decision], step: Decision, name: str, *, same_round: bool) -> Iterator[Field]:
+def earlier_steps(
+    transcript: Transcript, path: Sequence[Decision], step: Decision, name: str, marker: str, *, same_round: bool
+) -> Iterator[Field]:
     """Give the newest steps before one: of its round, or of all."""
     before = [each for each in path[: step.number - 1] if not same_round or each.round == step.round]
     if before:
-        yield Field(name, step_lines(before[-EARLIER_STEPS:], RESULT_SHOWN), before[-1].id)
+        yield Field(
+            name, step_lines(before[-EARLIER_STEPS:], RESULT_SHOWN, marker, without_result(transcript)), before[-1].id
+        )
 
 
-def steps_field(path: Sequence[Decision]) -> Field:
+def steps_field(transcript: Transcript, path: Sequence[Decision], marker: str) -> Field:
     """Give all steps."""
     # All of them must find room: the more there are, the less is shown of each.
     longest = max(100, min(RESULT_SHOWN, 300_000 // (4 * len(path) or 1)))
-    return Field("Steps", step_lines(path, longest), path[0].id if path else None)
+    return Field("Steps", step_lines(path, longest, marker, without_result(transcript)), path[0].id if path else None)
 
 
 def reduced(transcript: Transcript, path: Sequence[Decision]) -> Transcript:

@@ -8,10 +8,11 @@ from itertools import groupby
 
 # C0 controls except tab and newline, DEL, and C1 controls; they control terminals and corrupt XML.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# Characters that reorder or hide text around them (Unicode TR36 2.2, "Trojan Source"), or are themselves invisible.
+# Characters that reorder or hide text around them (Unicode TR36 2.2, "Trojan Source"), or are themselves invisible:
+# separators of lines and paragraphs, interlinear annotations, and what has the property Default_Ignorable_Code_Point.
 _BIDI = re.compile(
-    "[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e01ef]"
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
 

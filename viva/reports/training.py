@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 from viva.journal.reader import StoredRun
+from viva.judge.steps import to_text
 from viva.judge.trajectory import SKIPPED
 from viva.judge.trajectory.decisions import as_arguments
-from viva.judge.view import to_text
 from viva.records.codec import to_plain
 from viva.records.transcript import Round, Step, Transcript
 from viva.reports.journals import Journals

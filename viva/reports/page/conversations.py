@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from viva.journal.reader import StoredRun
-from viva.judge.view import to_text
+from viva.judge.steps import to_text
 from viva.records.codec import to_plain
 from viva.records.text import counted, one_line, printable
 from viva.records.trajectory import trajectory_steps

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from viva.judge.steps import to_text
 from viva.judge.trajectory.decisions import as_arguments
-from viva.judge.view import to_text
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line, storable
 from viva.records.transcript import Round, Step, StepKind, Transcript
