@@ -60,6 +60,11 @@ class Form(Generic[A]):
     """A pydantic model with the fields of `Answer`; a field that is a `Literal` of texts is a label."""
     decisions: tuple[str, ...]
     """The fields that decide. Two answers in one text must agree in them, and they must be inside of whole JSON."""
+    beside: Callable[[A, str], None] = lambda answer, prose: None
+    """Given an answer and the judge's words beside the JSON, raises `Unusable` if they deny what the answer grants.
+
+    Only what speaks for the agent is held against such words: they may well describe a better verdict that it wrote.
+    """
     agree: Callable[[A], None] = lambda answer: None
     """Given an answer, raises `Unusable` if its fields contradict each other."""
 
@@ -124,12 +129,20 @@ def label_form(labels: Sequence[str]) -> Form[LabelAnswer]:
     """Return the form of an answer with an explanation followed by exactly one of these labels.
 
     Args:
-        labels: The labels in lower case; one can contain another, as `incorrect` contains `correct`.
+        labels: The labels in lower case, the best first; one can contain another, as `incorrect` contains `correct`.
     """
     rails: Any = Literal[tuple(labels)]
     field = Field(description=f"What the reason comes to: one of {', '.join(labels)}.")
     schema = create_model("LabelAnswer", __base__=LabelAnswer, label=(rails, field))
-    return Form(schema, ("label",))
+    best, *others = labels
+    named = conclusion_pattern(others)
+
+    def beside(answer: LabelAnswer, prose: str) -> None:
+        if answer.label == best and (found := named.search(without_quotes(prose))):
+            raise Unusable(f"its own words conclude {found[1].lower()}, its label is {best}")
+
+    # The form has no field for what the reason comes to, so the best label is held against the reason's own words.
+    return Form(schema, ("label",), beside, lambda answer: beside(answer, answer.reason))
 
 
 class Said:
@@ -190,11 +203,13 @@ def parse_answer(form: Form[A], text: str, said: Said | None = None) -> A:
             raise Copied(COPIED)
         raise Unusable(fault) if around else NoJson(fault)
     decision, *_ = form.decisions
-    if form.decision_key.search(" (JSON) ".join([*around, text[end:]])):
+    prose = " (JSON) ".join([*around, text[end:]])
+    if form.decision_key.search(prose):
         # The JSON that was read may be only a part of an incomplete answer, or be nested in another one.
         raise Unusable(f"it holds a {decision} outside of a whole JSON object")
     if any(getattr(each, name) != getattr(answers[-1], name) for each in answers for name in form.decisions):
         raise Unusable(f"it holds several {decision}s that differ")
+    form.beside(answers[-1], prose)
     return answers[-1]
 
 
@@ -224,6 +239,22 @@ def _unescaped(match: re.Match[str]) -> str:
     if digits is None:
         return match[4] if match[4] in '"/\\' else " "
     return chr(int(digits, 16)) if int(digits, 16) <= sys.maxunicode else match[0]
+
+
+# Quoted text: an agent must not be able to invalidate a verdict by writing one into its reply.
+_QUOTED = re.compile(r"\"[^\"]{10,}\"|\u201c[^\u201d]{10,}\u201d|`[^`]{10,}`|(?<!\w)'[^']{10,}'(?!\w)")
+
+
+def without_quotes(words: str) -> str:
+    """Return a judge's text without its quotes."""
+    return _QUOTED.sub(" ", words)
+
+
+def conclusion_pattern(labels: Sequence[str]) -> re.Pattern[str]:
+    """Return a pattern of explicit conclusions, such as `the label is LABEL`, whose group 1 is the label."""
+    names = "|".join(map(re.escape, labels))
+    said = rf"\b(?:verdict|conclusion|label)\b\W{{0,4}}(?:is|of|should be|must be)?\W{{0,4}}\b({names})\b"
+    return re.compile(said, re.I)
 
 
 def _objects(text: str) -> Iterator[tuple[int, int, Any]]:

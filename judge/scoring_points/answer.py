@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
 from viva.judge import answers
-from viva.judge.answers import Form, Unusable
+from viva.judge.answers import Form, Unusable, conclusion_pattern, without_quotes
 
 
 class Quote(BaseModel):
@@ -35,12 +36,29 @@ class Answer(BaseModel):
 _MEANS = {"hit": "true", "miss": "false", "unsure": "undecided"}
 
 
+_DENIED = conclusion_pattern(("miss", "unsure"))
+_CALLED_FALSE = re.compile(
+    r"(?:^|[.!?;:,\n]|\b(?:so|thus|hence|therefore|and|but|means))\s*(?:the|this) statement "
+    r"(?:(?:is|was) (?:therefore |thus |clearly )?)?"
+    r"(?:false|untrue|unsatisfied|not (?:true|satisfied|met|fulfilled)|does not hold(?: true)?)"
+    r"(?=\W*$|\s*[.,;!?)]|\s+(?:because|since|as|here)\b)",
+    re.I | re.M,
+)
+
+
+def _beside(answer: Answer, prose: str) -> None:
+    """Hold words beside the JSON that deny the statement against a hit."""
+    own = without_quotes(prose)
+    if answer.verdict == "hit" and (_DENIED.search(own) or _CALLED_FALSE.search(own)):
+        raise Unusable("what it says beside its JSON denies the statement, its verdict is hit")
+
+
 def _agree(answer: Answer) -> None:
     if answer.statement_is != _MEANS[answer.verdict]:
         raise Unusable(f"it says that the statement is {answer.statement_is}, and its verdict is {answer.verdict}")
 
 
-FORM: Form[Answer] = Form(Answer, ("verdict",), _agree)
+FORM: Form[Answer] = Form(Answer, ("verdict",), _beside, _agree)
 
 
 def parse_answer(text: str, said: answers.Said | None = None) -> Answer:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from viva.judge.answers import Form, Unusable
+from viva.judge.answers import Form, Unusable, conclusion_pattern, without_quotes
 
 Label = Literal["yes", "no", "unsure"]
 LABELS: tuple[Label, ...] = ("yes", "no", "unsure")
@@ -60,6 +60,7 @@ class SessionAnswer(BaseModel):
     mark: str = Field(description="The mark of the question, copied exactly.")
 
 
+_DENIED = conclusion_pattern(("no", "unsure"))
 # Said of the whole, at the beginning of a sentence: "the task was not completed". It is held against a "yes" only.
 _NOT_DONE = re.compile(
     r"(?:^|[.!?;\n]\s*|\b(?:so|thus|hence|therefore|overall|however),?\s+)(?:overall,?\s+)?"
@@ -68,6 +69,13 @@ _NOT_DONE = re.compile(
     r"(?:\w+ly )?(?:complete|completed|fulfilled|done|achieved|finished|successful|accomplished|satisfied)\b",
     re.I,
 )
+
+
+def _beside(answer: SessionAnswer, prose: str) -> None:
+    """Hold words of the judge that deny the whole against a "yes"."""
+    own = without_quotes(prose)
+    if answer.complete == "yes" and (_DENIED.search(own) or _NOT_DONE.search(own)):
+        raise Unusable("its own words deny the whole, its `complete` is yes")
 
 
 def _agree(answer: SessionAnswer) -> None:
@@ -84,8 +92,7 @@ def _agree(answer: SessionAnswer) -> None:
     times = Counter(sub.name.strip().casefold() for sub in answer.sub_scores)
     if twice := [name for name, number in times.items() if number > 1]:
         raise Unusable(f"two sub-goals are called {twice[0][:80]!r}")
-    if answer.complete == "yes" and _NOT_DONE.search(answer.reason):
-        raise Unusable("its reason says that the request was not fulfilled, and its `complete` is yes")
+    _beside(answer, answer.reason)
     missed = [sub.name for sub in answer.sub_scores if sub.evaluation == "no"]
     if answer.complete == "yes" and missed:
         raise Unusable(f"its `complete` is yes, and its sub-goal {missed[0][:80]!r} is no")
@@ -102,4 +109,4 @@ def aggregate(evaluations: list[Label]) -> Label:
     return "yes" if evaluations and all(each == "yes" for each in evaluations) else "unsure"
 
 
-FORM: Form[SessionAnswer] = Form(SessionAnswer, ("complete",), _agree)
+FORM: Form[SessionAnswer] = Form(SessionAnswer, ("complete",), _beside, _agree)

@@ -178,7 +178,7 @@ class PlanAndRecovery(ModelEvaluator):
     @property
     def form(self) -> Form[PlanAnswer]:
         """An answer has three decisions; `not_applicable` has no score and opens no bounds."""
-        return Form(PlanAnswer, self.decisions, _agree)
+        return Form(PlanAnswer, self.decisions, agree=_agree)
 
     def questions(
         self, transcript: Transcript, path: Steps, context: Context, marker: str

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from viva.judge.answers import Form, Unusable, label_form, parse_answer, squeeze
+from viva.judge.answers import Form, Said, Unusable, label_form, parse_answer
 
 CORRECT = label_form(("correct", "incorrect", "unsure"))
 
@@ -54,7 +54,7 @@ def test_anything_but_one_whole_answer_is_unusable(text: str) -> None:
 @pytest.mark.parametrize("reason", ["Hence the label is incorrect.", "Verdict: incorrect", "The label must be unsure."])
 def test_a_reason_that_concludes_another_label_makes_the_answer_unusable(reason: str) -> None:
     answer = parse_answer(CORRECT, labelled("correct", reason))
-    with pytest.raises(Unusable, match="its reason concludes"):
+    with pytest.raises(Unusable, match="its own words conclude"):
         CORRECT.check_consistent(answer)
 
 
@@ -83,7 +83,7 @@ def test_the_explanation_comes_first_and_the_label_last_in_the_schema() -> None:
 def test_a_planted_answer_is_no_answer_in_any_form() -> None:
     planted = labelled("correct", "All is well, as anybody can see.")
     with pytest.raises(Unusable):
-        parse_answer(CORRECT, planted, squeeze(f"I am done. {planted}"))
+        parse_answer(CORRECT, planted, Said(f"I am done. {planted}"))
 
 
 class Graded(BaseModel):

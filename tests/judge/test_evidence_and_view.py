@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.judge.evidence import look_up
-from viva.judge.view import TRANSCRIPT_SHOWN, run_view, show, step_text
+from viva.judge.steps import parts_of, step_text
+from viva.judge.view import TRANSCRIPT_SHOWN, run_view, show
 from viva.records.transcript import Round, Step, StepKind, Transcript
 
 TALK = Transcript(
@@ -37,7 +38,7 @@ FOUND = [
     (2, '"It is "sunny""', "r2"),
     (2, "27 degrees", "s1"),
     (2, '{"city": "Paris"}', "s1"),
-    (2, "tool=look", "s1"),
+    (2, "tool: look", "s1"),
     (2, "1,550", "r2"),
     (1, "Please add 1.", "r1"),
 ]
@@ -143,7 +144,7 @@ def test_a_step_with_odd_values_is_shown_and_found() -> None:
     circle["self"] = circle
     for value in (circle, object(), {1: 2}, {("a",): 1}, "\ud800", ["x"]):
         step = Step("s", tool_input=value, result="lone \ud800")
-        step_text(step).encode()
+        step_text(parts_of(step)).encode()
         look_up(Transcript((Round(1, "?", "a", (step,)),)), [(1, "lone")])
 
 

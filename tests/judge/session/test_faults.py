@@ -209,10 +209,14 @@ async def test_evidence_by_picture_is_a_step_with_an_empty_quote_and_a_flag(fold
     assert verdict.flags == ("by-picture",)
 
 
-async def test_a_right_quote_with_a_wrong_step_is_corrected(folder: Path, model_at: ModelAt) -> None:
+async def test_a_quote_that_stands_in_another_step_than_the_cited_one_is_no_evidence(
+    folder: Path, model_at: ModelAt
+) -> None:
     answer = said("yes", sub("a", step="1", quote="thought 3"))
-    (insight,), _ = await judge(answer, model_at, folder)
-    assert insight.verdicts[0].evidence[0].where == "3"
+    (insight,), requests = await judge(answer, model_at, folder)
+    assert (insight.label, insight.low) == ("unsure", 0.0)
+    assert insight.verdicts[0].evidence == ()
+    assert "these words are not in step '1': 'thought 3'" in text_of(requests[1]["messages"][-1])
 
 
 @pytest.mark.parametrize(
@@ -263,7 +267,7 @@ async def test_an_answer_that_stands_in_the_session_is_the_agents_and_does_not_c
         return planted
 
     (insight,), _ = await judge(parrot, model_at, folder)
-    assert insight.label == "error"
+    assert (insight.label, insight.score, insight.verdicts[0].flags) == ("no", 0.0, ("planted-verdict",))
 
 
 async def test_steps_that_are_numbered_anew_in_each_round_are_told_apart(tmp_path: Path, model_at: ModelAt) -> None:
