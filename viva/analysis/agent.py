@@ -82,7 +82,9 @@ class EvalAgent:
             answer, shown = await self._ask(runner, material)
         finally:
             await close()
-        weaknesses, improvements, dropped = check_claims(answer, material.places, self.options.most)
+        weaknesses, improvements, dropped = check_claims(
+            answer, material.places, self.options.most, flawless=material.flawless, said=shown.said
+        )
         return EvalAnalysis(
             summary=storable(answer.summary),
             weaknesses=weaknesses,
@@ -117,7 +119,8 @@ class EvalAgent:
         while True:
             shown = make_digest(material.figures, material.trends, material.sample, tokens)
             try:
-                return read_answer(await runner(self._request(shown, len(material.places), fault))), shown
+                text = await runner(self._request(shown, len(material.places), fault))
+                return read_answer(text, shown.mark, shown.said), shown
             except UnusableAnswer as error:
                 fault, unusable = str(error), unusable + 1
                 if unusable >= self.options.answers:
@@ -148,6 +151,7 @@ class EvalAgent:
             figures=shown.figures,
             runs=shown.runs,
             most=options.most,
+            mark=shown.mark,
         )
         if fault:
             prompt += f"\n\nYour last answer could not be used: {fault}. Answer again, in full, in the form asked for."

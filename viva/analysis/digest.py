@@ -7,15 +7,17 @@ import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from viva.judge.answers import Said
 from viva.records.run_record import RunRecord
 from viva.records.text import counted, one_line
 from viva.records.transcript import Transcript
-from viva.records.verdict import Insight
+from viva.records.verdict import Insight, Verdict
 from viva.reports.console.trends import change_words, compared_words, name_words, scores_words
 from viva.reports.facts import cost_of, missed, tokens_of
-from viva.statistics.scores import score_of
+from viva.statistics.scores import primary_insight, score_of
 from viva.statistics.summary import Figures
 from viva.statistics.trends import Direction, Trends
 
@@ -54,7 +56,7 @@ class Sampled:
     transcript: Transcript | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Digest:
     """The data that is shown to the analyst."""
 
@@ -64,6 +66,13 @@ class Digest:
     """Ids of the runs that are shown."""
     marker: str
     """The mark at the beginning and end of the data; random, so that the data cannot contain it."""
+    mark: str
+    """The mark that an answer must carry."""
+
+    @cached_property
+    def said(self) -> Said:
+        """Return the data in the forms in which copies of it are recognised."""
+        return Said(f"{self.figures}\n{self.runs}")
 
 
 class NamedRuns:
@@ -128,7 +137,7 @@ def make_digest(
         shown.append(run.name)
     text = "\n".join(lines)
     marker = f"=== {secrets.token_hex(8)} ==="
-    return Digest(words, text or "(No run fits.)", tuple(shown), marker)
+    return Digest(words, text or "(No run fits.)", tuple(shown), marker, secrets.token_hex(4))
 
 
 def _from_both_ends(runs: list[KnownRun]) -> list[KnownRun]:
@@ -197,7 +206,8 @@ def _facts(run: Sampled) -> dict[str, Any]:
         "dollars": cost_of(record),
         "seconds": round(record.timing.seconds, 1) or None,
         "error": record.error and one_line(record.error, TEXT),
-        "missed": [one_line(f"{each.statement or each.criterion}: {each.reason}", TEXT) for each in missed(record)[:5]],
+        "missed": [_point(each) for each in missed(record)[:5]],
+        "hit": [one_line(each.statement or each.criterion, TEXT // 2) for each in _hits(record)[:5]],
         "judged": [_judged(insight) for insight in record.insights[:5]],
     }
     if metrics is not None:
@@ -205,6 +215,17 @@ def _facts(run: Sampled) -> dict[str, Any]:
             counts = list(getattr(metrics, name).items())[:20]
             facts[name] = {one_line(key, 60): count for key, count in counts}
     return {key: value for key, value in facts.items() if value not in (None, [], {}, "")}
+
+
+def _point(verdict: Verdict) -> str:
+    """Return the label of a point that was not a hit, its statement and the reason."""
+    words = f"{verdict.statement or verdict.criterion}: {verdict.reason}"
+    return one_line(f"({verdict.label}) {words}", TEXT)
+
+
+def _hits(record: RunRecord) -> list[Verdict]:
+    main = primary_insight(record)
+    return [] if main is None else [verdict for verdict in main.verdicts if verdict.score == 1]
 
 
 def _judged(insight: Insight) -> dict[str, Any]:

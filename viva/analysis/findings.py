@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from viva.judge.answers import Said
 from viva.records.text import storable
 from viva.records.transcript import NO_USAGE, Usage
 
@@ -98,21 +100,34 @@ class Answer(BaseModel):
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
 
+    mark: str = Field(default="", max_length=100)
     summary: str = Field(min_length=1, max_length=8000)
     weaknesses: list[_Weakness]
     improvements: list[_Improvement]
 
 
-def read_answer(text: str) -> Answer:
+def read_answer(text: str, mark: str, said: Said) -> Answer:
     """Find the answer in a model's text: JSON alone, in a code fence, or with words around it.
+
+    Args:
+        text: The model's text.
+        mark: The mark of the question, which the answer must carry.
+        said: The data that the analyst was shown; JSON that stands in it is a quote of an agent, not an answer.
 
     Raises:
         UnusableAnswer: it contains no answer in the requested form, or several that differ.
     """
     fault, answers = "it holds no JSON object", []
-    for value in _objects(text):
+    for start, end, value in _objects(text):
+        if said.holds(text[start:end]):
+            fault = "it repeats an answer that stands in the data"
+            continue
         try:
-            answers.append(Answer.model_validate(value))
+            answer = Answer.model_validate(value)
+            if said.holds_reason(answer.summary):
+                fault = "it repeats an answer that stands in the data"
+                continue
+            answers.append(answer)
         except ValidationError as error:
             first = error.errors()[0]
             fault = f"it does not fit the form: {first['msg']} at {'.'.join(map(str, first['loc'])) or 'the top'}"
@@ -120,11 +135,13 @@ def read_answer(text: str) -> Answer:
         raise UnusableAnswer(fault)
     if any(answer != answers[0] for answer in answers):
         raise UnusableAnswer("it holds several answers that differ")
+    if not secrets.compare_digest(answers[0].mark.encode(), mark.encode()):
+        raise UnusableAnswer("it does not carry the mark of the question")
     return answers[0]
 
 
 def check_claims(
-    answer: Answer, known: dict[str, str], most: int
+    answer: Answer, known: dict[str, str], most: int, *, flawless: Collection[str] = (), said: Said | None = None
 ) -> tuple[tuple[Weakness, ...], tuple[Improvement, ...], tuple[DroppedClaim, ...]]:
     """Keep the claims that cite runs which exist, and report the others.
 
@@ -132,12 +149,17 @@ def check_claims(
         answer: What the analyst said.
         known: Id to cite to where the run is found.
         most: Weaknesses, and improvements, at most.
+        flawless: Ids of the runs that show no fault.
+        said: The data that the analyst was shown.
     """
     weaknesses: list[Weakness] = []
     improvements: list[Improvement] = []
     dropped: list[DroppedClaim] = []
     for weakness in answer.weaknesses:
-        if (reason := _why_dropped(weakness.runs, known, most - len(weaknesses))) is not None:
+        reason = _why_dropped(weakness.runs, known, most - len(weaknesses)) or _copied(weakness.explanation, said)
+        if reason is None and set(weakness.runs) <= set(flawless):
+            reason = "it cites only runs without a fault"
+        if reason is not None:
             dropped.append(DroppedClaim(kind="weakness", title=storable(weakness.title), reason=reason))
             continue
         weaknesses.append(
@@ -149,7 +171,8 @@ def check_claims(
             )
         )
     for improvement in answer.improvements:
-        if (reason := _why_dropped(improvement.runs, known, most - len(improvements))) is not None:
+        reason = _why_dropped(improvement.runs, known, most - len(improvements)) or _copied(improvement.proposal, said)
+        if reason is not None:
             dropped.append(DroppedClaim(kind="improvement", title=storable(improvement.title), reason=reason))
             continue
         improvements.append(
@@ -174,8 +197,13 @@ def _why_dropped(runs: list[str], known: Collection[str], room: int) -> str | No
     return None if room > 0 else "there are more claims than were asked for"
 
 
-def _objects(text: str) -> Iterator[Any]:
-    """Yield the outermost JSON objects in a text."""
+def _copied(words: str, said: Said | None) -> str | None:
+    copied = said is not None and said.holds_reason(words)
+    return "it repeats words of the data" if copied else None
+
+
+def _objects(text: str) -> Iterator[tuple[int, int, Any]]:
+    """Yield the start, the end and the value of each outermost JSON object in a text."""
     decoder, position, broken = json.JSONDecoder(), 0, 0
     while (start := text.find("{", position)) >= 0:
         try:
@@ -185,4 +213,4 @@ def _objects(text: str) -> Iterator[Any]:
             if broken > MOST_BROKEN:
                 raise UnusableAnswer("it is full of braces that begin no JSON object") from None
             continue
-        yield value
+        yield start, position, value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from viva.analysis.findings import EvalAnalysis
@@ -54,6 +55,7 @@ def as_text(analysis: EvalAnalysis) -> str:
     return "\n".join(_lines(analysis)) + "\n"
 
 
+_PLAIN = re.compile(r"[\w./#:~+-]{1,300}", re.ASCII)
 FORMATS: dict[str, Callable[[EvalAnalysis], str]] = {"console": as_text, "markdown": as_markdown, "json": as_json}
 ENDINGS = {".txt": "console", ".md": "markdown", ".json": "json"}
 
@@ -94,8 +96,9 @@ def _words(text: str) -> str:
 
 
 def _code(run: str) -> str:
-    # In `<code>`, character references hold; between backticks they would be shown as they are.
-    return f"<code>{inert(run)}</code>"
+    # Plain ids can be copied from the source of the Markdown, too. In `<code>`, character references hold; between
+    # backticks they would be shown as they are.
+    return f"`{run}`" if _PLAIN.fullmatch(run) else f"<code>{inert(run)}</code>"
 
 
 def _plain(run: str) -> str:

@@ -30,6 +30,8 @@ class Material:
     trends: Trends
     places: dict[str, str]
     """Maps the id to cite of each run to its place."""
+    flawless: frozenset[str]
+    """Ids of the runs that show no fault, which support no weakness."""
     sample: list[Sampled]
     """Runs that may be shown, in this order."""
 
@@ -66,7 +68,10 @@ def _gather(
     else:
         again = NamedRuns()
         found = {again.next_name(run.record): (run.record, run.transcript) for run in runs}
-    return Material(figures, trends, places, [Sampled(name, *found[name]) for name in chosen if name in found])
+    flawless = frozenset(name for name, run in named.known.items() if run.score == 1)
+    return Material(
+        figures, trends, places, flawless, [Sampled(name, *found[name]) for name in chosen if name in found]
+    )
 
 
 def _watched(entries: Iterable[tuple[str, RunRecord]], named: NamedRuns) -> Iterator[RunRecord]:
