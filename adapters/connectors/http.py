@@ -9,7 +9,7 @@ import urllib.request
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.adapters.trace_context import current_traceparent
@@ -106,7 +106,9 @@ class ChatAgent(VirtualUser):
 
         super().__init__(task_description, app_dir, config_var)
         # No time-out of the SDK: the session's limit applies, which ends as `timeout` instead of a broken connection.
-        http = DefaultAsyncHttpxClient(timeout=None, event_hooks={"response": [_stay_on_host, _read_bounded]})
+        http = DefaultAsyncHttpxClient(
+            timeout=None, event_hooks={"request": [partial(_stay_on_host, self.url)], "response": [_read_bounded]}
+        )
         self._client = AsyncOpenAI(
             base_url=self.url, api_key=_key_for(self.url), max_retries=0, timeout=None, http_client=http
         )
@@ -227,28 +229,22 @@ async def _read_bounded(response: Any) -> None:
     response._content = b"".join(parts)  # where httpx stores what it has read
 
 
-async def _stay_on_host(response: Any) -> None:
-    """Refuse redirects to another host or port, because the user did not choose the server there.
+async def _stay_on_host(address: str, request: Any) -> None:
+    """Refuse requests to another host or port than the agent's, because the user did not choose the server there.
 
-    A redirect from http to https on the same host is followed.
+    This sees each request as it will be sent, so no notation of a redirect can be read in two ways. A redirect from http
+    to https on the same host is followed.
 
     Raises:
-        ModelAnswerError: the response redirects to another host or port.
+        ModelAnswerError: the request leads to another host or port.
     """
-    if not response.has_redirect_location:
-        return
-    asked = urlsplit(str(response.request.url))
-    try:
-        led = urlsplit(urljoin(asked.geturl(), response.headers["location"]))
-        places = [(each.scheme, each.hostname, each.port or DEFAULT_PORTS.get(each.scheme)) for each in (asked, led)]
-    except ValueError:
-        raise ModelAnswerError("it redirects to an invalid address") from None
-    (scheme, host, port), there = places
+    asked, sent = urlsplit(address), request.url
+    scheme, host = asked.scheme.lower(), asked.hostname
+    port = asked.port or DEFAULT_PORTS.get(scheme)
     upgraded = ("https", host, 443) if (scheme, port) == ("http", 80) else None
-    if there not in ((scheme, host, port), upgraded):
-        raise ModelAnswerError(
-            f"it redirects to {one_line(led.netloc, 100)!r}, and redirects to other hosts are not followed"
-        )
+    if (sent.scheme, sent.host, sent.port or DEFAULT_PORTS.get(sent.scheme)) not in ((scheme, host, port), upgraded):
+        there = one_line(sent.netloc.decode("ascii", "backslashreplace"), 100)
+        raise ModelAnswerError(f"it redirects to {there!r}, and redirects to other hosts are not followed")
 
 
 def _no_protocol(text: str, fault: str) -> str:
