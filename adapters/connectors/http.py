@@ -232,8 +232,8 @@ async def _read_bounded(response: Any) -> None:
 async def _stay_on_host(address: str, request: Any) -> None:
     """Refuse requests to another host or port than the agent's, because the user did not choose the server there.
 
-    This sees each request as it will be sent, so no notation of a redirect can be read in two ways. A redirect from http
-    to https on the same host is followed.
+    This sees each request as it will be sent, so no notation of a redirect can be read in two ways. A redirect from
+    http to https on the same host is followed.
 
     Raises:
         ModelAnswerError: the request leads to another host or port.
