@@ -18,7 +18,7 @@ class Quote(BaseModel):
     quote: str = Field(description="The words exactly as they stand there, as few as are needed.")
 
 
-class Answer(BaseModel):
+class PointAnswer(BaseModel):
     """The answer of the judge. The reason comes first, so that the verdict can follow from it."""
 
     reason: str = Field(description="Two or three sentences that lead to the verdict.")
@@ -48,7 +48,7 @@ _CALLED = re.compile(
 _MEANS = {"hit": "true", "miss": "false", "unsure": "undecided"}
 
 
-def _hold_against(answer: Answer, words: str, whose: str) -> None:
+def _hold_against(answer: PointAnswer, words: str, whose: str) -> None:
     """Check that no conclusion in the text differs from the verdict; two opposite conclusions count as none."""
     own = without_quotes(words)
     for found in _NAMED.finditer(own):
@@ -60,14 +60,14 @@ def _hold_against(answer: Answer, words: str, whose: str) -> None:
             raise Unusable(f"{whose} calls the statement {called}, its verdict is {answer.verdict}")
 
 
-def _agree(answer: Answer) -> None:
+def _agree(answer: PointAnswer) -> None:
     if answer.statement_is != _MEANS[answer.verdict]:
         raise Unusable(f"it says that the statement is {answer.statement_is}, and its verdict is {answer.verdict}")
 
 
-FORM: Form[Answer] = Form(Answer, ("verdict",), _hold_against, _agree)
+FORM: Form[PointAnswer] = Form(PointAnswer, ("verdict",), _hold_against, _agree)
 
 
-def parse_answer(text: str, said: str = "") -> Answer:
+def parse_answer(text: str, said: str = "") -> PointAnswer:
     """Find the answer in a model's text; see `viva.judge.answers.parse_answer`."""
     return answers.parse_answer(FORM, text, said)

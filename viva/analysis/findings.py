@@ -93,7 +93,7 @@ class _Improvement(_Claim):
     expected: str = Field(default="", max_length=2000)
 
 
-class Answer(BaseModel):
+class AnalystAnswer(BaseModel):
     """The analyst's answer, before its claims are checked."""
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
@@ -103,7 +103,7 @@ class Answer(BaseModel):
     improvements: list[_Improvement]
 
 
-def read_answer(text: str) -> Answer:
+def read_answer(text: str) -> AnalystAnswer:
     """Find the answer in a model's text: JSON alone, in a code fence, or with words around it.
 
     Raises:
@@ -112,7 +112,7 @@ def read_answer(text: str) -> Answer:
     fault, answers = "it holds no JSON object", []
     for value in _objects(text):
         try:
-            answers.append(Answer.model_validate(value))
+            answers.append(AnalystAnswer.model_validate(value))
         except ValidationError as error:
             first = error.errors()[0]
             fault = f"it does not fit the form: {first['msg']} at {'.'.join(map(str, first['loc'])) or 'the top'}"
@@ -124,7 +124,7 @@ def read_answer(text: str) -> Answer:
 
 
 def check_claims(
-    answer: Answer, known: dict[str, str], most: int
+    answer: AnalystAnswer, known: dict[str, str], most: int
 ) -> tuple[tuple[Weakness, ...], tuple[Improvement, ...], tuple[DroppedClaim, ...]]:
     """Keep the claims that cite runs which exist, and report the others.
 

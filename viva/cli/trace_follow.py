@@ -14,8 +14,8 @@ from click.core import ParameterSource
 from viva.errors import SetupError
 from viva.records.text import one_line
 from viva.records.wording import counted
-from viva.sinks.alerts import Alert, Channel, make_channel
-from viva.suites.watching import Look, Watch
+from viva.sinks.alerts import Alert, AlertChannel, make_channel
+from viva.suites.watching import Poll, Watch
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -106,7 +106,7 @@ class Alarm:
     """Notifies channels when figures fall below their limits, and when they recover: once each time."""
 
     journal: Path
-    channels: Sequence[tuple[str, Channel]]
+    channels: Sequence[tuple[str, AlertChannel]]
     exits: bool
     """Whether following ends with the first alert."""
     tell: Callable[[str], None]
@@ -116,7 +116,7 @@ class Alarm:
     told: set[str] = field(default_factory=set)
     """The channels that received the present alarm; one that could not be reached is notified at the next poll."""
 
-    def look(self, look: Look) -> bool:
+    def look(self, look: Poll) -> bool:
         """Process one poll; return whether to continue."""
         alert = Alert(str(self.journal), look.runs, look.below, rates_of(look))
         began = bool(look.below) and not self.ringing
@@ -154,7 +154,7 @@ def make_alarm(journal: Path, alerts: Sequence[str], tell: Callable[[str], None]
     return Alarm(journal, channels, EXIT in wanted, tell)
 
 
-def rates_of(look: Look) -> dict[str, float]:
+def rates_of(look: Poll) -> dict[str, float]:
     """Return the low bound of each figure of a poll."""
     figures = look.figures
     found = {} if figures.suite.low is None else {"score": figures.suite.low}

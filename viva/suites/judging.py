@@ -18,7 +18,7 @@ from viva.judge.registry import DEFAULT, is_registered
 from viva.suites.conduct import Surroundings, Work, conduct
 from viva.suites.engine import SuiteEnd, SuiteLimits
 from viva.suites.job import Action, Job, WorkOrder
-from viva.suites.resume import Step, next_step
+from viva.suites.resume import ResumeStep, next_step
 from viva.suites.sources import Sources, save_sources
 
 CaseKey = tuple[Path, str, str]
@@ -60,7 +60,7 @@ async def judge_sources(
 
     def prepare() -> Work:
         done = read_states_to_resume(folder) if resumed else {}
-        skipped = {run for run in done if next_step(done[run], retry_errors=retry_errors).step is Step.SKIP}
+        skipped = {run for run in done if next_step(done[run], retry_errors=retry_errors).step is ResumeStep.SKIP}
         return _work(sources, stored, done, skipped, found)
 
     found.end = await conduct(folder, prepare, around, resumed=resumed)

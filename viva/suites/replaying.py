@@ -20,7 +20,7 @@ from viva.records.wording import counted
 from viva.suites.conduct import Surroundings, Work, conduct
 from viva.suites.engine import SuiteEnd, SuiteLimits
 from viva.suites.job import Action, Job, WorkOrder
-from viva.suites.resume import NextStep, Step, next_step
+from viva.suites.resume import NextStep, ResumeStep, next_step
 from viva.suites.sources import Sources, save_sources
 
 WHOLE = (StopReason.FINISHED, StopReason.MAX_ROUNDS)
@@ -82,7 +82,7 @@ async def ask_again(
 def _work(sources: Sources, questions: _Questions, steps: Mapping[str, NextStep]) -> Work:
     """Return the work that is left; `steps` has the next step of each run, by the id of the stored run."""
     folder, only = sources.journals[0]
-    done = sum(each.step is Step.SKIP for each in steps.values())
+    done = sum(each.step is ResumeStep.SKIP for each in steps.values())
     concurrency = min(sources.options.concurrency, len(questions.runs))
     order = WorkOrder(
         options=replace(sources.options, concurrency=concurrency),
@@ -204,11 +204,11 @@ def _jobs(
     to_judge: dict[str, tuple[RunHeader, str]] = {}
     for lines in stored:
         header = questions.runs.get(lines.run)
-        if header is None or steps[lines.run].step is Step.SKIP:
+        if header is None or steps[lines.run].step is ResumeStep.SKIP:
             continue
         step = steps[lines.run]
         header, digest = replace(header, attempt=step.attempt), questions.hashes[lines.run]
-        if step.step is Step.JUDGE:
+        if step.step is ResumeStep.JUDGE:
             to_judge[header.id] = header, digest
         else:
             asked = replace(lines, judged=())

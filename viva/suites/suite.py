@@ -29,7 +29,7 @@ from viva.suites.plan import (
     skipped_notes,
     specs_of,
 )
-from viva.suites.resume import NextStep, Step, next_step
+from viva.suites.resume import NextStep, ResumeStep, next_step
 from viva.suites.sources import FILE as SOURCES_FILE
 
 
@@ -111,7 +111,7 @@ def _prepare(request: Request, cases: list[Case], display: Display) -> Work:
     ]
     counts = Counter(step.step for _, _, step in doing)
     # Cases whose runs are all finished are left out: what they require may no longer exist.
-    left = {case.name for _, case, step in doing if step.step is not Step.SKIP}
+    left = {case.name for _, case, step in doing if step.step is not ResumeStep.SKIP}
     notices = () if plan.agents else ("no --agent given: examining the bundled careful agent",)
     for notice in notices:
         display.note(notice)
@@ -123,8 +123,8 @@ def _prepare(request: Request, cases: list[Case], display: Display) -> Work:
             needs_prices=request.max_cost is not None,
         ),
         jobs=lambda folder: _jobs(doing, folder),
-        total=counts[Step.JUDGE] + counts[Step.EXAMINE],
-        done_before=counts[Step.SKIP],
+        total=counts[ResumeStep.JUDGE] + counts[ResumeStep.EXAMINE],
+        done_before=counts[ResumeStep.SKIP],
         limits=SuiteLimits(plan.options.concurrency, request.max_cost, request.max_tokens, request.max_seconds),
         save_request=lambda journal: save_plan(
             replace(plan, cases=tuple((case.name, case.hash) for case in cases), folder=os.getcwd()), journal
@@ -138,7 +138,7 @@ def _jobs(doing: list[tuple[RunHeader, Case, NextStep]], folder: Path) -> Iterat
     to_judge = {
         header.id: (replace(header, attempt=step.attempt), case)
         for header, case, step in doing
-        if step.step is Step.JUDGE
+        if step.step is ResumeStep.JUDGE
     }
     if to_judge:
         for lines in read_conversation_lines(folder):
@@ -146,7 +146,7 @@ def _jobs(doing: list[tuple[RunHeader, Case, NextStep]], folder: Path) -> Iterat
                 header, case = to_judge[lines.run]
                 yield Job(action=Action.JUDGE, header=header, case_hash=case.hash, conversation=lines, carried=True)
     for header, case, step in doing:
-        if step.step is Step.EXAMINE:
+        if step.step is ResumeStep.EXAMINE:
             attempt = replace(header, attempt=step.attempt)
             yield Job(action=Action.EXAMINE, header=attempt, case_hash=case.hash)
 
@@ -161,10 +161,10 @@ def _states(request: Request, display: Display) -> Mapping[str, RunState]:
     return states
 
 
-def _announcement(request: Request, counts: Counter[Step]) -> str:
-    words = [f"{counted(counts[Step.EXAMINE], 'run')} to conduct"]
-    if counts[Step.JUDGE]:
-        words.append(f"{counted(counts[Step.JUDGE], 'finished conversation')} to judge")
-    if counts[Step.SKIP]:
-        words.append(f"{counts[Step.SKIP]} already finished")
+def _announcement(request: Request, counts: Counter[ResumeStep]) -> str:
+    words = [f"{counted(counts[ResumeStep.EXAMINE], 'run')} to conduct"]
+    if counts[ResumeStep.JUDGE]:
+        words.append(f"{counted(counts[ResumeStep.JUDGE], 'finished conversation')} to judge")
+    if counts[ResumeStep.SKIP]:
+        words.append(f"{counts[ResumeStep.SKIP]} already finished")
     return f"suite in {request.folder}: {', '.join(words)}"

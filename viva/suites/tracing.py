@@ -31,7 +31,7 @@ from viva.suites.conduct import Surroundings, Work, conduct
 from viva.suites.engine import SuiteEnd, SuiteLimits
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.labels import labelled
-from viva.suites.resume import Step, next_step
+from viva.suites.resume import ResumeStep, next_step
 from viva.suites.sources import Sources, save_sources
 
 RECORDED = "recorded"
@@ -229,7 +229,7 @@ def numbered(transcript: Transcript) -> Transcript:
 
 
 def _is_left(state: RunState, retry_errors: bool) -> bool:
-    return state.whole and next_step(state, retry_errors=retry_errors).step is not Step.SKIP
+    return state.whole and next_step(state, retry_errors=retry_errors).step is not ResumeStep.SKIP
 
 
 def _jobs(folder: Path, retry_errors: bool) -> Iterator[Job]:

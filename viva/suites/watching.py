@@ -39,7 +39,7 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Poll:
     """What one look at the sources found."""
 
     new: tuple[str, ...]
@@ -78,7 +78,7 @@ async def follow(
     watch: Watch,
     gates: Gates,
     make_around: Callable[[], Surroundings],
-    told: Callable[[Look], bool],
+    told: Callable[[Poll], bool],
     *,
     resumed: bool = False,
 ) -> None:
@@ -119,11 +119,11 @@ async def follow(
             return
 
 
-def _look(new: Sequence[str], window: Window, gates: Gates, watch: Watch) -> Look:
+def _look(new: Sequence[str], window: Window, gates: Gates, watch: Watch) -> Poll:
     figures = summarize(window.records)
     code, words = gate(figures, gates) if len(window.records) >= watch.least else (0, "")
     below, unjudged = (words, "") if code == EXIT_BELOW else ("", words)
-    return Look(tuple(new), len(window.records), figures, below, unjudged)
+    return Poll(tuple(new), len(window.records), figures, below, unjudged)
 
 
 def _chooser(watch: Watch) -> Callable[[Recording], bool]:

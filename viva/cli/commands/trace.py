@@ -44,7 +44,7 @@ from viva.suites.gates import Gates, gate, parse_gates, read_baseline
 from viva.suites.labels import parse_labels
 from viva.suites.sources import Sources
 from viva.suites.tracing import trace_sources
-from viva.suites.watching import Look, Watch
+from viva.suites.watching import Poll, Watch
 from viva.suites.watching import follow as follow_sources
 
 # fmt: off
@@ -247,7 +247,7 @@ def _follow(
     def make_around() -> Surroundings:
         return Surroundings(display, import_sinks(sources.recordings, sinks))
 
-    def told(look: Look) -> bool:
+    def told(look: Poll) -> bool:
         if targets and (failed := annotate_new(folder, targets, frozenset(look.new))):
             display.warn(failed)
         return alarm.look(look)

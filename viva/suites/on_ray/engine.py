@@ -14,7 +14,7 @@ from viva.journal.writer import Journal
 from viva.suites.engine import SuiteEnd, SuiteLimits, run_jobs
 from viva.suites.job import Job, WorkOrder
 from viva.suites.on_ray.cluster import Cluster, require_ray
-from viva.suites.on_ray.pool import Pool
+from viva.suites.on_ray.pool import WorkerPool
 from viva.suites.on_ray.shares import needs_sandbox_of, share_out
 from viva.suites.on_ray.staff import Places, Staff
 from viva.suites.on_ray.staging import remove, stage
@@ -64,7 +64,7 @@ class RayEngine:
         await self._staff.hire(shares)
         options, opened = order.options, journal()
         forget_last_words(opened.folder)  # those of a process that this one takes over from; agents run elsewhere
-        self._staff.employ(Pool(opened, order.cases, max(2, options.attempts), needs_sandbox, options.workspaces))
+        self._staff.employ(WorkerPool(opened, order.cases, max(2, options.attempts), needs_sandbox, options.workspaces))
 
     async def run(self, jobs: Iterable[Job], limits: SuiteLimits, subscribers: Subscribers) -> SuiteEnd:
         """Run the jobs on the workers; see `Engine.run`."""
