@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 import click
 from click.core import ParameterSource
 
+from viva.cli.options import call_option
 from viva.errors import SetupError
 from viva.records.text import one_line
 from viva.records.wording import counted
@@ -29,10 +30,10 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
     usual = Watch()
     for option in reversed(
         [
-            click.option(
+            call_option(
                 "--follow", is_flag=True, help="Poll the sources for new recordings, and judge them as they arrive."
             ),
-            click.option(
+            call_option(
                 "--interval",
                 type=click.FloatRange(0, min_open=True),
                 default=usual.interval,
@@ -40,7 +41,7 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
                 metavar="SECONDS",
                 help="With --follow: time between two polls of the source.",
             ),
-            click.option(
+            call_option(
                 "--settle",
                 type=click.FloatRange(0),
                 default=usual.settle,
@@ -48,7 +49,7 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
                 metavar="SECONDS",
                 help="With --follow: minimum time after a recording's last step before it is imported.",
             ),
-            click.option(
+            call_option(
                 "--window",
                 type=click.IntRange(1),
                 default=usual.window,
@@ -56,7 +57,7 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
                 metavar="N",
                 help="With --follow: --fail-under applies to the figures of the newest N runs.",
             ),
-            click.option(
+            call_option(
                 "--window-min",
                 type=click.IntRange(1),
                 default=usual.least,
@@ -64,8 +65,8 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
                 metavar="N",
                 help="With --follow: minimum number of runs before an alert.",
             ),
-            click.option("--looks", type=click.IntRange(1), metavar="N", help="With --follow: stop after N polls."),
-            click.option(
+            call_option("--looks", type=click.IntRange(1), metavar="N", help="With --follow: stop after N polls."),
+            call_option(
                 "--alert",
                 "alerts",
                 multiple=True,

@@ -8,7 +8,7 @@ import pytest
 from autogen_core.models import UserMessage
 
 from tests.conftest import ModelAt
-from tests.model_server import ModelServer, PointAnswer, RateLimited, sequence
+from tests.model_server import Answer, ModelServer, RateLimited, sequence
 from viva.models.factory import make_model
 from viva.models.prices import price
 
@@ -16,9 +16,9 @@ ASK = [UserMessage(content="Say something.", source="user")]
 
 
 async def test_cached_tokens_are_counted_and_cost_what_the_list_says(model_at: ModelAt) -> None:
-    hit = PointAnswer("Hello.", usage=(10_000, 100), cached_tokens=8_192)
+    hit = Answer("Hello.", usage=(10_000, 100), cached_tokens=8_192)
     with ModelServer(
-        {"gpt-4o-mini": sequence(PointAnswer("Hello.", usage=(10_000, 100)), RateLimited(0), then=hit)}
+        {"gpt-4o-mini": sequence(Answer("Hello.", usage=(10_000, 100)), RateLimited(0), then=hit)}
     ) as server:
         model = model_at(server.url, "openai:gpt-4o-mini")
         whole, served = model.for_run(), model.for_run()
@@ -33,7 +33,7 @@ async def test_cached_tokens_are_counted_and_cost_what_the_list_says(model_at: M
 async def test_a_structured_answer_tells_its_cached_tokens_too(model_at: ModelAt) -> None:
     from viva.judge.scoring_points.answer import PointAnswer as Ruling
 
-    with ModelServer({"m": PointAnswer('{"reason": "x"}', usage=(2_000, 10), cached_tokens=1_024)}) as server:
+    with ModelServer({"m": Answer('{"reason": "x"}', usage=(2_000, 10), cached_tokens=1_024)}) as server:
         model = model_at(server.url)
         with pytest.raises(Exception):  # noqa: B017, PT011 (it does not fit the schema, which is not what is tested)
             await model.create(ASK, json_output=Ruling)
@@ -42,7 +42,7 @@ async def test_a_structured_answer_tells_its_cached_tokens_too(model_at: ModelAt
 
 
 async def test_a_model_from_a_file_tells_its_cached_tokens_too(tmp_path: Path, model_at: ModelAt) -> None:
-    with ModelServer({"m": PointAnswer("Hello.", usage=(2_000, 10), cached_tokens=1_024)}) as server:
+    with ModelServer({"m": Answer("Hello.", usage=(2_000, 10), cached_tokens=1_024)}) as server:
         file = tmp_path / "model.yaml"
         info = "vision: false, function_calling: true, json_output: true, structured_output: true, family: unknown"
         file.write_text(
@@ -61,7 +61,7 @@ async def test_a_model_from_a_file_tells_its_cached_tokens_too(tmp_path: Path, m
 async def test_an_odd_number_of_cached_tokens_is_none_or_all_of_the_input(
     told: object, counted: int, model_at: ModelAt
 ) -> None:
-    with ModelServer({"gpt-4o-mini": PointAnswer("Hello.", usage=(2_000, 10), cached_tokens=told)}) as server:
+    with ModelServer({"gpt-4o-mini": Answer("Hello.", usage=(2_000, 10), cached_tokens=told)}) as server:
         model = model_at(server.url, "openai:gpt-4o-mini")
         await model.create(ASK)
     assert (model.usage.cached_tokens, model.usage.input_tokens, model.usage.reported) == (counted, 2_000, True)
