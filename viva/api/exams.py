@@ -19,7 +19,7 @@ from viva.journal.reader import StoredRun, read_runs
 from viva.journal.writer import run_id
 from viva.records.sink import Sink
 from viva.suites.request import SuiteRequest
-from viva.suites.suite import goes_on_with_single_runs, run_suite
+from viva.suites.suite import holds_single_runs, run_suite
 
 
 async def examine_async(
@@ -61,7 +61,7 @@ async def examine_async(
     around = surroundings(sinks, subscribers, Given(agents=agents, evaluators=made))
     # Absolute: an agent may change the working directory.
     folder = new_journal_folder(None if out is None else Path(out), exam.name).absolute()
-    resumed = goes_on_with_single_runs(folder, exam)
+    resumed = holds_single_runs(folder, exam)
     await run_suite(request, folder, around, resumed=resumed, fresh=resumed, given=cases)
     return next(read_runs(folder, run_id(exam.name, spec)))
 

@@ -57,7 +57,7 @@ def read_journal(journal: JournalLike) -> Iterator[StoredRun]:
     return itertools.chain([first], runs) if (first := next(runs, None)) is not None else iter(())
 
 
-def resumes(folder: Path, asked: R, *, resume: bool) -> tuple[R, bool]:
+def begin_or_resume(folder: Path, asked: R, *, resume: bool) -> tuple[R, bool]:
     """Return the request to carry out, and whether it resumes the one that the folder holds.
 
     Raises:

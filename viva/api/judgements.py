@@ -12,7 +12,7 @@ from viva.api.asked import JUDGING, options_from
 from viva.api.blocking import blocking
 from viva.api.given_cases import CaseLike, as_one
 from viva.api.given_parts import EvaluatorLike, SubscriberLike, find_evaluators
-from viva.api.journals import JournalLike, SuiteResult, references_of, resumes
+from viva.api.journals import JournalLike, SuiteResult, begin_or_resume, references_of
 from viva.api.surroundings import surroundings
 from viva.exam.given import Given
 from viva.journal.paths import derived_name, new_journal_folder
@@ -76,7 +76,7 @@ async def judge_async(
     names, made = find_evaluators(evaluators)
     folder = new_journal_folder(None if out is None else Path(out), derived_name(references[0][0], "judged")).absolute()
     request = journals_request("judge", references, replace(asked, evaluators=names), replacement)
-    request, resumed = resumes(folder, request, resume=resume)
+    request, resumed = begin_or_resume(folder, request, resume=resume)
     around = surroundings(sinks, subscribers, Given(evaluators=made), where)
     judging = await judge_journals(request, folder, around, resumed=resumed, retry_errors=retry_errors)
     open_ended = len(judging.not_ended)

@@ -12,7 +12,7 @@ from viva.api.asked import check_count, check_seconds, options_from
 from viva.api.blocking import blocking
 from viva.api.given_cases import CaseLike, as_paths, listed
 from viva.api.given_parts import AgentLike, EvaluatorLike, SubscriberLike, find_agents, find_evaluators
-from viva.api.journals import SuiteResult, resumes
+from viva.api.journals import SuiteResult, begin_or_resume
 from viva.api.surroundings import surroundings
 from viva.errors import SetupError
 from viva.exam.given import Given
@@ -100,7 +100,7 @@ async def run_suite_async(
         tags=tuple(tags),
         options=replace(asked, evaluators=evaluator_names),
     )
-    request, resumed = resumes(folder, request, resume=resume)
+    request, resumed = begin_or_resume(folder, request, resume=resume)
     end = await suite.run_suite(
         request,
         folder,

@@ -74,7 +74,7 @@ async def run_suite(
     return await conduct(folder, prepare, around, resumed=resumed, budget=budget)
 
 
-def goes_on_with_single_runs(folder: Path, case: Case) -> bool:
+def holds_single_runs(folder: Path, case: Case) -> bool:
     """Return whether a folder holds runs of `viva run`, to which another run, or another attempt, can be added.
 
     Nothing is overwritten.

@@ -30,7 +30,7 @@ from viva.statistics.summary import summarize
 from viva.suites.conduct import Surroundings
 from viva.suites.gates import gate, parse_gates
 from viva.suites.request import SuiteRequest
-from viva.suites.suite import goes_on_with_single_runs, run_suite
+from viva.suites.suite import holds_single_runs, run_suite
 
 
 @click.command("run")
@@ -56,7 +56,7 @@ def command(
     request = SuiteRequest(command="run", paths=(str(exam.file),), agents=agents, options=options_from(given))
     folder = new_journal_folder(out, exam.name)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
-    resumed = goes_on_with_single_runs(folder, exam)
+    resumed = holds_single_runs(folder, exam)
     # An agent may change the working directory.
     absolute = folder.absolute()
     around = Surroundings(display, make_sinks(sinks))
