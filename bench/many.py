@@ -28,7 +28,7 @@ from viva.records.evaluator import Context
 from viva.records.transcript import NO_USAGE, Transcript
 from viva.records.verdict import Insight, Label, Verdict
 from viva.suites.conduct import Syncing
-from viva.suites.engine import LocalEngine, SuiteLimits
+from viva.suites.engine import run_jobs
 from viva.suites.job import Action, Job
 from viva.suites.worker import Worker
 
@@ -118,10 +118,9 @@ async def run(conversations: int, rounds: int, concurrency: int, folder: Path, a
     shared = resources_for(rounds, concurrency, agent, model=model)
     with Journal(folder) as journal:
         async with Syncer(journal) as syncer:
-            engine = LocalEngine(Worker(shared, [case], journal))
+            worker, jobs = Worker(shared, [case], journal), jobs_for(case, conversations)
             began = time.perf_counter()
-            jobs, limits = jobs_for(case, conversations), SuiteLimits(concurrency=concurrency)
-            end = await engine.run(jobs, limits, Subscribers([Syncing(syncer)]))
+            end = await run_jobs(worker, jobs, concurrency, Subscribers([Syncing(syncer)]))
             seconds = time.perf_counter() - began
     assert end.ended == conversations, end
     assert shared.judge.model is None or shared.judge.model.usage == NO_USAGE

@@ -27,8 +27,8 @@ from viva.records.run_record import RunRecord
 from viva.records.transcript import Transcript
 from viva.suites.conduct import Surroundings
 from viva.suites.engines import EngineChoice
-from viva.suites.plan import Plan
-from viva.suites.suite import Request, run_suite
+from viva.suites.request import SuiteRequest
+from viva.suites.suite import run_suite
 
 PARTS = f"""
 import asyncio
@@ -91,11 +91,12 @@ def measure(engine: str, runs: int, rounds: int, concurrency: int, workers: int,
         Path("case").mkdir()
         Path("case/case.yaml").write_text(CASE.format(rounds=rounds, text=TEXT[:110]))
         options = Options(evaluators=("parts.py:Counting",), concurrency=concurrency)
-        plan = Plan(("case",), ("parts.py:Agent",), runs, options=options)
+        agents = ("parts.py:Agent",)
+        request = SuiteRequest(command="suite", paths=("case",), agents=agents, trials=runs, options=options)
         watch = Stopwatch()
         choice = EngineChoice(engine, None, workers if engine == "ray" else None)
         around = Surroundings(engine=choice.make(), subscribers=[watch])
-        end = asyncio.run(run_suite(Request(Path("journal"), plan), around))
+        end = asyncio.run(run_suite(request, Path("journal"), around))
         assert end.ended == runs, end
         size = Path("journal/journal.jsonl").stat().st_size
         os.chdir("/")

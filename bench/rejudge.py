@@ -22,21 +22,20 @@ from viva.journal.reader import read_records
 from viva.journal.sync import Syncer
 from viva.journal.writer import Journal
 from viva.suites.conduct import Syncing
-from viva.suites.engine import LocalEngine, SuiteLimits
+from viva.suites.engine import run_jobs
 from viva.suites.judging import Judging, judge_jobs
-from viva.suites.sources import sources_of
+from viva.suites.request import journals_request
 from viva.suites.worker import Worker
 
 
 async def judge(source: Path, target: Path, rounds: int) -> int:
     """Judge a journal into another, and return the number of runs."""
-    sources = sources_of("judge", [(source, None)], Options(concurrency=4))
-    resources = Resources(options=sources.options, judge=JudgeResources("code", {"scoring_points": Counting(rounds)}))
+    request = journals_request("judge", [(source, None)], Options(concurrency=4))
+    resources = Resources(options=request.options, judge=JudgeResources("code", {"scoring_points": Counting(rounds)}))
     with Journal(target) as journal:
         async with Syncer(journal) as syncer:
-            engine = LocalEngine(Worker(resources, [], journal))
-            jobs = judge_jobs(sources, Judging(), {}, set(), ())
-            end = await engine.run(jobs, SuiteLimits(concurrency=4), Subscribers([Syncing(syncer)]))
+            jobs = judge_jobs(request, Judging(), {}, set(), ())
+            end = await run_jobs(Worker(resources, [], journal), jobs, 4, Subscribers([Syncing(syncer)]))
     return end.ended
 
 

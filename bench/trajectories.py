@@ -98,12 +98,12 @@ def read_and_evaluate(path: Path, target: Path) -> int:
     from viva.journal.reader import read_records
     from viva.reports.progress.reporter import ConsoleDisplay
     from viva.suites.conduct import Surroundings
-    from viva.suites.sources import Sources
-    from viva.suites.tracing import trace_sources
+    from viva.suites.request import RecordingsRequest
+    from viva.suites.tracing import trace_recordings
 
     options = Options(evaluators=EVALUATORS)
-    sources = Sources("trace", recordings=(f"otlp:{path}",), options=options, folder=os.getcwd())
-    asyncio.run(trace_sources(sources, target, Surroundings(ConsoleDisplay(Console(stderr=True), show=False))))
+    request = RecordingsRequest(command="trace", recordings=(f"otlp:{path}",), options=options, folder=os.getcwd())
+    asyncio.run(trace_recordings(request, target, Surroundings(ConsoleDisplay(Console(stderr=True), show=False))))
     judged = 0
     for record in read_records(target):
         assert [insight.evaluator for insight in record.insights] == list(EVALUATORS)

@@ -4,7 +4,7 @@ from viva.cases.case import Case, ScoringPoint, ScriptLine
 from viva.cases.check_limits import CheckLimits
 from viva.cases.errors import CaseError, Mistake
 from viva.cases.find import BUNDLED, Skipped, bundled, find_case, find_cases
-from viva.cases.lint import Finding, lint_case
+from viva.cases.lint import LintFinding, lint_case
 from viva.cases.load import load_case
 
 __all__ = [
@@ -12,7 +12,7 @@ __all__ = [
     "Case",
     "CaseError",
     "CheckLimits",
-    "Finding",
+    "LintFinding",
     "Mistake",
     "ScoringPoint",
     "ScriptLine",

@@ -17,7 +17,7 @@ from viva.cases.errors import Mistake
 from viva.cases.plain_fields import PlainReader, is_number
 from viva.cases.script import SCRIPT_KEYS, ScriptMistake, read_script_line
 from viva.cases.text import describe, point_ids
-from viva.cases.yaml_lines import Lines
+from viva.cases.yaml_lines import LineNumbers
 
 
 def case_keys(kind: type[Case]) -> tuple[str, ...]:
@@ -33,7 +33,7 @@ LIMIT_KEYS = tuple(field.name for field in fields(CheckLimits))
 class CaseReader(PlainReader):
     """Reads one case file. What `read` returns may be used only if `mistakes` is empty afterwards."""
 
-    def __init__(self, data: dict[Any, Any], lines: Lines, file: Path, kind: type[Case] = Case) -> None:
+    def __init__(self, data: dict[Any, Any], lines: LineNumbers, file: Path, kind: type[Case] = Case) -> None:
         super().__init__(data, lines)
         self.file = file
         self.kind = kind

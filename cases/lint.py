@@ -17,7 +17,7 @@ from itertools import islice
 from viva.cases.case import Case
 from viva.cases.check_names import CHECK_NAMES
 from viva.cases.text import describe
-from viva.cases.yaml_lines import Lines, read_yaml
+from viva.cases.yaml_lines import LineNumbers, read_yaml
 
 MAX_CODE = 200_000
 """Characters of one `eval_code` that are analyzed. The analysis takes about 10 s for a million."""
@@ -27,7 +27,7 @@ _PLACEHOLDER = re.compile(r"(?<!\{)\{([^\W\d]\w{0,60})\}(?!\})")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LintFinding:
     """Something in a case that is probably not what its author meant."""
 
     message: str
@@ -37,7 +37,7 @@ class Finding:
     """False for what may be meant as it is written; it is then reported as a warning."""
 
 
-def lint_case(case: Case) -> list[Finding]:
+def lint_case(case: Case) -> list[LintFinding]:
     """Return the findings of a case that loads, in the order of their lines.
 
     Raises:
@@ -48,7 +48,7 @@ def lint_case(case: Case) -> list[Finding]:
     return sorted(found, key=lambda finding: finding.line or 0)
 
 
-def _script(case: Case, lines: Lines) -> Iterator[Finding]:
+def _script(case: Case, lines: LineNumbers) -> Iterator[LintFinding]:
     counters = {line.counter for line in case.script if line.first is not None}
     for index, line in enumerate(case.script):
         names = dict.fromkeys(_PLACEHOLDER.findall(line.say))
@@ -59,21 +59,21 @@ def _script(case: Case, lines: Lines) -> Iterator[Finding]:
             where = lines.of("script", index, "say")
             if loops and line.counter not in names:
                 words = f"{{{name}}} is not replaced: 'for' counts {line.counter!r}; write {{{line.counter}}}"
-                yield Finding(words, where)
+                yield LintFinding(words, where)
             elif loops:
                 words = f"{{{name}}} is not replaced, because 'for' counts {line.counter!r}: the agent sees the braces"
-                yield Finding(words, where, certain=False)
+                yield LintFinding(words, where, certain=False)
             elif name in counters or (len(name) == 1 and not re.search(rf"[\w^}}$\\]\{{{name}\}}", line.say)):
-                yield Finding(f"{{{name}}} is not replaced: this message has no 'for: {name} in 1..5'", where)
+                yield LintFinding(f"{{{name}}} is not replaced: this message has no 'for: {name} in 1..5'", where)
             else:
                 words = f"{{{name}}} is not replaced, because this message has no 'for': the agent sees the braces"
-                yield Finding(words, where, certain=False)
+                yield LintFinding(words, where, certain=False)
 
 
-def _checks(case: Case, lines: Lines) -> Iterator[Finding]:
+def _checks(case: Case, lines: LineNumbers) -> Iterator[LintFinding]:
     for index, point in enumerate(case.scoring_points):
         for line, message in _code_findings(point.eval_code or ""):
-            yield Finding(message, lines.inside(line, "scoring_points", index, "eval_code"))
+            yield LintFinding(message, lines.inside(line, "scoring_points", index, "eval_code"))
 
 
 def _code_findings(code: str) -> Iterator[tuple[int, str]]:

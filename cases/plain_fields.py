@@ -8,7 +8,7 @@ from typing import Any
 
 from viva.cases.errors import Mistake
 from viva.cases.text import describe
-from viva.cases.yaml_lines import Lines
+from viva.cases.yaml_lines import LineNumbers
 
 MAX_NUMBER = 1e15
 """The largest number that any field takes. It keeps sums finite."""
@@ -17,7 +17,7 @@ MAX_NUMBER = 1e15
 class PlainReader:
     """Reads plain fields of one mapping. What a method returns may be used only if `mistakes` is empty afterwards."""
 
-    def __init__(self, data: dict[Any, Any], lines: Lines) -> None:
+    def __init__(self, data: dict[Any, Any], lines: LineNumbers) -> None:
         self.data = data
         self.lines = lines
         self.mistakes: list[Mistake] = []

@@ -23,7 +23,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(slots=True)
-class Lines:
+class LineNumbers:
     """The line numbers of a parsed document, by path: `("scoring_points", 0, "weight")`."""
 
     at: dict[tuple[str | int, ...], int] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
-def read_yaml(file: Path) -> tuple[Any, Lines, bytes]:
+def read_yaml(file: Path) -> tuple[Any, LineNumbers, bytes]:
     """Parse one file.
 
     Returns:
@@ -80,7 +80,7 @@ def read_yaml(file: Path) -> tuple[Any, Lines, bytes]:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise CaseError(file, [Mistake("is not UTF-8 text", raw[: error.start].count(b"\n") + 1)]) from error
-    lines = Lines()
+    lines = LineNumbers()
     try:
         loader = _Loader(text)
         # Composing before constructing: the nodes still know their lines. The safe loader makes no Python objects.
@@ -101,7 +101,7 @@ def read_yaml(file: Path) -> tuple[Any, Lines, bytes]:
     return data, lines, raw
 
 
-def _walk(node: yaml.Node, path: tuple[str | int, ...], lines: Lines, file: Path, seen: set[int]) -> None:
+def _walk(node: yaml.Node, path: tuple[str | int, ...], lines: LineNumbers, file: Path, seen: set[int]) -> None:
     if id(node) in seen:
         raise CaseError(file, [Mistake("uses a YAML alias (*name); write the value out", node.start_mark.line + 1)])
     seen.add(id(node))

@@ -17,8 +17,8 @@ from viva.reports.console.run import run_report
 from viva.reports.console.suite import suite_report
 from viva.statistics.summary import summarize
 from viva.suites.conduct import Surroundings
-from viva.suites.plan import Plan
-from viva.suites.suite import Request, run_suite
+from viva.suites.request import SuiteRequest
+from viva.suites.suite import run_suite
 
 IMAGES = Path(__file__).parent / "images"
 
@@ -26,9 +26,9 @@ IMAGES = Path(__file__).parent / "images"
 async def forgetful() -> None:
     """The report of an agent that loses count."""
     case = find_case("sum_1_to_50")
-    plan = Plan((str(case),), ("example:forgetful",))
+    request = SuiteRequest(command="suite", paths=(str(case),), agents=("example:forgetful",))
     with tempfile.TemporaryDirectory() as folder:
-        await run_suite(Request(Path(folder), plan), Surroundings())
+        await run_suite(request, Path(folder), Surroundings())
         (record,) = read_records(Path(folder))
     report = run_report(record, Path("runs/20261120-101500-sum_1_to_50-3f2a"))
     _draw(report, "make eval AGENT=example:forgetful", "report.svg")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Awaitable, Callable
@@ -17,6 +18,9 @@ DEFAULT_MAX_ROUNDS = 15
 REPLY_SECONDS = 300.0
 KICK_OFF = "I am ready. What can I do for you?"
 """The first message that the examiner sees, as if the agent had sent it."""
+
+
+_NO_LIMIT = contextlib.nullcontext()
 
 
 class ExaminerError(Exception):
@@ -120,7 +124,9 @@ async def converse(
         try:
             left = state.seconds_left(limits)
             # Without a limit, which is the usual case, there is no overhead.
-            message = await (_ask(state) if left == math.inf else _ask_within(state, max(0.0, left)))
+            async with _NO_LIMIT if left == math.inf else time_limit(max(0.0, left)):
+                message = await examiner.next_message(state.last_reply)
+            message = _usable(message, state)
         except (ExaminerError, ModelError, TimeoutError) as error:
             state.examiner_seconds += time.monotonic() - began
             return _no_message(state, limits, error)
@@ -147,23 +153,21 @@ async def converse(
             return _end(state, stop, round_.error, "target")
 
 
-async def _ask(state: _ConversationState) -> str | None:
-    examiner = state.examiner
-    message = await examiner.next_message(state.last_reply)
+def _usable(message: str | None, state: _ConversationState) -> str | None:
+    """Return the examiner's next message as it can be stored, or None at the end of the exam.
+
+    Raises:
+        ExaminerError: the message breaks a rule of the exam.
+    """
     if message is None:
         if not state.rounds:
             raise ExaminerError("the examiner ended the exam before its first question")
         return None
     if not message.strip():
         raise ExaminerError(f"the examiner sent an empty message in round {len(state.rounds) + 1}")
-    if message == state.last_message and not examiner.may_repeat:
+    if message == state.last_message and not state.examiner.may_repeat:
         raise ExaminerError(f"the examiner repeated itself word for word in round {len(state.rounds) + 1}")
     return storable(message)
-
-
-async def _ask_within(state: _ConversationState, seconds: float) -> str | None:
-    async with time_limit(seconds):
-        return await _ask(state)
 
 
 async def _round(

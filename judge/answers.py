@@ -41,7 +41,7 @@ class NoJson(Unusable):
     """There is no JSON in it at all: prose, an apology, nothing."""
 
 
-class Answer(Protocol):
+class JudgeAnswer(Protocol):
     """The fields of every answer. Its class is a pydantic model, whose fields are in the order of writing."""
 
     reason: str
@@ -49,7 +49,7 @@ class Answer(Protocol):
     """The mark of the question, copied. No answer that somebody wrote beforehand can contain it."""
 
 
-A = TypeVar("A", bound=Answer)
+A = TypeVar("A", bound=JudgeAnswer)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Form(Generic[A]):
     """The form of an answer, and the checks for contradictions in it."""
 
     schema: type[A]
-    """A pydantic model with the fields of `Answer`; a field that is a `Literal` of texts is a label."""
+    """A pydantic model with the fields of `JudgeAnswer`; a field that is a `Literal` of texts is a label."""
     decisions: tuple[str, ...]
     """The fields that decide. Two answers in one text must agree in them, and they must be inside of whole JSON."""
     beside: Callable[[A, str], None] = lambda answer, prose: None

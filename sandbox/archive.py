@@ -27,7 +27,7 @@ _deep = threading.Lock()
 
 
 @dataclass
-class _Packer:
+class _TarPacker:
     max_bytes: int
     max_entries: int
     entries: list[tuple[str, str, int, int, Any]] = field(default_factory=list)
@@ -113,7 +113,7 @@ def pack(workspace: Path | None, view: RunView, *, max_mb: int, max_entries: int
         ConversationTooLarge: more than `MAX_CONVERSATION_MB` MiB of conversation.
         SandboxError: this machine cannot read it.
     """
-    packer = _Packer(max_mb * MIB, max_entries)
+    packer = _TarPacker(max_mb * MIB, max_entries)
     if workspace is not None:
         try:
             _pack_folder(packer, workspace)
@@ -135,7 +135,7 @@ def pack(workspace: Path | None, view: RunView, *, max_mb: int, max_entries: int
     return b"".join([len(header).to_bytes(4, "big"), header, *packer.pieces])
 
 
-def _pack_folder(packer: _Packer, workspace: Path) -> None:
+def _pack_folder(packer: _TarPacker, workspace: Path) -> None:
     # The folders above may be links: those are the user's. In the place of the workspace itself a link is the agent's.
     try:
         root = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

@@ -22,7 +22,7 @@ from viva.sandbox.interface import (
     WorkspaceUnreadable,
 )
 from viva.sandbox.limits import SandboxLimits
-from viva.sandbox.pool import Pool
+from viva.sandbox.pool import ServerPool
 from viva.sandbox.session import ServerSession
 
 MAX_FAILURES = 3
@@ -63,7 +63,7 @@ class ServerSandbox:
         self.fresh: Fresh = fresh
         self.fallback = ""
         """Why runs have a container of their own though worlds were asked for; empty while they have worlds."""
-        self._pool = Pool(self.start, concurrency)
+        self._pool = ServerPool(self.start, concurrency)
         self._sessions: set[ServerSession] = set()
         self._proven: set[str] = set()
         self._failures = 0

@@ -19,7 +19,7 @@ END_SECONDS = 20.0
 MAX_FRAME_BYTES = 8 * 1024 * 1024
 
 
-class Pipe(Protocol):
+class ServerPipe(Protocol):
     """The two ends of a server's stdin and stdout, and the power to end it."""
 
     async def read(self, size: int) -> bytes:
@@ -45,7 +45,7 @@ class ServerConnection:
     Until a session takes it over, it belongs to no run.
     """
 
-    def __init__(self, pipe: Pipe, isolation: Isolation = UNKNOWN) -> None:
+    def __init__(self, pipe: ServerPipe, isolation: Isolation = UNKNOWN) -> None:
         self.pipe = pipe
         self.isolation = isolation
         """What separates its runs from the host and from each other."""

@@ -17,7 +17,7 @@ from viva.sandbox.interface import SandboxError
 _Waiting = asyncio.Future[ServerConnection]
 
 
-class Pool:
+class ServerPool:
     """Servers and keepers that are kept ready: at most `size`, of all environments together. `start` makes one."""
 
     def __init__(self, start: Callable[[str, str], Awaitable[ServerConnection]], size: int) -> None:

@@ -21,7 +21,7 @@ _STANDARD = {"stdin": 0, "stdout": 1, "stderr": 2}
 _DESCRIPTOR = re.compile(r"/dev/(stdin|stdout|stderr)|/(?:dev/fd|proc/self/fd)/(\d{1,9})")
 
 
-class Pipe(io.RawIOBase):
+class DroppingPipe(io.RawIOBase):
     """The writing end of a pipe or socket, which drops what nobody reads any more."""
 
     def __init__(self, descriptor: int, *, closes: bool = False) -> None:
@@ -86,7 +86,7 @@ def open_descriptor(descriptor: int, **options: Any) -> TextIO:
         descriptor: The open descriptor.
         options: Those of `io.TextIOWrapper`.
     """
-    raw = Pipe(descriptor, closes=True) if _is_pipe(descriptor) else io.FileIO(descriptor, "w")
+    raw = DroppingPipe(descriptor, closes=True) if _is_pipe(descriptor) else io.FileIO(descriptor, "w")
     return io.TextIOWrapper(io.BufferedWriter(raw), **options)
 
 
@@ -104,7 +104,7 @@ def descriptor_named(path: str | os.PathLike[str]) -> int | None:
 def reader_left() -> bool:
     """Return whether nobody reads standard output any more."""
     pipe = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
-    return isinstance(pipe, Pipe) and pipe.reader_left
+    return isinstance(pipe, DroppingPipe) and pipe.reader_left
 
 
 @contextlib.contextmanager
@@ -138,7 +138,7 @@ def _protected(stream: Any, number: int) -> Any:
         return stream
     stream.flush()
     return io.TextIOWrapper(
-        io.BufferedWriter(Pipe(descriptor)),
+        io.BufferedWriter(DroppingPipe(descriptor)),
         encoding=stream.encoding,
         errors=stream.errors,
         line_buffering=stream.line_buffering or stream.write_through,

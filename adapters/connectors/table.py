@@ -10,7 +10,7 @@ from viva.adapters.connectors.loaded_agent import Connector, LoadedAgent
 from viva.adapters.connectors.spec import CHILD, FORMS, OWN_CONNECTOR
 from viva.errors import SetupError
 from viva.plugins.import_strings import PluginError, import_string, is_path
-from viva.plugins.kinds import BUILT_IN, Found, Kind, is_announced, load, names
+from viva.plugins.kinds import BUILT_IN, FoundPart, Kind, is_announced, load, names
 
 CONNECTORS = Kind(
     "connector",
@@ -54,9 +54,9 @@ def load_agent(spec: str, *, isolate: bool = False, memory_mb: int | None = None
     return _load_with_plugin(name, spec, isolate=isolate, memory_mb=memory_mb)
 
 
-def connectors() -> list[Found]:
+def connectors() -> list[FoundPart]:
     """Return all connectors, without importing them."""
-    return [*(Found(name, BUILT_IN, target) for name, target in BY_FORM.items()), *names(CONNECTORS)]
+    return [*(FoundPart(name, BUILT_IN, target) for name, target in BY_FORM.items()), *names(CONNECTORS)]
 
 
 def _named_connector(spec: str) -> str | None:

@@ -22,6 +22,6 @@ def main(options: str) -> None:
     data = fork_worker(given["control"], given["data"], given["memory"], given["files"])
     sys.argv = [""]
 
-    from .worker import Worker
+    from .worker import AgentServer
 
-    Worker(data).run()
+    AgentServer(data).run()

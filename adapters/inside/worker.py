@@ -23,7 +23,7 @@ from .wire import LIMIT, receive, send
 _getpid, _exit = os.getpid, os._exit
 
 
-class Worker:
+class AgentServer:
     """Serves `load`, `make`, `reply` and `close`."""
 
     def __init__(self, descriptor: int) -> None:

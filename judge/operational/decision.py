@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from viva.judge.operational.figures import Figures
+from viva.judge.operational.figures import OperationalFigures
 
 TOKEN_CHANGE = 0.10
 """Relative change of the tokens from which it is a signal."""
@@ -34,7 +34,7 @@ class Signal:
     words: str
 
 
-def signals_of(now: Figures, before: Figures) -> tuple[Signal, ...]:
+def signals_of(now: OperationalFigures, before: OperationalFigures) -> tuple[Signal, ...]:
     """Compare the figures that both sides have."""
     found = []
     if now.tokens is not None and before.tokens:

@@ -18,7 +18,7 @@ FAILED_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class OperationalFigures:
     """The figures by which runs are compared. None means that a figure is unknown."""
 
     tokens: float | None = None
@@ -30,11 +30,11 @@ class Figures:
     success: bool | None = None
 
 
-def figures_of(metrics: Metrics, success: bool | None) -> Figures:
+def figures_of(metrics: Metrics, success: bool | None) -> OperationalFigures:
     """Take the figures of one run. Tokens of which a part was not reported are not known."""
     usage = metrics.usage
     tokens = usage.input_tokens + usage.output_tokens
-    return Figures(
+    return OperationalFigures(
         tokens=float(tokens) if tokens and usage.reported else None,
         tool_rate=metrics.tool_success_rate,
         failures=float(sum(metrics.aborts.values()) + sum(metrics.model_failures.values())),
@@ -48,14 +48,14 @@ def is_observed(metrics: Metrics, success: bool | None) -> bool:
     return success is not None or metrics.never_started > 0 or any(counts)
 
 
-def baseline_of(runs: Sequence[EvalRunRecord]) -> Figures:
+def baseline_of(runs: Sequence[EvalRunRecord]) -> OperationalFigures:
     """The figures of earlier runs: the median of each over those that have it, and the newest known success.
 
     Args:
         runs: Newest last.
     """
     found = [figures_of(run.metrics, run.success) for run in runs]
-    return Figures(
+    return OperationalFigures(
         tokens=_median([each.tokens for each in found]),
         tool_rate=_median([each.tool_rate for each in found]),
         failures=_median([each.failures for each in found]),
@@ -63,7 +63,7 @@ def baseline_of(runs: Sequence[EvalRunRecord]) -> Figures:
     )
 
 
-def scores_of(metrics: Metrics, success: bool | None, before: Figures) -> dict[str, float]:
+def scores_of(metrics: Metrics, success: bool | None, before: OperationalFigures) -> dict[str, float]:
     """Return the scores of one run, each in [0, 1]; a score that cannot be determined is left out.
 
     Args:

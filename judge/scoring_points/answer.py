@@ -18,7 +18,7 @@ class Quote(BaseModel):
     quote: str = Field(description="The words exactly as they stand there, as few as are needed.")
 
 
-class Answer(BaseModel):
+class PointAnswer(BaseModel):
     """The answer of the judge. The reason comes first, so that the verdict can follow from it."""
 
     reason: str = Field(description="Two or three sentences that lead to the verdict.")
@@ -46,21 +46,21 @@ _CALLED_FALSE = re.compile(
 )
 
 
-def _beside(answer: Answer, prose: str) -> None:
+def _beside(answer: PointAnswer, prose: str) -> None:
     """Hold words beside the JSON that deny the statement against a hit."""
     own = without_quotes(prose)
     if answer.verdict == "hit" and (_DENIED.search(own) or _CALLED_FALSE.search(own)):
         raise Unusable("what it says beside its JSON denies the statement, its verdict is hit")
 
 
-def _agree(answer: Answer) -> None:
+def _agree(answer: PointAnswer) -> None:
     if answer.statement_is != _MEANS[answer.verdict]:
         raise Unusable(f"it says that the statement is {answer.statement_is}, and its verdict is {answer.verdict}")
 
 
-FORM: Form[Answer] = Form(Answer, ("verdict",), _beside, _agree)
+FORM: Form[PointAnswer] = Form(PointAnswer, ("verdict",), _beside, _agree)
 
 
-def parse_answer(text: str, said: answers.Said | None = None) -> Answer:
+def parse_answer(text: str, said: answers.Said | None = None) -> PointAnswer:
     """Find the answer in a model's text; see `viva.judge.answers.parse_answer`."""
     return answers.parse_answer(FORM, text, said)

@@ -8,7 +8,7 @@ from viva.cases import Case, ScoringPoint
 from viva.judge.answers import PLANTED
 from viva.judge.asking import AskAgain, Conversation, NoAnswer
 from viva.judge.evidence import look_up
-from viva.judge.scoring_points.answer import FORM, Answer
+from viva.judge.scoring_points.answer import FORM, PointAnswer
 from viva.judge.view import ShownTranscript, show
 from viva.models.client import Model
 from viva.models.prompts import digest, render
@@ -69,7 +69,7 @@ class ModelJudge:
         answer, evidence, flags = found
         return self._verdict(point, answer.verdict, storable(answer.reason.strip()), tuple(evidence), flags)
 
-    def _accept(self, answer: Answer, last: bool) -> tuple[Answer, list[Evidence], tuple[str, ...]]:
+    def _accept(self, answer: PointAnswer, last: bool) -> tuple[PointAnswer, list[Evidence], tuple[str, ...]]:
         """Check that a hit rests on the agent's words; a hit without evidence becomes `unsure`.
 
         Raises:
@@ -85,7 +85,7 @@ class ModelJudge:
         fault = _no_evidence(lost, found)
         if last:
             reason = f"{answer.reason} [The judge answered hit, but {fault}.]"
-            unsure = Answer(reason=reason, evidence=[], statement_is="undecided", verdict="unsure", mark="")
+            unsure = PointAnswer(reason=reason, evidence=[], statement_is="undecided", verdict="unsure", mark="")
             return unsure, [], (*flags, "quote-not-found")
         raise AskAgain(
             fault,

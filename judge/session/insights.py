@@ -15,7 +15,7 @@ from viva.records.verdict import Fault, Insight, Label, Verdict
 
 if TYPE_CHECKING:
     from viva.judge.asking import NoAnswer
-    from viva.judge.session.judging import Attempt, Judged
+    from viva.judge.session.judging import Attempt, JudgedSubject
 
 COMPLETE = "complete"
 """The criterion of the verdict on the whole; those of sub-goals are `sub_goal_1` and so on."""
@@ -40,7 +40,7 @@ def attempt_details(attempt: Attempt) -> dict[str, Any]:
     return details | ({"failed": storable(attempt.failed)} if attempt.failed else {})
 
 
-def answered(name: str, subject: Subject, judged: Judged, by: str) -> Insight:
+def answered(name: str, subject: Subject, judged: JudgedSubject, by: str) -> Insight:
     """Make the insight of an answer: a verdict for each sub-goal, then one for the whole."""
     answer = judged.answer
     evaluations = [each.sub.evaluation for each in judged.subs]
@@ -80,7 +80,7 @@ def answered(name: str, subject: Subject, judged: Judged, by: str) -> Insight:
     )
 
 
-def _sub_goals(subject: Subject, judged: Judged, by: str, flags: tuple[str, ...]) -> list[Verdict]:
+def _sub_goals(subject: Subject, judged: JudgedSubject, by: str, flags: tuple[str, ...]) -> list[Verdict]:
     return [
         Verdict(
             subject.id,

@@ -14,7 +14,7 @@ from viva.judge.asking import Shown as Part
 from viva.judge.session.answer import FORM, SessionAnswer, SubScore
 from viva.judge.session.settings import Screenshots, Settings
 from viva.judge.session.shots import ReadPicture, Shown, prepare
-from viva.judge.session.trajectory import BY_PICTURE, CLAIMS_ONLY, Citations, Found, Subject, show_session
+from viva.judge.session.trajectory import BY_PICTURE, CLAIMS_ONLY, Citations, FoundEvidence, Subject, show_session
 from viva.judge.view import ShownTranscript
 from viva.models.client import Model
 from viva.models.picture import Picture
@@ -54,12 +54,12 @@ class JudgedSubScore:
     """A sub-goal with the evidence that was found for it."""
 
     sub: SubScore
-    found: Found
+    found: FoundEvidence
     flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedSubject:
     """A usable answer about a subject."""
 
     answer: SessionAnswer
@@ -80,7 +80,7 @@ class SessionJudge:
     attempts: list[Attempt] = field(default_factory=list)
     """The attempts at the last subject."""
 
-    async def judge(self, subject: Subject, read: ReadPicture) -> Judged | NoAnswer:
+    async def judge(self, subject: Subject, read: ReadPicture) -> JudgedSubject | NoAnswer:
         """Ask about one subject: as the settings say, then with the first and last screenshots, then the backup model.
 
         Raises:
@@ -96,7 +96,9 @@ class SessionJudge:
             found = await self._attempt(self.backup, subject, mode, read)
         return found
 
-    async def _attempt(self, model: Model, subject: Subject, mode: Screenshots, read: ReadPicture) -> Judged | NoAnswer:
+    async def _attempt(
+        self, model: Model, subject: Subject, mode: Screenshots, read: ReadPicture
+    ) -> JudgedSubject | NoAnswer:
         model = model.for_run()
         sees = bool(model.model_info.get("vision", True))
         shown = await asyncio.to_thread(prepare, subject.transcript, mode if sees else "none", read)
@@ -105,7 +107,7 @@ class SessionJudge:
         question, parts = compose(subject, session, shown, conversation.mark)
         citations = Citations(subject, shown)
 
-        def accept(answer: SessionAnswer, last: bool) -> Judged:
+        def accept(answer: SessionAnswer, last: bool) -> JudgedSubject:
             return _supported(answer, citations, last, cut=session.cut)
 
         found = await conversation.ask_until_usable(question, accept, parts)
@@ -165,7 +167,7 @@ def _parts(shown: Shown) -> Iterator[Part]:
         yield Picture(shot.content)
 
 
-def _supported(answer: SessionAnswer, citations: Citations, last: bool, *, cut: bool) -> Judged:
+def _supported(answer: SessionAnswer, citations: Citations, last: bool, *, cut: bool) -> JudgedSubject:
     """Check that each sub-goal that is `yes` has evidence. At the last ask, one without evidence becomes `unsure`.
 
     Raises:
@@ -196,5 +198,5 @@ def _supported(answer: SessionAnswer, citations: Citations, last: bool, *, cut: 
     if faults and answer.complete == "yes":
         # At the last ask only what has no evidence at all is a fault.
         unsure = answer.model_copy(update={"complete": "unsure"})
-        return Judged(unsure, tuple(subs), cut, "; ".join(faults))
-    return Judged(answer, tuple(subs), cut)
+        return JudgedSubject(unsure, tuple(subs), cut, "; ".join(faults))
+    return JudgedSubject(answer, tuple(subs), cut)

@@ -141,7 +141,7 @@ def _action(step: Step) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundEvidence:
     """The evidence that was found for a judge's citations."""
 
     evidence: tuple[Evidence, ...] = ()
@@ -164,7 +164,7 @@ class Citations:
         self._names = subject.names
         self._shown = {shot.step: shot for shot in shown.shots}
 
-    def look_up(self, cited: Sequence[tuple[str, str]]) -> Found:
+    def look_up(self, cited: Sequence[tuple[str, str]]) -> FoundEvidence:
         """Look up pairs of a step and a quote. An empty quote cites the step's screenshot."""
         evidence: list[Evidence] = []
         lost: list[str] = []
@@ -186,7 +186,7 @@ class Citations:
                 facts = facts or self._is_fact(where, quote)
                 evidence.append(Evidence(self._own(where), storable(quote.strip())))
         kept = tuple(dict.fromkeys(evidence))
-        return Found(kept, by_picture, bool(kept) and not by_picture and not facts, tuple(lost))
+        return FoundEvidence(kept, by_picture, bool(kept) and not by_picture and not facts, tuple(lost))
 
     def _own(self, step: str) -> str:
         return self._names.get(step, step)

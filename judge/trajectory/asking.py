@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from viva.judge.answers import PLANTED, Answer, Form
+from viva.judge.answers import PLANTED, Form, JudgeAnswer
 from viva.judge.steps import readings
 from viva.judge.view import show_fields
 from viva.models.prompts import digest, render
@@ -25,7 +25,7 @@ QUESTIONS_AT_ONCE = 8
 """Questions about one trajectory that a model answers at once."""
 
 
-class QuotingAnswer(Answer, Protocol):
+class QuotingAnswer(JudgeAnswer, Protocol):
     """An answer that quotes the data."""
 
     quotes: list[str]

@@ -21,7 +21,7 @@ from viva.judge.trajectory import (
     THOUGHT_TO_TOOL,
 )
 from viva.judge.trajectory.asking import Field, Question, Ruling
-from viva.judge.trajectory.decisions import Decision
+from viva.judge.trajectory.decisions import StepDecision
 from viva.judge.trajectory.model_evaluator import ModelEvaluator, Steps
 from viva.judge.trajectory.views import (
     answer_field,
@@ -215,7 +215,7 @@ class Alignment(ModelEvaluator):
         yield Question(context.subject, tuple(fields), sources=sources(transcript, path))
 
 
-def _own(each: Decision) -> list[Field]:
+def _own(each: StepDecision) -> list[Field]:
     thought = [Field("Agent's Thought", each.thought, each.id)] if each.thought else []
     return [*thought, Field("Tool Called", each.tool, each.id), Field("Tool Action Input", each.input, each.id)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from viva.judge.trajectory import KNOWN_TOOLS, LOOPS, REPEATED_CALLS, TOOL_SUCCESS
-from viva.judge.trajectory.decisions import Decision, calls, canonical, decisions
+from viva.judge.trajectory.decisions import StepDecision, calls, canonical, decisions
 from viva.judge.trajectory.insights import cannot_judge, summarize
 from viva.judge.trajectory.tools import tool_definitions
 from viva.records.evaluator import Context
@@ -31,7 +31,7 @@ class RepeatedCalls:
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
         """Give one verdict for each tool call."""
-        seen: dict[tuple[str, str], Decision] = {}
+        seen: dict[tuple[str, str], StepDecision] = {}
         verdicts: list[Verdict] = []
         for each in calls(decisions(transcript)):
             key = each.tool, canonical(each.arguments)
@@ -62,7 +62,7 @@ class ToolSuccess:
         """Give one verdict for each tool call."""
         return summarize(self.name, context.subject, [self._judge(each) for each in calls(decisions(transcript))])
 
-    def _judge(self, call: Decision) -> Verdict:
+    def _judge(self, call: StepDecision) -> Verdict:
         if call.succeeded is None:
             return _verdict(self.name, call, Label.UNSURE, None, "its result was not recorded")
         if call.succeeded:
@@ -134,7 +134,7 @@ class KnownTools:
             return cannot_judge(self.name, context.subject, NO_DEFINITIONS)
         return summarize(self.name, context.subject, list(self._verdicts(made, frozenset(tools))))
 
-    def _verdicts(self, made: Sequence[Decision], tools: frozenset[str]) -> Iterator[Verdict]:
+    def _verdicts(self, made: Sequence[StepDecision], tools: frozenset[str]) -> Iterator[Verdict]:
         for each in made:
             if each.tool in tools:
                 yield _verdict(self.name, each, "known", 1.0, "the tool is defined")
@@ -148,7 +148,7 @@ NO_DEFINITIONS = "the recording has no tool definitions: give them with --tools"
 
 def _verdict(
     evaluator: str,
-    call: Decision,
+    call: StepDecision,
     label: str,
     score: float | None,
     reason: str,

@@ -18,7 +18,7 @@ FAILED_BEGINS = ("error", "traceback (most recent call last)", "exception:")
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class StepDecision:
     """One step of a trajectory: a tool called or an answer given, with the thought before it."""
 
     number: int
@@ -106,7 +106,7 @@ def as_arguments(given: Any) -> Any:
     return given
 
 
-def decisions(transcript: Transcript) -> tuple[Decision, ...]:
+def decisions(transcript: Transcript) -> tuple[StepDecision, ...]:
     """Return the trajectory of a transcript.
 
     Where a reader marked steps, they are those; otherwise every step with a tool or a thought, except results that
@@ -121,7 +121,8 @@ def decisions(transcript: Transcript) -> tuple[Decision, ...]:
         query = each.examiner if each.examiner is not None else query
         queries[each.number] = query
     return tuple(
-        Decision(number, step, round_.number, queries[round_.number]) for number, (round_, step) in enumerate(chosen, 1)
+        StepDecision(number, step, round_.number, queries[round_.number])
+        for number, (round_, step) in enumerate(chosen, 1)
     )
 
 
@@ -131,7 +132,7 @@ def _decides(step: Step) -> bool:
     return step.tool is not None or bool(step.thought)
 
 
-def calls(path: Iterable[Decision]) -> tuple[Decision, ...]:
+def calls(path: Iterable[StepDecision]) -> tuple[StepDecision, ...]:
     """Return the decisions in which a tool was called."""
     return tuple(each for each in path if each.calls_tool)
 
@@ -152,7 +153,7 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def step_lines(path: Sequence[Decision], longest: int, marker: str, no_result: str) -> str:
+def step_lines(path: Sequence[StepDecision], longest: int, marker: str, no_result: str) -> str:
     """Write steps in their order, for a judge: thought, tool, input and result of each, none longer than `longest`.
 
     Args:
@@ -169,7 +170,7 @@ def step_lines(path: Sequence[Decision], longest: int, marker: str, no_result: s
     return "\n".join(lines)
 
 
-def _parts(each: Decision, no_result: str) -> Iterator[Part]:
+def _parts(each: StepDecision, no_result: str) -> Iterator[Part]:
     yield "thought", each.thought or "(none stated)"
     yield "tool", each.tool
     yield ("input" if each.calls_tool else "answer"), each.input or "(nothing)"

@@ -8,13 +8,13 @@ from viva.adapters.calls import describe
 from viva.errors import SetupError
 from viva.judge.trajectory.decisions import calls, canonical, decisions
 from viva.judge.trajectory.insights import cannot_judge, summarize
-from viva.judge.trajectory.matching import Comparison, TooManyCalls, compare, is_in_order, is_strict
+from viva.judge.trajectory.matching import ReferenceComparison, TooManyCalls, compare, is_in_order, is_strict
 from viva.judge.trajectory.reference import (
     BUILT_IN,
     TRANSITIVE,
-    Call,
     Likeness,
     NoReference,
+    TrajectoryCall,
     by_function,
     read_reference,
 )
@@ -57,7 +57,7 @@ class TrajectoryMatch:
             return cannot_judge(self.name, context.subject, "there is no reference trajectory for this subject")
         try:
             reference = read_reference(context.reference)
-            made = [Call(each.tool, each.arguments) for each in calls(decisions(transcript))]
+            made = [TrajectoryCall(each.tool, each.arguments) for each in calls(decisions(transcript))]
             found = compare(reference, made, self._like)
             matches = self._matches(reference, made, found)
         except (NoReference, TooManyCalls) as error:
@@ -71,7 +71,9 @@ class TrajectoryMatch:
         defined = {name: value for name, value in scores.items() if value is not None}
         return summarize(self.name, context.subject, [verdict], scores=defined)
 
-    def _matches(self, reference: Sequence[Call], made: Sequence[Call], found: Comparison) -> bool:
+    def _matches(
+        self, reference: Sequence[TrajectoryCall], made: Sequence[TrajectoryCall], found: ReferenceComparison
+    ) -> bool:
         raise NotImplementedError
 
 
@@ -80,7 +82,9 @@ class StrictMatch(TrajectoryMatch):
 
     name = "match_strict"
 
-    def _matches(self, reference: Sequence[Call], made: Sequence[Call], found: Comparison) -> bool:
+    def _matches(
+        self, reference: Sequence[TrajectoryCall], made: Sequence[TrajectoryCall], found: ReferenceComparison
+    ) -> bool:
         return is_strict(reference, made, self._like)
 
 
@@ -89,7 +93,9 @@ class InOrderMatch(TrajectoryMatch):
 
     name = "match_in_order"
 
-    def _matches(self, reference: Sequence[Call], made: Sequence[Call], found: Comparison) -> bool:
+    def _matches(
+        self, reference: Sequence[TrajectoryCall], made: Sequence[TrajectoryCall], found: ReferenceComparison
+    ) -> bool:
         return is_in_order(reference, made, self._like)
 
 
@@ -98,7 +104,9 @@ class AnyOrderMatch(TrajectoryMatch):
 
     name = "match_any_order"
 
-    def _matches(self, reference: Sequence[Call], made: Sequence[Call], found: Comparison) -> bool:
+    def _matches(
+        self, reference: Sequence[TrajectoryCall], made: Sequence[TrajectoryCall], found: ReferenceComparison
+    ) -> bool:
         return not found.missing and not found.unexpected
 
 
@@ -107,7 +115,9 @@ class SubsetMatch(TrajectoryMatch):
 
     name = "match_subset"
 
-    def _matches(self, reference: Sequence[Call], made: Sequence[Call], found: Comparison) -> bool:
+    def _matches(
+        self, reference: Sequence[TrajectoryCall], made: Sequence[TrajectoryCall], found: ReferenceComparison
+    ) -> bool:
         return not found.unexpected
 
 
@@ -116,7 +126,9 @@ class SupersetMatch(TrajectoryMatch):
 
     name = "match_superset"
 
-    def _matches(self, reference: Sequence[Call], made: Sequence[Call], found: Comparison) -> bool:
+    def _matches(
+        self, reference: Sequence[TrajectoryCall], made: Sequence[TrajectoryCall], found: ReferenceComparison
+    ) -> bool:
         return not found.missing
 
 
@@ -144,7 +156,7 @@ def find_likeness(spec: str) -> Likeness:
     return like
 
 
-def _reason(found: Comparison, matches: bool) -> str:
+def _reason(found: ReferenceComparison, matches: bool) -> str:
     parts = [f"{counted(found.made, 'call')} made, {found.wanted} in the reference"]
     for what, calls_ in (("not made", found.missing), ("not in the reference", found.unexpected)):
         if calls_:
@@ -156,5 +168,5 @@ def _reason(found: Comparison, matches: bool) -> str:
     return ". ".join(parts)
 
 
-def _words(call: Call) -> str:
+def _words(call: TrajectoryCall) -> str:
     return one_line(f"{call.tool} {canonical(call.arguments)}", 160)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from viva.judge.trajectory.decisions import canonical
-from viva.judge.trajectory.reference import TRANSITIVE, Call, Likeness, exact, in_listing_order
+from viva.judge.trajectory.reference import TRANSITIVE, Likeness, TrajectoryCall, exact, in_listing_order
 
 MOST_PAIRED = 300
 """Calls of one tool that are paired by optimal assignment: its time grows with the cube of their number."""
@@ -24,12 +24,12 @@ class TooManyCalls(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ReferenceComparison:
     """How the calls of a trajectory compare with a reference; independent of the order of either."""
 
-    missing: tuple[Call, ...]
+    missing: tuple[TrajectoryCall, ...]
     """Calls of the reference that the agent did not make."""
-    unexpected: tuple[Call, ...]
+    unexpected: tuple[TrajectoryCall, ...]
     """Calls that the agent made beyond the reference."""
     likeness: float
     """Sum over the best pairs of how alike they are; pairs that differ a little count in part."""
@@ -47,14 +47,14 @@ class Comparison:
         return self.likeness / self.wanted if self.wanted else None
 
 
-def compare(reference: Sequence[Call], made: Sequence[Call], like: Likeness) -> Comparison:
+def compare(reference: Sequence[TrajectoryCall], made: Sequence[TrajectoryCall], like: Likeness) -> ReferenceComparison:
     """Pair the calls of a trajectory with those of a reference as well as possible, whatever the order of either.
 
     Raises:
         TooManyCalls: there are more calls of one tool than `MOST_PAIRED`, and pairing them depends on the arguments.
     """
-    missing: list[Call] = []
-    unexpected: list[Call] = []
+    missing: list[TrajectoryCall] = []
+    unexpected: list[TrajectoryCall] = []
     total = 0.0
     wanted_by_tool, made_by_tool = _by_tool(reference), _by_tool(made)
     for tool in sorted(wanted_by_tool.keys() | made_by_tool.keys()):
@@ -67,15 +67,15 @@ def compare(reference: Sequence[Call], made: Sequence[Call], like: Likeness) -> 
             total += likeness
         missing += left
         unexpected += beyond
-    return Comparison(tuple(missing), tuple(unexpected), total, len(reference), len(made))
+    return ReferenceComparison(tuple(missing), tuple(unexpected), total, len(reference), len(made))
 
 
-def is_strict(reference: Sequence[Call], made: Sequence[Call], like: Likeness) -> bool:
+def is_strict(reference: Sequence[TrajectoryCall], made: Sequence[TrajectoryCall], like: Likeness) -> bool:
     """Tell whether the calls are the same, in the same order, and no others."""
     return len(reference) == len(made) and all(map(_same(like), reference, made))
 
 
-def is_in_order(reference: Sequence[Call], made: Sequence[Call], like: Likeness) -> bool:
+def is_in_order(reference: Sequence[TrajectoryCall], made: Sequence[TrajectoryCall], like: Likeness) -> bool:
     """Tell whether the reference's calls were made in their order; other calls may lie between them."""
     same, place = _same(like), 0
     for call in made:
@@ -85,25 +85,29 @@ def is_in_order(reference: Sequence[Call], made: Sequence[Call], like: Likeness)
     return place == len(reference)
 
 
-def _same(like: Likeness) -> Callable[[Call, Call], bool]:
+def _same(like: Likeness) -> Callable[[TrajectoryCall, TrajectoryCall], bool]:
     return lambda wanted, call: wanted.tool == call.tool and like(wanted, call) >= SAME
 
 
-def _by_tool(calls: Sequence[Call]) -> dict[str, list[Call]]:
-    found: dict[str, list[Call]] = {}
+def _by_tool(calls: Sequence[TrajectoryCall]) -> dict[str, list[TrajectoryCall]]:
+    found: dict[str, list[TrajectoryCall]] = {}
     for call in in_listing_order(calls):
         found.setdefault(call.tool, []).append(call)
     return found
 
 
-def _subtract(wanted: list[Call], given: list[Call], *, by_arguments: bool) -> tuple[list[Call], list[Call]]:
+def _subtract(
+    wanted: list[TrajectoryCall], given: list[TrajectoryCall], *, by_arguments: bool
+) -> tuple[list[TrajectoryCall], list[TrajectoryCall]]:
     """What is left of each where the same calls are taken away from both."""
     keys = (lambda call: canonical(call.arguments)) if by_arguments else (lambda call: "")
     shared = Counter(map(keys, wanted)) & Counter(map(keys, given))
     return _left(wanted, keys, Counter(shared)), _left(given, keys, Counter(shared))
 
 
-def _left(calls: list[Call], key: Callable[[Call], str], taken: Counter[str]) -> list[Call]:
+def _left(
+    calls: list[TrajectoryCall], key: Callable[[TrajectoryCall], str], taken: Counter[str]
+) -> list[TrajectoryCall]:
     left = []
     for call in calls:
         if taken[key(call)] > 0:
@@ -113,7 +117,9 @@ def _left(calls: list[Call], key: Callable[[Call], str], taken: Counter[str]) ->
     return left
 
 
-def _assign(wanted: list[Call], given: list[Call], like: Likeness) -> tuple[list[Call], list[Call], float]:
+def _assign(
+    wanted: list[TrajectoryCall], given: list[TrajectoryCall], like: Likeness
+) -> tuple[list[TrajectoryCall], list[TrajectoryCall], float]:
     """What is left of each after as many same calls as possible are paired, and the likeness of the best pairs."""
     if not wanted or not given:
         return wanted, given, 0.0

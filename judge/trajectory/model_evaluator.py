@@ -11,7 +11,7 @@ from viva.judge.answers import Form, label_form
 from viva.judge.steps import new_marker
 from viva.judge.trajectory import SKIPPED
 from viva.judge.trajectory.asking import PROMPTS, Question, Ruling, ask_all, prompt_hashes, stopwatch
-from viva.judge.trajectory.decisions import Decision, decisions
+from viva.judge.trajectory.decisions import StepDecision, decisions
 from viva.judge.trajectory.insights import summarize
 from viva.records.evaluator import Context
 from viva.records.transcript import Transcript
@@ -20,7 +20,7 @@ from viva.records.verdict import Insight, Label, Verdict
 if TYPE_CHECKING:
     from viva.models.client import Model
 
-Steps = Sequence[Decision]
+Steps = Sequence[StepDecision]
 MOST_KEPT = 20
 """Runs whose usable answers are kept after a judging that left errors."""
 

@@ -17,18 +17,18 @@ class NoReference(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TrajectoryCall:
     """A tool and its arguments."""
 
     tool: str
     arguments: Any
 
 
-Likeness = Callable[[Call, Call], float]
+Likeness = Callable[[TrajectoryCall, TrajectoryCall], float]
 """Takes a call of the reference and one of the agent, both of one tool; says how alike they are, from 0 to 1 (same)."""
 
 
-def read_reference(given: Any) -> tuple[Call, ...]:
+def read_reference(given: Any) -> tuple[TrajectoryCall, ...]:
     """Read a reference trajectory.
 
     Args:
@@ -49,11 +49,11 @@ def read_reference(given: Any) -> tuple[Call, ...]:
     return tuple(_call(number, each) for number, each in enumerate(given, 1))
 
 
-def _call(number: int, given: Any) -> Call:
-    if isinstance(given, Call):
+def _call(number: int, given: Any) -> TrajectoryCall:
+    if isinstance(given, TrajectoryCall):
         return given
     if isinstance(given, str):
-        return Call(given, {})
+        return TrajectoryCall(given, {})
     inner = given.get("function") if isinstance(given, Mapping) else None
     body = inner if isinstance(inner, Mapping) else given
     name = (
@@ -63,15 +63,15 @@ def _call(number: int, given: Any) -> Call:
     )
     if name is None:
         raise NoReference(f"call {number} of the reference names no tool: it needs {', '.join(NAMES[:2])}…")
-    return Call(name, as_arguments(next((body[key] for key in ARGUMENTS if key in body), None)))
+    return TrajectoryCall(name, as_arguments(next((body[key] for key in ARGUMENTS if key in body), None)))
 
 
-def exact(reference: Call, call: Call) -> float:
+def exact(reference: TrajectoryCall, call: TrajectoryCall) -> float:
     """Compare all arguments; the order of keys does not matter."""
     return float(canonical(reference.arguments) == canonical(call.arguments))
 
 
-def partial(reference: Call, call: Call) -> float:
+def partial(reference: TrajectoryCall, call: TrajectoryCall) -> float:
     """Give the share of the reference's arguments that the call has, with the same values; others do not matter."""
     wanted, given = reference.arguments, call.arguments
     if not isinstance(wanted, Mapping) or not isinstance(given, Mapping):
@@ -83,7 +83,7 @@ def partial(reference: Call, call: Call) -> float:
     )
 
 
-def ignored(reference: Call, call: Call) -> float:
+def ignored(reference: TrajectoryCall, call: TrajectoryCall) -> float:
     """Compare no arguments."""
     return 1.0
 
@@ -104,7 +104,7 @@ def by_function(given: Any) -> Likeness:
         others = by_tool.get("*", exact)
         return lambda reference, call: by_tool.get(call.tool, others)(reference, call)
 
-    def likeness(reference: Call, call: Call) -> float:
+    def likeness(reference: TrajectoryCall, call: TrajectoryCall) -> float:
         value = float(given(reference.arguments, call.arguments))
         if not 0 <= value <= 1:
             raise ValueError(f"it returned {value:g}, and must return a bool or a number from 0 to 1")
@@ -113,6 +113,6 @@ def by_function(given: Any) -> Likeness:
     return likeness
 
 
-def in_listing_order(calls: Iterable[Call]) -> list[Call]:
+def in_listing_order(calls: Iterable[TrajectoryCall]) -> list[TrajectoryCall]:
     """Sort calls so that the order in which they were listed does not show."""
     return sorted(calls, key=lambda call: (call.tool, canonical(call.arguments)))

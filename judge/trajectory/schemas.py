@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from viva.errors import SetupError
 from viva.judge.trajectory import ARGUMENT_SCHEMA
 from viva.judge.trajectory.calls import NO_DEFINITIONS
-from viva.judge.trajectory.decisions import Decision, calls, canonical, decisions
+from viva.judge.trajectory.decisions import StepDecision, calls, canonical, decisions
 from viva.judge.trajectory.insights import cannot_judge, summarize
 from viva.judge.trajectory.tools import ToolDefinition, tool_definitions
 from viva.records.evaluator import Context
@@ -63,7 +63,7 @@ class ArgumentSchema:
         return summarize(self.name, context.subject, [self._judge(each, tools, checkers) for each in made])
 
     def _judge(
-        self, call: Decision, tools: Mapping[str, ToolDefinition], checkers: dict[str, _Checker | str]
+        self, call: StepDecision, tools: Mapping[str, ToolDefinition], checkers: dict[str, _Checker | str]
     ) -> Verdict:
         schema = tools[call.tool].parameters if call.tool in tools else None
         if schema is None:
@@ -100,7 +100,7 @@ class ArgumentSchema:
         return checker
 
     def _verdict(
-        self, call: Decision, label: str, score: float | None, reason: str, fault: str | None = None
+        self, call: StepDecision, label: str, score: float | None, reason: str, fault: str | None = None
     ) -> Verdict:
         return Verdict(call.id, self.name, label, score, reason=reason, statement=call.tool, fault=fault)
 

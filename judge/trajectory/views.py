@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from viva.judge.steps import indented, without_result
 from viva.judge.trajectory.asking import Field
-from viva.judge.trajectory.decisions import Decision, step_lines
+from viva.judge.trajectory.decisions import StepDecision, step_lines
 from viva.judge.trajectory.tools import definitions_text, tool_definitions
 from viva.judge.view import show
 from viva.records.transcript import Round, Transcript
@@ -56,7 +56,9 @@ def answer_field(transcript: Transcript) -> Iterator[Field]:
         yield Field("Final Answer", last.agent or "", last.id)
 
 
-def said_before(transcript: Transcript, step: Decision, name: str, marker: str, *, with_query: bool) -> Iterator[Field]:
+def said_before(
+    transcript: Transcript, step: StepDecision, name: str, marker: str, *, with_query: bool
+) -> Iterator[Field]:
     """Give what was said before a step, without steps; with the query that it answers, or up to it."""
     rounds: list[Round] = []
     for round_ in transcript.rounds:
@@ -72,24 +74,29 @@ def said_before(transcript: Transcript, step: Decision, name: str, marker: str, 
 
 
 def earlier_steps(
-    transcript: Transcript, path: Sequence[Decision], step: Decision, name: str, marker: str, *, same_round: bool
+    transcript: Transcript,
+    path: Sequence[StepDecision],
+    step: StepDecision,
+    name: str,
+    marker: str,
+    *,
+    same_round: bool,
 ) -> Iterator[Field]:
     """Give the newest steps before one: of its round, or of all."""
     before = [each for each in path[: step.number - 1] if not same_round or each.round == step.round]
     if before:
-        yield Field(
-            name, step_lines(before[-EARLIER_STEPS:], RESULT_SHOWN, marker, without_result(transcript)), before[-1].id
-        )
+        words = step_lines(before[-EARLIER_STEPS:], RESULT_SHOWN, marker, without_result(transcript))
+        yield Field(name, words, before[-1].id)
 
 
-def steps_field(transcript: Transcript, path: Sequence[Decision], marker: str) -> Field:
+def steps_field(transcript: Transcript, path: Sequence[StepDecision], marker: str) -> Field:
     """Give all steps."""
     # All of them must find room: the more there are, the less is shown of each.
     longest = max(100, min(RESULT_SHOWN, 300_000 // (4 * len(path) or 1)))
     return Field("Steps", step_lines(path, longest, marker, without_result(transcript)), path[0].id if path else None)
 
 
-def reduced(transcript: Transcript, path: Sequence[Decision]) -> Transcript:
+def reduced(transcript: Transcript, path: Sequence[StepDecision]) -> Transcript:
     """Leave only the steps of the trajectory in a transcript: a recording made of spans has many others."""
     steps = {id(each.step) for each in path}
     rounds = (
@@ -98,7 +105,7 @@ def reduced(transcript: Transcript, path: Sequence[Decision]) -> Transcript:
     return replace(transcript, rounds=tuple(rounds))
 
 
-def sources(transcript: Transcript, path: Sequence[Decision]) -> tuple[tuple[str, str], ...]:
+def sources(transcript: Transcript, path: Sequence[StepDecision]) -> tuple[tuple[str, str], ...]:
     """Give the texts of a trajectory, each with the id of its step or round, to look quotes up in."""
     texts = [(each.id, text) for each in path for text in (each.thought, each.tool, each.input, each.result) if text]
     said = [(each.id, text) for each in transcript.rounds for text in (each.examiner, each.agent) if text]

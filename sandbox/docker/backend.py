@@ -17,7 +17,7 @@ from viva.sandbox.connection import ServerConnection
 from viva.sandbox.docker import ownership
 from viva.sandbox.docker.container import ContainerPipe, remove
 from viva.sandbox.docker.daemon import Daemon, explain, is_missing
-from viva.sandbox.docker.images import SITE, Images
+from viva.sandbox.docker.images import SITE, DockerImages
 from viva.sandbox.docker.leftovers import prune
 from viva.sandbox.docker.profile import profile
 from viva.sandbox.inside import namespaces
@@ -154,7 +154,7 @@ class DockerSandbox(ServerSandbox):
             concurrency=concurrency, limits=limits, workspace_mb=workspace_mb, allow_source=allow_source, fresh=fresh
         )
         self.daemon = daemon or Daemon()
-        self.images = Images(self.daemon, image, allow_source=allow_source)
+        self.images = DockerImages(self.daemon, image, allow_source=allow_source)
         self.runtime = runtime = runtime or os.environ.get(RUNTIME_VARIABLE) or None
         if runtime not in (None, "runc"):
             self.weaknesses = ()

@@ -14,7 +14,7 @@ from typing import Any
 from viva.sandbox.docker import ownership
 from viva.sandbox.docker.backend import DockerSandbox
 from viva.sandbox.docker.daemon import Daemon
-from viva.sandbox.docker.images import HOME_MADE, IMAGE_VARIABLE, OFFICIAL, Images
+from viva.sandbox.docker.images import HOME_MADE, IMAGE_VARIABLE, OFFICIAL, DockerImages
 from viva.sandbox.interface import Ending, RunView, SandboxError, SandboxUnavailable
 
 PACKAGES = ("python3", "python3-pip", "ca-certificates")
@@ -41,7 +41,7 @@ async def build(
         SandboxUnavailable: no registry answers, and this machine cannot make one.
         SandboxError: the image is there, but no sandbox works with it.
     """
-    images = Images(daemon, image)
+    images = DockerImages(daemon, image)
     name = images.wanted or OFFICIAL
     if from_packages:
         name = await _make(daemon, image or HOME_MADE, say)

@@ -31,7 +31,7 @@ ANSWER_SECONDS = 10.0
 BUILD_SECONDS = 900.0
 
 
-class Images:
+class DockerImages:
     """The images of one daemon. `image` names the base image (else `VIVA_SANDBOX_IMAGE`, else the official one)."""
 
     def __init__(self, daemon: Daemon, image: str | None = None, *, allow_source: bool = False) -> None:

@@ -22,8 +22,8 @@ MAX_FLAGS = 50
 REPORTED = ("passed", "failed", "broken", "limit")
 
 
-class Staged(Protocol):
-    """See `staging.Staged`."""
+class WaitingCheck(Protocol):
+    """See `staging.StagedCheck`."""
 
     @property
     def pid(self) -> int: ...
@@ -50,7 +50,7 @@ class CheckLocation:
 class CheckRun:
     """One check under way."""
 
-    def __init__(self, location: CheckLocation, staged: Staged, limits: dict[str, float]) -> None:
+    def __init__(self, location: CheckLocation, staged: WaitingCheck, limits: dict[str, float]) -> None:
         self.location, self.staged, self.limits = location, staged, limits
         self.out_read, self.result_read = staged.output, staged.result
         self.output = watch.Output(int(limits["output_kb"] * 1024))

@@ -53,7 +53,7 @@ class Scratch(NamedTuple):
     temporary: str
 
 
-class Report:
+class CheckReport:
     """Reports to the server, in records of: proof, kind (`F` a flag, `E` the ending), four bytes of length, text.
 
     A flag is sent before the code that it is about has run, so that this code cannot take it back. `proof` is a secret
@@ -90,7 +90,7 @@ def run(stage: dict[str, Any], pipes: Pipes) -> None:
     has no proof before, so that nothing of this can be taken for an ending.
     """
     me = _getpid()
-    report = Report(pipes.result, b"")
+    report = CheckReport(pipes.result, b"")
     try:
         hardening.set_dumpable(True)  # for a moment, so that /proc/self is this process's own
         hardening.first_to_die()
@@ -151,7 +151,9 @@ def _as_json(outcome: dict[str, Any]) -> str:
     return "{" + ", ".join(parts) + "}"
 
 
-def _attempt(code: types.CodeType, namespace: dict[str, Any], stage: dict[str, Any], report: Report) -> dict[str, Any]:
+def _attempt(
+    code: types.CodeType, namespace: dict[str, Any], stage: dict[str, Any], report: CheckReport
+) -> dict[str, Any]:
     own, home = faults.code_objects(code), stage["home"]
     sys.addaudithook(witness.witness(home + "/", stage["trusted"], {id(one) for one in own}, report))
     try:

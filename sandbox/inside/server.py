@@ -76,7 +76,7 @@ class Server:
         self.disk_before = 0
         self.base = (0, 0, 0)
         self.wake_read = self.wake_write = self.own_pids = -1
-        self.staged: staging.Staged | None = None
+        self.staged: staging.StagedCheck | None = None
         self.is_set_up = False
         return self
 
@@ -195,7 +195,7 @@ class Server:
             os.mkdir(folder, 0o700)
         self.is_set_up = True
 
-    def stage(self) -> staging.Staged:
+    def stage(self) -> staging.StagedCheck:
         """Prepare the process of the next check."""
         helpers = 2 if self.world else 1  # this server; the first process of the check's namespace
         settings = {
@@ -241,7 +241,7 @@ class Server:
             outcome["ending"] = "failed"
         return {**outcome, "output": check.output.text(), "seconds": round(seconds, 6)}
 
-    def begin(self, request: dict[str, Any], proof: bytes) -> staging.Staged:
+    def begin(self, request: dict[str, Any], proof: bytes) -> staging.StagedCheck:
         """Hand a check over to the process that was prepared for it, or to a new one where that has died."""
         staged = self.staged
         self.staged = None

@@ -20,7 +20,7 @@ READY_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
-class Staged:
+class StagedCheck:
     """A check's process that waits for its request, as the server sees it."""
 
     pid: int
@@ -71,7 +71,7 @@ def _ready(descriptor: int) -> bytes:
     return said if said in (b"", child.READY) else said + os.read(descriptor, 500)
 
 
-def stage(settings: dict[str, Any]) -> Staged:
+def stage(settings: dict[str, Any]) -> StagedCheck:
     """Fork the process of the next check.
 
     Raises:
@@ -89,4 +89,4 @@ def stage(settings: dict[str, Any]) -> Staged:
             leave(70)
     for theirs in (request[0], output[1], result[1]):
         os.close(theirs)
-    return Staged(pid, first, request[1], output[0], result[0])
+    return StagedCheck(pid, first, request[1], output[0], result[0])

@@ -102,7 +102,7 @@ class Processes:
                 continue
 
 
-class Usage(NamedTuple):
+class ProcessUsage(NamedTuple):
     """What one process uses: resident bytes, and threads."""
 
     private: int
@@ -110,7 +110,7 @@ class Usage(NamedTuple):
     threads: int
 
 
-def _usage(pid: int) -> Usage:
+def _usage(pid: int) -> ProcessUsage:
     """Return what a process uses; zeros for one that is gone."""
     found = {"RssAnon": 0, "RssShmem": 0, "Threads": 0}
     try:
@@ -121,7 +121,7 @@ def _usage(pid: int) -> Usage:
                     found[name] = int(value.split()[0])
     except (OSError, ValueError):
         pass
-    return Usage(found["RssAnon"] * 1024, found["RssShmem"] * 1024, found["Threads"])
+    return ProcessUsage(found["RssAnon"] * 1024, found["RssShmem"] * 1024, found["Threads"])
 
 
 def shared_memory() -> int:

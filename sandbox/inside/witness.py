@@ -15,8 +15,8 @@ SYSTEM_FOLDERS = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/nix/store")
 Hook = Callable[[str, tuple[object, ...]], None]
 
 
-class Report(Protocol):
-    """What the hook tells: see `child.Report`."""
+class HookReport(Protocol):
+    """What the hook tells: see `child.CheckReport`."""
 
     untraced: bool
     executed_text: bool
@@ -31,7 +31,7 @@ def trusted_folders(path: Sequence[str]) -> tuple[str, ...]:
     return tuple(folder.rstrip("/") + "/" for folder in sorted(found) if len(folder) > 1)
 
 
-def witness(home: str, trusted: tuple[str, ...], own: set[int], report: Report) -> Hook:
+def witness(home: str, trusted: tuple[str, ...], own: set[int], report: HookReport) -> Hook:
     """Return a hook (it cannot be removed) that flags what runs inside the check and comes from the agent's files.
 
     `own` are the identities of the check's code objects.

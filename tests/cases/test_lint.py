@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from viva.cases import BUNDLED, Finding, bundled, lint_case, load_case
+from viva.cases import BUNDLED, LintFinding, bundled, lint_case, load_case
 from viva.sandbox.inside.conversation import message_classes, names
 
 CASE = """\
@@ -21,7 +21,7 @@ script:
 """
 
 
-def lint(folder: Path, code: str = "assert chat_history", script: str = "  - Hello.") -> list[Finding]:
+def lint(folder: Path, code: str = "assert chat_history", script: str = "  - Hello.") -> list[LintFinding]:
     indented = "\n".join(f"      {line}" for line in code.split("\n"))
     (folder / "case.yaml").write_text(CASE.format(code=indented, script=script))
     return lint_case(load_case(folder))

@@ -10,7 +10,7 @@ from tests.sandbox.conftest import sandbox_of
 from viva.sandbox import SandboxError, SandboxUnavailable
 from viva.sandbox.docker.base_image import build
 from viva.sandbox.docker.daemon import Daemon
-from viva.sandbox.docker.images import Images
+from viva.sandbox.docker.images import DockerImages
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -20,7 +20,7 @@ async def test_an_image_that_is_there_is_tried_and_used() -> None:
     said: list[str] = []
     daemon = Daemon()
     name = await build(daemon, say=said.append)
-    images = Images(daemon)
+    images = DockerImages(daemon)
     await images.base()
     assert name == images.base_name
     assert "locked, works" in said[-1]

@@ -24,7 +24,7 @@ from viva.sandbox.choice import choose
 from viva.sandbox.docker import ownership
 from viva.sandbox.docker.backend import DockerSandbox
 from viva.sandbox.docker.daemon import Daemon, why_unreachable
-from viva.sandbox.docker.images import Images
+from viva.sandbox.docker.images import DockerImages
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -102,7 +102,7 @@ async def second() -> AsyncIterator[SecondDaemon]:
 
 async def copy_base_image(second: SecondDaemon) -> None:
     first, other = Daemon(), Daemon(second.where)
-    images = Images(first)
+    images = DockerImages(first)
     await images.base()
     second.image = images.base_name
 

@@ -21,7 +21,7 @@ from viva.sandbox import Ending, RunView
 from viva.sandbox.docker import ownership
 from viva.sandbox.docker.backend import DockerSandbox
 from viva.sandbox.docker.daemon import Daemon
-from viva.sandbox.docker.images import REPOSITORY, Images
+from viva.sandbox.docker.images import REPOSITORY, DockerImages
 from viva.sandbox.docker.leftovers import prune
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +50,7 @@ async def foreign(daemon: Daemon) -> AsyncIterator[str]:
 
 
 async def make(daemon: Daemon, name: str, labels: dict[str, str]) -> None:
-    image = await Images(daemon).base()
+    image = await DockerImages(daemon).base()
     await daemon.call(
         "create_container", image=image, command=["sleep", "600"], name=name, labels=labels, network_disabled=True
     )

@@ -32,7 +32,7 @@ from viva.sandbox.inside.system_calls import filter_program
 from viva.sandbox.inside.watch import Output
 from viva.sandbox.interface import ConversationTooLarge, WorkspaceUnreadable
 from viva.sandbox.packages import blame, key_of, normalised, package_source
-from viva.sandbox.pool import Pool
+from viva.sandbox.pool import ServerPool
 from viva.sandbox.session import ServerSession, read_result
 
 
@@ -416,7 +416,7 @@ async def test_whoever_is_cancelled_while_a_server_starts_leaves_none_behind() -
         await asyncio.sleep(0.05)
         return ServerConnection(pipe)
 
-    pool = Pool(start, 1)
+    pool = ServerPool(start, 1)
     taking = asyncio.create_task(pool.take(""))
     await started.wait()
     taking.cancel()
@@ -439,7 +439,7 @@ async def test_a_server_that_does_not_answer_is_replaced_without_waiting_for_its
     async def start(environment: str, run_id: str) -> ServerConnection:
         return ServerConnection(pipes.pop(0))
 
-    pool = Pool(start, 1)
+    pool = ServerPool(start, 1)
     pool.expect("")
     last = pipes[-1]
     async with asyncio.timeout(30):

@@ -95,7 +95,7 @@ def kill_and_resume(folder: Path, cases: int, trials: int, kills: int, seed: int
     while done < kills:
         process = start(*command, cwd=folder)
         if command is not again:
-            until(lambda: (journal / FILE).exists() and (journal / "suite.json").exists(), process)
+            until(lambda: (journal / FILE).exists() and (journal / "request.json").exists(), process)
             command = again
         time.sleep(chance.uniform(0.0, 1.2))
         process.send_signal(signal.SIGKILL)

@@ -9,7 +9,7 @@ from typing import Any
 
 from viva.adapters.calls import describe
 from viva.analysis.digest import Digest, make_digest
-from viva.analysis.findings import Answer, EvalAnalysis, UnusableAnswer, check_claims, read_answer
+from viva.analysis.findings import AnalystAnswer, EvalAnalysis, UnusableAnswer, check_claims, read_answer
 from viva.analysis.options import (
     PROMPTS,
     EvalAgentOptions,
@@ -113,7 +113,7 @@ class EvalAgent:
         model = make_model(self.options.model, prices=parse_prices(self.options.prices))
         return AutoGenRunner(model), model.close
 
-    async def _ask(self, runner: EvalAnalysisRunner, material: Material) -> tuple[Answer, Digest]:
+    async def _ask(self, runner: EvalAnalysisRunner, material: Material) -> tuple[AnalystAnswer, Digest]:
         """Ask until an answer is usable, with as much data as the model accepts."""
         tokens, fault, unusable = self.options.context_tokens, "", 0
         while True:

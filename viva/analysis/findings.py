@@ -95,7 +95,7 @@ class _Improvement(_Claim):
     expected: str = Field(default="", max_length=2000)
 
 
-class Answer(BaseModel):
+class AnalystAnswer(BaseModel):
     """The analyst's answer, before its claims are checked."""
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
@@ -106,7 +106,7 @@ class Answer(BaseModel):
     improvements: list[_Improvement]
 
 
-def read_answer(text: str, mark: str, said: Said) -> Answer:
+def read_answer(text: str, mark: str, said: Said) -> AnalystAnswer:
     """Find the answer in a model's text: JSON alone, in a code fence, or with words around it.
 
     Args:
@@ -123,7 +123,7 @@ def read_answer(text: str, mark: str, said: Said) -> Answer:
             fault = "it repeats an answer that stands in the data"
             continue
         try:
-            answer = Answer.model_validate(value)
+            answer = AnalystAnswer.model_validate(value)
             if said.holds_reason(answer.summary):
                 fault = "it repeats an answer that stands in the data"
                 continue
@@ -141,7 +141,7 @@ def read_answer(text: str, mark: str, said: Said) -> Answer:
 
 
 def check_claims(
-    answer: Answer, known: dict[str, str], most: int, *, flawless: Collection[str] = (), said: Said | None = None
+    answer: AnalystAnswer, known: dict[str, str], most: int, *, flawless: Collection[str] = (), said: Said | None = None
 ) -> tuple[tuple[Weakness, ...], tuple[Improvement, ...], tuple[DroppedClaim, ...]]:
     """Keep the claims that cite runs which exist, and report the others.
 

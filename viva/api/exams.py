@@ -18,8 +18,8 @@ from viva.journal.paths import new_journal_folder
 from viva.journal.reader import StoredRun, read_runs
 from viva.journal.writer import run_id
 from viva.records.sink import Sink
-from viva.suites.plan import Plan
-from viva.suites.suite import run_suite, single_run
+from viva.suites.request import SuiteRequest
+from viva.suites.suite import holds_single_runs, run_suite
 
 
 async def examine_async(
@@ -57,11 +57,12 @@ async def examine_async(
     exam, paths, cases = as_one(case)
     (spec,), agents = find_agents([agent], isolate=asked.isolate)
     names, made = find_evaluators(evaluators)
-    plan = Plan(paths, (spec,), options=replace(asked, evaluators=names))
+    request = SuiteRequest(command="run", paths=paths, agents=(spec,), options=replace(asked, evaluators=names))
     around = surroundings(sinks, subscribers, Given(agents=agents, evaluators=made))
     # Absolute: an agent may change the working directory.
     folder = new_journal_folder(None if out is None else Path(out), exam.name).absolute()
-    await run_suite(replace(single_run(folder, plan, exam), cases=cases), around)
+    resumed = holds_single_runs(folder, exam)
+    await run_suite(request, folder, around, resumed=resumed, fresh=resumed, given=cases)
     return next(read_runs(folder, run_id(exam.name, spec)))
 
 

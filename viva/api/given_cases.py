@@ -12,7 +12,7 @@ from viva.cases import load_case as load_case_at
 from viva.cases.case import READER
 from viva.cases.data_files import hash_case
 from viva.cases.field_readers import CaseReader
-from viva.cases.yaml_lines import Lines
+from viva.cases.yaml_lines import LineNumbers
 from viva.errors import SetupError
 
 CaseLike = Case | str | os.PathLike[str]
@@ -80,7 +80,7 @@ def with_own_hash(case: Case) -> Case:
     # Imported here, because it loads pydantic, which `load_case` does not require.
     from viva.records.codec import encode
 
-    reader = CaseReader(_as_in_a_file(case), Lines(), case.file)
+    reader = CaseReader(_as_in_a_file(case), LineNumbers(), case.file)
     reader.read()
     mistakes: list[Mistake | str] = [*reader.mistakes]
     if not case.name:

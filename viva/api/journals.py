@@ -12,8 +12,7 @@ from viva.errors import SetupError
 from viva.journal.reader import StoredRun, read_runs, split_reference
 from viva.journal.writer import FILE
 from viva.statistics.summary import Figures
-from viva.suites.plan import FILE as PLAN_FILE
-from viva.suites.sources import FILE as SOURCES_FILE
+from viva.suites.request import R, holds_request, refuse_other_request, request_to_resume
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +57,21 @@ def read_journal(journal: JournalLike) -> Iterator[StoredRun]:
     return itertools.chain([first], runs) if (first := next(runs, None)) is not None else iter(())
 
 
+def begin_or_resume(folder: Path, asked: R, *, resume: bool) -> tuple[R, bool]:
+    """Return the request to carry out, and whether it resumes the one that the folder holds.
+
+    Raises:
+        SetupError: the folder holds a different request, or any journal if the call does not resume one.
+    """
+    if not resume or not holds_request(folder):
+        refuse_used(folder)
+        return asked, False
+    # No matter who began it, all that it would run is compared with what this call asks for.
+    stored = request_to_resume(folder, type(asked), asked.command, trusted=True)
+    refuse_other_request(folder, stored, asked)
+    return asked.resuming(stored), True
+
+
 def refuse_used(folder: Path) -> None:
     """Check that the folder of a new journal is not in use.
 
@@ -65,7 +79,7 @@ def refuse_used(folder: Path) -> None:
         SetupError: the folder already holds a journal.
     """
     file = folder / FILE
-    if any((folder / plan).exists() for plan in (PLAN_FILE, SOURCES_FILE)) or (file.is_file() and file.stat().st_size):
+    if holds_request(folder) or (file.is_file() and file.stat().st_size):
         raise SetupError(
             f"{folder} already holds a journal; resume it (resume=True, if the same call started it), or pass another "
             "folder as out."

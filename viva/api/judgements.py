@@ -12,9 +12,8 @@ from viva.api.asked import JUDGING, options_from
 from viva.api.blocking import blocking
 from viva.api.given_cases import CaseLike, as_one
 from viva.api.given_parts import EvaluatorLike, SubscriberLike, find_evaluators
-from viva.api.journals import JournalLike, SuiteResult, references_of, refuse_used
+from viva.api.journals import JournalLike, SuiteResult, begin_or_resume, references_of
 from viva.api.surroundings import surroundings
-from viva.errors import SetupError
 from viva.exam.given import Given
 from viva.journal.paths import derived_name, new_journal_folder
 from viva.journal.reader import read_records
@@ -22,9 +21,8 @@ from viva.records.sink import Sink
 from viva.records.wording import counted
 from viva.statistics.summary import summarize
 from viva.suites.engines import LOCAL, EngineChoice
-from viva.suites.judging import judge_sources
-from viva.suites.sources import FILE as SOURCES_FILE
-from viva.suites.sources import Sources, load_sources, sources_of
+from viva.suites.judging import judge_journals
+from viva.suites.request import journals_request
 
 
 async def judge_async(
@@ -77,14 +75,10 @@ async def judge_async(
     replacement = None if case is None else as_one(case)[0]
     names, made = find_evaluators(evaluators)
     folder = new_journal_folder(None if out is None else Path(out), derived_name(references[0][0], "judged")).absolute()
-    sources = sources_of("judge", references, replace(asked, evaluators=names), replacement)
-    resumed = resume and (folder / SOURCES_FILE).exists()
-    if resumed:
-        _check_same(folder, sources)
-    else:
-        refuse_used(folder)
+    request = journals_request("judge", references, replace(asked, evaluators=names), replacement)
+    request, resumed = begin_or_resume(folder, request, resume=resume)
     around = surroundings(sinks, subscribers, Given(evaluators=made), where)
-    judging = await judge_sources(sources, folder, around, resumed=resumed, retry_errors=retry_errors)
+    judging = await judge_journals(request, folder, around, resumed=resumed, retry_errors=retry_errors)
     open_ended = len(judging.not_ended)
     reason = f"{counted(open_ended, 'conversation')} did not end" if open_ended else judging.end.reason
     return SuiteResult(
@@ -97,22 +91,3 @@ async def judge_async(
 
 
 judge = blocking(judge_async)
-
-
-def _check_same(folder: Path, asked: Sources) -> None:
-    """Check that the stored request in a folder equals the present one.
-
-    Raises:
-        SetupError: the requests differ.
-    """
-    # No matter who began it, all that it would run is compared with what this call asks for.
-    stored = load_sources(folder, "judge", trusted=True)
-    parts = {
-        "journals": (stored.references, asked.references),
-        "case": (stored.replacement and stored.replacement.hash, asked.replacement and asked.replacement.hash),
-        "options": (replace(stored.options, concurrency=4), replace(asked.options, concurrency=4)),
-    }
-    differ = [name for name, (before, now) in parts.items() if before != now]
-    if differ:
-        words = ", ".join(differ)
-        raise SetupError(f"{folder} holds results of a different call: it differs in {words}. Pass another out.")

@@ -20,8 +20,8 @@ from viva.journal.reader import read_records
 from viva.records.sink import Sink
 from viva.statistics.summary import summarize
 from viva.suites.engines import LOCAL, EngineChoice
-from viva.suites.sources import Sources
-from viva.suites.tracing import trace_sources
+from viva.suites.request import RecordingsRequest
+from viva.suites.tracing import trace_recordings
 
 
 async def trace_async(
@@ -72,8 +72,8 @@ async def trace_async(
     names, made = find_evaluators(evaluators)
     folder = new_journal_folder(None if out is None else Path(out), "trace").absolute()
     refuse_used(folder)
-    sources = Sources(
-        "trace",
+    request = RecordingsRequest(
+        command="trace",
         recordings=(recordings,) if isinstance(recordings, str) else tuple(recordings),
         limit=limit,
         since=None if since is None else since.timestamp(),
@@ -82,7 +82,7 @@ async def trace_async(
         folder=os.getcwd(),
     )
     around = surroundings(sinks, subscribers, Given(evaluators=made), where)
-    found = await trace_sources(sources, folder, around)
+    found = await trace_recordings(request, folder, around)
     return SuiteResult(
         folder=folder,
         figures=summarize(read_records(folder), threshold),

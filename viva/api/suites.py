@@ -12,23 +12,18 @@ from viva.api.asked import check_count, check_seconds, options_from
 from viva.api.blocking import blocking
 from viva.api.given_cases import CaseLike, as_paths, listed
 from viva.api.given_parts import AgentLike, EvaluatorLike, SubscriberLike, find_agents, find_evaluators
-from viva.api.journals import SuiteResult, refuse_used
+from viva.api.journals import SuiteResult, begin_or_resume
 from viva.api.surroundings import surroundings
 from viva.errors import SetupError
 from viva.exam.given import Given
-from viva.exam.options import Options
 from viva.journal.paths import new_journal_folder
 from viva.journal.reader import read_records
 from viva.records.sink import Sink
 from viva.statistics.summary import summarize
 from viva.suites import suite
+from viva.suites.engine import Budget
 from viva.suites.engines import LOCAL, EngineChoice
-from viva.suites.plan import FILE as PLAN_FILE
-from viva.suites.plan import Plan, load_plan
-from viva.suites.suite import Request
-
-MAY_CHANGE = ("concurrency", "sandboxes", "model_calls", "attempts", "judgings")
-"""Options that do not change the exams, so that a suite can be resumed with other values."""
+from viva.suites.request import SuiteRequest
 
 
 async def run_suite_async(
@@ -96,20 +91,25 @@ async def run_suite_async(
     evaluator_names, made_evaluators = find_evaluators(evaluators)
     # Absolute: an agent may change the working directory.
     folder = new_journal_folder(None if out is None else Path(out), "suite").absolute()
-    asked = replace(asked, evaluators=evaluator_names)
-    plan, resumed = _plan_for(folder, Plan(paths, specs, trials, tuple(names), tuple(tags), asked), resume=resume)
-    request = Request(
+    request = SuiteRequest(
+        command="suite",
+        paths=paths,
+        agents=specs,
+        trials=trials,
+        names=tuple(names),
+        tags=tuple(tags),
+        options=replace(asked, evaluators=evaluator_names),
+    )
+    request, resumed = begin_or_resume(folder, request, resume=resume)
+    end = await suite.run_suite(
+        request,
         folder,
-        plan,
+        surroundings(sinks, subscribers, Given(agents=made_agents, evaluators=made_evaluators), where),
         resumed=resumed,
         retry_errors=retry_errors,
-        max_cost=max_cost,
-        max_tokens=max_tokens,
-        max_seconds=max_seconds,
-        cases=made_cases,
+        budget=Budget(max_cost=max_cost, max_tokens=max_tokens, max_seconds=max_seconds),
+        given=made_cases,
     )
-    around = surroundings(sinks, subscribers, Given(agents=made_agents, evaluators=made_evaluators), where)
-    end = await suite.run_suite(request, around)
     figures = summarize(read_records(folder), threshold)
     return SuiteResult(folder=folder, figures=figures, ended=end.ended, left_out=end.left_out, reason=end.reason)
 
@@ -124,47 +124,3 @@ def _check_limits(trials: object, max_cost: object, max_tokens: object, max_seco
     for name, value in (("max_cost", max_cost), ("max_seconds", max_seconds)):
         if value is not None:
             check_seconds(name, value)
-
-
-def _plan_for(folder: Path, asked: Plan, *, resume: bool) -> tuple[Plan, bool]:
-    """Return the plan of a suite, and whether it resumes a suite in the folder.
-
-    Raises:
-        SetupError: the folder holds a different suite, or any suite if the call does not resume one.
-    """
-    if resume and (folder / PLAN_FILE).exists():
-        return _resumed(folder, asked), True
-    refuse_used(folder)
-    return asked, False
-
-
-def _resumed(folder: Path, asked: Plan) -> Plan:
-    """Return the stored plan with the present values of options that do not change the exams.
-
-    Raises:
-        SetupError: the folder holds a different suite.
-    """
-    stored = load_plan(folder)
-    parts = {
-        "cases": (_absolute(stored.paths, stored.folder), _absolute(asked.paths, os.getcwd())),
-        "agents": (stored.agents, asked.agents),
-        "trials": (stored.trials, asked.trials),
-        "names": (stored.names, asked.names),
-        "tags": (stored.tags, asked.tags),
-        "options": (_fixed(stored.options), _fixed(asked.options)),
-    }
-    differ = [name for name, (before, now) in parts.items() if before != now]
-    if differ:
-        raise SetupError(f"{folder} holds a different suite: it differs in {', '.join(differ)}. Pass another out.")
-    return replace(asked, cases=stored.cases, folder=stored.folder)
-
-
-def _fixed(options: Options) -> Options:
-    default = Options()
-    return replace(options, **{name: getattr(default, name) for name in MAY_CHANGE})
-
-
-def _absolute(paths: tuple[str, ...], folder: str) -> tuple[str, ...]:
-    """Return absolute paths; names of cases stay unchanged."""
-    joined = (Path(folder, path) for path in paths)
-    return tuple(str(full) if full.exists() else path for path, full in zip(paths, joined, strict=True))

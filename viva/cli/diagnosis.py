@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from viva.adapters.connectors.table import CONNECTORS, connectors
 from viva.judge.registry import EVALUATORS
-from viva.plugins.kinds import Found, names
+from viva.plugins.kinds import FoundPart, names
 from viva.recordings.table import READERS
 from viva.records.wording import UNSAFE
 from viva.reports.formats import FORMATS
@@ -35,7 +35,7 @@ TABLES = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class DoctorFinding:
     """The result of one check."""
 
     name: str
@@ -53,10 +53,10 @@ class Finding:
 class Diagnosis:
     """All results, and the sandbox that `--sandbox auto` selects here."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[DoctorFinding, ...]
     sandbox: str
     note: str = ""
-    parts: Mapping[str, tuple[Found, ...]] = field(default_factory=dict)
+    parts: Mapping[str, tuple[FoundPart, ...]] = field(default_factory=dict)
     """Connectors, readers and other parts that are available by name; none of them has been imported."""
 
 
@@ -71,37 +71,37 @@ async def diagnose() -> Diagnosis:
     return Diagnosis(found, chosen.name.removeprefix("sandbox "), note, find_parts())
 
 
-def find_parts() -> dict[str, tuple[Found, ...]]:
+def find_parts() -> dict[str, tuple[FoundPart, ...]]:
     """List the parts that are built in or that installed distributions announce, by kind."""
     found = {name: tuple(names(kind)) for name, kind in TABLES.items()}
     return {**found, "connectors": tuple(connectors())}
 
 
-async def _sandbox(kind: str) -> Finding:
+async def _sandbox(kind: str) -> DoctorFinding:
     name = f"sandbox {kind}"
     try:
         sandbox = (await choose(kind, patience=3)).sandbox
     except SandboxUnavailable as error:
-        return Finding(name, False, error.reason, error.remedy, needed=False)
+        return DoctorFinding(name, False, error.reason, error.remedy, needed=False)
     except SandboxError as error:
-        return Finding(name, False, str(error), "See the daemon's log.", needed=False)
+        return DoctorFinding(name, False, str(error), "See the daemon's log.", needed=False)
     detail = await _docker_facts() if kind == "docker" else "works" if sandbox.isolates else f"works, {UNSAFE}"
     try:
         runs = await sandbox.try_out()
     except SandboxError as error:
-        return Finding(name, False, str(error), "See the daemon's log.", needed=False)
+        return DoctorFinding(name, False, str(error), "See the daemon's log.", needed=False)
     finally:
         await sandbox.close()
     detail += f", each run has {runs.runs}" + (f" ({runs.note})" if runs.note else "")
-    return Finding(name, True, detail, needed=False, weaknesses=sandbox.weaknesses)
+    return DoctorFinding(name, True, detail, needed=False, weaknesses=sandbox.weaknesses)
 
 
 async def _docker_facts() -> str:
-    from viva.sandbox.docker.images import Images
+    from viva.sandbox.docker.images import DockerImages
 
     daemon = Daemon(patience=3)
     try:
-        images = Images(daemon)
+        images = DockerImages(daemon)
         async with asyncio.timeout(FACTS_SECONDS):
             info = await daemon.call("info")
             await images.base()
@@ -120,34 +120,34 @@ async def _docker_facts() -> str:
     return ", ".join(words)
 
 
-def _python() -> Finding:
+def _python() -> DoctorFinding:
     good = sys.version_info >= (3, 11)
     detail = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    return Finding("python", good, detail, "" if good else "Viva requires Python 3.11 or newer.")
+    return DoctorFinding("python", good, detail, "" if good else "Viva requires Python 3.11 or newer.")
 
 
-def _pip() -> Finding:
+def _pip() -> DoctorFinding:
     from importlib.util import find_spec
 
     there = find_spec("pip") is not None
     required = "bwrap and process require it for cases with dependencies."
     remedy = "" if there else f"`{sys.executable} -m ensurepip`; {required}"
-    return Finding(
+    return DoctorFinding(
         "pip", there, "installs a case's dependencies" if there else "not in this environment", remedy, needed=False
     )
 
 
-def _base_maker() -> Finding:
+def _base_maker() -> DoctorFinding:
     there = shutil.which("debootstrap") is not None and os.geteuid() == 0
     detail = "can build a base image without a registry" if there else "a base image can only come from a registry"
     remedy = (
         "" if there else "`apt-get install debootstrap`, and `viva sandbox build` as root, if no registry is available."
     )
-    return Finding("debootstrap", there, detail, remedy, needed=False)
+    return DoctorFinding("debootstrap", there, detail, remedy, needed=False)
 
 
-def _model() -> Finding:
+def _model() -> DoctorFinding:
     there = bool(os.environ.get(KEY))
     detail = f"{KEY} is set" if there else f"{KEY} is not set; cases with a script and eval_code require no model"
     remedy = "" if there else f"export {KEY}=…, and OPENAI_BASE_URL for another provider; then `--model openai:NAME`."
-    return Finding("model", there, detail, remedy, needed=False)
+    return DoctorFinding("model", there, detail, remedy, needed=False)

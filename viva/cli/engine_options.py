@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
 
-from viva.cli.options import stack
+from viva.cli.options import call_option, stack
 from viva.suites.engines import ENGINES, LOCAL, EngineChoice
 
 if TYPE_CHECKING:
@@ -20,30 +20,26 @@ T = TypeVar("T")
 def engine_options(function: Callable[P, T]) -> Callable[P, T]:
     """Add the options for where the jobs are done; `engine_from` reads them."""
     return stack(
-        click.option(
+        call_option(
             "--engine",
             type=click.Choice(ENGINES),
             default=LOCAL,
             show_default=True,
             help="Where to run the jobs: in this process, or on a Ray cluster (see docs/cluster.md).",
         ),
-        click.option(
+        call_option(
             "--ray-address",
             metavar="ADDRESS",
             help="HOST:PORT of the head of the Ray cluster, or auto. [default: RAY_ADDRESS, else a cluster of this "
             "machine, for this command only]",
         ),
-        click.option(
+        call_option(
             "--ray-workers",
             type=click.IntRange(1),
             metavar="NUMBER",
             help="Maximum number of workers, which share --concurrency. [default: the CPUs of the cluster]",
         ),
     )(function)
-
-
-ENGINE_OPTIONS = frozenset({"engine", "ray_address", "ray_workers"})
-"""The names of these options. They change no exam, so they are allowed with --resume."""
 
 
 def engine_from(given: Mapping[str, Any]) -> Engine:

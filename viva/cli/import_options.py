@@ -49,7 +49,7 @@ def import_options(command: Command) -> Command:
 
 
 def chosen_imports(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of `Sources` that these options set.
+    """Return the fields of a `RecordingsRequest` that these options set.
 
     Raises:
         SetupError: a time or a file cannot be read.

@@ -13,7 +13,7 @@ import click
 
 from viva.cli.process import fail
 from viva.exam.options import Option, Options, Part, Value
-from viva.suites.sources import Command, Sources, load_sources
+from viva.suites.request import Command, R, request_to_resume
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -22,6 +22,13 @@ Decorator = Callable[[Callable[P, T]], Callable[P, T]]
 TRUST = "trust_plan"
 SECONDS = click.FloatRange(0, min_open=True)
 
+
+class CallOption(click.Option):
+    """An option of one call. It is not part of the stored request, so it may be given when a command is resumed."""
+
+
+call_option = functools.partial(click.option, cls=CallOption)
+
 concurrency_option = click.option(
     "--concurrency",
     type=click.IntRange(1),
@@ -29,7 +36,7 @@ concurrency_option = click.option(
     show_default=True,
     help="Maximum number of concurrent conversations.",
 )
-sinks_option = click.option(
+sinks_option = call_option(
     "--sink",
     "sinks",
     multiple=True,
@@ -110,7 +117,7 @@ out_option = click.option(
 )
 OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False, readable=False)
 """A file to write with `viva.reports.output_file`; it need not be readable."""
-threshold_option = click.option(
+threshold_option = call_option(
     "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Minimum score of a passing run."
 )
 
@@ -120,9 +127,9 @@ def output_options(function: Callable[P, T]) -> Callable[P, T]:
     return stack(
         out_option,
         sinks_option,
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report."),
-        click.option("--quiet", is_flag=True, help="Print the score and nothing else."),
-        click.option(
+        call_option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report."),
+        call_option("--quiet", is_flag=True, help="Print the score and nothing else."),
+        call_option(
             "--fail-under",
             multiple=True,
             metavar="[EVALUATOR=]SCORE",
@@ -135,15 +142,15 @@ def output_options(function: Callable[P, T]) -> Callable[P, T]:
 def resume_options(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator with the options to resume something that was stopped, and to repeat runs that failed."""
     options = stack(
-        click.option(
+        call_option(
             "--resume", type=click.Path(path_type=Path), metavar="JOURNAL", help=f"Resume {what} that was stopped."
         ),
-        click.option(
+        call_option(
             "--retry-errors",
             is_flag=True,
             help="With --resume: repeat runs that ended in an examiner, judge or infrastructure error.",
         ),
-        click.option(
+        call_option(
             "--trust-plan",
             TRUST,
             is_flag=True,
@@ -174,24 +181,6 @@ def trusts_plan() -> bool:
     return bool(click.get_current_context().meta.get(TRUST))
 
 
-def refuse_beside_resume(allowed: frozenset[str], what: str) -> set[str]:
-    """Check that no option beside --resume would be ignored: a resumed command keeps its original options.
-
-    Args:
-        allowed: Names of parameters that may differ from the original command.
-        what: What is resumed, in words.
-
-    Returns:
-        The names of the parameters that were given.
-    """
-    given = given_options()
-    fixed = [option for name, option in given.items() if name not in allowed | {TRUST}]
-    if fixed:
-        command, names = click.get_current_context().info_name, ", ".join(fixed)
-        fail(f"viva {command}: {names} cannot be changed when {what} is resumed; omit it, or start a new one.")
-    return set(given)
-
-
 def given_options() -> dict[str, str]:
     """Return the parameters that were given on the command line, with their spelling there, by name."""
     context = click.get_current_context()
@@ -203,19 +192,36 @@ def given_options() -> dict[str, str]:
     }
 
 
-def resumed_sources(
-    resume: Path, command: Command, allowed: frozenset[str], values: Mapping[str, Any]
-) -> tuple[Path, Sources]:
-    """Return the folder and the sources of a command to resume, in the working directory in which it started.
+def resumed_request(resume: Path, kind: type[R], command: Command, values: Mapping[str, Any]) -> tuple[Path, R]:
+    """Return the absolute folder and the request of a command to resume, in the working directory in which it started.
+
+    Options that may change have the values of this call, if they were given.
 
     Raises:
         SetupError: nothing was started there, or it cannot be resumed.
     """
-    given = refuse_beside_resume(allowed, "a command")
-    sources = load_sources(resume, command, trusted=trusts_plan())
+    given = _refuse_beside_resume(command)
+    request = request_to_resume(resume, kind, command, trusted=trusts_plan())
     folder = resume.absolute()
-    if sources.folder and os.path.isdir(sources.folder):
-        os.chdir(sources.folder)
-    if "concurrency" in given:
-        sources = replace(sources, options=replace(sources.options, concurrency=values["concurrency"]))
-    return folder, sources
+    if request.folder and os.path.isdir(request.folder):
+        os.chdir(request.folder)
+    changed = {name: values[name] for name in given & Options.may_change()}
+    return folder, replace(request, options=replace(request.options, **changed))
+
+
+def _refuse_beside_resume(command: Command) -> set[str]:
+    """Check that no option beside --resume would be ignored: a resumed command keeps the options of its request.
+
+    Returns:
+        The names of the parameters that were given.
+    """
+    params = {each.name: each for each in click.get_current_context().command.params}
+    given = given_options()
+    fixed = [
+        flag
+        for name, flag in given.items()
+        if not isinstance(params[name], CallOption) and name not in Options.may_change()
+    ]
+    if fixed:
+        fail(f"viva {command}: {', '.join(fixed)} cannot be changed when it is resumed; omit it, or start a new one.")
+    return set(given)

@@ -9,7 +9,7 @@ from pathlib import Path
 from viva.errors import SetupError
 from viva.journal.reader import read_runs
 from viva.journal.writer import FILE
-from viva.statistics.cross_agent import CrossAgent, Judged, compare_agents
+from viva.statistics.cross_agent import ComparedRun, CrossAgent, compare_agents
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ def compare(journal: Path, other: Other) -> CrossAgent:
         JournalError: a journal cannot be read.
     """
 
-    def read() -> Iterator[Judged]:
+    def read() -> Iterator[ComparedRun]:
         for stored in read_runs(journal):
             if stored.record is not None:
                 compared = other.source is not None and stored.setting.source == other.source
-                yield Judged(stored.record, stored.transcript.attributes, compared)
+                yield ComparedRun(stored.record, stored.transcript.attributes, compared)
         if other.journal is not None:
             for stored in read_runs(other.journal):
                 if stored.record is not None:
-                    yield Judged(stored.record, stored.transcript.attributes, True)
+                    yield ComparedRun(stored.record, stored.transcript.attributes, True)
 
     return compare_agents(read)

@@ -11,11 +11,12 @@ from typing import Any, ParamSpec, TypeVar
 import click
 from click.core import ParameterSource
 
+from viva.cli.options import call_option
 from viva.errors import SetupError
 from viva.records.text import one_line
 from viva.records.wording import counted
-from viva.sinks.alerts import Alert, Channel, make_channel
-from viva.suites.watching import Look, Watch
+from viva.sinks.alerts import Alert, AlertChannel, make_channel
+from viva.suites.watching import Poll, Watch
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,10 +30,10 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
     usual = Watch()
     for option in reversed(
         [
-            click.option(
+            call_option(
                 "--follow", is_flag=True, help="Poll the sources for new recordings, and judge them as they arrive."
             ),
-            click.option(
+            call_option(
                 "--interval",
                 type=click.FloatRange(0, min_open=True),
                 default=usual.interval,
@@ -40,7 +41,7 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
                 metavar="SECONDS",
                 help="With --follow: time between two polls of the source.",
             ),
-            click.option(
+            call_option(
                 "--settle",
                 type=click.FloatRange(0),
                 default=usual.settle,
@@ -48,7 +49,7 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
                 metavar="SECONDS",
                 help="With --follow: minimum time after a recording's last step before it is imported.",
             ),
-            click.option(
+            call_option(
                 "--window",
                 type=click.IntRange(1),
                 default=usual.window,
@@ -56,7 +57,7 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
                 metavar="N",
                 help="With --follow: --fail-under applies to the figures of the newest N runs.",
             ),
-            click.option(
+            call_option(
                 "--window-min",
                 type=click.IntRange(1),
                 default=usual.least,
@@ -64,8 +65,8 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
                 metavar="N",
                 help="With --follow: minimum number of runs before an alert.",
             ),
-            click.option("--looks", type=click.IntRange(1), metavar="N", help="With --follow: stop after N polls."),
-            click.option(
+            call_option("--looks", type=click.IntRange(1), metavar="N", help="With --follow: stop after N polls."),
+            call_option(
                 "--alert",
                 "alerts",
                 multiple=True,
@@ -106,7 +107,7 @@ class Alarm:
     """Notifies channels when figures fall below their limits, and when they recover: once each time."""
 
     journal: Path
-    channels: Sequence[tuple[str, Channel]]
+    channels: Sequence[tuple[str, AlertChannel]]
     exits: bool
     """Whether following ends with the first alert."""
     tell: Callable[[str], None]
@@ -116,7 +117,7 @@ class Alarm:
     told: set[str] = field(default_factory=set)
     """The channels that received the present alarm; one that could not be reached is notified at the next poll."""
 
-    def look(self, look: Look) -> bool:
+    def look(self, look: Poll) -> bool:
         """Process one poll; return whether to continue."""
         alert = Alert(str(self.journal), look.runs, look.below, rates_of(look))
         began = bool(look.below) and not self.ringing
@@ -154,7 +155,7 @@ def make_alarm(journal: Path, alerts: Sequence[str], tell: Callable[[str], None]
     return Alarm(journal, channels, EXIT in wanted, tell)
 
 
-def rates_of(look: Look) -> dict[str, float]:
+def rates_of(look: Poll) -> dict[str, float]:
     """Return the low bound of each figure of a poll."""
     figures = look.figures
     found = {} if figures.suite.low is None else {"score": figures.suite.low}

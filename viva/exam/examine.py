@@ -102,7 +102,7 @@ async def examine(
         await on_round(round_)
 
     with keep_printed() as printed:
-        transcript, agent_folder = await run_conversation(run, agent, examiner, workspace, keep)
+        transcript, agent_folder = await converse_with_agent(run, agent, examiner, workspace, keep)
     transcript = replace(transcript, printed=transcript.printed or printed.texts())
     if agent_folder is not None and agent_folder != workspace:
         kept_setting, agent_folder = await _with_kept_files(run, setting, agent_folder, workspace)
@@ -161,7 +161,17 @@ async def judge_and_record(
         JournalError: the journal cannot be written.
     """
     began = time.monotonic()
-    insights = await _judge(run, transcript, workspace, timing.started)
+    insights: tuple[Insight, ...] = ()
+    # If the examiner failed, there was no exam.
+    if transcript.stop is not StopReason.EXAMINER_ERROR:
+        context, options = _context(run, transcript, workspace, timing.started), run.resources.options
+        if transcript.failed and not transcript.answered:
+            # Not judged: a check that asserts the absence of something would pass.
+            insights = tuple(nothing_earned(each.name, context, transcript) for each in run.evaluators)
+        else:
+            insights = await evaluate_all(
+                run.evaluators, transcript, context, options.judgings, options.evaluator_seconds
+            )
     # Measured here rather than summed over evaluators, which run concurrently; a later judgement subtracts this time.
     judge_seconds = time.monotonic() - began
     for insight in insights:
@@ -172,16 +182,9 @@ async def judge_and_record(
     return record
 
 
-async def _judge(run: ExamRun, transcript: Transcript, workspace: Path | None, started: float) -> tuple[Insight, ...]:
-    """Judge a conversation, unless its examiner failed: then there was no exam.
-
-    A conversation in which the agent failed without a reply is not judged either: a check that asserts the absence of
-    something would pass.
-    """
-    if transcript.stop is StopReason.EXAMINER_ERROR:
-        return ()
+def _context(run: ExamRun, transcript: Transcript, workspace: Path | None, started: float) -> Context:
     references = run.resources.judge.references
-    context = Context(
+    return Context(
         run.header.id,
         run.case,
         workspace if workspace is not None and os.path.lexists(workspace) else None,
@@ -193,16 +196,12 @@ async def _judge(run: ExamRun, transcript: Transcript, workspace: Path | None, s
         started=started or None,
         history=run.history,
     )
-    if transcript.failed and not transcript.answered:
-        return tuple(nothing_earned(each.name, context, transcript) for each in run.evaluators)
-    options = run.resources.options
-    return await evaluate_all(run.evaluators, transcript, context, options.judgings, options.evaluator_seconds)
 
 
-async def run_conversation(
+async def converse_with_agent(
     run: ExamRun, agent: LoadedAgent, examiner: Examiner, workspace: Path, keep: RoundKeeper
 ) -> tuple[Transcript, Path | None]:
-    """Conduct the conversation; return the transcript, and the folder with the agent's files."""
+    """Open the agent's session and converse in it; return the transcript, and the folder with the agent's files."""
     case, options = run.case, run.resources.options
     assert case is not None
     limits = run.resources.limits(case)

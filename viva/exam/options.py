@@ -17,6 +17,9 @@ EVALUATOR_SECONDS = 600.0
 """Long enough for a model that is asked about every round; one that hangs must not hold up a night's suite."""
 OPTION = "option"
 """Metadata key of a field that is an option of the command line."""
+MAY_CHANGE = "may_change"
+"""Metadata key of a field that changes no exam, so that work can be resumed with another value: here, and only here, it
+is decided for the command line, Python and stored requests."""
 
 
 class Value(StrEnum):
@@ -57,9 +60,24 @@ class Option:
     """The default in words, if the value alone does not explain it."""
 
 
-def option(default: Any, flag: str, part: Part, help_: str, **more: Any) -> Any:
-    """Declare a field of `Options` that is an option of the command line."""
-    return field(default=default, metadata={OPTION: Option(flag=flag, part=part, help=help_, **more)})
+def option(default: Any, flag: str, part: Part, help_: str, *, may_change: bool = False, **more: Any) -> Any:
+    """Declare a field of `Options` that is an option of the command line.
+
+    Args:
+        default: The value if the option is not given.
+        flag: The option's name.
+        part: The part of an exam that it belongs to.
+        help_: One sentence for the user.
+        may_change: Whether work may be resumed with another value, because the value changes no exam.
+        more: Further fields of `Option`.
+    """
+    declared = Option(flag=flag, part=part, help=help_, **more)
+    return field(default=default, metadata={OPTION: declared, MAY_CHANGE: may_change})
+
+
+def changeable(default: Any) -> Any:
+    """Declare a field that is no shared option, and that may have another value when work is resumed."""
+    return field(default=default, metadata={MAY_CHANGE: True})
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,27 +286,46 @@ class Options:
         metavar="MIB",
         least=32,
     )
-    concurrency: int = 1
+    concurrency: int = changeable(1)
     """Maximum number of concurrent conversations. Commands declare it themselves, because their defaults differ."""
-    sandboxes: int = 4
+    sandboxes: int = changeable(4)
     """Maximum number of concurrent sandbox sessions. The suite command declares it: its default depends on the CPUs."""
     model_calls: int = option(
-        64, "--model-calls", Part.SUITE, "Maximum number of concurrent calls to one provider.", value=Value.COUNT
+        64,
+        "--model-calls",
+        Part.SUITE,
+        "Maximum number of concurrent calls to one provider.",
+        may_change=True,
+        value=Value.COUNT,
     )
     attempts: int = option(
         3,
         "--attempts",
         Part.SUITE,
         "Maximum number of attempts at a run whose examiner, sandbox or provider failed.",
+        may_change=True,
         value=Value.COUNT,
     )
-    judgings: int = 2
+    judgings: int = changeable(2)
     """Maximum number of attempts to judge one conversation, if a retry may help."""
 
     @classmethod
     def names(cls) -> frozenset[str]:
         """Return the names of all fields."""
         return frozenset(each.name for each in fields(cls))
+
+    @classmethod
+    def may_change(cls) -> frozenset[str]:
+        """Return the names of the fields that may have other values when work is resumed."""
+        return frozenset(each.name for each in fields(cls) if each.metadata.get(MAY_CHANGE))
+
+    def differences(self, other: Options) -> list[str]:
+        """Return the names of the fields that differ, without those that may change when work is resumed."""
+        return [
+            each.name
+            for each in fields(self)
+            if not each.metadata.get(MAY_CHANGE) and getattr(self, each.name) != getattr(other, each.name)
+        ]
 
     @classmethod
     def declared(cls, *parts: Part) -> Iterator[tuple[Field[Any], Option]]:

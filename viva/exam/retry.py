@@ -1,16 +1,30 @@
-"""Retries what may succeed the next time: attempts at a run, and judging of a conversation."""
+"""Waits between attempts at what may succeed the next time: a run, and the judging of a conversation."""
 
 from __future__ import annotations
 
+import asyncio
+import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
-
-import tenacity
 
 T = TypeVar("T")
 
 LONGEST_PAUSE = 20.0
 """Maximum number of seconds between two attempts, before the jitter of up to a second."""
+FIRST_PAUSE = 0.2
+
+
+async def wait_before(attempt: int, longest_pause: float = LONGEST_PAUSE) -> None:
+    """Wait before a further attempt: not before the second, and before each later one twice as long as before.
+
+    Args:
+        attempt: The number of the attempt, counted from 1.
+        longest_pause: Maximum number of seconds to wait, before the jitter.
+    """
+    if attempt > 2:
+        # The jitter keeps runs that failed together from being repeated together.
+        pause = min(FIRST_PAUSE * 2 ** (attempt - 3), longest_pause)
+        await asyncio.sleep(pause + random.uniform(0, 1))  # noqa: S311
 
 
 async def retried(
@@ -27,19 +41,8 @@ async def retried(
         attempts: Maximum number of calls; at least one is made.
         longest_pause: Maximum number of seconds between two attempts.
     """
-    result = await attempt()
-    # The first attempt has no overhead: nearly all succeed.
-    if attempts <= 1 or not again(result):
-        return result
-    retrying = tenacity.AsyncRetrying(
-        retry=tenacity.retry_if_result(again),
-        stop=tenacity.stop_after_attempt(attempts - 1),
-        wait=tenacity.wait_exponential(0.2, longest_pause) + tenacity.wait_random(0, 1),
-        retry_error_callback=_last_result,
-    )
-    return await retrying(attempt)
-
-
-def _last_result(state: tenacity.RetryCallState) -> T:  # type: ignore[type-var]
-    assert state.outcome is not None
-    return state.outcome.result()  # type: ignore[no-any-return]
+    number = 1
+    while again(result := await attempt()) and number < attempts:
+        number += 1
+        await wait_before(number, longest_pause)
+    return result

@@ -18,7 +18,7 @@ from typing import BinaryIO
 _FORM = rb"(?:images\\?/[0-9a-f]{64}\.(?:png|jpeg|gif|webp)|texts\\?/[0-9a-f]{64}\.(?:txt|json))"
 _BY_CONTENT = re.compile(_FORM.replace(rb"\\?", b"").decode() + r"|files/[0-9a-f]{64}\.bin")
 _CASE = re.compile(r"cases/[0-9a-f]{64}\.json")
-_BESIDE = frozenset({"suite.json", "sources.json"})
+_BESIDE = frozenset({"request.json", "suite.json", "sources.json"})
 MOST_BYTES = 256 * 1024 * 1024
 """Maximum size of one file; a longer file is not read."""
 MOST_JSON = 16 * 1024 * 1024

@@ -22,7 +22,7 @@ _TALLEST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PictureFacts:
     """The size of a picture, and whether it shows anything."""
 
     width: int
@@ -31,7 +31,7 @@ class Look:
     """Whether it shows nothing: it has one colour, or hardly a pixel, as if a screenshot had failed."""
 
 
-def look_at(content: bytes) -> Look | None:
+def look_at(content: bytes) -> PictureFacts | None:
     """Decode a whole picture and describe it. Return None if it cannot be decoded or is too large.
 
     Args:
@@ -62,7 +62,7 @@ def scale_picture(content: bytes, limit: int) -> bytes | None:
         return None
 
 
-def _look(content: bytes) -> Look | None:
+def _look(content: bytes) -> PictureFacts | None:
     from PIL import Image
 
     with warnings.catch_warnings():
@@ -73,7 +73,7 @@ def _look(content: bytes) -> Look | None:
                 return None
             bands = [band.getextrema() for band in _flattened(opened).split()]
     blank = min(width, height) <= 2 or all(least == most for least, most in bands)
-    return Look(width, height, blank)
+    return PictureFacts(width, height, blank)
 
 
 def _scale(content: bytes, limit: int) -> bytes | None:

@@ -27,8 +27,8 @@ from viva.records.sink import Sink
 from viva.records.text import one_line
 from viva.suites.conduct import Silence, Surroundings
 from viva.suites.engine import LocalEngine
-from viva.suites.plan import Plan
-from viva.suites.suite import Request, run_suite
+from viva.suites.request import SuiteRequest
+from viva.suites.suite import run_suite
 
 MAX_CONCURRENCY = 4
 TIMEOUT = 300.0
@@ -121,14 +121,15 @@ class EvalSuite:
         names, evaluators = suite_evaluators(self._options, by_name, agent, _history(self._options, sinks))
         papers = {f"{case.name} (made in Python)": _paper(case, self._timeout) for case in self.cases}
         spec = self._options.agent or "copilot"
-        plan = Plan(tuple(papers), (spec,), options=self._exam_options(names))
+        options = self._exam_options(names)
+        request = SuiteRequest(command="suite", paths=tuple(papers), agents=(spec,), options=options)
         loaded = LoadedAgent(spec, spec, agent, self._options.agent_version)
         around = Surroundings(
             _Logged(),
             sinks,
             engine=LocalEngine(given=Given(agents={spec: loaded}, evaluators=evaluators)),
         )
-        end = await run_suite(Request(folder, plan, cases=papers), around)
+        end = await run_suite(request, folder, around, given=papers)
         return result_of(folder, self.cases, end)
 
     def _exam_options(self, evaluators: tuple[str, ...]) -> Options:

@@ -33,7 +33,7 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundPart:
     """A part that is available by name. It has not been imported."""
 
     name: str
@@ -83,14 +83,14 @@ def is_announced(kind: Kind, name: str) -> bool:
     return any(point.name == name for point in _entry_points(kind))
 
 
-def names(kind: Kind) -> list[Found]:
+def names(kind: Kind) -> list[FoundPart]:
     """Return the parts that are available by name, without importing them."""
-    found = [Found(name, BUILT_IN, target) for name, target in kind.builtin.items()]
+    found = [FoundPart(name, BUILT_IN, target) for name, target in kind.builtin.items()]
     for point in sorted(_entry_points(kind), key=lambda point: point.name):
         where = _distribution(point)
         if point.name in kind.builtin:
             where += ", hidden by the built-in one"
-        found.append(Found(point.name, where, point.value))
+        found.append(FoundPart(point.name, where, point.value))
     return found
 
 

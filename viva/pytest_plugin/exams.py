@@ -21,13 +21,14 @@ from viva.pytest_plugin.figures import figures_by_agent
 from viva.pytest_plugin.given import agent_labels, exam_options, journal_folder
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line, printable
-from viva.records.transcript import Round, Transcript
+from viva.records.transcript import Round
 from viva.records.wording import UNSAFE
 from viva.sinks import make_sinks
-from viva.suites.engine import LocalEngine, SuiteEnd, SuiteLimits
+from viva.suites.engine import LocalEngine
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.loop_watch import LoopWatch
 from viva.suites.sink_feed import SinkFeed
+from viva.suites.worker import Worker
 
 
 class Exams:
@@ -43,7 +44,8 @@ class Exams:
         self._is_worker = hasattr(config, "workerinput")
         self._locks = contextlib.ExitStack()
         self._locked = False
-        self._engine: LocalEngine | None = None
+        self._engine = LocalEngine()
+        self._worker: Worker | None = None
         self._journal: Journal | None = None
         self._trouble: Exception | None = None
         """What would meet every item."""
@@ -71,7 +73,7 @@ class Exams:
             JournalError: the journal cannot be written; the session ends.
         """
         try:
-            engine, journal = self._ready(item.session)
+            worker, journal = self._ready(item.session)
             if item.agent in self._troubles:
                 raise self._troubles[item.agent]
             run = run_id(item.case.name, item.agent, item.trial)
@@ -83,35 +85,32 @@ class Exams:
                 attempt=self._attempts.get(run, 0) + 1,
                 tags=item.case.tags,
             )
-            listener = _Listener(item)
             job = Job(action=Action.EXAMINE, header=header, case_hash=item.case.hash)
-            end = self._runner.run(self._watched(engine, job, listener))
-            journal.sync()
-            if listener.record is None:
-                self._troubles[item.agent] = SharedSetupError(end.reason or "the run was not completed")
+            if (reason := worker.why_not(job)) is not None:
+                self._troubles[item.agent] = SharedSetupError(reason)
                 raise self._troubles[item.agent]
+            record = self._runner.run(self._watched(worker, job, item))
+            journal.sync()
         except PLAIN as error:
             # Every other item would fail in the same way, unless it is of another agent.
             if item.agent not in self._troubles or len(self._troubles) == len(self.labels):
                 self._trouble = error
                 item.session.shouldstop = f"viva: {one_line(str(error), 300)}"
             raise
-        assert listener.record is not None
-        self._attempts[run] = listener.record.attempt
-        return listener.record
+        self._attempts[run] = record.attempt
+        return record
 
-    async def _watched(self, engine: LocalEngine, job: Job, listener: _Listener) -> SuiteEnd:
-        assert engine.worker is not None
-        async with LoopWatch(self._note, engine.worker.resources.options.reply_seconds):
-            return await engine.run([job], SuiteLimits(concurrency=1), Subscribers([listener, *self._feeds]))
+    async def _watched(self, worker: Worker, job: Job, item: CaseItem) -> RunRecord:
+        async with LoopWatch(self._note, worker.resources.options.reply_seconds):
+            return (await worker.do(job, Subscribers([_LastRound(item), *self._feeds]))).record
 
     def _note(self, words: str) -> None:
         self._notes[words] = None
 
-    def _ready(self, session: pytest.Session) -> tuple[LocalEngine, Journal]:
+    def _ready(self, session: pytest.Session) -> tuple[Worker, Journal]:
         if self._trouble is not None:
             raise self._trouble
-        if self._engine is None or self._journal is None:
+        if self._worker is None or self._journal is None:
             items = [item for item in session.items if isinstance(item, CaseItem)]
             cases = {item.case.name: item.case for item in items}
             order = WorkOrder(
@@ -121,19 +120,16 @@ class Exams:
             )
             sinks = make_sinks(self._config.getoption("viva_sink"))
             self._feeds = [SinkFeed(sink, name, self._note, self.folder) for name, sink in sinks]
-            engine = LocalEngine()
-            self._runner.run(engine.open(order, self._open_journal))
-            self._engine = engine
-            assert engine.worker is not None
-            self._notes = dict.fromkeys(engine.notices)
-            sandbox = engine.worker.resources.judge.sandbox
+            self._worker = self._runner.run(self._engine.open(order, self._open_journal))
+            self._notes = dict.fromkeys(self._engine.notices)
+            sandbox = self._worker.resources.judge.sandbox
             if sandbox is not None and not sandbox.isolates:
                 # If all items pass, nothing else says so.
                 self._notes[f"checks run in the sandbox {sandbox.name}, which {UNSAFE}: for cases you trust only"] = (
                     None
                 )
         assert self._journal is not None
-        return self._engine, self._journal
+        return self._worker, self._journal
 
     def _open_journal(self) -> Journal:
         if not self._is_worker:
@@ -210,8 +206,7 @@ class Exams:
             self._runner.run(feed.on_closed())
         if hasattr(self._config, "workeroutput"):
             self._config.workeroutput["viva_notes"] = list(self._notes)
-        if self._engine is not None:
-            self._runner.run(self._engine.close())
+        self._runner.run(self._engine.close())
         if self._journal is not None:
             self._journal.close()
         self._runner.close()
@@ -229,18 +224,14 @@ class Exams:
             terminalreporter.write_line(f"viva: journal: {printable(str(self.shown_folder))}")
 
 
-class _Listener:
-    """Records what an item shows."""
+class _LastRound:
+    """Notes the newest round of an item's conversation, which is shown if the item fails."""
 
     def __init__(self, item: CaseItem) -> None:
         self._item = item
-        self.record: RunRecord | None = None
 
     async def on_start(self, run: RunHeader) -> None:
         self._item.last_round = None
 
     async def on_round(self, run: RunHeader, round_: Round) -> None:
         self._item.last_round = round_
-
-    async def on_end(self, run: RunHeader, record: RunRecord, transcript: Transcript) -> None:
-        self.record = record

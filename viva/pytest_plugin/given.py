@@ -17,8 +17,7 @@ from viva.journal.paths import new_journal_folder
 from viva.journal.writer import JournalError
 from viva.pytest_plugin.options import OPTIONS, name_of
 from viva.records.text import one_line, printable
-from viva.suites.plan import FILE as PLAN_FILE
-from viva.suites.sources import FILE as SOURCES_FILE
+from viva.suites.request import holds_request
 
 
 def agent_labels(specs: Sequence[str]) -> dict[str, str]:
@@ -64,7 +63,7 @@ def journal_folder(config: pytest.Config) -> Path:
         folder = new_journal_folder(Path(given) if given else None, "pytest")
     except (SetupError, JournalError) as error:
         raise pytest.UsageError(f"viva: {printable(str(error)).replace('--out', '--viva-out')}") from error
-    if (folder / PLAN_FILE).exists() or (folder / SOURCES_FILE).exists():
+    if holds_request(folder):
         raise pytest.UsageError(
             f"viva: {printable(str(folder))} already contains the journal of a viva command; choose another "
             "folder with --viva-out."

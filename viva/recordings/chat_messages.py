@@ -12,7 +12,7 @@ from viva.records.transcript import StepKind
 
 
 @dataclass(slots=True)
-class StepDraft:
+class UnnumberedStep:
     """A step before it has a number."""
 
     kind: StepKind
@@ -25,10 +25,10 @@ class StepDraft:
     attributes: dict[str, Any] = field(default_factory=dict)
 
 
-def read_call(call: Any) -> StepDraft:
+def read_call(call: Any) -> UnnumberedStep:
     """Read one tool call; its fields may be nested under `function` (OpenAI) or be next to the id (tau2)."""
     if not isinstance(call, dict):
-        return StepDraft(StepKind.TOOL, tool_input=call)
+        return UnnumberedStep(StepKind.TOOL, tool_input=call)
     function = call.get("function")
     inner = function if isinstance(function, dict) else call
     name, given = inner.get("name"), inner.get("arguments")
@@ -49,7 +49,7 @@ def read_call(call: Any) -> StepDraft:
     if rest:
         attributes["call"] = rest
     tool = name if isinstance(name, str) else None
-    return StepDraft(StepKind.TOOL, tool=tool, tool_input=read_arguments(given), attributes=attributes)
+    return UnnumberedStep(StepKind.TOOL, tool=tool, tool_input=read_arguments(given), attributes=attributes)
 
 
 def read_arguments(given: Any) -> Any:

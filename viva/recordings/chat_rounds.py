@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from viva.recordings.chat_messages import StepDraft, read_call, read_content
+from viva.recordings.chat_messages import UnnumberedStep, read_call, read_content
 from viva.recordings.react import observation_in, read_react
 from viva.records.transcript import Round, Step, StepKind, Transcript
 
@@ -25,7 +25,7 @@ class MessageError(ValueError):
 class _RoundDraft:
     examiner: str | None = None
     agent: str | None = None
-    steps: list[StepDraft] = field(default_factory=list)
+    steps: list[UnnumberedStep] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
 
 
@@ -47,7 +47,7 @@ def read_messages(messages: Sequence[Any]) -> Transcript:
     Raises:
         MessageError: an element is not a message.
     """
-    reader = _Reader()
+    reader = _MessageReader()
     for index, message in enumerate(messages):
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             found = f"its role is {message.get('role')!r}" if isinstance(message, dict) else f"it is {_kind(message)}"
@@ -56,7 +56,7 @@ def read_messages(messages: Sequence[Any]) -> Transcript:
     return reader.transcript()
 
 
-class _Reader:
+class _MessageReader:
     """Reads the messages of one conversation in order."""
 
     def __init__(self) -> None:
@@ -64,10 +64,10 @@ class _Reader:
         self._rounds: list[_RoundDraft] = []
         self._system: list[str] = []
         # Calls without a result so far, in the order in which they were made.
-        self._waiting: list[StepDraft] = []
+        self._waiting: list[UnnumberedStep] = []
         self._strays = 0
         # An action in words, whose observation is the next message.
-        self._acted: StepDraft | None = None
+        self._acted: UnnumberedStep | None = None
 
     def take(self, index: int, message: dict[str, Any], following: Any) -> None:
         role = message["role"]
@@ -111,7 +111,7 @@ class _Reader:
         elif role in ("system", "developer") and not self._rounds:
             self._system.append(text or "")
         else:
-            self._open().steps.append(StepDraft(StepKind.AGENT, agent=role, result=text, images=images))
+            self._open().steps.append(UnnumberedStep(StepKind.AGENT, agent=role, result=text, images=images))
 
     def _assistant(self, message: dict[str, Any], text: str | None, images: list[str]) -> dict[str, Any]:
         calls, legacy = message.get("tool_calls"), message.get("function_call")
@@ -139,7 +139,7 @@ class _Reader:
         found = next((step for step in self._waiting if _answers(identity, name, step)), None)
         if found is None:
             self._strays += 1
-            found = StepDraft(StepKind.TOOL, tool=name if isinstance(name, str) else None)
+            found = UnnumberedStep(StepKind.TOOL, tool=name if isinstance(name, str) else None)
             found.attributes["without_call"] = True
             if identity is not None:
                 found.attributes["tool_call_id"] = identity
@@ -162,7 +162,7 @@ class _Reader:
         return self._rounds[-1]
 
 
-def _acting(message: Mapping[str, Any], text: str | None, following: Any) -> StepDraft | None:
+def _acting(message: Mapping[str, Any], text: str | None, following: Any) -> UnnumberedStep | None:
     """Read the action of an agent that acts in words; None for other messages."""
     calls = message.get("tool_calls") or message.get("function_call")
     if calls or not isinstance(following, dict) or following.get("role") not in ("user", "system"):
@@ -172,12 +172,12 @@ def _acting(message: Mapping[str, Any], text: str | None, following: Any) -> Ste
     read = read_react(text or "")
     if read.tool is None:
         return None
-    draft = StepDraft(StepKind.TOOL, thought=read.thought, tool=read.tool, tool_input=read.tool_input)
+    draft = UnnumberedStep(StepKind.TOOL, thought=read.thought, tool=read.tool, tool_input=read.tool_input)
     draft.attributes["text"] = text
     return draft
 
 
-def _answers(identity: Any, name: Any, step: StepDraft) -> bool:
+def _answers(identity: Any, name: Any, step: UnnumberedStep) -> bool:
     if identity is not None:
         return bool(identity == step.attributes.get("tool_call_id"))
     return "tool_call_id" not in step.attributes and (name is None or name == step.tool)

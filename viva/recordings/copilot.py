@@ -44,7 +44,7 @@ def read_sessions(path: Path) -> Iterator[Recording]:
     Raises:
         RecordingError: while iterating: the file cannot be read, or holds no event.
     """
-    session, found, skipped = _Session(path, 1), False, 0
+    session, found, skipped = _CopilotSession(path, 1), False, 0
     for number, event in _events(path):
         if event is None:
             skipped += 1
@@ -54,14 +54,14 @@ def read_sessions(path: Path) -> Iterator[Recording]:
             if session.events:
                 yield session.recording(skipped)
                 skipped = 0
-            session = _Session(path, number, name)
+            session = _CopilotSession(path, number, name)
         session.take(event)
     if not found:
         raise RecordingError(f"{path}: no line is an event of a Copilot session, that is, a JSON object with a `type`")
     yield session.recording(skipped)
 
 
-class _Session:
+class _CopilotSession:
     def __init__(self, path: Path, line: int, name: str | None = None) -> None:
         self._path, self._line, self.name = path, line, name
         self._collector = EvalCollector(capture_content=True, source=SOURCE)
@@ -93,7 +93,7 @@ def _label(transcript: Transcript) -> str:
     return one_line(first, LABEL)
 
 
-def _new_session(event: dict[str, Any], session: _Session) -> str | None:
+def _new_session(event: dict[str, Any], session: _CopilotSession) -> str | None:
     """Give the id of the session that this event begins, if it begins another one than the current."""
     data = event.get("data")
     if event.get("type") != "session.start" or not isinstance(data, dict):

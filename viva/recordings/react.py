@@ -19,7 +19,7 @@ IMPLICIT_THOUGHT = "(Implicit) I can answer without any more tools!"
 """What LlamaIndex notes as the thought of an agent that answers without one."""
 
 
-class Label(StrEnum):
+class PartLabel(StrEnum):
     """What stands before a part of a text."""
 
     NONE = ""
@@ -51,7 +51,7 @@ _DECODER = json.JSONDecoder(strict=False)
 class Segment:
     """One labelled part of a text."""
 
-    label: Label
+    label: PartLabel
     marker: str
     """The label as it was written, colon and blanks before it included; empty before the first label."""
     text: str
@@ -86,27 +86,27 @@ def segments(text: str) -> list[Segment]:
         The parts in order; all markers and texts put together are the text itself.
     """
     parts: list[Segment] = []
-    label, marker, begun, position, inputs = Label.NONE, "", 0, 0, 0
-    while label is not Label.ANSWER:
+    label, marker, begun, position, inputs = PartLabel.NONE, "", 0, 0, 0
+    while label is not PartLabel.ANSWER:
         found = _LABEL.search(text, position)
         if found is None:
             break
         if marker or found.start() > begun:
             parts.append(Segment(label, marker, text[begun : found.start()]))
         label, marker, begun = _label(found[1]), found[0], found.end()
-        inputs += label is Label.INPUT
-        position = _end_of_value(text, begun) if label is Label.INPUT and inputs <= INPUTS else begun
+        inputs += label is PartLabel.INPUT
+        position = _end_of_value(text, begun) if label is PartLabel.INPUT and inputs <= INPUTS else begun
     if marker or begun < len(text):
         parts.append(Segment(label, marker, text[begun:]))
-    acts = any(part.label in (Label.ACTION, Label.ANSWER) for part in parts)
+    acts = any(part.label in (PartLabel.ACTION, PartLabel.ANSWER) for part in parts)
     return parts if acts else [piece for part in parts for piece in _split_answer(part)]
 
 
-def _label(name: str) -> Label:
+def _label(name: str) -> PartLabel:
     plain = name.replace("_", " ")
     if plain.endswith("Answer"):
-        return Label.ANSWER
-    return Label.INPUT if plain.endswith("Input") else Label(plain)
+        return PartLabel.ANSWER
+    return PartLabel.INPUT if plain.endswith("Input") else PartLabel(plain)
 
 
 def _end_of_value(text: str, begun: int) -> int:
@@ -124,11 +124,11 @@ def _end_of_value(text: str, begun: int) -> int:
 
 
 def _split_answer(part: Segment) -> list[Segment]:
-    found = _ANSWER_WITHIN.search(part.text) if part.label is Label.THOUGHT else None
+    found = _ANSWER_WITHIN.search(part.text) if part.label is PartLabel.THOUGHT else None
     if found is None:
         return [part]
     before, after = part.text[: found.start()], part.text[found.end() :]
-    return [Segment(part.label, part.marker, before), Segment(Label.ANSWER, found[0], after)]
+    return [Segment(part.label, part.marker, before), Segment(PartLabel.ANSWER, found[0], after)]
 
 
 def read_react(text: str) -> ReactText:
@@ -138,41 +138,41 @@ def read_react(text: str) -> ReactText:
     no framework uses it.
     """
     parts = segments(text)
-    if all(part.label is Label.NONE for part in parts):
+    if all(part.label is PartLabel.NONE for part in parts):
         return ReactText(answer=text.strip()) if text.strip() else ReactText()
-    taken: dict[Label, str] = {}
+    taken: dict[PartLabel, str] = {}
     rest: list[str] = []
     for part in parts:
-        done = Label.INPUT in taken or (Label.ACTION in taken and part.label is not Label.INPUT)
-        label = Label.THOUGHT if part.label is Label.NONE else part.label
-        if part.label is Label.NONE and not part.text.strip():
+        done = PartLabel.INPUT in taken or (PartLabel.ACTION in taken and part.label is not PartLabel.INPUT)
+        label = PartLabel.THOUGHT if part.label is PartLabel.NONE else part.label
+        if part.label is PartLabel.NONE and not part.text.strip():
             continue
-        if label is Label.THOUGHT and not done and Label.ANSWER not in taken:
-            known = taken.get(Label.THOUGHT)
-            taken[Label.THOUGHT] = part.text.strip() if known is None else f"{known}\n{part.text.strip()}".strip()
-        elif label is Label.OBSERVATION or done or label in taken:
+        if label is PartLabel.THOUGHT and not done and PartLabel.ANSWER not in taken:
+            known = taken.get(PartLabel.THOUGHT)
+            taken[PartLabel.THOUGHT] = part.text.strip() if known is None else f"{known}\n{part.text.strip()}".strip()
+        elif label is PartLabel.OBSERVATION or done or label in taken:
             rest.append(f"{part.marker}{part.text}")
         else:
             taken[label] = part.text.strip()
     return _read_parts(taken, rest)
 
 
-def _read_parts(taken: dict[Label, str], rest: list[str]) -> ReactText:
-    thought, answer = taken.get(Label.THOUGHT), taken.get(Label.ANSWER)
-    blob = _blob(taken.get(Label.ACTION, ""))
-    if blob is not None and Label.INPUT not in taken:
+def _read_parts(taken: dict[PartLabel, str], rest: list[str]) -> ReactText:
+    thought, answer = taken.get(PartLabel.THOUGHT), taken.get(PartLabel.ANSWER)
+    blob = _blob(taken.get(PartLabel.ACTION, ""))
+    if blob is not None and PartLabel.INPUT not in taken:
         tool, given, beside = blob
     else:
-        tool, beside = _tool_name(taken.get(Label.ACTION, ""))
-        given = _read_input(taken[Label.INPUT]) if Label.INPUT in taken else None
+        tool, beside = _tool_name(taken.get(PartLabel.ACTION, ""))
+        given = _read_input(taken[PartLabel.INPUT]) if PartLabel.INPUT in taken else None
     if tool is not None and tool.replace("_", " ").lower() == "final answer" and answer is None:
         tool, answer, given = None, given if isinstance(given, str) else to_json(given), None
     if beside:
         rest.insert(0, beside)
     fault = None
-    if tool is not None and blob is None and Label.INPUT not in taken:
+    if tool is not None and blob is None and PartLabel.INPUT not in taken:
         fault = "an Action without an Action Input"
-    elif Label.INPUT in taken and Label.ACTION not in taken:
+    elif PartLabel.INPUT in taken and PartLabel.ACTION not in taken:
         fault = "an Action Input without an Action"
     elif tool is None and answer is None:
         fault = "neither an Action nor an Answer"

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 from viva.journal.reader import StoredRun, read_runs
 from viva.journal.writer import JournalError
 from viva.judge.trajectory import SEQUENCE, SKIPPED, STEP_EVALUATORS, TRAJECTORY_EVALUATORS
-from viva.judge.trajectory.decisions import Decision, decisions
+from viva.judge.trajectory.decisions import StepDecision, decisions
 from viva.records.verdict import Insight, Verdict
 from viva.reports.csv_table import cell
 
@@ -98,7 +98,9 @@ def _columns(evaluator: str) -> tuple[str, ...]:
     return STEP_COLUMNS if evaluator in STEP_EVALUATORS else RUN_COLUMNS
 
 
-def _rows(evaluator: str, stored: StoredRun, path: tuple[Decision, ...], insight: Insight) -> Iterator[tuple[Any, ...]]:
+def _rows(
+    evaluator: str, stored: StoredRun, path: tuple[StepDecision, ...], insight: Insight
+) -> Iterator[tuple[Any, ...]]:
     trace = cell(stored.transcript.trace_id or stored.id, LONGEST)
     steps = {each.id: each for each in path}
     question = next((each.examiner for each in stored.transcript.rounds if each.examiner), "")
@@ -124,12 +126,12 @@ def _rows(evaluator: str, stored: StoredRun, path: tuple[Decision, ...], insight
             yield (trace, cell(question, LONGEST), criterion, *said, run)
 
 
-def _step(step: Decision | None, verdict: Verdict) -> tuple[str, str, str, str]:
+def _step(step: StepDecision | None, verdict: Verdict) -> tuple[str, str, str, str]:
     """Question, thought, tool and input; a verdict on a whole run has none of them."""
     return ("", "", verdict.statement, "") if step is None else (step.query, step.thought, step.tool, step.input)
 
 
-def _sequences(path: tuple[Decision, ...]) -> tuple[str, str]:
+def _sequences(path: tuple[StepDecision, ...]) -> tuple[str, str]:
     thoughts = "\n".join(f"Step {each.number}: {each.thought}" for each in path)
     tools = "\n".join(f"Step {each.number}: {each.tool} - {each.input[:INPUT_SHOWN]}..." for each in path)
     return cell(thoughts, LONGEST), cell(tools, LONGEST)

@@ -29,7 +29,7 @@ class Alert:
     """Each figure's low bound over the window: rates of trajectories by name, and `score`."""
 
 
-class Channel(Protocol):
+class AlertChannel(Protocol):
     """A channel for alerts."""
 
     def send(self, alert: Alert) -> None:
@@ -123,7 +123,7 @@ class Metric:
         self._provider.shutdown()
 
 
-def make_channel(spec: str) -> Channel:
+def make_channel(spec: str) -> AlertChannel:
     """Make a channel from `webhook:URL` or `otel`.
 
     Raises:

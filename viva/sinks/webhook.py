@@ -28,7 +28,7 @@ REPEATED = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which the same request may succeed."""
 
 
-class Refused(RuntimeError):
+class WebhookRefused(RuntimeError):
     """The server answered, but did not accept the request."""
 
     def __init__(self, code: int) -> None:
@@ -90,7 +90,7 @@ class WebhookSink:
                 return
         except urllib.error.HTTPError as error:
             with error:
-                raise Refused(error.code) from None
+                raise WebhookRefused(error.code) from None
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -103,4 +103,4 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def _may_succeed_later(error: BaseException) -> bool:
-    return error.code in REPEATED if isinstance(error, Refused) else isinstance(error, OSError)
+    return error.code in REPEATED if isinstance(error, WebhookRefused) else isinstance(error, OSError)

@@ -15,7 +15,7 @@ from viva.statistics.intervals import Interval, detectable_difference, mcnemar
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class PairedSide:
     """Holds one of the two that are compared, over the cases that both have."""
 
     label: str
@@ -89,13 +89,13 @@ class CasePair:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PairedComparison:
     """Holds two sides, paired by case."""
 
     threshold: float
     """A run passes when its low bound reaches this."""
-    first: Side
-    second: Side
+    first: PairedSide
+    second: PairedSide
     score: Difference
     rate: Difference
     cases: tuple[CasePair, ...]
@@ -130,7 +130,7 @@ class Comparison:
 
 def compare(
     first: Runs, second: Runs, agents: tuple[str, str], threshold: float = 1.0, labels: tuple[str, str] = ("A", "B")
-) -> Comparison | None:
+) -> PairedComparison | None:
     """Compare two agents over the cases that both were examined with.
 
     A case passes when more than half of its trials do: trials of one case are not independent, so they are collapsed
@@ -152,7 +152,7 @@ def compare(
     trials = [turn for a, b in zip(ours, theirs, strict=True) for turn in _trials(a, b, threshold)]
     better = sum(pair.turned == "better" for pair in pairs)
     worse = sum(pair.turned == "worse" for pair in pairs)
-    return Comparison(
+    return PairedComparison(
         threshold,
         _side(labels[0], first, agents[0], ours, threshold),
         _side(labels[1], second, agents[1], theirs, threshold),
@@ -171,8 +171,8 @@ def compare(
     )
 
 
-def _side(label: str, runs: Runs, agent: str, cells: Sequence[Cell], threshold: float) -> Side:
-    return Side(
+def _side(label: str, runs: Runs, agent: str, cells: Sequence[Cell], threshold: float) -> PairedSide:
+    return PairedSide(
         label,
         str(runs.journal),
         agent,

@@ -16,7 +16,7 @@ MOST_SIDES = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class AnsweringAgent:
     """Who answered: names, as far as traces or the user tell. Hostile text like all that a recording says."""
 
     agent: str
@@ -31,7 +31,7 @@ class Side:
 class SideFigures:
     """Holds the figures of one side over the queries that all sides answered."""
 
-    side: Side
+    side: AnsweringAgent
     runs: int
     mean: float | None
     """Mean score of the runs that count; None if none does."""
@@ -50,7 +50,7 @@ class CrossAgent:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ComparedRun:
     """One run to compare."""
 
     record: RunRecord
@@ -60,21 +60,21 @@ class Judged:
     """Whether it belongs to what is compared with."""
 
 
-def compare_agents(read: Callable[[], Iterable[Judged]]) -> CrossAgent:
+def compare_agents(read: Callable[[], Iterable[ComparedRun]]) -> CrossAgent:
     """Compare the runs of several sides.
 
     Args:
         read: Reads all runs from their beginning; called several times.
     """
-    answered: dict[Side, set[str]] = {}
+    answered: dict[AnsweringAgent, set[str]] = {}
     both = _shared_names(read())
     for side, each in _sided(read(), both):
         answered.setdefault(side, set()).add(each.record.subject)
     every = set().union(*answered.values()) if answered else set()
     common = set.intersection(*answered.values()) if answered else set()
     tallies = {side: TrajectoryTally() for side in answered}
-    runs: dict[Side, int] = dict.fromkeys(answered, 0)
-    scores: dict[Side, list[float]] = {side: [] for side in answered}
+    runs: dict[AnsweringAgent, int] = dict.fromkeys(answered, 0)
+    scores: dict[AnsweringAgent, list[float]] = {side: [] for side in answered}
     for side, each in _sided(read(), both):
         if each.record.subject in common:
             tallies[side].add(each.record)
@@ -97,25 +97,27 @@ def compare_agents(read: Callable[[], Iterable[Judged]]) -> CrossAgent:
     )
 
 
-def _shared_names(runs: Iterable[Judged]) -> frozenset[Side]:
+def _shared_names(runs: Iterable[ComparedRun]) -> frozenset[AnsweringAgent]:
     """The names that runs on both sides have: there, what is compared with is a side of its own."""
-    found: dict[bool, set[Side]] = {False: set(), True: set()}
+    found: dict[bool, set[AnsweringAgent]] = {False: set(), True: set()}
     for each in runs:
         found[each.other].add(_names(each))
     return frozenset(found[False] & found[True])
 
 
-def _sided(runs: Iterable[Judged], both: frozenset[Side]) -> Iterator[tuple[Side, Judged]]:
+def _sided(
+    runs: Iterable[ComparedRun], both: frozenset[AnsweringAgent]
+) -> Iterator[tuple[AnsweringAgent, ComparedRun]]:
     for each in runs:
         names = _names(each)
         yield (
-            (Side(names.agent, names.version, names.framework, names.technique, True), each)
+            (AnsweringAgent(names.agent, names.version, names.framework, names.technique, True), each)
             if (each.other and names in both)
             else (names, each)
         )
 
 
-def _names(each: Judged) -> Side:
+def _names(each: ComparedRun) -> AnsweringAgent:
     told = (each.attributes.get(name) for name in ("framework", "technique"))
     framework, technique = (value if isinstance(value, str) else "" for value in told)
-    return Side(each.record.agent, each.record.agent_version or "", framework, technique)
+    return AnsweringAgent(each.record.agent, each.record.agent_version or "", framework, technique)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from viva.records.wording import counted
-from viva.statistics.comparison import Comparison
+from viva.statistics.comparison import PairedComparison
 from viva.statistics.groups import FEWEST_CASES
 from viva.statistics.intervals import fewest_discordant
 
 
-def findings(comparison: Comparison) -> list[str]:
+def findings(comparison: PairedComparison) -> list[str]:
     """Say what the comparison shows, and what it cannot show, in plain words."""
     one, two = comparison.first.label, comparison.second.label
     count, words = len(comparison.cases), []

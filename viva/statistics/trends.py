@@ -68,7 +68,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trend:
+class TaskTrend:
     """The scores of one task and agent by one evaluator in one dimension, oldest first."""
 
     task: str
@@ -93,7 +93,7 @@ class Trend:
 class Trends:
     """All trends, regressions first."""
 
-    trends: tuple[Trend, ...]
+    trends: tuple[TaskTrend, ...]
     runs: int
     """Runs that were read; one that was judged again counts once, as it was judged last."""
     excluded: int = 0
@@ -101,7 +101,7 @@ class Trends:
     left_out: int = 0
     """Trends beyond `MOST_TRENDS`."""
 
-    def of(self, direction: Direction) -> tuple[Trend, ...]:
+    def of(self, direction: Direction) -> tuple[TaskTrend, ...]:
         """Return the trends that go this way."""
         return tuple(trend for trend in self.trends if trend.direction is direction)
 
@@ -150,7 +150,7 @@ def _scores(record: RunRecord) -> Iterator[tuple[Key, float]]:
                 yield (record.subject, record.agent, evaluator, dimension), score
 
 
-def _trend(key: Key, scores: Sequence[_Score]) -> Trend:
+def _trend(key: Key, scores: Sequence[_Score]) -> TaskTrend:
     task, agent, evaluator, dimension = key
     versions: dict[str | None, list[float]] = {}
     for _, version, score in scores:
@@ -162,7 +162,7 @@ def _trend(key: Key, scores: Sequence[_Score]) -> Trend:
     if earlier is not None:
         interval = change_interval([score for *_, score in before], [score for *_, score in now])
         direction = _direction(sample.mean - earlier.mean, interval)
-    return Trend(
+    return TaskTrend(
         task=task,
         agent=agent,
         evaluator=evaluator,
@@ -251,7 +251,7 @@ _ORDER = {
 }
 
 
-def _rank(trend: Trend) -> tuple[object, ...]:
+def _rank(trend: TaskTrend) -> tuple[object, ...]:
     overall = trend.dimension != OVERALL
     names = natural(trend.task), natural(trend.agent), natural(trend.evaluator), overall, natural(trend.dimension)
     return _ORDER[trend.direction], trend.change or 0.0, *names

@@ -18,9 +18,10 @@ from viva.journal.writer import Journal
 from viva.records.run_record import RunRecord
 from viva.records.sink import Sink
 from viva.records.transcript import Transcript
-from viva.suites.engine import Engine, LocalEngine, SuiteEnd, SuiteLimits
+from viva.suites.engine import Budget, Engine, LocalEngine, SuiteEnd, run_jobs
 from viva.suites.job import Job, WorkOrder
 from viva.suites.loop_watch import LoopWatch
+from viva.suites.request import Request, save_request
 from viva.suites.sink_feed import SinkFeed
 
 
@@ -82,7 +83,10 @@ class Surroundings:
 class Work:
     """The work to do."""
 
+    request: Request
+    """What was asked; it is stored in a new journal, so that the work can be resumed."""
     order: WorkOrder
+    """What the jobs share. Its concurrency is that of the jobs."""
     jobs: Callable[[Path], Iterable[Job]]
     """Makes the jobs, given the journal's folder; called when the journal is open."""
     total: int = 0
@@ -91,14 +95,13 @@ class Work:
     """Number of runs that were finished before."""
     fill: Callable[[Journal], tuple[int, int]] | None = None
     """Writes the subjects of the jobs into the journal, and returns `total` and `done_before`. Called on a thread."""
-    limits: SuiteLimits = field(default_factory=SuiteLimits)
-    save_request: Callable[[Journal], None] | None = None
-    """Stores the request next to a new journal."""
     announce: str = ""
     """One line to show before the first run."""
 
 
-async def conduct(folder: Path, prepare: Callable[[], Work], around: Surroundings, *, resumed: bool) -> SuiteEnd:
+async def conduct(
+    folder: Path, prepare: Callable[[], Work], around: Surroundings, *, resumed: bool, budget: Budget | None = None
+) -> SuiteEnd:
     """Do the work and write it to a journal.
 
     Args:
@@ -107,65 +110,55 @@ async def conduct(folder: Path, prepare: Callable[[], Work], around: Surrounding
             miss what another process writes.
         around: The engine, display, sinks and subscribers.
         resumed: Whether the folder already holds part of the work.
+        budget: What the work may use; None means no limit.
 
     Raises:
         SetupError: the user must change something; nothing was started.
         JournalError: the journal cannot be written; what it holds can be resumed.
         asyncio.CancelledError: the work was stopped, and can be resumed.
     """
-    folder = folder.absolute()
-    engine, display = around.engine, around.display
+    folder, engine, display = folder.absolute(), around.engine, around.display
     for words in dict.fromkeys((last_words_of_newest(), read_last_words(folder))):
         if words is not None:
             display.note(str(words))
     feeds = [SinkFeed(sink, name, display.warn, folder) for name, sink in around.sinks]
-    with contextlib.ExitStack() as opened:
+    async with contextlib.AsyncExitStack() as files, contextlib.AsyncExitStack() as running:
         journals: list[Journal] = []
 
         def open_journal() -> Journal:
             # Only now: a mistake in the request must not leave a journal behind that can be neither resumed nor
             # started again.
             if not resumed:
-                opened.enter_context(exclusive_writer(folder))
+                files.enter_context(exclusive_writer(folder))
                 # Under the lock: another process may have used the folder since the command checked it.
                 refuse_journal(folder)
-            journals.append(opened.enter_context(Journal(folder)))
+            journals.append(files.enter_context(Journal(folder)))
             return journals[0]
 
-        try:
-            if resumed:
-                opened.enter_context(exclusive_writer(folder))
-            work = prepare()
-            await engine.open(work.order, open_journal)
-            journal = journals[0]
-            if work.save_request is not None and not resumed:
-                work.save_request(journal)
-            for notice in dict.fromkeys(engine.notices):
-                display.note(notice)
-            if work.announce:
-                display.announce(work.announce)
-            return await _run(work, journal, around, feeds)
-        finally:
-            try:
-                await engine.close()
-            finally:
-                for feed in feeds:  # those of work that could not begin, too
-                    await feed.on_closed()
-
-
-async def _run(work: Work, journal: Journal, around: Surroundings, feeds: Sequence[SinkFeed]) -> SuiteEnd:
-    display = around.display
-    still = work.order.options.reply_seconds
-    total, done_before = work.total, work.done_before
-    if work.fill is not None:
-        total, done_before = await asyncio.to_thread(work.fill, journal)
-    with display.begin(total, done_before):
-        async with Syncer(journal) as syncer, LoopWatch(display.note, still):
-            subscribers = Subscribers([Syncing(syncer), Noting(display), display, *around.subscribers, *feeds])
-            try:
-                return await around.engine.run(work.jobs(journal.folder), work.limits, subscribers)
-            finally:
-                await subscribers.on_closed()
+        for feed in reversed(feeds):  # those of work that could not begin, too
+            running.push_async_callback(feed.on_closed)
+        running.push_async_callback(engine.close)
+        if resumed:
+            files.enter_context(exclusive_writer(folder))
+        work = prepare()
+        doer = await engine.open(work.order, open_journal)
+        journal, options = journals[0], work.order.options
+        if not resumed:
+            save_request(work.request, journal)
+        for notice in dict.fromkeys(engine.notices):
+            display.note(notice)
+        if work.announce:
+            display.announce(work.announce)
+        counts = work.total, work.done_before
+        if work.fill is not None:
+            counts = await asyncio.to_thread(work.fill, journal)
+        running.enter_context(display.begin(*counts))
+        syncer = await running.enter_async_context(Syncer(journal))
+        await running.enter_async_context(LoopWatch(display.note, options.reply_seconds))
+        subscribers = Subscribers([Syncing(syncer), Noting(display), display, *around.subscribers, *feeds])
+        running.push_async_callback(subscribers.on_closed)
+        engine.notify(subscribers.note)
+        return await run_jobs(doer, work.jobs(journal.folder), options.concurrency, subscribers, budget)
 
 
 class Noting:

@@ -1,10 +1,10 @@
-"""Engines run many jobs concurrently into one journal; no job can stop or starve the others."""
+"""Engines provide what does the jobs of a suite; `run_jobs` does them concurrently, and no job can stop the others."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,12 +17,10 @@ from viva.suites.job import Job, WorkOrder
 from viva.suites.worker import Done, Worker, open_worker
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteLimits:
-    """The limits at which a suite stops cleanly."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What a suite may use. It stops cleanly when this is used up."""
 
-    concurrency: int = 4
-    """Maximum number of concurrent conversations."""
     max_cost: float | None = None
     """US dollars for all roles together. Runs in progress are completed, so the total can be somewhat higher."""
     max_tokens: int | None = None
@@ -44,16 +42,34 @@ class SuiteEnd:
     """Stored conversations that were left out: the run, and its missing rounds."""
 
 
+class Doer(Protocol):
+    """Does one job at a time for each of its callers: a worker in this process, or the workers of a cluster."""
+
+    def why_not(self, job: Job) -> str | None:
+        """Return why a job must not be started, in words; None if it may."""
+        ...
+
+    async def do(self, job: Job, subscribers: Subscribers) -> Done:
+        """Do a job; its record is in the journal when this returns.
+
+        Raises:
+            SharedSetupError: the user must change something first; the suite can be resumed afterwards.
+            JournalError: the journal cannot be written; the suite can be resumed.
+            asyncio.CancelledError: the job was stopped.
+        """
+        ...
+
+
 class Engine(Protocol):
-    """Runs the jobs of one work order. The caller opens it, runs it once, and always closes it."""
+    """Provides what does the jobs of one work order. The caller opens it once, and always closes it."""
 
     @property
     def notices(self) -> Sequence[str]:
         """Return what the user should know before the first job."""
         ...
 
-    async def open(self, order: WorkOrder, journal: Callable[[], Journal]) -> None:
-        """Build what the jobs require, and open the journal once that has succeeded.
+    async def open(self, order: WorkOrder, journal: Callable[[], Journal]) -> Doer:
+        """Build what the jobs require, open the journal once that has succeeded, and return what does the jobs.
 
         Raises:
             SetupError: the user must change something; no journal was opened.
@@ -62,14 +78,8 @@ class Engine(Protocol):
         """
         ...
 
-    async def run(self, jobs: Iterable[Job], limits: SuiteLimits, subscribers: Subscribers) -> SuiteEnd:
-        """Run the jobs, or as many as the limits allow.
-
-        Raises:
-            SharedSetupError: the user must change something first; the suite can be resumed afterwards.
-            JournalError: the journal cannot be written; the suite can be resumed.
-            asyncio.CancelledError: the suite was cancelled; it can be resumed.
-        """
+    def notify(self, note: Callable[[str], None]) -> None:
+        """Call `note` from now on with what the user should know."""
         ...
 
     async def close(self) -> None:
@@ -78,23 +88,22 @@ class Engine(Protocol):
 
 
 class LocalEngine:
-    """Runs all jobs in this process, with one worker on one event loop."""
+    """Does all jobs in this process, with one worker on one event loop."""
 
-    def __init__(self, worker: Worker | None = None, given: Given = NOTHING) -> None:
+    def __init__(self, given: Given = NOTHING) -> None:
         """Args:
-        worker: A worker that is already open.
         given: Objects that replace names in the work order.
         """
-        self.worker = worker
+        self._worker: Worker | None = None
         self._given = given
         self._watch = contextlib.ExitStack()
 
     @property
     def notices(self) -> Sequence[str]:
         """Return what the user should know before the first job."""
-        return () if self.worker is None else self.worker.resources.notices
+        return () if self._worker is None else self._worker.resources.notices
 
-    async def open(self, order: WorkOrder, journal: Callable[[], Journal]) -> None:
+    async def open(self, order: WorkOrder, journal: Callable[[], Journal]) -> Worker:
         """Open the worker."""
         opened: list[Journal] = []
 
@@ -102,96 +111,80 @@ class LocalEngine:
             opened.append(journal())
             return opened[0]
 
-        self.worker = await open_worker(order, open_journal, self._given)
-        if opened and any(agent.kind == "python" for agent in self.worker.resources.agents.values()):
+        self._worker = await open_worker(order, open_journal, self._given)
+        if opened and any(agent.kind == "python" for agent in self._worker.resources.agents.values()):
             # An agent in this process can end it, and then nothing else can say so.
             self._watch.enter_context(noting_last_words(opened[0].folder))
+        return self._worker
+
+    def notify(self, note: Callable[[str], None]) -> None:
+        """Do nothing: all that this engine has to say is known when it is open."""
 
     async def close(self) -> None:
         """Close the worker."""
         self._watch.close()
-        if self.worker is not None:
-            await self.worker.resources.close()
-
-    async def run(self, jobs: Iterable[Job], limits: SuiteLimits, subscribers: Subscribers) -> SuiteEnd:
-        """Run the jobs concurrently."""
-        assert self.worker is not None
-        return await run_jobs(self.worker, jobs, limits, subscribers)
+        if self._worker is not None:
+            await self._worker.resources.close()
 
 
-class Doer(Protocol):
-    """Does one job at a time for each of its callers."""
+async def run_jobs(
+    doer: Doer, jobs: Iterable[Job], concurrency: int, subscribers: Subscribers, budget: Budget | None = None
+) -> SuiteEnd:
+    """Do jobs concurrently, or as many as the budget allows.
 
-    def why_not(self, job: Job) -> str | None:
-        """Return why a job must not be started, in words; None if it may."""
-        ...
+    Raises:
+        SharedSetupError: the user must change something first; the suite can be resumed afterwards.
+        JournalError: the journal cannot be written; the suite can be resumed.
+        asyncio.CancelledError: the suite was cancelled; it can be resumed.
+    """
+    budget = budget or Budget()
+    end, spent, left = SuiteEnd(), NO_USAGE, iter(jobs)
 
-    async def do(self, job: Job, subscribers: Subscribers) -> Done:
-        """Do a job; its record is in the journal when this returns."""
-        ...
+    async def work() -> None:
+        nonlocal spent
+        for job in left:
+            reason = over_budget(budget, spent) or doer.why_not(job)
+            if reason is not None:
+                end.reason = reason
+                end.left_out += 1
+                continue
+            try:
+                done = await doer.do(job, subscribers)
+            except asyncio.CancelledError:
+                end.left_out += 1
+                raise
+            spent += done.spent
+            end.ended += 1
 
-
-async def run_jobs(doer: Doer, jobs: Iterable[Job], limits: SuiteLimits, subscribers: Subscribers) -> SuiteEnd:
-    """Do jobs concurrently, or as many as the limits allow. It raises what `Engine.run` raises."""
-    suite = _JobRunner(doer, iter(jobs), limits, subscribers)
     workers: list[asyncio.Future[None]] = []
     try:
-        async with asyncio.timeout(limits.max_seconds):
-            for _ in range(limits.concurrency):
+        async with asyncio.timeout(budget.max_seconds):
+            for _ in range(concurrency):
                 # All draw from one iterator: memory grows with concurrency, not with the number of jobs.
-                workers.append(asyncio.ensure_future(suite.work()))
+                workers.append(asyncio.ensure_future(work()))
                 # Started one by one: otherwise no first message is sent before the last run is set up, and all
                 # replies keep arriving at the same time. With 500, that cost 6 ms in every round.
                 await asyncio.sleep(0)
-            await _all(workers)
+            # The first that fails stops the others.
+            ended, _ = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
+            for worker in ended:
+                worker.result()
     except TimeoutError:
-        suite.end.reason = f"--max-time of {limits.max_seconds:g} s is used up"
-        suite.end.left_out += sum(1 for _ in suite.jobs)
+        end.reason = f"--max-time of {budget.max_seconds:g} s is used up"
+        end.left_out += sum(1 for _ in left)
     finally:
         for worker in workers:
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
-    return suite.end
+    return end
 
 
-class _JobRunner:
-    """Runs jobs from a shared iterator, and adds up their cost."""
-
-    def __init__(self, doer: Doer, jobs: Iterator[Job], limits: SuiteLimits, subscribers: Subscribers) -> None:
-        self.jobs, self.end = jobs, SuiteEnd()
-        self._doer, self._limits, self._subscribers = doer, limits, subscribers
-        self._spent = NO_USAGE
-
-    async def work(self) -> None:
-        """Run one job after the other."""
-        for job in self.jobs:
-            reason = over_budget(self._limits, self._spent) or self._doer.why_not(job)
-            if reason is not None:
-                self.end.reason = reason
-                self.end.left_out += 1
-                continue
-            try:
-                done = await self._doer.do(job, self._subscribers)
-            except asyncio.CancelledError:
-                self.end.left_out += 1
-                raise
-            self._spent += done.spent
-            self.end.ended += 1
-
-
-def over_budget(limits: SuiteLimits, spent: Usage) -> str | None:
+def over_budget(budget: Budget, spent: Usage) -> str | None:
     """Return why no further run may start, in words; None if one may."""
-    if limits.max_tokens is not None and spent.input_tokens + spent.output_tokens >= limits.max_tokens:
-        return f"--max-tokens of {limits.max_tokens:,} is used up"
-    if limits.max_cost is None:
+    if budget.max_tokens is not None and spent.input_tokens + spent.output_tokens >= budget.max_tokens:
+        return f"--max-tokens of {budget.max_tokens:,} is used up"
+    if budget.max_cost is None:
         return None
     if spent.cost is None:
         return "--max-cost cannot be applied, because the price of a model is unknown; use --max-tokens"
-    return f"--max-cost of ${limits.max_cost:g} is used up" if spent.cost >= limits.max_cost else None
-
-
-async def _all(workers: Sequence[asyncio.Future[None]]) -> None:
-    """Wait for all workers; the first that fails (only because the journal cannot be written) stops the others."""
-    done, _ = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
-    for worker in done:
-        worker.result()
+    return f"--max-cost of ${budget.max_cost:g} is used up" if spent.cost >= budget.max_cost else None

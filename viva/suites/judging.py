@@ -16,10 +16,10 @@ from viva.journal.kept_cases import stored_case
 from viva.journal.writer import Damage
 from viva.judge.registry import DEFAULT, is_registered
 from viva.suites.conduct import Surroundings, Work, conduct
-from viva.suites.engine import SuiteEnd, SuiteLimits
+from viva.suites.engine import SuiteEnd
 from viva.suites.job import Action, Job, WorkOrder
-from viva.suites.resume import Step, next_step
-from viva.suites.sources import Sources, save_sources
+from viva.suites.request import JournalsRequest
+from viva.suites.resume import ResumeStep, next_step
 
 CaseKey = tuple[Path, str, str]
 """Journal, name and hash."""
@@ -39,13 +39,13 @@ class Judging:
     """The missing rounds of runs, in words, by run id; these runs are not judged."""
 
 
-async def judge_sources(
-    sources: Sources, folder: Path, around: Surroundings, *, resumed: bool = False, retry_errors: bool = False
+async def judge_journals(
+    request: JournalsRequest, folder: Path, around: Surroundings, *, resumed: bool = False, retry_errors: bool = False
 ) -> Judging:
     """Judge all conversations of some journals, and write the results to a new journal.
 
     Args:
-        sources: The journals, and the options of judging.
+        request: The journals, and the options of judging.
         folder: The new journal's folder.
         around: The engine, display, sinks and subscribers.
         resumed: Whether the folder already holds some results.
@@ -56,19 +56,19 @@ async def judge_sources(
         JournalError: a journal cannot be read or written.
     """
     found = Judging()
-    stored = _find(sources.journals)
+    stored = _find(request.journals)
 
     def prepare() -> Work:
         done = read_states_to_resume(folder) if resumed else {}
-        skipped = {run for run in done if next_step(done[run], retry_errors=retry_errors).step is Step.SKIP}
-        return _work(sources, stored, done, skipped, found)
+        skipped = {run for run in done if next_step(done[run], retry_errors=retry_errors).step is ResumeStep.SKIP}
+        return _work(request, stored, done, skipped, found)
 
     found.end = await conduct(folder, prepare, around, resumed=resumed)
     return found
 
 
 def _work(
-    sources: Sources,
+    request: JournalsRequest,
     stored: Sequence[Mapping[str, RunState]],
     done: Mapping[str, RunState],
     skipped: set[str],
@@ -76,29 +76,28 @@ def _work(
 ) -> Work:
     left = [
         (folder, state)
-        for (folder, _), states in zip(sources.journals, stored, strict=True)
+        for (folder, _), states in zip(request.journals, stored, strict=True)
         for run, state in states.items()
         if state.whole and run not in skipped
     ]
-    named = sources.options.evaluators
+    named = request.options.evaluators
     evaluators = named or _stored_evaluators(state for _, state in left)
     whole = sum(state.whole for states in stored for state in states.values())
     # No more sandboxes are prepared than there are conversations to judge.
-    concurrency = max(1, min(sources.options.concurrency, whole))
-    options: Options = replace(sources.options, concurrency=concurrency, evaluators=evaluators)
-    cases = _cases(sources.replacement, stored, left)
+    concurrency = max(1, min(request.options.concurrency, whole))
+    options: Options = replace(request.options, concurrency=concurrency, evaluators=evaluators)
+    cases = _cases(request.replacement, stored, left)
     return Work(
+        request=request,
         order=WorkOrder(options=options, cases=cases, recordings=any(not state.case_hash for _, state in left)),
-        jobs=lambda _: judge_jobs(sources, found, done, skipped, () if named else None),
+        jobs=lambda _: judge_jobs(request, found, done, skipped, () if named else None),
         total=len(left),
         done_before=whole - len(left),
-        limits=SuiteLimits(concurrency),
-        save_request=lambda journal: save_sources(sources, journal),
     )
 
 
 def judge_jobs(
-    sources: Sources,
+    request: JournalsRequest,
     found: Judging,
     done: Mapping[str, RunState],
     skipped: set[str],
@@ -107,14 +106,14 @@ def judge_jobs(
     """Yield a job for each conversation, in the order of the journals.
 
     Args:
-        sources: The journals, and the case that replaces the stored case of the same name.
+        request: The journals, and the case that replaces the stored case of the same name.
         found: Receives what was found.
         done: The states of the runs that the new journal already holds.
         skipped: Ids of runs that are not judged again.
         evaluators: Names of the evaluators; None means those of each run.
     """
-    replacement = sources.replacement
-    for folder, only in sources.journals:
+    replacement = request.replacement
+    for folder, only in request.journals:
         for lines in read_conversation_lines(folder, only, found.damage):
             if not lines.ended:
                 found.not_ended.append(lines.run)

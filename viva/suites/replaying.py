@@ -18,10 +18,10 @@ from viva.journal.writer import run_id
 from viva.records.transcript import LIVE, StopReason
 from viva.records.wording import counted
 from viva.suites.conduct import Surroundings, Work, conduct
-from viva.suites.engine import SuiteEnd, SuiteLimits
+from viva.suites.engine import SuiteEnd
 from viva.suites.job import Action, Job, WorkOrder
-from viva.suites.resume import NextStep, Step, next_step
-from viva.suites.sources import Sources, save_sources
+from viva.suites.request import JournalsRequest
+from viva.suites.resume import NextStep, ResumeStep, next_step
 
 WHOLE = (StopReason.FINISHED, StopReason.MAX_ROUNDS)
 """The stop reasons of conversations in which the examiner asked all of its questions."""
@@ -45,12 +45,12 @@ class _Questions:
 
 
 async def ask_again(
-    sources: Sources, folder: Path, around: Surroundings, *, resumed: bool = False, retry_errors: bool = False
+    request: JournalsRequest, folder: Path, around: Surroundings, *, resumed: bool = False, retry_errors: bool = False
 ) -> SuiteEnd:
     """Repeat every stored exam with the agent of the options.
 
     Args:
-        sources: The journal with the questions, and the options with the agent and the judge.
+        request: The journal with the questions, and the options with the agent and the judge.
         folder: The new journal's folder.
         around: The engine, display, sinks and subscribers.
         resumed: Whether the folder already holds some of the runs.
@@ -62,8 +62,8 @@ async def ask_again(
     """
     # The agents get the data files from a temporary folder, never by paths that the journal contains.
     with tempfile.TemporaryDirectory(prefix="viva-cases-") as data:
-        questions = _questions(sources, Path(data))
-        for words in _notices(questions.broken_off, sources.journals[0][1]):
+        questions = _questions(request, Path(data))
+        for words in _notices(questions.broken_off, request.journals[0][1]):
             around.display.note(words)
 
         def prepare() -> Work:
@@ -72,37 +72,36 @@ async def ask_again(
                 stored: next_step(states.get(header.id), retry_errors=retry_errors)
                 for stored, header in questions.runs.items()
             }
-            return _work(sources, questions, steps)
+            return _work(request, questions, steps)
 
         end = await conduct(folder, prepare, around, resumed=resumed)
     end.gaps = questions.gaps
     return end
 
 
-def _work(sources: Sources, questions: _Questions, steps: Mapping[str, NextStep]) -> Work:
+def _work(request: JournalsRequest, questions: _Questions, steps: Mapping[str, NextStep]) -> Work:
     """Return the work that is left; `steps` has the next step of each run, by the id of the stored run."""
-    folder, only = sources.journals[0]
-    done = sum(each.step is Step.SKIP for each in steps.values())
-    concurrency = min(sources.options.concurrency, len(questions.runs))
+    folder, only = request.journals[0]
+    done = sum(each.step is ResumeStep.SKIP for each in steps.values())
+    concurrency = min(request.options.concurrency, len(questions.runs))
     order = WorkOrder(
-        options=replace(sources.options, concurrency=concurrency),
+        options=replace(request.options, concurrency=concurrency),
         cases=tuple(questions.cases.values()),
-        agents=(_agent_of(sources),),
+        agents=(_agent_of(request),),
         asks=False,
     )
     return Work(
+        request=request,
         order=order,
         jobs=lambda new: _jobs(read_conversation_lines(folder, only), new, questions, steps),
         total=len(questions.runs) - done,
         done_before=done,
-        limits=SuiteLimits(concurrency),
-        save_request=lambda journal: save_sources(sources, journal),
     )
 
 
-def _agent_of(sources: Sources) -> str:
-    assert sources.options.agent is not None
-    return sources.options.agent
+def _agent_of(request: JournalsRequest) -> str:
+    assert request.options.agent is not None
+    return request.options.agent
 
 
 def _notices(broken_off: int, only: str | None) -> Iterator[str]:
@@ -113,21 +112,21 @@ def _notices(broken_off: int, only: str | None) -> Iterator[str]:
         yield f"left out: {number} that broke off before every question was asked"
 
 
-def _questions(sources: Sources, data: Path) -> _Questions:
+def _questions(request: JournalsRequest, data: Path) -> _Questions:
     """Return the questions of the stored runs.
 
     If one agent was asked, trials keep their numbers; otherwise, trials of the same case are numbered consecutively.
 
     Args:
-        sources: The journal with the questions, and the options.
+        request: The journal with the questions, and the options.
         data: An empty folder for the cases' data files.
 
     Raises:
         SetupError: there is nothing to ask, or a case cannot be read.
         JournalError: the journal cannot be read.
     """
-    folder, only = sources.journals[0]
-    agent, named = _agent_of(sources), _named_cases(sources.options.cases)
+    folder, only = request.journals[0]
+    agent, named = _agent_of(request), _named_cases(request.options.cases)
     found = _Questions()
     taken: set[tuple[str, int]] = set()
     for lines in read_conversation_lines(folder, only):
@@ -204,11 +203,11 @@ def _jobs(
     to_judge: dict[str, tuple[RunHeader, str]] = {}
     for lines in stored:
         header = questions.runs.get(lines.run)
-        if header is None or steps[lines.run].step is Step.SKIP:
+        if header is None or steps[lines.run].step is ResumeStep.SKIP:
             continue
         step = steps[lines.run]
         header, digest = replace(header, attempt=step.attempt), questions.hashes[lines.run]
-        if step.step is Step.JUDGE:
+        if step.step is ResumeStep.JUDGE:
             to_judge[header.id] = header, digest
         else:
             asked = replace(lines, judged=())

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from viva.exam.stored_runs import RunState
 
 
-class Step(StrEnum):
+class ResumeStep(StrEnum):
     """The next step of a run."""
 
     EXAMINE = "examine"
@@ -20,7 +20,7 @@ class Step(StrEnum):
 class NextStep(NamedTuple):
     """The next step of a run, and the number of the attempt."""
 
-    step: Step
+    step: ResumeStep
     attempt: int
 
 
@@ -33,12 +33,12 @@ def next_step(state: RunState | None, *, fresh: bool = False, retry_errors: bool
         retry_errors: Repeat runs that ended in an examiner, judge or infrastructure error.
     """
     if state is None:
-        return NextStep(Step.EXAMINE, 1)
+        return NextStep(ResumeStep.EXAMINE, 1)
     if fresh:
-        return NextStep(Step.EXAMINE, state.attempt + 1)
+        return NextStep(ResumeStep.EXAMINE, state.attempt + 1)
     failed = state.outcome is not None and not state.outcome.counts
     if state.finished and not (failed and retry_errors):
-        return NextStep(Step.SKIP, state.attempt)
+        return NextStep(ResumeStep.SKIP, state.attempt)
     if state.whole and not state.broken:
-        return NextStep(Step.JUDGE, state.attempt)
-    return NextStep(Step.EXAMINE, state.attempt + 1)
+        return NextStep(ResumeStep.JUDGE, state.attempt)
+    return NextStep(ResumeStep.EXAMINE, state.attempt + 1)

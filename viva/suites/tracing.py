@@ -28,11 +28,11 @@ from viva.records.transcript import Transcript
 from viva.records.usage import with_usage
 from viva.records.wording import counted
 from viva.suites.conduct import Surroundings, Work, conduct
-from viva.suites.engine import SuiteEnd, SuiteLimits
+from viva.suites.engine import SuiteEnd
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.labels import labelled
-from viva.suites.resume import Step, next_step
-from viva.suites.sources import Sources, save_sources
+from viva.suites.request import RecordingsRequest
+from viva.suites.resume import ResumeStep, next_step
 
 RECORDED = "recorded"
 """The name of the examiner of a recording, and of an agent that the recording does not name."""
@@ -52,8 +52,8 @@ class Import:
     """The notes of readers, and the number of times that each occurred."""
 
 
-async def trace_sources(
-    sources: Sources,
+async def trace_recordings(
+    request: RecordingsRequest,
     folder: Path,
     around: Surroundings,
     *,
@@ -64,7 +64,7 @@ async def trace_sources(
     """Import recordings and judge them.
 
     Args:
-        sources: SPECs of the recordings, and the options of judging.
+        request: SPECs of the recordings, and the options of judging.
         folder: The journal's folder.
         around: The engine, display, sinks and subscribers.
         resumed: Whether the folder already holds some recordings, which are then not imported again.
@@ -80,7 +80,7 @@ async def trace_sources(
 
     def fill(journal: Journal) -> tuple[int, int]:
         done = read_states_to_resume(journal.folder) if resumed else {}
-        _import(streams, sources, journal, done, found, choose)
+        _import(streams, request, journal, done, found, choose)
         for words, times in found.notes.items():
             around.display.note(words if times == 1 else f"{words} ({times} times)")
         states = read_run_states(journal.folder)
@@ -88,16 +88,15 @@ async def trace_sources(
         return left, len(states) - left
 
     def prepare() -> Work:
-        readers = [load_reader(spec) for spec in dict.fromkeys(sources.recordings)]
-        evaluators = sources.options.evaluators or _evaluators(readers)
-        streams.extend(_begin_reading(readers, sources, may_be_empty=choose is not None))
-        options = replace(sources.options, evaluators=evaluators)
+        readers = [load_reader(spec) for spec in dict.fromkeys(request.recordings)]
+        evaluators = request.options.evaluators or _evaluators(readers)
+        streams.extend(_begin_reading(readers, request, may_be_empty=choose is not None))
+        options = replace(request.options, evaluators=evaluators)
         return Work(
+            request=request,
             order=WorkOrder(options=options, recordings=True),
             fill=fill,
             jobs=lambda new: _jobs(new, retry_errors),
-            limits=SuiteLimits(options.concurrency),
-            save_request=lambda journal: save_sources(sources, journal),
         )
 
     found.end = await conduct(folder, prepare, around, resumed=resumed)
@@ -118,7 +117,7 @@ def _evaluators(readers: Sequence[LoadedReader]) -> tuple[str, ...]:
 
 
 def _begin_reading(
-    readers: Sequence[LoadedReader], sources: Sources, *, may_be_empty: bool
+    readers: Sequence[LoadedReader], request: RecordingsRequest, *, may_be_empty: bool
 ) -> list[tuple[str, Iterator[Recording]]]:
     """Read the first recording of each source, so that a mistake leaves no journal behind.
 
@@ -129,35 +128,35 @@ def _begin_reading(
     """
     streams: list[tuple[str, Iterator[Recording]]] = []
     empty = True
-    options: dict[str, Any] = {} if sources.since is None else {"since": datetime.fromtimestamp(sources.since, UTC)}
-    options |= {} if sources.mapping is None else {"mapping": sources.mapping}
+    options: dict[str, Any] = {} if request.since is None else {"since": datetime.fromtimestamp(request.since, UTC)}
+    options |= {} if request.mapping is None else {"mapping": request.mapping}
     for reader in readers:
         read = reader.read(**options)
-        recordings = (replace(each, transcript=with_tools(each.transcript, sources.tools)) for each in read)
+        recordings = (replace(each, transcript=with_tools(each.transcript, request.tools)) for each in read)
         first = list(itertools.islice(recordings, 1))
         empty = empty and not first
         streams.append((reader.spec, itertools.chain(first, recordings)))
     if empty and not may_be_empty:
         names = ", ".join(reader.spec for reader in readers)
-        later = f" that began at {options['since'].isoformat()} or later" if sources.since is not None else ""
+        later = f" that began at {options['since'].isoformat()} or later" if request.since is not None else ""
         raise SetupError(f"there is nothing to import: {names} contains no recording{later}.")
     return streams
 
 
 def _import(
     streams: list[tuple[str, Iterator[Recording]]],
-    sources: Sources,
+    request: RecordingsRequest,
     journal: Journal,
     done: dict[str, RunState],
     found: Import,
     choose: Callable[[Recording], bool] | None,
 ) -> None:
-    limit = sources.limit
+    limit = request.limit
     taken = {run for run, state in done.items() if state.whole}
     trials: Counter[str] = Counter()
     owners: dict[str, int] = {}
     for number, (spec, recordings) in enumerate(streams):
-        left = None if limit is None else limit if spec == sources.compared else limit - found.read
+        left = None if limit is None else limit if spec == request.compared else limit - found.read
         for recording in _read(itertools.islice(recordings, left), journal.folder, found):
             found.read += 1
             for note in recording.notes:
@@ -171,10 +170,10 @@ def _import(
             if run in taken:
                 found.doubled += 1
                 continue
-            if not sources.samples(recording.run_key) or (choose is not None and not choose(recording)):
+            if not request.samples(recording.run_key) or (choose is not None and not choose(recording)):
                 continue
             taken.add(run)
-            _write(labelled(recording, sources.labels_of(spec)), subject, trials[subject], run, spec, journal)
+            _write(labelled(recording, request.labels_of(spec)), subject, trials[subject], run, spec, journal)
 
 
 def _read(recordings: Iterator[Recording], folder: Path, found: Import) -> Iterator[Recording]:
@@ -229,7 +228,7 @@ def numbered(transcript: Transcript) -> Transcript:
 
 
 def _is_left(state: RunState, retry_errors: bool) -> bool:
-    return state.whole and next_step(state, retry_errors=retry_errors).step is not Step.SKIP
+    return state.whole and next_step(state, retry_errors=retry_errors).step is not ResumeStep.SKIP
 
 
 def _jobs(folder: Path, retry_errors: bool) -> Iterator[Job]:

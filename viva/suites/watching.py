@@ -18,8 +18,8 @@ from viva.records.transcript import Transcript
 from viva.statistics.summary import Figures, summarize
 from viva.suites.conduct import Surroundings
 from viva.suites.gates import Gates, gate
-from viva.suites.sources import Sources
-from viva.suites.tracing import trace_sources
+from viva.suites.request import RecordingsRequest
+from viva.suites.tracing import trace_recordings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +39,8 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What one look at the sources found."""
+class Poll:
+    """What one poll of the sources found."""
 
     new: tuple[str, ...]
     """Ids of the runs that were imported and judged now."""
@@ -73,19 +73,19 @@ class Window:
 
 
 async def follow(
-    sources: Sources,
+    request: RecordingsRequest,
     folder: Path,
     watch: Watch,
     gates: Gates,
     make_around: Callable[[], Surroundings],
-    told: Callable[[Look], bool],
+    told: Callable[[Poll], bool],
     *,
     resumed: bool = False,
 ) -> None:
-    """Look at sources again and again; each look imports and judges what is new.
+    """Poll sources again and again; each poll imports and judges what is new.
 
     Args:
-        sources: What is followed.
+        request: What is followed.
         folder: The journal's.
         watch: How.
         gates: The bounds of the figures over the window.
@@ -106,7 +106,7 @@ async def follow(
             await asyncio.sleep(watch.interval)
         around = make_around()
         try:
-            await trace_sources(sources, folder, around, resumed=resumed or number > 0, choose=_chooser(watch))
+            await trace_recordings(request, folder, around, resumed=resumed or number > 0, choose=_chooser(watch))
         except SetupError as error:
             if not number:
                 raise
@@ -119,11 +119,11 @@ async def follow(
             return
 
 
-def _look(new: Sequence[str], window: Window, gates: Gates, watch: Watch) -> Look:
+def _look(new: Sequence[str], window: Window, gates: Gates, watch: Watch) -> Poll:
     figures = summarize(window.records)
     code, words = gate(figures, gates) if len(window.records) >= watch.least else (0, "")
     below, unjudged = (words, "") if code == EXIT_BELOW else ("", words)
-    return Look(tuple(new), len(window.records), figures, below, unjudged)
+    return Poll(tuple(new), len(window.records), figures, below, unjudged)
 
 
 def _chooser(watch: Watch) -> Callable[[Recording], bool]:

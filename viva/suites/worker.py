@@ -17,7 +17,7 @@ from viva.exam.examine import ExamRun, examine, judge_and_record, setting_for
 from viva.exam.given import NOTHING, Given
 from viva.exam.kept_workspaces import FoundWorkspace, find_workspace
 from viva.exam.resources import Resources, build_resources
-from viva.exam.retry import retried
+from viva.exam.retry import wait_before
 from viva.exam.stored_runs import carry_over, timing_of_rounds
 from viva.exam.subscribers import RunHeader, Subscribers
 from viva.examiner import ReplayedExaminer
@@ -30,7 +30,7 @@ from viva.records.evaluator import Evaluator
 from viva.records.history import EvalHistorySource
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
 from viva.records.text import storable
-from viva.records.transcript import NO_USAGE, Round, Transcript, Usage
+from viva.records.transcript import NO_USAGE, Transcript, Usage
 from viva.sandbox import SandboxError
 from viva.suites.job import Action, Job, WorkOrder
 
@@ -72,59 +72,50 @@ class Worker:
     async def do(self, job: Job, subscribers: Subscribers) -> Done:
         """Carry out a job, write its record to the journal, and notify the subscribers.
 
-        Faults within the run become its outcome and are not raised.
+        Faults within the run become its outcome and are not raised. A conversation that the examiner or the
+        infrastructure broke off is held again, as often as the options permit.
 
         Raises:
             SharedSetupError: a mistake that would affect every other run too.
             JournalError: the journal cannot be written.
             asyncio.CancelledError: the job was stopped.
         """
-        done = await (self._judge(job, subscribers) if job.action is Action.JUDGE else self._conduct(job, subscribers))
+        if job.action is Action.JUDGE:
+            done = await self._judge(job, subscribers)
+            await subscribers.on_end(done.header, done.record, done.transcript)
+            return done
+        agent, spent, number = self.resources.agents[job.header.agent], NO_USAGE, 1
+        header = replace(job.header, agent_version=agent.version)
+        while True:
+            run = self._run(job, header)
+            try:
+                case, stored = self._questions(job)
+                header = replace(header, max_rounds=self.resources.limits(case).max_rounds)
+                run = replace(run, case=case, header=header)
+                await subscribers.on_start(header)
+                examiner = self.resources.examiner(case) if stored is None else ReplayedExaminer(stored.transcript)
+                record, transcript = await examine(run, agent, examiner, partial(subscribers.on_round, header))
+                done = Done(header, record, transcript, sum(record.usage.values(), NO_USAGE))
+            except (JournalError, SharedSetupError):
+                raise
+            except (SetupError, SandboxError) as error:
+                done = _failed(run, str(error))
+            except Exception as error:
+                done = _failed(run, _own_fault(error))
+            # The cost of each attempt counts, whether or not another attempt follows.
+            spent += done.spent
+            if number >= self.resources.options.attempts or not _was_no_exam(done):
+                break
+            number, header = number + 1, replace(header, attempt=header.attempt + 1)
+            await wait_before(number)
         await subscribers.on_end(done.header, done.record, done.transcript)
-        return done
+        return replace(done, spent=spent)
 
     def why_not(self, job: Job) -> str | None:
         """Return why a job must not be started (its agent can no longer be reached), in words; None if it may."""
         if job.action is Action.JUDGE:
             return None
         return self.resources.health(job.header.agent).stopped
-
-    async def _conduct(self, job: Job, subscribers: Subscribers) -> Done:
-        """Conduct a conversation, with further attempts if they are needed and permitted."""
-        agent = self.resources.agents[job.header.agent]
-        header, spent = replace(job.header, agent_version=agent.version), NO_USAGE
-
-        async def attempt() -> Done:
-            nonlocal header, spent
-            done = await self._attempt(job, header, subscribers)
-            spent += done.spent
-            header = replace(header, attempt=header.attempt + 1)
-            return done
-
-        done = await retried(attempt, _was_no_exam, self.resources.options.attempts)
-        return replace(done, spent=spent)
-
-    async def _attempt(self, job: Job, header: RunHeader, subscribers: Subscribers) -> Done:
-        run = self._run(job, header)
-        try:
-            case, stored = self._questions(job)
-            header = replace(header, max_rounds=self.resources.limits(case).max_rounds)
-            run = replace(run, case=case, header=header)
-            await subscribers.on_start(header)
-            examiner = self.resources.examiner(case) if stored is None else ReplayedExaminer(stored.transcript)
-
-            async def on_round(round_: Round) -> None:
-                await subscribers.on_round(header, round_)
-
-            record, transcript = await examine(run, self.resources.agents[header.agent], examiner, on_round)
-        except (JournalError, SharedSetupError):
-            raise
-        except (SetupError, SandboxError) as error:
-            return _failed(run, str(error))
-        except Exception as error:
-            return _failed(run, _own_fault(error))
-        # The cost of each attempt counts, whether or not another attempt follows.
-        return Done(header, record, transcript, sum(record.usage.values(), NO_USAGE))
 
     def _questions(self, job: Job) -> tuple[Case, StoredRun | None]:
         """Return the case of a conversation, and the stored conversation whose questions are asked, if any."""

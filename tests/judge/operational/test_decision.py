@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from viva.judge.operational.decision import Signal, Trend, decide, signals_of
-from viva.judge.operational.figures import Figures
+from viva.judge.operational.figures import OperationalFigures
 
 BETTER, SAME, WORSE = 1, 0, -1
 
@@ -44,27 +44,27 @@ def test_the_decision_table(earlier: int, found: tuple[Signal, ...], success: bo
 @pytest.mark.parametrize(
     ("now", "before", "name", "direction"),
     [
-        (Figures(tokens=90), Figures(tokens=100), "tokens", BETTER),
-        (Figures(tokens=91), Figures(tokens=100), "tokens", SAME),
-        (Figures(tokens=109), Figures(tokens=100), "tokens", SAME),
-        (Figures(tokens=110), Figures(tokens=100), "tokens", WORSE),
-        (Figures(tool_rate=0.95), Figures(tool_rate=0.90), "tools", BETTER),
-        (Figures(tool_rate=0.94), Figures(tool_rate=0.90), "tools", SAME),
-        (Figures(tool_rate=0.85), Figures(tool_rate=0.90), "tools", WORSE),
-        (Figures(failures=1), Figures(failures=1.5), "failures", BETTER),
-        (Figures(failures=1), Figures(failures=1), "failures", SAME),
-        (Figures(failures=2), Figures(failures=1.5), "failures", WORSE),
-        (Figures(success=True), Figures(success=False), "success", BETTER),
-        (Figures(success=False), Figures(success=False), "success", SAME),
-        (Figures(success=False), Figures(success=True), "success", WORSE),
+        (OperationalFigures(tokens=90), OperationalFigures(tokens=100), "tokens", BETTER),
+        (OperationalFigures(tokens=91), OperationalFigures(tokens=100), "tokens", SAME),
+        (OperationalFigures(tokens=109), OperationalFigures(tokens=100), "tokens", SAME),
+        (OperationalFigures(tokens=110), OperationalFigures(tokens=100), "tokens", WORSE),
+        (OperationalFigures(tool_rate=0.95), OperationalFigures(tool_rate=0.90), "tools", BETTER),
+        (OperationalFigures(tool_rate=0.94), OperationalFigures(tool_rate=0.90), "tools", SAME),
+        (OperationalFigures(tool_rate=0.85), OperationalFigures(tool_rate=0.90), "tools", WORSE),
+        (OperationalFigures(failures=1), OperationalFigures(failures=1.5), "failures", BETTER),
+        (OperationalFigures(failures=1), OperationalFigures(failures=1), "failures", SAME),
+        (OperationalFigures(failures=2), OperationalFigures(failures=1.5), "failures", WORSE),
+        (OperationalFigures(success=True), OperationalFigures(success=False), "success", BETTER),
+        (OperationalFigures(success=False), OperationalFigures(success=False), "success", SAME),
+        (OperationalFigures(success=False), OperationalFigures(success=True), "success", WORSE),
     ],
 )
-def test_the_thresholds(now: Figures, before: Figures, name: str, direction: int) -> None:
+def test_the_thresholds(now: OperationalFigures, before: OperationalFigures, name: str, direction: int) -> None:
     (found,) = signals_of(now, before)
     assert (found.name, found.direction) == (name, direction)
 
 
-@pytest.mark.parametrize("unknown", [Figures(), Figures(tokens=0.0)])
-def test_a_figure_that_one_side_lacks_is_no_signal(unknown: Figures) -> None:
-    full = Figures(tokens=100, tool_rate=1.0, failures=0, success=True)
+@pytest.mark.parametrize("unknown", [OperationalFigures(), OperationalFigures(tokens=0.0)])
+def test_a_figure_that_one_side_lacks_is_no_signal(unknown: OperationalFigures) -> None:
+    full = OperationalFigures(tokens=100, tool_rate=1.0, failures=0, success=True)
     assert signals_of(full, unknown) == ()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viva.judge.operational.figures import Figures, baseline_of, figures_of, is_observed, scores_of
+from viva.judge.operational.figures import OperationalFigures, baseline_of, figures_of, is_observed, scores_of
 from viva.records.eval_run_record import EvalRunRecord
 from viva.records.run_record import Outcome, RunRecord
 from viva.records.transcript import Metrics, Usage
@@ -36,7 +36,7 @@ def metrics(draw: Any) -> Metrics:
 
 
 successes = st.sampled_from([True, False, None])
-baselines = st.builds(Figures, tokens=st.none() | st.floats(0, 1e6))
+baselines = st.builds(OperationalFigures, tokens=st.none() | st.floats(0, 1e6))
 
 
 def overall(found: dict[str, float]) -> float:
@@ -44,7 +44,7 @@ def overall(found: dict[str, float]) -> float:
 
 
 @given(metrics(), successes, baselines)
-def test_scores_stay_between_0_and_1(now: Metrics, success: bool | None, before: Figures) -> None:
+def test_scores_stay_between_0_and_1(now: Metrics, success: bool | None, before: OperationalFigures) -> None:
     found = scores_of(now, success, before)
     assert "reliability" in found
     assert all(0 <= score <= 1 for score in (*found.values(), overall(found)))
@@ -87,7 +87,7 @@ FAILURES = [
 @pytest.mark.parametrize("failure", FAILURES)
 @given(now=metrics(), success=successes, before=baselines)
 def test_a_further_failure_never_raises_a_score(
-    failure: Any, now: Metrics, success: bool | None, before: Figures
+    failure: Any, now: Metrics, success: bool | None, before: OperationalFigures
 ) -> None:
     good, bad = scores_of(now, success, before), scores_of(failure(now), success, before)
     assert set(good) <= set(bad)
@@ -96,7 +96,9 @@ def test_a_further_failure_never_raises_a_score(
 
 
 @given(metrics(), baselines)
-def test_a_failed_run_scores_no_more_than_a_success_or_one_of_which_nobody_says(now: Metrics, before: Figures) -> None:
+def test_a_failed_run_scores_no_more_than_a_success_or_one_of_which_nobody_says(
+    now: Metrics, before: OperationalFigures
+) -> None:
     failed = scores_of(now, False, before)
     for success in (True, None):
         assert overall(failed) <= overall(scores_of(now, success, before)) + 1e-12
@@ -104,20 +106,20 @@ def test_a_failed_run_scores_no_more_than_a_success_or_one_of_which_nobody_says(
 
 @given(metrics(), st.integers(1, 10**6))
 def test_more_tokens_never_raise_efficiency(now: Metrics, tokens: int) -> None:
-    before = Figures(tokens=1000.0)
+    before = OperationalFigures(tokens=1000.0)
     few = scores_of(replace(now, usage_by_model={"m": Usage(tokens, calls=1)}), None, before)["efficiency"]
     many = scores_of(replace(now, usage_by_model={"m": Usage(tokens + 10, calls=1)}), None, before)["efficiency"]
     assert many <= few
 
 
 def test_no_tool_calls_are_no_division_and_no_score() -> None:
-    assert scores_of(Metrics(), None, Figures()) == {"reliability": 1.0}
+    assert scores_of(Metrics(), None, OperationalFigures()) == {"reliability": 1.0}
 
 
 def test_tokens_that_were_not_fully_reported_are_not_compared() -> None:
     partly = Metrics(usage_by_model={"m": Usage(500, calls=2, reported=False)})
     assert figures_of(partly, None).tokens is None
-    assert "efficiency" not in scores_of(partly, None, Figures(tokens=100))
+    assert "efficiency" not in scores_of(partly, None, OperationalFigures(tokens=100))
 
 
 def test_the_baseline_is_the_median_of_each_figure_and_the_newest_word_on_success() -> None:
@@ -126,8 +128,8 @@ def test_the_baseline_is_the_median_of_each_figure_and_the_newest_word_on_succes
         return EvalRunRecord(RunRecord("r", "t", "a", Outcome.SCORED, 1.0, metrics=found, success=success))
 
     before = baseline_of([run(100, False), run(900, True), run(200, None), run(0, None)])
-    assert before == Figures(tokens=200.0, tool_rate=None, failures=0.0, success=True)
-    assert baseline_of([]) == Figures()
+    assert before == OperationalFigures(tokens=200.0, tool_rate=None, failures=0.0, success=True)
+    assert baseline_of([]) == OperationalFigures()
 
 
 def test_a_run_of_which_nothing_was_counted_is_not_observed() -> None:

@@ -9,13 +9,13 @@ import pytest
 
 from tests.model_server import verdict as ruling
 from viva.judge.answers import Said, Unusable
-from viva.judge.scoring_points.answer import FORM, Answer, parse_answer
+from viva.judge.scoring_points.answer import FORM, PointAnswer, parse_answer
 
 COMES_TO: dict[str, Any] = {"hit": "true", "miss": "false", "unsure": "undecided"}
 
 
-def answer(verdict: Any, reason: str) -> Answer:
-    return Answer(reason=reason, evidence=[], statement_is=COMES_TO[verdict], verdict=verdict, mark="")
+def answer(verdict: Any, reason: str) -> PointAnswer:
+    return PointAnswer(reason=reason, evidence=[], statement_is=COMES_TO[verdict], verdict=verdict, mark="")
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_no_wording_of_a_reason_is_held_against_the_verdict(verdict: str, reason
 @pytest.mark.parametrize("comes_to", ["true", "false", "undecided"])
 @pytest.mark.parametrize("verdict", ["hit", "miss", "unsure"])
 def test_a_verdict_is_held_against_what_the_reason_comes_to(verdict: Any, comes_to: Any) -> None:
-    found = Answer(reason="It says 55.", evidence=[], statement_is=comes_to, verdict=verdict, mark="")
+    found = PointAnswer(reason="It says 55.", evidence=[], statement_is=comes_to, verdict=verdict, mark="")
     if COMES_TO[verdict] == comes_to:
         FORM.check_consistent(found)
     else:

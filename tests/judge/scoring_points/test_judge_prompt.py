@@ -26,7 +26,7 @@ from tests.model_server import (
 from tests.prompt_text import choices, form_in, states
 from viva.cases import Case, ScoringPoint
 from viva.judge import ScoringPointsEvaluator
-from viva.judge.scoring_points.answer import Answer, Quote
+from viva.judge.scoring_points.answer import PointAnswer, Quote
 from viva.judge.scoring_points.by_model import BYTES_PER_TOKEN, LONG
 from viva.records.evaluator import Context
 from viva.records.transcript import Round, Step, Transcript
@@ -121,10 +121,10 @@ async def test_what_a_person_had_to_guess_is_a_rule(rule: str, model_at: ModelAt
 async def test_the_form_is_json_and_the_one_that_is_read(model_at: ModelAt) -> None:
     (request,), _ = await asked(SHORT, model_at)
     form = form_in(system_text(request))
-    assert list(form) == list(Answer.model_fields)
+    assert list(form) == list(PointAnswer.model_fields)
     assert list(form["evidence"][0]) == list(Quote.model_fields)
     for name in ("statement_is", "verdict"):
-        assert choices(form[name]) == list(get_args(Answer.model_fields[name].annotation))
+        assert choices(form[name]) == list(get_args(PointAnswer.model_fields[name].annotation))
 
 
 @pytest.mark.parametrize(

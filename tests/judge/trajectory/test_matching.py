@@ -17,9 +17,9 @@ from viva.judge.registry import EVALUATORS, find_evaluators
 from viva.judge.trajectory import MATCHES
 from viva.judge.trajectory.matching import MOST_PAIRED, TooManyCalls, compare, is_in_order, is_strict
 from viva.judge.trajectory.reference import (
-    Call,
     Likeness,
     NoReference,
+    TrajectoryCall,
     by_function,
     exact,
     ignored,
@@ -31,12 +31,12 @@ from viva.records.verdict import Insight
 
 values = st.sampled_from([0, 1, 1.0, "1", True, None, [1, 2], [2, 1], {"x": 1}])
 arguments = st.dictionaries(st.sampled_from("abc"), values, max_size=3)
-calls = st.lists(st.builds(Call, st.sampled_from(["read", "write"]), arguments), max_size=5)
+calls = st.lists(st.builds(TrajectoryCall, st.sampled_from(["read", "write"]), arguments), max_size=5)
 LIKE = st.sampled_from([exact, partial, ignored])
 SYMMETRIC = st.sampled_from([exact, ignored])
 
 
-def modes(reference: Sequence[Call], made: Sequence[Call], like: Likeness) -> dict[str, bool]:
+def modes(reference: Sequence[TrajectoryCall], made: Sequence[TrajectoryCall], like: Likeness) -> dict[str, bool]:
     found = compare(reference, made, like)
     return {
         "match_strict": is_strict(reference, made, like),
@@ -48,7 +48,7 @@ def modes(reference: Sequence[Call], made: Sequence[Call], like: Likeness) -> di
 
 
 @given(calls, LIKE)
-def test_every_trajectory_matches_itself_in_every_mode(path: list[Call], like: Likeness) -> None:
+def test_every_trajectory_matches_itself_in_every_mode(path: list[TrajectoryCall], like: Likeness) -> None:
     assert all(modes(path, path, like).values())
     found = compare(path, path, like)
     assert (found.precision, found.recall) == ((1.0, 1.0) if path else (None, None))
@@ -56,7 +56,7 @@ def test_every_trajectory_matches_itself_in_every_mode(path: list[Call], like: L
 
 @given(calls, calls, SYMMETRIC)
 def test_strict_and_any_order_are_symmetric_and_subset_is_superset_turned_round(
-    one: list[Call], other: list[Call], like: Likeness
+    one: list[TrajectoryCall], other: list[TrajectoryCall], like: Likeness
 ) -> None:
     there, back = modes(one, other, like), modes(other, one, like)
     assert there["match_strict"] == back["match_strict"]
@@ -67,7 +67,7 @@ def test_strict_and_any_order_are_symmetric_and_subset_is_superset_turned_round(
 
 @given(calls, calls, LIKE, st.randoms())
 def test_the_order_of_listing_changes_nothing_where_order_does_not_matter(
-    reference: list[Call], made: list[Call], like: Likeness, random: Any
+    reference: list[TrajectoryCall], made: list[TrajectoryCall], like: Likeness, random: Any
 ) -> None:
     before = compare(reference, made, like)
     mixed, also_mixed = reference[:], made[:]
@@ -77,7 +77,9 @@ def test_the_order_of_listing_changes_nothing_where_order_does_not_matter(
 
 
 @given(calls, calls, LIKE)
-def test_the_stricter_mode_implies_the_laxer_one(reference: list[Call], made: list[Call], like: Likeness) -> None:
+def test_the_stricter_mode_implies_the_laxer_one(
+    reference: list[TrajectoryCall], made: list[TrajectoryCall], like: Likeness
+) -> None:
     found = modes(reference, made, like)
     assert not found["match_strict"] or (found["match_in_order"] and found["match_any_order"])
     assert not found["match_in_order"] or found["match_superset"]
@@ -86,7 +88,7 @@ def test_the_stricter_mode_implies_the_laxer_one(reference: list[Call], made: li
 
 @given(calls.filter(lambda path: len(path) < 5), calls.filter(lambda path: len(path) < 5), LIKE)
 def test_no_other_pairing_leaves_fewer_calls_without_a_partner(
-    reference: list[Call], made: list[Call], like: Likeness
+    reference: list[TrajectoryCall], made: list[TrajectoryCall], like: Likeness
 ) -> None:
     """Against all pairings there are, one after the other."""
     best = 0
@@ -99,16 +101,16 @@ def test_no_other_pairing_leaves_fewer_calls_without_a_partner(
 
 
 def test_partial_pairs_each_call_with_the_one_that_leaves_the_others_a_partner() -> None:
-    reference = [Call("read", {"x": 1}), Call("read", {"x": 1, "y": 2})]
-    made = [Call("read", {"x": 1, "y": 2}), Call("read", {"x": 1})]
+    reference = [TrajectoryCall("read", {"x": 1}), TrajectoryCall("read", {"x": 1, "y": 2})]
+    made = [TrajectoryCall("read", {"x": 1, "y": 2}), TrajectoryCall("read", {"x": 1})]
     assert not compare(reference, made, partial).missing
     assert compare(reference, made[:1], partial).recall == 0.5
 
 
 def test_numbers_are_compared_by_value_and_nothing_else_is() -> None:
-    assert exact(Call("t", {"a": 1, "b": 2}), Call("t", {"b": 2.0, "a": 1})) == 1
+    assert exact(TrajectoryCall("t", {"a": 1, "b": 2}), TrajectoryCall("t", {"b": 2.0, "a": 1})) == 1
     for other in ("1", True, [1], None, 2):
-        assert exact(Call("t", {"a": 1}), Call("t", {"a": other})) == 0
+        assert exact(TrajectoryCall("t", {"a": 1}), TrajectoryCall("t", {"a": other})) == 0
 
 
 def test_arguments_as_text_are_read_as_json_where_they_are() -> None:
@@ -130,7 +132,7 @@ def test_arguments_as_text_are_read_as_json_where_they_are() -> None:
     ],
 )
 def test_a_reference_may_be_written_in_the_shapes_of_the_field(given_: Any) -> None:
-    assert read_reference(given_) == (Call("t", {"a": 1}),)
+    assert read_reference(given_) == (TrajectoryCall("t", {"a": 1}),)
 
 
 @pytest.mark.parametrize("given_", [None, "t", 5, {}, [{}], [{"arguments": {}}], [5], {"calls": 5}])
@@ -140,7 +142,7 @@ def test_what_is_no_reference_is_refused(given_: Any) -> None:
 
 
 def test_more_calls_than_can_be_paired_are_refused_and_not_waited_for() -> None:
-    many = [Call("t", {"n": number}) for number in range(MOST_PAIRED + 1)]
+    many = [TrajectoryCall("t", {"n": number}) for number in range(MOST_PAIRED + 1)]
     with pytest.raises(TooManyCalls):
         compare(many, many, partial)
     assert not compare(many, many, exact).missing
@@ -218,8 +220,8 @@ def test_an_unknown_comparison_is_the_users_mistake() -> None:
 
 def test_a_function_for_each_tool_may_name_the_built_in_ones() -> None:
     like = by_function({"look": "ignored"})
-    assert like(Call("look", {"a": 1}), Call("look", {})) == 1
-    assert like(Call("book", {"a": 1}), Call("book", {})) == 0
+    assert like(TrajectoryCall("look", {"a": 1}), TrajectoryCall("look", {})) == 1
+    assert like(TrajectoryCall("book", {"a": 1}), TrajectoryCall("book", {})) == 0
 
 
 def test_all_modes_are_registered() -> None:

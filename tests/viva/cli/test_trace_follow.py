@@ -7,7 +7,7 @@ from pathlib import Path
 from viva.cli.trace_follow import Alarm
 from viva.sinks.alerts import Alert
 from viva.statistics.summary import summarize
-from viva.suites.watching import Look
+from viva.suites.watching import Poll
 
 
 class Receiver:
@@ -34,8 +34,8 @@ def alarm(receiver: Receiver, words: list[str]) -> Alarm:
     return Alarm(Path("runs/watched"), [("webhook:http://hook", receiver)], exits=False, tell=words.append)
 
 
-def look(below: str = "", unjudged: str = "") -> Look:
-    return Look(("run",), 5, summarize([]), below, unjudged)
+def look(below: str = "", unjudged: str = "") -> Poll:
+    return Poll(("run",), 5, summarize([]), below, unjudged)
 
 
 def test_an_alert_that_could_not_be_sent_is_sent_at_the_next_look() -> None:

@@ -12,7 +12,7 @@ from tests.viva.viva_command import in_this_process
 from viva.journal.reader import read_records, read_runs
 from viva.recordings.events.conversation import conversation_metrics
 from viva.records.trajectory import trajectory
-from viva.suites.sources import load_sources
+from viva.suites.request import RecordingsRequest, request_to_resume
 
 
 def trace(folder: Path, *arguments: str | Path) -> tuple[int, str, str]:
@@ -64,7 +64,7 @@ def test_tools_of_the_user_are_in_the_journal_and_are_not_asked_for_again(tmp_pa
     assert tools["get_weather"]["description"] == "Tell the weather of a city. It knows two cities."
     assert tools["other"] == {"name": "other", "description": "Never used."}
     (tmp_path / "tools.yaml").unlink()
-    assert load_sources(tmp_path / "j", "trace").tools[1]["function"]["name"] == "other"
+    assert request_to_resume(tmp_path / "j", RecordingsRequest, "trace").tools[1]["function"]["name"] == "other"
     done = in_this_process("trace", "--resume", "j", cwd=tmp_path)
     assert "cannot be read" not in done.stderr
 

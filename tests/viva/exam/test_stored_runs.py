@@ -13,7 +13,7 @@ from viva.exam.stored_runs import read_run_states
 from viva.journal.reader import read_conversation_lines, read_runs
 from viva.journal.writer import Journal
 from viva.records import Outcome, Round, RunRecord, Setting, StopReason, Transcript
-from viva.suites.resume import Step, next_step
+from viva.suites.resume import ResumeStep, next_step
 
 
 def write(folder: Path, transcript: Transcript) -> None:
@@ -34,7 +34,7 @@ def test_a_recording_has_ended_for_every_reader_whatever_its_stop_reason_says(
     (lines,) = read_conversation_lines(tmp_path)
     state = read_run_states(tmp_path)["run"]
     assert (stored.ended, lines.ended, state.ended) == (True, True, True)
-    assert next_step(state).step is Step.JUDGE
+    assert next_step(state).step is ResumeStep.JUDGE
 
 
 @pytest.mark.parametrize(("stop", "ended"), [(None, False), (StopReason.CANCELLED, False), (StopReason.TIMEOUT, True)])

@@ -8,11 +8,11 @@ import pytest
 from PIL import Image
 
 from tests.ufo_folders import flat_picture, picture
-from viva.journal.scaled_pictures import MOST_PIXELS, Look, look_at
+from viva.journal.scaled_pictures import MOST_PIXELS, PictureFacts, look_at
 
 
 def test_a_picture_has_a_size_and_shows_something() -> None:
-    assert look_at(picture("hello", (320, 200))) == Look(320, 200, blank=False)
+    assert look_at(picture("hello", (320, 200))) == PictureFacts(320, 200, blank=False)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_one_pixel_of_another_colour_is_something() -> None:
     image.putpixel((399, 299), (0, 0, 0))
     out = io.BytesIO()
     image.save(out, "PNG")
-    assert look_at(out.getvalue()) == Look(400, 300, blank=False)
+    assert look_at(out.getvalue()) == PictureFacts(400, 300, blank=False)
 
 
 @pytest.mark.parametrize("content", [b"", b"\x89PNG\r\n\x1a\n", picture("x")[:400], b"<svg/>", b"GIF89a"])

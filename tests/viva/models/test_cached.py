@@ -31,7 +31,7 @@ async def test_cached_tokens_are_counted_and_cost_what_the_list_says(model_at: M
 
 
 async def test_a_structured_answer_tells_its_cached_tokens_too(model_at: ModelAt) -> None:
-    from viva.judge.scoring_points.answer import Answer as Ruling
+    from viva.judge.scoring_points.answer import PointAnswer as Ruling
 
     with ModelServer({"m": Answer('{"reason": "x"}', usage=(2_000, 10), cached_tokens=1_024)}) as server:
         model = model_at(server.url)

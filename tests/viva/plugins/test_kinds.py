@@ -10,7 +10,7 @@ import pytest
 
 from tests.distributions import install
 from viva.plugins.import_strings import PluginError, import_source
-from viva.plugins.kinds import Found, Kind, load, names, split
+from viva.plugins.kinds import FoundPart, Kind, load, names, split
 
 COLOURS = Kind("colour", "viva_test.colours", {"red": "string:ascii_lowercase", "green": "string:digits"})
 
@@ -64,7 +64,7 @@ def test_neighbours_are_imported_without_the_path_and_never_before_what_is_insta
 def test_an_entry_point_is_found_by_its_name(site: Path) -> None:
     announce(site, "blue-paint", "1.2", "blue_paint", "class Blue: pass", blue="blue_paint:Blue")
     assert load(COLOURS, "blue").__name__ == "Blue"
-    assert names(COLOURS)[-1] == Found("blue", "blue-paint 1.2", "blue_paint:Blue")
+    assert names(COLOURS)[-1] == FoundPart("blue", "blue-paint 1.2", "blue_paint:Blue")
 
 
 def test_the_list_imports_nothing_and_a_broken_distribution_does_not_hide_the_others(site: Path) -> None:

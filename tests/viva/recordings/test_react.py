@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.recordings.output_text import text_of_output
-from viva.recordings.react import Label, ReactText, read_react, segments
+from viva.recordings.react import PartLabel, ReactText, read_react, segments
 
 LABELS = (
     "Thought:", "Action:", "Action Input:", "Observation:", "Answer:", "Final Answer:", "**Thought:**", "Action :",
@@ -154,7 +154,7 @@ def test_malformed_turns_say_what_is_missing() -> None:
 def test_words_without_labels_are_the_answer() -> None:
     assert read_react(" Hi there! ") == ReactText(answer="Hi there!")
     assert read_react("") == ReactText()
-    assert [part.label for part in segments("Hi")] == [Label.NONE]
+    assert [part.label for part in segments("Hi")] == [PartLabel.NONE]
 
 
 def test_the_action_of_langchain_as_one_json_object() -> None:

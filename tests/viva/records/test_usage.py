@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from viva.records.codec import decode
 from viva.records.transcript import NO_USAGE, Reply, Usage
-from viva.suites.engine import SuiteLimits, over_budget
+from viva.suites.engine import Budget, over_budget
 
 ODD: list[Any] = [math.nan, math.inf, -math.inf, -1, -1e300, "7", None, [], True, 1e300]
 
@@ -24,7 +24,7 @@ def test_an_odd_count_leaves_every_sum_finite_and_is_not_taken_for_reported(odd:
         assert total.output_tokens >= 10
         assert type(total.input_tokens) is type(total.output_tokens) is int
         assert total.reported is (odd is True)
-    limits = SuiteLimits(max_tokens=1000)
+    limits = Budget(max_tokens=1000)
     assert over_budget(limits, Usage(odd, odd) + Usage(1000)) is not None, "the budget still ends"
 
 
@@ -32,7 +32,7 @@ def test_an_odd_count_leaves_every_sum_finite_and_is_not_taken_for_reported(odd:
 def test_an_odd_cost_is_unknown_and_ends_a_budget_in_dollars(odd: Any) -> None:
     total = Usage(1, 1, cost=0.1) + Usage(1, 1, cost=odd)
     assert total.cost is None
-    assert over_budget(SuiteLimits(max_cost=1000), total) is not None
+    assert over_budget(Budget(max_cost=1000), total) is not None
 
 
 def test_what_a_file_or_an_agent_says_is_held_to_the_same() -> None:

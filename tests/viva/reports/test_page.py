@@ -20,7 +20,7 @@ from viva.records.verdict import Evidence
 from viva.reports.journals import joined
 from viva.reports.page import report as page
 from viva.reports.page.conversations import Blocks
-from viva.reports.page.images import Images
+from viva.reports.page.images import PageImages
 
 # What the page itself is made of; an element beyond these was injected.
 KNOWN = {
@@ -381,7 +381,7 @@ def test_no_image_from_outside_the_journal_is_shown(tmp_path: Path, name: str) -
         (tmp_path / "journal" / folder).mkdir(parents=True)
     # Nor what an agent left in its workspace: it was not shown to anybody.
     (tmp_path / "journal" / "workspaces" / "own.png").write_bytes(png())
-    assert Images().uri(tmp_path / "journal", name) is None
+    assert PageImages().uri(tmp_path / "journal", name) is None
 
 
 def test_an_image_is_known_by_its_bytes_and_kept_within_the_limit(tmp_path: Path) -> None:
@@ -390,7 +390,7 @@ def test_an_image_is_known_by_its_bytes_and_kept_within_the_limit(tmp_path: Path
     link = name_for("images", b"elsewhere", "png")
     (tmp_path / "secret.png").write_bytes(png())
     (tmp_path / link).symlink_to(tmp_path / "secret.png")
-    images = Images(limit=len(png()))
+    images = PageImages(limit=len(png()))
     assert images.uri(tmp_path, page) is None
     assert images.uri(tmp_path, link) is None
     assert images.uri(tmp_path, "data:image/svg+xml;base64,PHN2Zz4=") is None

@@ -18,7 +18,7 @@ from tests.viva.reports.test_page import write_page
 from viva.journal.scaled_pictures import scale_picture
 from viva.journal.writer import Journal
 from viva.records.transcript import Step
-from viva.reports.page.images import ALL_LIMIT, ONE_LIMIT, Images
+from viva.reports.page.images import ALL_LIMIT, ONE_LIMIT, PageImages
 
 
 def screenshot(seed: int, size: tuple[int, int] = (1440, 810)) -> bytes:
@@ -78,7 +78,7 @@ def test_a_large_round_keeps_every_step_and_loses_the_texts_of_the_last_ones(tmp
 
 def test_a_small_picture_is_shown_as_it_is_and_a_large_one_scaled(tmp_path: Path) -> None:
     small, large = keep_image(tmp_path, png()), keep_image(tmp_path, screenshot(1))
-    images = Images()
+    images = PageImages()
     assert images.uri(tmp_path, small) == f"data:image/png;base64,{base64.b64encode(png()).decode()}"
     shown = images.uri(tmp_path, large)
     assert (shown or "").startswith("data:image/jpeg;base64,")

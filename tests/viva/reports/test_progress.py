@@ -21,7 +21,7 @@ from viva.exam.subscribers import RunHeader
 from viva.records.run_record import Outcome, RunRecord
 from viva.records.transcript import Round, Transcript, Usage
 from viva.reports.progress import reporter as progress
-from viva.reports.progress.picture import Picture
+from viva.reports.progress.picture import ProgressPicture
 from viva.reports.progress.reporter import ConsoleDisplay
 from viva.reports.progress.state import Progress, duration
 
@@ -59,7 +59,7 @@ def suite(agents: dict[str, float], running: int = 3, faults: int = 1) -> Progre
 
 def drawn(progress: Progress, width: int = 80, height: int = 24) -> str:
     out = Console(file=io.StringIO(), width=width, height=height, color_system=None)
-    out.print(Picture(progress, out))
+    out.print(ProgressPicture(progress, out))
     assert isinstance(out.file, io.StringIO)
     lines = out.file.getvalue().splitlines()
     assert len(lines) < height or height == 1, "the terminal would scroll"
@@ -152,7 +152,7 @@ def test_a_run_without_rounds_to_conduct_is_judged_and_a_further_attempt_is_told
 
 def test_a_note_above_the_picture_does_not_cut_its_figures() -> None:
     out = Console(file=io.StringIO(), width=60, height=30)
-    picture = Picture(suite({"x:Careful": 1.0}), out)
+    picture = ProgressPicture(suite({"x:Careful": 1.0}), out)
     # A live display draws with the options of what is printed above it.
     out.print(picture, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)
     assert isinstance(out.file, io.StringIO)
@@ -161,7 +161,7 @@ def test_a_note_above_the_picture_does_not_cut_its_figures() -> None:
 
 def test_lines_that_a_narrower_terminal_has_wrapped_are_taken_away() -> None:
     out = Console(file=io.StringIO(), width=100, height=30, force_terminal=True, color_system=None)
-    picture = Picture(suite({"x:Careful": 1.0}), out)
+    picture = ProgressPicture(suite({"x:Careful": 1.0}), out)
     out.print(picture)
     assert isinstance(out.file, io.StringIO)
     out.file.truncate(0)

@@ -19,7 +19,7 @@ from viva.journal.writer import FILE, Journal, run_id
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
 from viva.records.transcript import Usage
 from viva.records.verdict import Insight
-from viva.statistics.comparison import Comparison, compare
+from viva.statistics.comparison import PairedComparison, compare
 from viva.statistics.comparison_inputs import Runs, choose_agents
 from viva.statistics.findings import findings
 
@@ -47,7 +47,7 @@ def records(agent: str, scores: Scores, *, cost: float | None = 0.1, setting: Se
     ]
 
 
-def two(first: list[RunRecord], second: list[RunRecord], threshold: float = 1.0) -> Comparison:
+def two(first: list[RunRecord], second: list[RunRecord], threshold: float = 1.0) -> PairedComparison:
     a, b = Runs(Path("a"), first), Runs(Path("b"), second)
     found = compare(a, b, (a.agents[0], b.agents[0]), threshold)
     assert found is not None

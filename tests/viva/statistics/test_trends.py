@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
 from viva.records.verdict import Insight
-from viva.statistics.trends import MOST_POINTS, MOST_TRENDS, SMALLEST, Direction, Trend, change_interval, find_trends
+from viva.statistics.trends import (
+    MOST_POINTS,
+    MOST_TRENDS,
+    SMALLEST,
+    Direction,
+    TaskTrend,
+    change_interval,
+    find_trends,
+)
 
 
 def run(number: int, score: float | None, version: str | None = None, **more: object) -> RunRecord:
@@ -25,7 +33,7 @@ def run(number: int, score: float | None, version: str | None = None, **more: ob
     return replace(record, **more)  # type: ignore[arg-type]
 
 
-def only(records: list[RunRecord]) -> Trend:
+def only(records: list[RunRecord]) -> TaskTrend:
     (trend,) = find_trends(records).trends
     return trend
 

@@ -16,7 +16,7 @@ from viva.journal.writer import Journal
 from viva.records.evaluator import Context
 from viva.records.transcript import Transcript
 from viva.records.verdict import Insight, Label, Verdict
-from viva.suites.engine import LocalEngine, SuiteEnd, SuiteLimits
+from viva.suites.engine import Budget, SuiteEnd, run_jobs
 from viva.suites.job import Action, Job
 from viva.suites.worker import Worker
 
@@ -33,7 +33,7 @@ class Content:
         return Insight(self.name, context.subject, Label.HIT, 1.0, verdicts=(verdict,))
 
 
-async def run(agent: type, folder: Path, runs: int, limits: SuiteLimits) -> SuiteEnd:
+async def run(agent: type, folder: Path, runs: int, concurrency: int, budget: Budget | None = None) -> SuiteEnd:
     script = (ScriptLine("Hello."),)
     resources = Resources(
         options=Options(),
@@ -45,7 +45,7 @@ async def run(agent: type, folder: Path, runs: int, limits: SuiteLimits) -> Suit
     with Journal(folder) as journal:
         headers = (RunHeader(id=f"r{n}", subject=CASE.name, agent="a", trial=n) for n in range(1, runs + 1))
         jobs = (Job(action=Action.EXAMINE, header=header, case_hash=CASE.hash) for header in headers)
-        return await LocalEngine(Worker(resources, [CASE], journal)).run(jobs, limits, Subscribers())
+        return await run_jobs(Worker(resources, [CASE], journal), jobs, concurrency, Subscribers(), budget)
 
 
 async def test_the_first_agent_is_spoken_to_before_the_last_run_is_set_up(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ async def test_the_first_agent_is_spoken_to_before_the_last_run_is_set_up(tmp_pa
             await all_asked.wait()
             return "Hello."
 
-    end = await run(Notes, tmp_path / "journal", 20, SuiteLimits(concurrency=20))
+    end = await run(Notes, tmp_path / "journal", 20, 20)
     assert end.ended == 20
     assert happened.index("asked") < 5
 
@@ -74,6 +74,6 @@ async def test_a_time_limit_that_ends_while_runs_are_still_being_begun_leaves_al
             await asyncio.Event().wait()
             return ""
 
-    end = await run(Hangs, tmp_path / "journal", 20, SuiteLimits(concurrency=10, max_seconds=0.0))
+    end = await run(Hangs, tmp_path / "journal", 20, 10, Budget(max_seconds=0.0))
     assert (end.ended, end.left_out) == (0, 20)
     assert end.reason == "--max-time of 0 s is used up"

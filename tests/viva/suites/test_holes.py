@@ -20,6 +20,7 @@ from viva.journal.lock import exclusive_writer
 from viva.journal.reader import read_records, read_runs
 from viva.journal.writer import FILE, JournalBusy, scan
 from viva.suites import conduct, judging, replaying, suite, tracing
+from viva.suites.request import FILE as REQUEST
 
 CASES = 3
 AGAIN = ("--sandbox", "process", "--quiet")
@@ -144,8 +145,8 @@ def newer(line: bytes) -> bytes:
 
 
 def made_by_run(journal: Path) -> None:
-    plan = json.loads((journal / "suite.json").read_text())
-    (journal / "suite.json").write_text(json.dumps({**plan, "single": True}))
+    request = json.loads((journal / REQUEST).read_text())
+    (journal / REQUEST).write_text(json.dumps({**request, "command": "run"}))
 
 
 def test_a_journal_in_which_a_newer_version_wrote_is_not_gone_on_with(suites: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,12 @@ from viva.journal.writer import Journal, run_id
 from viva.records.codec import decode, encode, to_plain
 from viva.records.run_record import RunRecord, Timing
 from viva.suites.conduct import Surroundings
-from viva.suites.engine import LocalEngine, SuiteEnd, SuiteLimits
+from viva.suites.engine import LocalEngine
 from viva.suites.job import Action, Job, WorkOrder
-from viva.suites.judging import judge_sources
-from viva.suites.plan import Plan
-from viva.suites.sources import sources_of
-from viva.suites.suite import Request, run_suite
-from viva.suites.worker import open_worker
+from viva.suites.judging import judge_journals
+from viva.suites.request import SuiteRequest, journals_request
+from viva.suites.suite import run_suite
+from viva.suites.worker import Done, Worker, open_worker
 
 DONE_ELSEWHERE = """
 import asyncio, json, pathlib, sys
@@ -221,13 +220,21 @@ class Elsewhere:
         self.notices: list[str] = []
         self.jobs: list[Job] = []
         self._inner = LocalEngine()
+        self._worker: Worker
 
-    async def open(self, order: WorkOrder, journal: Callable[[], Journal]) -> None:
-        await self._inner.open(decode(WorkOrder, json.loads(encode(order))), journal)
+    async def open(self, order: WorkOrder, journal: Callable[[], Journal]) -> Elsewhere:
+        self._worker = await self._inner.open(decode(WorkOrder, json.loads(encode(order))), journal)
+        return self
 
-    async def run(self, jobs: Iterable[Job], limits: SuiteLimits, subscribers: Subscribers) -> SuiteEnd:
-        self.jobs = [decode(Job, json.loads(encode(job))) for job in jobs]
-        return await self._inner.run(self.jobs, limits, subscribers)
+    def notify(self, note: Callable[[str], None]) -> None:
+        self._inner.notify(note)
+
+    def why_not(self, job: Job) -> str | None:
+        return self._worker.why_not(job)
+
+    async def do(self, job: Job, subscribers: Subscribers) -> Done:
+        self.jobs.append(decode(Job, json.loads(encode(job))))
+        return await self._worker.do(self.jobs[-1], subscribers)
 
     async def close(self) -> None:
         await self._inner.close()
@@ -236,13 +243,15 @@ class Elsewhere:
 @pytest.mark.usefixtures("own")
 async def test_suites_and_judgings_run_on_any_engine(exam: tuple[Desk, Case, str]) -> None:
     desk, case, agent = exam
-    plan = Plan((str(case.file),), (agent,), trials=3, options=Options(sandbox="process"))
+    request = SuiteRequest(
+        command="suite", paths=(str(case.file),), agents=(agent,), trials=3, options=Options(sandbox="process")
+    )
     engine = Elsewhere()
-    end = await run_suite(Request(desk.folder / "suite", plan), Surroundings(engine=engine))
+    end = await run_suite(request, desk.folder / "suite", Surroundings(engine=engine))
     assert (end.ended, [job.action for job in engine.jobs]) == (3, [Action.EXAMINE] * 3)
     engine = Elsewhere()
     options = Options(sandbox="process", evaluators=("own.py:Likes",))
-    sources = sources_of("judge", [(desk.folder / "suite", None)], options)
-    judging = await judge_sources(sources, desk.folder / "judged", Surroundings(engine=engine))
+    again = journals_request("judge", [(desk.folder / "suite", None)], options)
+    judging = await judge_journals(again, desk.folder / "judged", Surroundings(engine=engine))
     assert (judging.end.ended, [job.action for job in engine.jobs]) == (3, [Action.JUDGE] * 3)
     assert {record.score for record in read_records(desk.folder / "judged")} == {0.5}

@@ -43,21 +43,21 @@ def change(folder: Path, name: str, how: Callable[[dict[str, Any]], object]) -> 
 @pytest.mark.parametrize(
     ("command", "name", "how", "shown"),
     [
-        ("suite", "suite.json", lambda data: data.update(agents=["evil.py:Evil"]), "agents evil.py:Evil"),
+        ("suite", "request.json", lambda data: data.update(agents=["evil.py:Evil"]), "agents evil.py:Evil"),
         (
             "suite",
-            "suite.json",
+            "request.json",
             lambda data: data["options"].update(allow_pre_command=True),
             "--allow-pre-command True",
         ),
-        ("suite", "suite.json", lambda data: data.pop(SIGNATURE), "--sandbox process"),
-        ("suite", "suite.json", lambda data: data.update({SIGNATURE: "0" * 64}), "--sandbox process"),
-        ("suite", "suite.json", lambda data: data.update({SIGNATURE: ["é"]}), "--sandbox process"),
-        ("judge", "sources.json", lambda data: data["options"].update(evaluators=["evil.py:Evil"]), "evil.py:Evil"),
-        ("judge", "sources.json", lambda data: data["options"].update(judge_model="evil.yaml"), "evil.yaml"),
-        ("replay", "sources.json", lambda data: data["options"].update(agent="evil.py:Evil"), "agent evil.py:Evil"),
-        ("trace", "sources.json", lambda data: data.update(recordings=["evil.py:Evil:x"]), "evil.py:Evil:x"),
-        ("trace", "sources.json", lambda data: data.update(folder="/\x1b[31m\u202eelsewhere"), "elsewhere"),
+        ("suite", "request.json", lambda data: data.pop(SIGNATURE), "--sandbox process"),
+        ("suite", "request.json", lambda data: data.update({SIGNATURE: "0" * 64}), "--sandbox process"),
+        ("suite", "request.json", lambda data: data.update({SIGNATURE: ["é"]}), "--sandbox process"),
+        ("judge", "request.json", lambda data: data["options"].update(evaluators=["evil.py:Evil"]), "evil.py:Evil"),
+        ("judge", "request.json", lambda data: data["options"].update(judge_model="evil.yaml"), "evil.yaml"),
+        ("replay", "request.json", lambda data: data["options"].update(agent="evil.py:Evil"), "agent evil.py:Evil"),
+        ("trace", "request.json", lambda data: data.update(recordings=["evil.py:Evil:x"]), "evil.py:Evil:x"),
+        ("trace", "request.json", lambda data: data.update(folder="/\x1b[31m\u202eelsewhere"), "elsewhere"),
     ],
 )
 def test_what_a_stranger_chose_is_shown_and_not_run(
@@ -78,7 +78,7 @@ def test_what_a_stranger_chose_is_shown_and_not_run(
 
 
 def test_with_leave_it_is_gone_on_with_as_it_says(held: Path) -> None:
-    change(held / "suite", "suite.json", lambda data: data.pop(SIGNATURE))
+    change(held / "suite", "request.json", lambda data: data.pop(SIGNATURE))
     assert viva("suite", "--resume", "suite", cwd=held).returncode == 2
     done = viva("suite", "--resume", "suite", "--trust-plan", cwd=held)
     assert done.returncode == 0, done.stderr
@@ -97,18 +97,18 @@ def test_leave_to_go_on_is_refused_where_there_is_nothing_to_go_on_with(tmp_path
 def test_another_users_mark_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "one"))
     content = signed(b'{"b": 1, "a": [1.5, "\\u00e9"]}')
-    (tmp_path / "suite.json").write_bytes(content)
-    assert read_signed(tmp_path, "suite.json") == ({"b": 1, "a": [1.5, "é"]}, True)
+    (tmp_path / "request.json").write_bytes(content)
+    assert read_signed(tmp_path, "request.json") == ({"b": 1, "a": [1.5, "é"]}, True)
     assert len(key_file().read_bytes()) == KEY_BYTES
     assert key_file().stat().st_mode & 0o777 == 0o600
     key_file().chmod(0o640)
-    assert read_signed(tmp_path, "suite.json")[1] is False
+    assert read_signed(tmp_path, "request.json")[1] is False
     key_file().chmod(0o600)
-    assert read_signed(tmp_path, "suite.json")[1] is True
+    assert read_signed(tmp_path, "request.json")[1] is True
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "two"))
-    assert read_signed(tmp_path, "suite.json")[1] is False
+    assert read_signed(tmp_path, "request.json")[1] is False
     signed(b"{}")
-    assert read_signed(tmp_path, "suite.json")[1] is False
+    assert read_signed(tmp_path, "request.json")[1] is False
 
 
 def test_where_no_key_can_be_kept_nothing_is_signed_and_nothing_fails(
@@ -121,7 +121,7 @@ def test_where_no_key_can_be_kept_nothing_is_signed_and_nothing_fails(
 
 @pytest.mark.parametrize("what", ["link", "pipe", "folder", "nested", "list"])
 def test_a_plan_that_is_no_plain_file_is_refused_in_words(tmp_path: Path, what: str) -> None:
-    file = tmp_path / "journal" / "suite.json"
+    file = tmp_path / "journal" / "request.json"
     file.parent.mkdir()
     if what == "link":
         (tmp_path / "real.json").write_bytes(signed(b'{"paths": ["echo"]}'))

@@ -27,10 +27,10 @@ from viva.records.evaluator import Context
 from viva.records.run_record import Outcome
 from viva.records.transcript import Transcript, Usage
 from viva.records.verdict import Insight, Verdict
-from viva.suites.engine import LocalEngine, SuiteEnd, SuiteLimits
+from viva.suites.engine import SuiteEnd, run_jobs
 from viva.suites.judging import Judging, judge_jobs
-from viva.suites.sources import FILE as SOURCES
-from viva.suites.sources import load_sources, sources_of
+from viva.suites.request import FILE as REQUEST
+from viva.suites.request import JournalsRequest, journals_request, request_to_resume
 from viva.suites.worker import Worker
 
 CASES = 12
@@ -116,19 +116,19 @@ def test_what_was_begun_is_gone_on_with_by_its_own_command_as_it_was_begun(suite
     ):
         done = viva(*command, cwd=suite)
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr
-    sources = json.loads((suite / "short" / SOURCES).read_text())
+    sources = json.loads((suite / "short" / REQUEST).read_text())
     sources["sizes"] = [1]
-    (suite / "short" / SOURCES).write_text(json.dumps(sources))
+    (suite / "short" / REQUEST).write_text(json.dumps(sources))
     with pytest.raises(SetupError, match="changed since"):
-        load_sources(suite / "short", "judge", trusted=True)
+        request_to_resume(suite / "short", JournalsRequest, "judge", trusted=True)
 
 
 def test_the_request_of_an_older_journal_is_read_under_its_older_names(suite: Path, tmp_path: Path) -> None:
-    request = sources_of("judge", [(suite / "first", None)], Options(sandbox="process"))
+    request = journals_request("judge", [(suite / "first", None)], Options(sandbox="process"))
     older = json.loads(encode(request))
     older["places"] = older.pop("references")
-    (tmp_path / SOURCES).write_text(json.dumps(older))
-    assert load_sources(tmp_path, "judge", trusted=True) == request
+    (tmp_path / REQUEST).write_text(json.dumps(older))
+    assert request_to_resume(tmp_path, JournalsRequest, "judge", trusted=True) == request
 
 
 def test_no_journal_is_judged_into_one_that_holds_runs(suite: Path) -> None:
@@ -254,13 +254,12 @@ def test_what_could_not_be_judged_is_judged_again_on_request_and_copied_once(sui
 
 async def judge(source: Path, target: Path, evaluator: object, **options: Any) -> SuiteEnd:
     """Judge a journal into another, by an evaluator that needs nothing."""
-    sources = sources_of("judge", [(source, None)], Options(concurrency=4, **options))
+    request = journals_request("judge", [(source, None)], Options(concurrency=4, **options))
     found = Judging()
     with Journal(target) as journal:
         judge = JudgeResources("model", {"scoring_points": evaluator})
-        engine = LocalEngine(Worker(Resources(options=sources.options, judge=judge), [], journal))
-        jobs = judge_jobs(sources, found, {}, set(), ())
-        return await engine.run(jobs, SuiteLimits(concurrency=4), Subscribers())
+        worker = Worker(Resources(options=request.options, judge=judge), [], journal)
+        return await run_jobs(worker, judge_jobs(request, found, {}, set(), ()), 4, Subscribers())
 
 
 class Faltering:

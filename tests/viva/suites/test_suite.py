@@ -308,7 +308,7 @@ def test_the_gate_compares_the_low_bound(tmp_path: Path) -> None:
         (["suite", "cases", "--fresh"], "require --resume"),
         (["suite", "nowhere"], "there is no such case"),
         (["suite", "cases", "--name", "zzz"], "--name and --tag exclude all"),
-        (["suite", "--resume", "nowhere"], "not the journal of a suite"),
+        (["suite", "--resume", "nowhere"], "nowhere was not made by viva suite"),
         (["suite", "cases", "--max-drop", "0.1"], "require each other"),
         (["suite", "cases", "--agent", "x.py:X"], "no agent file"),
         (["suite", "cases", "--baseline", "nowhere", "--max-drop", "0.1"], "there is no folder nowhere"),

@@ -54,7 +54,7 @@ def command(context: click.Context, as_json: bool) -> None:
 @report_user_errors
 def check(paths: tuple[str, ...], as_json: bool) -> None:
     """Check every case folder at or below each PATH, and report all mistakes with their line numbers."""
-    found = Found()
+    found = FoundCases()
     for path in paths:
         found.look_at(path)
     if as_json:
@@ -66,7 +66,7 @@ def check(paths: tuple[str, ...], as_json: bool) -> None:
 
 
 @dataclass(slots=True)
-class Found:
+class FoundCases:
     """What there is below the paths."""
 
     valid: list[Case] = field(default_factory=list)
@@ -100,7 +100,7 @@ class Found:
                 self.warnings.append(CaseError(case.file, perhaps))
 
 
-def _show(found: Found) -> None:
+def _show(found: FoundCases) -> None:
     for case in found.valid:
         points = counted(len(case.scoring_points), "scoring point")
         click.echo(printable(f"{case.file}: valid, {points}. {_requirements(case)}"))
@@ -115,7 +115,7 @@ def _show(found: Found) -> None:
         click.echo("no case folders found (a case is a folder with one YAML file)", err=True)
 
 
-def _as_json(found: Found) -> dict[str, object]:
+def _as_json(found: FoundCases) -> dict[str, object]:
     return {
         "cases": [_facts(case) for case in found.valid],
         "mistakes": _rows(found.wrong),

@@ -17,7 +17,7 @@ from viva.journal.writer import Damage, JournalError
 from viva.records.text import one_line, printable
 from viva.reports.console.comparison import comparison_plain, comparison_report
 from viva.reports.console.whys import print_whole
-from viva.statistics.comparison import Comparison, compare
+from viva.statistics.comparison import PairedComparison, compare
 from viva.statistics.comparison_inputs import Runs, choose_agents
 from viva.statistics.findings import findings
 
@@ -85,7 +85,7 @@ def _read(reference: str, damage: Damage, evaluator: str | None) -> Runs:
 
 
 def _plain(
-    one: Runs, two: Runs, results: list[tuple[tuple[str, str], Comparison | None]], damage: Damage
+    one: Runs, two: Runs, results: list[tuple[tuple[str, str], PairedComparison | None]], damage: Damage
 ) -> dict[str, object]:
     return {
         "a": str(one.journal),
@@ -97,7 +97,7 @@ def _plain(
     }
 
 
-def _report(results: list[tuple[tuple[str, str], Comparison | None]], damage: Damage, *, quiet: bool) -> None:
+def _report(results: list[tuple[tuple[str, str], PairedComparison | None]], damage: Damage, *, quiet: bool) -> None:
     console = Console()
     for number, (pair, found) in enumerate(results):
         if number and not quiet:

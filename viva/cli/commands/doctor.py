@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import click
 
-from viva.cli.diagnosis import Finding, diagnose
+from viva.cli.diagnosis import DoctorFinding, diagnose
 from viva.cli.process import report_user_errors, run_async
-from viva.plugins.kinds import BUILT_IN, Found
+from viva.plugins.kinds import BUILT_IN, FoundPart
 from viva.records.text import one_line
 
 
@@ -35,7 +35,7 @@ def command(as_json: bool) -> None:
         raise SystemExit(2)
 
 
-def _show_parts(kind: str, parts: Sequence[Found]) -> None:
+def _show_parts(kind: str, parts: Sequence[FoundPart]) -> None:
     own = ", ".join(part.name for part in parts if part.where == BUILT_IN)
     lines = [f"{BUILT_IN}: {own}"] if own else []
     lines += [f"{part.name}: {part.where} ({part.target})" for part in parts if part.where != BUILT_IN]
@@ -44,7 +44,7 @@ def _show_parts(kind: str, parts: Sequence[Found]) -> None:
         click.echo(f"{'' if number else kind:<26} {one_line(line, 400)}")
 
 
-def _show(finding: Finding) -> None:
+def _show(finding: DoctorFinding) -> None:
     mark = "ok     " if finding.there else "MISSING" if finding.needed else "missing"
     click.echo(f"{finding.name:<16} {mark:<9} {finding.detail}")
     if finding.remedy:

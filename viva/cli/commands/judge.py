@@ -12,13 +12,13 @@ from rich.text import Text
 
 from viva.cases import find_case, load_case
 from viva.cli import completion
-from viva.cli.engine_options import ENGINE_OPTIONS, engine_from, engine_options
+from viva.cli.engine_options import engine_from, engine_options
 from viva.cli.options import (
     concurrency_option,
     options_from,
     output_options,
     resume_options,
-    resumed_sources,
+    resumed_request,
     shared_options,
 )
 from viva.cli.process import STOPPED, fail, report_user_errors, run_async
@@ -39,12 +39,8 @@ from viva.sinks import make_sinks
 from viva.statistics.summary import summarize
 from viva.suites.conduct import Surroundings
 from viva.suites.gates import gate, parse_gates
-from viva.suites.judging import Judging, judge_sources
-from viva.suites.sources import Sources, sources_of
-
-ALLOWED_WITH_RESUME = ENGINE_OPTIONS | {
-    "resume", "retry_errors", "concurrency", "sinks", "as_json", "quiet", "fail_under",
-}  # fmt: skip
+from viva.suites.judging import Judging, judge_journals
+from viva.suites.request import JournalsRequest, journals_request
 
 
 @click.command("judge")
@@ -80,12 +76,12 @@ def command(
         fail("viva judge: --retry-errors requires --resume.")
     gates = parse_gates(fail_under)
     if resume is not None:
-        folder, sources = resumed_sources(resume, "judge", ALLOWED_WITH_RESUME, given)
+        folder, request = resumed_request(resume, JournalsRequest, "judge", given)
     else:
-        folder, sources = _new(journals, other, out, given)
+        folder, request = _new(journals, other, out, given)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     around = Surroundings(display, make_sinks(sinks), engine=engine_from(given))
-    work = judge_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors)
+    work = judge_journals(request, folder, around, resumed=resume is not None, retry_errors=retry_errors)
     try:
         judging = run_async(work)
     except KeyboardInterrupt:
@@ -100,7 +96,7 @@ def command(
     if as_json:
         click.echo(json.dumps({"journal": str(folder), "runs": [to_plain(record, full=True) for record in records]}))
     else:
-        _report(records, sources, folder, quiet=quiet)
+        _report(records, request, folder, quiet=quiet)
     written = write_evaluations(folder)
     if written and not (as_json or quiet):
         click.echo(printable(f"written: {', '.join(map(str, written))}"), err=True)
@@ -111,12 +107,14 @@ def command(
     raise SystemExit(EXIT_NOT_SCORED if left_out and code == EXIT_DONE else code)
 
 
-def _new(journals: tuple[str, ...], other: str | None, out: Path | None, given: dict[str, Any]) -> tuple[Path, Sources]:
+def _new(
+    journals: tuple[str, ...], other: str | None, out: Path | None, given: dict[str, Any]
+) -> tuple[Path, JournalsRequest]:
     references = [split_reference(journal) for journal in journals] or [(newest_journal(), None)]
     case = load_case(find_case(other)) if other is not None else None
     folder = new_journal_folder(out, derived_name(references[0][0], "judged"))
     refuse_journal(folder)
-    return folder, sources_of("judge", references, options_from(given), case)
+    return folder, journals_request("judge", references, options_from(given), case)
 
 
 def _order(judging: Judging) -> Any:
@@ -125,13 +123,13 @@ def _order(judging: Judging) -> Any:
     return lambda record: order.get(record.id, len(order))
 
 
-def _report(records: list[RunRecord], sources: Sources, folder: Path, *, quiet: bool) -> None:
+def _report(records: list[RunRecord], request: JournalsRequest, folder: Path, *, quiet: bool) -> None:
     console = Console()
     scores = {record.id: record.score for record in records}
     # Only for changed scores: the old records of a large journal are not kept.
     before = {
         old.id: score_line(old)
-        for journal, only in sources.journals
+        for journal, only in request.journals
         for old in read_records(journal)
         if only in (None, old.id) and old.score != scores.get(old.id, old.score)
     }

@@ -16,12 +16,13 @@ from rich.text import Text
 
 from viva.cli import completion
 from viva.cli.options import (
+    call_option,
     concurrency_option,
     given_options,
     options_from,
     out_option,
     resume_options,
-    resumed_sources,
+    resumed_request,
     shared_options,
     sinks_option,
 )
@@ -43,7 +44,7 @@ from viva.reports.facts import verdicts_by_subject
 from viva.sinks import make_sinks
 from viva.streams import reader_left
 from viva.suites.gates import gate
-from viva.suites.sources import Sources, sources_of
+from viva.suites.request import JournalsRequest, journals_request
 
 if TYPE_CHECKING:
     from viva.statistics.summary import Figures
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 WORDS_PER_SECOND = 4.0
 """Silent reading speed is 240 words a minute (Brysbaert 2019, Journal of Memory and Language 109)."""
 LONGEST_PAUSE = 12.0
-ALLOWED_WITH_RESUME = frozenset({"resume", "retry_errors", "concurrency", "sinks", "as_json"})
 CHOOSING = frozenset({"failed", "threshold", "names", "agents", "trials", "outcomes"})
 PRINTING = frozenset({"journal", "pace", "speed", "as_json"}) | CHOOSING
 """Options that have an effect without --against."""
@@ -64,7 +64,7 @@ PRINTING = frozenset({"journal", "pace", "speed", "as_json"}) | CHOOSING
 @click.option(
     "--speed", type=click.FloatRange(0.1, 100), default=1.0, show_default=True, help="With --pace: speed factor."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each run.")
+@call_option("--json", "as_json", is_flag=True, help="Print one JSON object for each run.")
 @click.option("--against", metavar="SPEC", help="Ask another agent the stored questions, and judge it.")
 @click.option(
     "--cases",
@@ -96,8 +96,8 @@ def command(
     if retry_errors and resume is None:
         fail("viva replay: --retry-errors requires --resume.")
     if resume is not None:
-        target, sources = resumed_sources(resume, "replay", ALLOWED_WITH_RESUME, given)
-        _ask_again(target, sources, sinks, as_json=as_json, resumed=True, retry_errors=retry_errors)
+        target, request = resumed_request(resume, JournalsRequest, "replay", given)
+        _ask_again(target, request, sinks, as_json=as_json, resumed=True, retry_errors=retry_errors)
         return
     folder, run = split_reference(journal) if journal else (newest_journal(), None)
     if against is not None:
@@ -106,7 +106,8 @@ def command(
         )
         target = new_journal_folder(out, derived_name(folder, "against"))
         refuse_journal(target)
-        _ask_again(target, sources_of("replay", [(folder, run)], options_from(given, against)), sinks, as_json=as_json)
+        request = journals_request("replay", [(folder, run)], options_from(given, against))
+        _ask_again(target, request, sinks, as_json=as_json)
         return
     if not pace and "speed" in given_options():
         fail("viva replay: --speed requires --pace.")
@@ -175,7 +176,7 @@ def _missing(first: int, last: int) -> str:
 
 def _ask_again(
     folder: Path,
-    sources: Sources,
+    request: JournalsRequest,
     sinks: tuple[str, ...],
     *,
     as_json: bool,
@@ -192,14 +193,14 @@ def _ask_again(
     around = Surroundings(ConsoleDisplay(Console(stderr=True), show=not as_json), make_sinks(sinks))
     try:
         with separate_stdout():
-            end = run_async(ask_again(sources, folder, around, resumed=resumed, retry_errors=retry_errors))
+            end = run_async(ask_again(request, folder, around, resumed=resumed, retry_errors=retry_errors))
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: viva replay --resume {folder}", STOPPED)
     records = list(read_records(absolute))
     figures = summarize(records)
     _report_answers(records, figures, folder, as_json=as_json)
     if not as_json:
-        _suggest_comparison(sources, records, folder)
+        _suggest_comparison(request, records, folder)
     for run_name, gap in end.gaps.items():
         click.echo(f"{one_line(run_name)}: {gap}, so its questions are not asked", err=as_json)
     code = gate(figures)[0]
@@ -218,11 +219,11 @@ def _report_answers(records: Sequence[RunRecord], figures: Figures, folder: Path
         print_whole(Console(), suite_report(figures, folder, again="viva replay"))
 
 
-def _suggest_comparison(sources: Sources, records: Sequence[RunRecord], folder: Path) -> None:
+def _suggest_comparison(request: JournalsRequest, records: Sequence[RunRecord], folder: Path) -> None:
     """Print the command that compares the new runs with the old ones, if both have a single agent."""
     from viva.exam.stored_runs import read_run_states
 
-    asked, only = sources.journals[0]
+    asked, only = request.journals[0]
     agents = {state.agent for state in read_run_states(asked, only).values()}
     if len(agents) == 1 and len({record.agent for record in records}) == 1:
         here = Path.cwd()

@@ -29,8 +29,8 @@ from viva.sinks import make_sinks
 from viva.statistics.summary import summarize
 from viva.suites.conduct import Surroundings
 from viva.suites.gates import gate, parse_gates
-from viva.suites.plan import Plan
-from viva.suites.suite import run_suite, single_run
+from viva.suites.request import SuiteRequest
+from viva.suites.suite import holds_single_runs, run_suite
 
 
 @click.command("run")
@@ -53,16 +53,16 @@ def command(
     gates = parse_gates(fail_under)
     exam = load_case(find_case(case))
     agents = () if agent is None else (agent,)
-    plan = Plan((str(exam.file),), agents, options=options_from(given))
+    request = SuiteRequest(command="run", paths=(str(exam.file),), agents=agents, options=options_from(given))
     folder = new_journal_folder(out, exam.name)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
-    request = single_run(folder, plan, exam)
+    resumed = holds_single_runs(folder, exam)
     # An agent may change the working directory.
     absolute = folder.absolute()
     around = Surroundings(display, make_sinks(sinks))
     try:
         with separate_stdout():
-            run_async(run_suite(request, around))
+            run_async(run_suite(request, absolute, around, resumed=resumed, fresh=resumed))
     except KeyboardInterrupt:
         fail(f"viva: stopped. The rounds so far are kept; to print them: viva replay {folder}", STOPPED)
     record = _record(absolute, exam, agent or DEFAULT_AGENT)

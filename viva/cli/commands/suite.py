@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +15,20 @@ from rich.text import Text
 
 from viva.adapters.connectors.spec import FORMS
 from viva.cli import completion
-from viva.cli.engine_options import ENGINE_OPTIONS, engine_from, engine_options
+from viva.cli.engine_options import engine_from, engine_options
 from viva.cli.options import (
+    call_option,
     concurrency_option,
     options_from,
     output_options,
-    refuse_beside_resume,
     resume_options,
+    resumed_request,
     shared_options,
     threshold_option,
-    trusts_plan,
 )
 from viva.cli.process import STOPPED, fail, report_user_errors, run_async, separate_stdout
 from viva.errors import SharedSetupError
-from viva.exam.options import Options, Part
+from viva.exam.options import Part
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.paths import new_journal_folder, refuse_journal
 from viva.journal.reader import read_records
@@ -40,55 +40,10 @@ from viva.reports.progress.reporter import ConsoleDisplay
 from viva.sinks import make_sinks
 from viva.statistics.summary import Figures, summarize
 from viva.suites.conduct import Surroundings
-from viva.suites.engine import SuiteEnd
+from viva.suites.engine import Budget, SuiteEnd
 from viva.suites.gates import gate, parse_gates, read_baseline
-from viva.suites.plan import FILE as PLAN_FILE
-from viva.suites.plan import Plan, plan_to_resume
-from viva.suites.suite import Request, run_suite
-
-# fmt: off
-ALLOWED_WITH_RESUME = frozenset({
-    "resume", "fresh", "retry_errors", "concurrency", "sandboxes", "model_calls", "attempts", "max_cost", "max_tokens",
-    "max_time", "threshold", "sinks", "as_json", "quiet", "fail_under", "baseline", "max_drop",
-}) | ENGINE_OPTIONS
-# fmt: on
-"""The options allowed with --resume: they do not change the exams. Others would be ignored, so they are rejected."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandLine:
-    """The values on the command line; each field is the option of that name."""
-
-    paths: tuple[str, ...]
-    agents: tuple[str, ...]
-    trials: int
-    names: tuple[str, ...]
-    tags: tuple[str, ...]
-    options: Options
-    """The options of a single exam."""
-    max_cost: float | None
-    max_tokens: int | None
-    max_time: float | None
-    threshold: float
-    resume: Path | None
-    fresh: bool
-    retry_errors: bool
-    out: Path | None
-    sinks: tuple[str, ...]
-    as_json: bool
-    quiet: bool
-    fail_under: tuple[str, ...]
-    baseline: str | None
-    max_drop: tuple[str, ...]
-    engine: str
-    ray_address: str | None
-    ray_workers: int | None
-
-    @classmethod
-    def parse(cls, values: Mapping[str, Any]) -> CommandLine:
-        """Read click's parameters."""
-        own = {field.name: values[field.name] for field in fields(cls) if field.name != "options"}
-        return cls(**own, options=options_from(values))
+from viva.suites.request import SuiteRequest, holds_request
+from viva.suites.suite import run_suite
 
 
 @click.command("suite")
@@ -125,19 +80,19 @@ class CommandLine:
     show_default=True,
     help="Maximum number of concurrent sandboxes for checks.",
 )
-@click.option(
+@call_option(
     "--max-cost",
     type=click.FloatRange(0, min_open=True),
     metavar="DOLLARS",
     help="Start no further run once this much has been spent.",
 )
-@click.option(
+@call_option(
     "--max-tokens",
     type=click.IntRange(1),
     metavar="TOKENS",
     help="Start no further run once this many tokens have been used.",
 )
-@click.option(
+@call_option(
     "--max-time",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
@@ -145,100 +100,102 @@ class CommandLine:
 )
 @threshold_option
 @resume_options("a suite")
-@click.option("--fresh", is_flag=True, help="With --resume: also repeat finished runs.")
+@call_option("--fresh", is_flag=True, help="With --resume: also repeat finished runs.")
 @output_options
-@click.option("--baseline", metavar="JOURNAL", help="Compare with an earlier suite.")
-@click.option(
+@call_option("--baseline", metavar="JOURNAL", help="Compare with an earlier suite.")
+@call_option(
     "--max-drop",
     multiple=True,
     metavar="[EVALUATOR=]SCORE",
     help="With --baseline: exit with 1 if the mean score dropped by more. Can be repeated.",
 )
 @report_user_errors
-def command(**values: Any) -> None:
+def command(
+    paths: tuple[str, ...],
+    resume: Path | None,
+    fresh: bool,
+    retry_errors: bool,
+    out: Path | None,
+    max_cost: float | None,
+    max_tokens: int | None,
+    max_time: float | None,
+    threshold: float,
+    sinks: tuple[str, ...],
+    as_json: bool,
+    quiet: bool,
+    fail_under: tuple[str, ...],
+    baseline: str | None,
+    max_drop: tuple[str, ...],
+    **given: Any,
+) -> None:
     """Run every case at or below each PATH with every agent, several times if requested, and report statistics."""
-    line = CommandLine.parse(values)
-    _check(line)
-    engine = engine_from(values)
-    gates, drops = parse_gates(line.fail_under), parse_gates(line.max_drop, "--max-drop")
-    request = _new(line) if line.resume is None else _resumed(line.resume, line)
+    _check(paths, resume, baseline, max_drop, repeats=fresh or retry_errors)
+    engine = engine_from(given)
+    gates, drops = parse_gates(fail_under), parse_gates(max_drop, "--max-drop")
+    if resume is None:
+        folder, request = _new(paths, out, given)
+    else:
+        folder, request = resumed_request(resume, SuiteRequest, "suite", given)
     # Before the exams, so that a missing journal is reported now and not hours later.
-    baseline = None if line.baseline is None else read_baseline(line.baseline, line.threshold)
+    before = None if baseline is None else read_baseline(baseline, threshold)
     console = Console(stderr=True)
-    absolute = request.folder.absolute()  # an agent may change the working directory
-    display = ConsoleDisplay(console, show=not (line.as_json or line.quiet))
-    around = Surroundings(
-        display, make_sinks(line.sinks), engine=engine
-    )  # before standard output is redirected: one may write there
+    absolute = folder.absolute()  # an agent may change the working directory
+    display = ConsoleDisplay(console, show=not (as_json or quiet))
+    # Before standard output is redirected: a sink may write there.
+    around = Surroundings(display, make_sinks(sinks), engine=engine)
+    budget = Budget(max_cost=max_cost, max_tokens=max_tokens, max_seconds=max_time)
+    resumed = resume is not None
+    again = f"viva suite --resume {folder}"
     try:
         with separate_stdout():
-            end = run_async(run_suite(request, around))
+            end = run_async(
+                run_suite(
+                    replace(request, command="suite"), folder, around,
+                    resumed=resumed, fresh=fresh, retry_errors=retry_errors, budget=budget,
+                )
+            )  # fmt: skip
     except SharedSetupError as error:
-        fail(f"viva: {error}\nTo resume: viva suite --resume {request.folder}")
+        fail(f"viva: {error}\nTo resume: {again}")
     except KeyboardInterrupt:
-        fail(f"viva: stopped. Finished runs are kept; to resume: viva suite --resume {request.folder}", STOPPED)
-    figures = summarize(read_records(absolute), line.threshold)
-    _report(request.folder, end, figures, line)
+        fail(f"viva: stopped. Finished runs are kept; to resume: {again}", STOPPED)
+    figures = summarize(read_records(absolute), threshold)
+    _report(folder, end, figures, as_json=as_json, quiet=quiet)
     if end.left_out:
-        left = counted(end.left_out, "run")
-        words = f"left out: {left}, {end.reason}. To resume: viva suite --resume {request.folder}"
+        words = f"left out: {counted(end.left_out, 'run')}, {end.reason}. To resume: {again}"
         console.print(Text(one_line(words, 500), style="yellow"), soft_wrap=True)
-    code, words = gate(figures, gates, baseline, drops if line.max_drop else None)
+    code, words = gate(figures, gates, before, drops if max_drop else None)
     if words:
         click.echo(words, err=True)
     raise SystemExit(EXIT_NOT_SCORED if end.left_out and code == EXIT_DONE else code)
 
 
-def _check(line: CommandLine) -> None:
+def _check(
+    paths: tuple[str, ...], resume: Path | None, baseline: str | None, max_drop: tuple[str, ...], *, repeats: bool
+) -> None:
     """Check that the options are compatible."""
-    if bool(line.paths) == (line.resume is not None):
-        both = ", not both" if line.paths else ""
+    if bool(paths) == (resume is not None):
+        both = ", not both" if paths else ""
         fail(f"viva suite: name case folders (viva suite cases/), or a suite to resume (--resume JOURNAL){both}.")
-    if (line.fresh or line.retry_errors) and line.resume is None:
+    if repeats and resume is None:
         fail("viva suite: --fresh and --retry-errors require --resume.")
-    if bool(line.max_drop) != (line.baseline is not None):
+    if bool(max_drop) != (baseline is not None):
         fail("viva suite: --baseline and --max-drop require each other.")
 
 
-def _new(line: CommandLine) -> Request:
-    folder = new_journal_folder(line.out, "suite")
-    if (folder / PLAN_FILE).exists():
+def _new(paths: tuple[str, ...], out: Path | None, given: Mapping[str, Any]) -> tuple[Path, SuiteRequest]:
+    folder = new_journal_folder(out, "suite")
+    if holds_request(folder):
         fail(f"viva suite: {folder} already contains a journal; resume it (--resume {folder}) or choose another --out.")
     refuse_journal(folder)
-    plan = Plan(line.paths, line.agents, line.trials, line.names, line.tags, line.options)
-    return _request(folder, plan, line, resumed=False)
+    chosen = {name: given[name] for name in ("agents", "trials", "names", "tags")}
+    return folder, SuiteRequest(command="suite", paths=paths, options=options_from(given), **chosen)
 
 
-def _resumed(folder: Path, line: CommandLine) -> Request:
-    """Return a request that resumes the stored plan; only options that do not change the exams can be replaced."""
-    plan = plan_to_resume(folder, trusted=trusts_plan())
-    folder = folder.absolute()
-    if plan.folder and os.path.isdir(plan.folder):
-        os.chdir(plan.folder)
-    given = refuse_beside_resume(ALLOWED_WITH_RESUME, "a suite")
-    own = ("concurrency", "sandboxes", "model_calls", "attempts")
-    changed = {name: getattr(line.options, name) for name in own if name in given}
-    return _request(folder, replace(plan, options=replace(plan.options, **changed)), line, resumed=True)
-
-
-def _request(folder: Path, plan: Plan, line: CommandLine, *, resumed: bool) -> Request:
-    return Request(
-        folder,
-        plan,
-        resumed=resumed,
-        fresh=line.fresh,
-        retry_errors=line.retry_errors,
-        max_cost=line.max_cost,
-        max_tokens=line.max_tokens,
-        max_seconds=line.max_time,
-    )
-
-
-def _report(folder: Path, end: SuiteEnd, figures: Figures, line: CommandLine) -> None:
-    if line.as_json:
+def _report(folder: Path, end: SuiteEnd, figures: Figures, *, as_json: bool, quiet: bool) -> None:
+    if as_json:
         facts = {"ended": end.ended, "left_out": end.left_out, "reason": end.reason}
         click.echo(json.dumps({"journal": str(folder), **facts, "figures": figures_plain(figures)}))
-    elif line.quiet:
+    elif quiet:
         several = len(figures.agents) > 1
         for group in figures.agents if several else (figures.suite,):
             whose = f"{one_line(group.name, 200)}: " if several else ""

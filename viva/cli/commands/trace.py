@@ -11,20 +11,21 @@ from typing import Any
 import click
 from rich.console import Console, Group
 
-from viva.cli.engine_options import ENGINE_OPTIONS, engine_from, engine_options
+from viva.cli.engine_options import engine_from, engine_options
 from viva.cli.import_options import chosen_imports, import_options, import_sinks
 from viva.cli.options import (
+    call_option,
     concurrency_option,
     options_from,
     output_options,
     resume_options,
-    resumed_sources,
+    resumed_request,
     shared_options,
     threshold_option,
 )
 from viva.cli.process import STOPPED, fail, report_user_errors, run_async
 from viva.cli.trace_compare import Other, compare, find_other
-from viva.cli.trace_follow import OPTIONS, Alarm, follow_options, make_alarm, refuse_without_follow, watch_from
+from viva.cli.trace_follow import Alarm, follow_options, make_alarm, refuse_without_follow, watch_from
 from viva.cli.trace_outputs import Target, annotate_new, targets_of, write_outputs
 from viva.exam.options import Part
 from viva.exam.outcome import EXIT_BELOW, EXIT_NOT_SCORED
@@ -42,17 +43,10 @@ from viva.suites.conduct import Surroundings
 from viva.suites.engines import LOCAL
 from viva.suites.gates import Gates, gate, parse_gates, read_baseline
 from viva.suites.labels import parse_labels
-from viva.suites.sources import Sources
-from viva.suites.tracing import trace_sources
-from viva.suites.watching import Look, Watch
+from viva.suites.request import RecordingsRequest
+from viva.suites.tracing import trace_recordings
+from viva.suites.watching import Poll, Watch
 from viva.suites.watching import follow as follow_sources
-
-# fmt: off
-ALLOWED_WITH_RESUME = frozenset({
-    "resume", "retry_errors", "concurrency", "sinks", "threshold", "as_json", "quiet", "fail_under", "baseline",
-    "max_drop", "to", "compared", "follow", *OPTIONS, *ENGINE_OPTIONS,
-})
-# fmt: on
 
 
 @click.command("trace")
@@ -65,14 +59,14 @@ ALLOWED_WITH_RESUME = frozenset({
 @threshold_option
 @resume_options("a trace")
 @output_options
-@click.option("--baseline", metavar="JOURNAL", help="Compare with an earlier journal.")
-@click.option(
+@call_option("--baseline", metavar="JOURNAL", help="Compare with an earlier journal.")
+@call_option(
     "--max-drop",
     multiple=True,
     metavar="[EVALUATOR=]SCORE",
     help="With --baseline: exit with 1 if the mean score dropped by more. Can be repeated.",
 )
-@click.option(
+@call_option(
     "--compare",
     "compared",
     metavar="OTHER",
@@ -92,7 +86,7 @@ ALLOWED_WITH_RESUME = frozenset({
     metavar="NAME=VALUE",
     help="The same as --label, for the SOURCE of --compare.",
 )
-@click.option(
+@call_option(
     "--to",
     multiple=True,
     metavar="phoenix[:…]",
@@ -137,11 +131,11 @@ def command(
     gates, drops = parse_gates(fail_under), parse_gates(max_drop, "--max-drop")
     before = None if baseline is None else read_baseline(baseline, threshold)
     if resume is not None:
-        folder, sources = resumed_sources(resume, "trace", ALLOWED_WITH_RESUME, given)
+        folder, request = resumed_request(resume, RecordingsRequest, "trace", given)
     else:
         told = parse_labels(labels, "--label"), parse_labels(other_labels, "--compare-label")
-        folder, sources = _new(recordings, limit, out, given, other, told)
-    targets = targets_of(to, sources.recordings)
+        folder, request = _new(recordings, limit, out, given, other, told)
+    targets = targets_of(to, request.recordings)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     alarm = None
     try:
@@ -152,17 +146,17 @@ def command(
                 fail("viva trace: --follow judges in this process and cannot be combined with --engine.")
             alarm = make_alarm(folder, given["alerts"], display.warn)
             _follow(
-                sources, folder, watch_from(given), gates, alarm, display, sinks, targets, resumed=resume is not None
+                request, folder, watch_from(given), gates, alarm, display, sinks, targets, resumed=resume is not None
             )
         else:
-            around = Surroundings(display, import_sinks(sources.recordings, sinks), engine=engine)
-            run_async(trace_sources(sources, folder, around, resumed=resume is not None, retry_errors=retry_errors))
+            around = Surroundings(display, import_sinks(request.recordings, sinks), engine=engine)
+            run_async(trace_recordings(request, folder, around, resumed=resume is not None, retry_errors=retry_errors))
     except KeyboardInterrupt:
         again = " --follow, with the options that you gave for --follow" if follow else ""
         fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}{again}", STOPPED)
     figures = summarize(read_records(folder), threshold)
-    if other is None and sources.compared is not None:
-        other = Other(source=sources.compared)
+    if other is None and request.compared is not None:
+        other = Other(source=request.compared)
     comparison = None if other is None else compare(folder, other)
     _report(figures, folder, comparison, as_json=as_json, quiet=quiet)
     whole = write_outputs(folder, targets, show=not (as_json or quiet))
@@ -199,12 +193,12 @@ def _new(
     given: dict[str, Any],
     other: Other | None,
     labels: tuple[Mapping[str, str], Mapping[str, str]],
-) -> tuple[Path, Sources]:
+) -> tuple[Path, RecordingsRequest]:
     compared = None if other is None else other.source
     folder = new_journal_folder(out, "trace")
     refuse_journal(folder)
-    return folder, Sources(
-        "trace",
+    return folder, RecordingsRequest(
+        command="trace",
         recordings=recordings if compared is None else (*recordings, compared),
         limit=limit,
         options=options_from(given),
@@ -232,7 +226,7 @@ def _report(figures: Figures, folder: Path, comparison: Any, *, as_json: bool, q
 
 
 def _follow(
-    sources: Sources,
+    request: RecordingsRequest,
     folder: Path,
     watch: Watch,
     gates: Gates,
@@ -245,14 +239,14 @@ def _follow(
 ) -> None:
     # A look closes its sinks when it ends.
     def make_around() -> Surroundings:
-        return Surroundings(display, import_sinks(sources.recordings, sinks))
+        return Surroundings(display, import_sinks(request.recordings, sinks))
 
-    def told(look: Look) -> bool:
+    def told(look: Poll) -> bool:
         if targets and (failed := annotate_new(folder, targets, frozenset(look.new))):
             display.warn(failed)
         return alarm.look(look)
 
     try:
-        run_async(follow_sources(sources, folder, watch, gates, make_around, told, resumed=resumed))
+        run_async(follow_sources(request, folder, watch, gates, make_around, told, resumed=resumed))
     finally:
         alarm.close()

@@ -26,7 +26,7 @@ class ReadSteps:
 
 
 @dataclass(slots=True)
-class _Draft:
+class _AtifRound:
     examiner: str | None = None
     agent: str | None = None
     steps: list[Step] = field(default_factory=list)
@@ -49,7 +49,7 @@ def read_steps(steps: Sequence[Any], model: str | None, agent: str | None) -> Re
     Raises:
         StepError: an element is not a step.
     """
-    reader = _Reader(model, agent)
+    reader = _StepReader(model, agent)
     for number, step in enumerate(steps, 1):
         if not isinstance(step, Mapping) or step.get("source") not in ("system", "user", "agent"):
             found = step.get("source") if isinstance(step, Mapping) else step
@@ -60,11 +60,11 @@ def read_steps(steps: Sequence[Any], model: str | None, agent: str | None) -> Re
     return reader.result()
 
 
-class _Reader:
+class _StepReader:
     def __init__(self, model: str | None, agent: str | None) -> None:
         self._model = model
         self._agent = agent
-        self._drafts: list[_Draft] = []
+        self._drafts: list[_AtifRound] = []
         self._system: list[str] = []
         self._notes: dict[str, int] = {}
 
@@ -74,7 +74,7 @@ class _Reader:
         started = None if began is None else began / 1e9
         source = step["source"]
         if source == "user":
-            self._drafts.append(_Draft(text, images=images, started=started))
+            self._drafts.append(_AtifRound(text, images=images, started=started))
             if step.get("observation") is not None:
                 self._other(number, step, "user", None, images, started)
         elif source == "system" and not self._drafts and step.get("observation") is None:
@@ -99,9 +99,9 @@ class _Reader:
         notes = tuple(f"{words}: {count}" for words, count in self._notes.items())
         return ReadSteps(rounds, "\n\n".join(self._system) if self._system else None, notes)
 
-    def _open(self) -> _Draft:
+    def _open(self) -> _AtifRound:
         if not self._drafts:
-            self._drafts.append(_Draft())
+            self._drafts.append(_AtifRound())
         return self._drafts[-1]
 
     def _other(

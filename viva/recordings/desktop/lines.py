@@ -18,7 +18,7 @@ MOST_LINE = 64 * 1024 * 1024
 
 
 @dataclass(slots=True)
-class Lines:
+class LogLines:
     """The lines of a log."""
 
     good: list[dict[str, Any]] = field(default_factory=list)
@@ -26,13 +26,13 @@ class Lines:
     """The numbers, from 1, of the lines that are not JSON objects."""
 
 
-def read_lines(file: Path) -> Lines:
+def read_lines(file: Path) -> LogLines:
     """Read a log. A line that is not a JSON object is skipped and counted.
 
     Raises:
         RecordingError: the file cannot be read.
     """
-    found = Lines()
+    found = LogLines()
     try:
         with file.open("rb") as lines:
             number = 0
@@ -47,7 +47,7 @@ def read_lines(file: Path) -> Lines:
     return found
 
 
-def _take(found: Lines, number: int, line: bytes) -> None:
+def _take(found: LogLines, number: int, line: bytes) -> None:
     text = line.removeprefix(b"\xef\xbb\xbf").strip()
     if not text:
         return
@@ -61,7 +61,7 @@ def _take(found: Lines, number: int, line: bytes) -> None:
         found.broken.append(number)
 
 
-class Fields:
+class LineFields:
     """One line of the log, or one action in it. It notes which keys were read, so that the rest can be kept as well."""
 
     def __init__(self, line: Mapping[str, Any], names: Names) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from viva.journal.images import MOST_BYTES, kind_of
-from viva.recordings.desktop.lines import Fields
+from viva.recordings.desktop.lines import LineFields
 from viva.recordings.desktop.names import ROLES, Names
 
 _LOOKS_LIKE_A_PICTURE = re.compile(r".+\.(?:png|jpe?g|gif|webp)", re.I)
@@ -45,7 +45,7 @@ class Screenshots:
     """Maps each fault, in words, to the number of pictures that have it."""
     used: set[str] = field(default_factory=set)
 
-    def of_step(self, line: Fields, step: int | None, round_: int) -> Shots:
+    def of_step(self, line: LineFields, step: int | None, round_: int) -> Shots:
         """Find the pictures of a step: those that its line names, or else those with the usual names for its number.
 
         A picture that another step has is not taken by its usual name: steps may be numbered anew in each round.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from viva.recordings.desktop.lines import Fields, amount, text_of
+from viva.recordings.desktop.lines import LineFields, amount, text_of
 from viva.recordings.desktop.names import Names
 from viva.recordings.desktop.screenshots import Shots
 from viva.records.transcript import NO_USAGE, Step, StepKind, Usage
@@ -15,7 +15,7 @@ FAILED = ("fail", "error")
 """The beginnings of the status of an action that failed."""
 
 
-def steps_of(identity: str, line: Fields, shots: Shots, names: Names) -> list[Step]:
+def steps_of(identity: str, line: LineFields, shots: Shots, names: Names) -> list[Step]:
     """Return the step of a line. If the line has several actions, each becomes a step below it.
 
     Args:
@@ -51,12 +51,12 @@ def steps_of(identity: str, line: Fields, shots: Shots, names: Names) -> list[St
     return [replace(step, attributes=_told(attributes)), *below]
 
 
-def _attributes(line: Fields, plan: Any) -> dict[str, Any]:
+def _attributes(line: LineFields, plan: Any) -> dict[str, Any]:
     told: dict[str, Any] = {name: line.text(name) for name in ("subtask", "comment", "application", "status")}
     return told | {"step": line.number("step"), "plan": plan if isinstance(plan, list) else None}
 
 
-def usage_of(line: Fields) -> Usage:
+def usage_of(line: LineFields) -> Usage:
     """Return the cost in a line. UFO's logs do not contain tokens."""
     cost = amount(line.take("cost"))
     return NO_USAGE if cost is None else Usage(calls=1, cost=cost, reported=False)
@@ -70,7 +70,7 @@ def _acted(step: Step, action: Any, names: Names) -> Step:
             return step
         function = words.split("(", 1)[0].strip() if "(" in words else None
         return replace(step, kind=StepKind.ACTION, tool=function, tool_input=words)
-    fields = Fields(action, names)
+    fields = LineFields(action, names)
     result, error = _result(fields.take("result"))
     own = fields.text("error")
     arguments = fields.take("arguments")
@@ -86,7 +86,7 @@ def _acted(step: Step, action: Any, names: Names) -> Step:
     return replace(step, attributes={"action": rest}) if rest else step
 
 
-def _with_line(step: Step, line: Fields) -> Step:
+def _with_line(step: Step, line: LineFields) -> Step:
     """Complete a step with the fields that the older dialects have beside the action."""
     function, arguments = line.text("function"), line.take("arguments")
     result, error = _result(line.take("result"))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from viva.recordings.desktop.lines import Fields, read_lines, text_of
+from viva.recordings.desktop.lines import LineFields, read_lines, text_of
 from viva.recordings.desktop.names import UFO, Names, load_names
 from viva.recordings.desktop.screenshots import Screenshots
 from viva.recordings.desktop.steps import steps_of, usage_of
@@ -81,9 +81,9 @@ def read_session(folder: Path, names: Names = UFO, *, one_of_many: bool = False)
     if not lines.good:
         held = f"it has only broken lines ({len(lines.broken)})" if lines.broken else "it is empty"
         raise RecordingError(f"{file} holds no step of a session: {held}.")
-    session = _Session(folder, names)
+    session = _LogReader(folder, names)
     for line in lines.good:
-        session.take(Fields(line, names))
+        session.take(LineFields(line, names))
     recording = session.recording(lines.broken)
     return recording if one_of_many else replace(recording, notes=recording.transcript.notes)
 
@@ -111,7 +111,7 @@ def _in_a_tree(root: Path, folder: Path, names: Names) -> Recording:
 
 
 @dataclass(slots=True)
-class _Draft:
+class _LogRound:
     """A round whose lines are being read."""
 
     number: int
@@ -125,23 +125,23 @@ class _Draft:
     usage: Usage = NO_USAGE
 
 
-class _Session:
+class _LogReader:
     """Reads the lines of one log in order."""
 
     def __init__(self, folder: Path, names: Names) -> None:
         self._folder, self._names = folder, names
         self._shots = Screenshots(folder, names)
-        self._rounds: dict[int, _Draft] = {}
+        self._rounds: dict[int, _LogRound] = {}
         self._last = names.first_round
         self._ids: set[str] = set()
         self._status: str | None = None
         self._others: dict[str, int] = {}
 
-    def take(self, line: Fields) -> None:
+    def take(self, line: LineFields) -> None:
         kind = text_of(line.take("agent_type")) or ""
         number = line.number("round")
         self._last = self._last if number is None else number
-        draft = self._rounds.setdefault(self._last, _Draft(self._last))
+        draft = self._rounds.setdefault(self._last, _LogRound(self._last))
         request = line.text("request")
         draft.request = draft.request or request
         if kind in self._names.plans_of:
@@ -197,7 +197,7 @@ class _Session:
         self._ids.add(name)
         return name
 
-    def _plan(self, draft: _Draft, line: Fields) -> None:
+    def _plan(self, draft: _LogRound, line: LineFields) -> None:
         """Read a line of the HostAgent. Its cost counts as the round's."""
         told = {
             name: line.take(name) for name in ("step", "subtask", "observation", "thought", "plan", "comment", "status")
@@ -211,7 +211,7 @@ class _Session:
         told |= {"log": line.rest}
         draft.host.append({key: value for key, value in told.items() if value not in (None, "", [], {})})
 
-    def _round(self, number: int, draft: _Draft) -> Round:
+    def _round(self, number: int, draft: _LogRound) -> Round:
         shots = self._shots.of_round(draft.number)
         attributes: dict[str, Any] = {
             "round": draft.number,

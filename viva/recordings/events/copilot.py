@@ -28,7 +28,7 @@ NANO_AIU = "copilot.nano_aiu"
 _PLAIN = frozenset((type(None), str, int, float, bool))
 
 
-class Fields:
+class EventFields:
     """The data of one event. A dict has the names of the JSON, an object of the SDK the same names in snake case."""
 
     __slots__ = ("_data", "_dict")
@@ -68,7 +68,7 @@ def take_copilot_event(collector: EvalCollector, event: Any) -> None:
             kind = event.raw_type
     read = _READERS.get(kind)
     if read is not None:
-        read(collector, Fields(data), agent, at)
+        read(collector, EventFields(data), agent, at)
     elif kind not in TYPES:
         collector.not_known(f"event {kind}")
 
@@ -92,7 +92,7 @@ def _note_fields(collector: EvalCollector, kind: str, event: Mapping[str, Any], 
             collector.not_known(f"field {kind}.{name}")
 
 
-def _value(collector: EvalCollector, kind: str, name: str, data: Fields) -> Any:
+def _value(collector: EvalCollector, kind: str, name: str, data: EventFields) -> Any:
     """Return a value of an enumeration, and count it if it is unknown."""
     value = data(name)
     if value is not None and (not isinstance(value, str) or value not in VALUES[kind, name]):
@@ -100,18 +100,18 @@ def _value(collector: EvalCollector, kind: str, name: str, data: Fields) -> Any:
     return value
 
 
-def _start(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
+def _start(collector: EvalCollector, data: EventFields, agent: Any, at: Any) -> None:
     name = data("sessionId")
     if isinstance(name, str) and name:
         collector.session_id = name
 
 
-def _user(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
+def _user(collector: EvalCollector, data: EventFields, agent: Any, at: Any) -> None:
     if not agent:
         collector.user_said(data("content"), seconds_of(at))
 
 
-def _message(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
+def _message(collector: EvalCollector, data: EventFields, agent: Any, at: Any) -> None:
     parts = data("chunkCount")
     collector.agent_said(
         data("content"),
@@ -122,7 +122,7 @@ def _message(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> Non
     )
 
 
-def _system(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
+def _system(collector: EvalCollector, data: EventFields, agent: Any, at: Any) -> None:
     if not agent:
         collector.system_said(data("content"))
 
@@ -130,7 +130,7 @@ def _system(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None
 _TOKENS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
 
 
-def _usage(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
+def _usage(collector: EvalCollector, data: EventFields, agent: Any, at: Any) -> None:
     billing = {}
     for name in _TOKENS:
         value = data(name)
@@ -142,7 +142,7 @@ def _usage(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
         if data("initiator") in (None, "user"):
             billing[COST_OF_USER] = cost
     if units is not None:
-        amount = amount_of(Fields(units)("totalNanoAiu"))
+        amount = amount_of(EventFields(units)("totalNanoAiu"))
         if amount is not None:
             billing[NANO_AIU] = amount
     collector.model_called(
@@ -167,7 +167,7 @@ def _duration(value: Any) -> float | None:
     return None if amount is None else amount / 1000
 
 
-def _tool_start(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
+def _tool_start(collector: EvalCollector, data: EventFields, agent: Any, at: Any) -> None:
     collector.tool_started(
         data("toolCallId"),
         data("toolName"),
@@ -177,17 +177,17 @@ def _tool_start(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> 
     )
 
 
-def _tool_complete(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
+def _tool_complete(collector: EvalCollector, data: EventFields, agent: Any, at: Any) -> None:
     # Anything but a clear success is none: a value that is missing or strange must not make a failure pass.
     success, error, described = data("success") is True, data("error"), data("toolDescription")
     result = None
     if collector.capture_content and (given := data("result")) is not None:
-        result = Fields(given)("content")
-    told = None if error is None else Fields(error)
+        result = EventFields(given)("content")
+    told = None if error is None else EventFields(error)
     collector.tool_completed(
         data("toolCallId"),
         success=success,
-        tool=None if described is None else Fields(described)("name"),
+        tool=None if described is None else EventFields(described)("name"),
         result=result,
         error=None if told is None else told("message"),
         code=None if told is None else told("code"),
@@ -196,11 +196,11 @@ def _tool_complete(collector: EvalCollector, data: Fields, agent: Any, at: Any) 
     )
 
 
-def _abort(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
+def _abort(collector: EvalCollector, data: EventFields, agent: Any, at: Any) -> None:
     collector.aborted(_value(collector, "abort", "reason", data))
 
 
-def _failure(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
+def _failure(collector: EvalCollector, data: EventFields, agent: Any, at: Any) -> None:
     source = _value(collector, "model.call_failure", "source", data)
     kind = _value(collector, "model.call_failure", "failureKind", data)
     status = count_of(data("statusCode"))
@@ -209,19 +209,19 @@ def _failure(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> Non
     collector.model_failed(words, agent=who)
 
 
-def _subagent_start(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
+def _subagent_start(collector: EvalCollector, data: EventFields, agent: Any, at: Any) -> None:
     collector.subagent_started(data("agentName"), data("toolCallId"), agent)
 
 
-def _subagent_failed(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
+def _subagent_failed(collector: EvalCollector, data: EventFields, agent: Any, at: Any) -> None:
     collector.subagent_failed(data("agentName"))
 
 
-def _known(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
+def _known(collector: EvalCollector, data: EventFields, agent: Any, at: Any) -> None:
     """Count nothing: the event sums up what was counted one by one."""
 
 
-def _task_complete(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
+def _task_complete(collector: EvalCollector, data: EventFields, agent: Any, at: Any) -> None:
     success, outcome = data("success"), _value(collector, "session.task_complete", "outcome", data)
     if isinstance(success, bool):
         collector.succeeded(success)
@@ -229,11 +229,11 @@ def _task_complete(collector: EvalCollector, data: Fields, agent: Any, at: Any) 
         collector.succeeded(outcome == "completed")
 
 
-def _compaction(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
+def _compaction(collector: EvalCollector, data: EventFields, agent: Any, at: Any) -> None:
     """Count the model call that summed the conversation up; no `assistant.usage` reports it."""
     if (given := data("compactionTokensUsed")) is None:
         return
-    used = Fields(given)
+    used = EventFields(given)
     collector.model_called(
         used("model") or data("model"),
         input_tokens=used("inputTokens"),
@@ -246,13 +246,13 @@ def _compaction(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> 
     )
 
 
-def _shutdown(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
+def _shutdown(collector: EvalCollector, data: EventFields, agent: Any, at: Any) -> None:
     """Take the sums of a whole session. A stored session has no other figures, because `assistant.usage` is not
     stored."""
     models = data("modelMetrics")
     for name, given in list(models.items())[:1000] if isinstance(models, Mapping) else ():
-        metric = Fields(given)
-        usage, requests = Fields(metric("usage")), Fields(metric("requests"))
+        metric = EventFields(given)
+        usage, requests = EventFields(metric("usage")), EventFields(metric("requests"))
         billing = {COST: amount_of(requests("cost")), NANO_AIU: amount_of(metric("totalNanoAiu"))}
         collector.model_summed(
             name,
@@ -268,11 +268,11 @@ def _shutdown(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> No
         )
 
 
-def _error(collector: EvalCollector, data: Fields, agent: Any, at: Any) -> None:
+def _error(collector: EvalCollector, data: EventFields, agent: Any, at: Any) -> None:
     collector.failed_with(data("errorType"), data("message"))
 
 
-_READERS: dict[str, Callable[[EvalCollector, Fields, Any, Any], None]] = {
+_READERS: dict[str, Callable[[EvalCollector, EventFields, Any, Any], None]] = {
     "abort": _abort,
     "assistant.message": _message,
     "assistant.usage": _usage,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from viva.recordings.events.rounds import FAILED, MOST_TEXT, RoundsDraft, StepDraft
+from viva.recordings.events.rounds import FAILED, MOST_TEXT, OpenStep, RoundsDraft
 from viva.recordings.events.tally import Tally, add, amount_of, count_of, is_count, name_of
 from viva.records.text import counted
 from viva.records.transcript import StepKind
@@ -42,11 +42,11 @@ class Intake:
         self.capture_content = capture_content
         self._lock = threading.RLock()
         self._task = Task("")
-        self._open: dict[str, tuple[Task, str, str | None, StepDraft | None]] = {}
+        self._open: dict[str, tuple[Task, str, str | None, OpenStep | None]] = {}
         """Tool calls that have started and not completed."""
         self._agents: dict[str, str] = {}
         """Maps each id of a sub-agent to its name."""
-        self._parents: dict[str, StepDraft | None] = {}
+        self._parents: dict[str, OpenStep | None] = {}
         """Maps each sub-agent to the step that started it."""
         self._one_by_one = False
         """Whether model calls were reported one by one, so that sums repeat them."""

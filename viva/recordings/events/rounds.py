@@ -16,7 +16,7 @@ FAILED = "failed"
 """The error of a tool call whose message was not captured."""
 
 
-class StepDraft:
+class OpenStep:
     """One step while it is going on."""
 
     # fmt: off
@@ -30,7 +30,7 @@ class StepDraft:
         self.kind, self.number, self.started, self.agent = kind, number, started, agent
         self.call: str | None = None
         """The source's id of the tool call."""
-        self.parent: StepDraft | None = None
+        self.parent: OpenStep | None = None
         self.tool: str | None = None
         self.model: str | None = None
         self.thought: str | None = None
@@ -79,7 +79,7 @@ class RoundDraft:
         self.agent: list[str] = []
         self.error: str | None = None
         self.ended: float | None = None
-        self.steps: list[StepDraft] = []
+        self.steps: list[OpenStep] = []
 
 
 class RoundsDraft:
@@ -120,11 +120,11 @@ class RoundsDraft:
             round_.agent.append(text)
         self._message = part_of
 
-    def step(self, kind: StepKind, at: float | None, agent: str | None) -> StepDraft | None:
+    def step(self, kind: StepKind, at: float | None, agent: str | None) -> OpenStep | None:
         """Begin a step; None beyond `MOST_STEPS`."""
         if self._steps < MOST_STEPS:
             self._steps += 1
-            draft = StepDraft(kind, self._steps, at, agent)
+            draft = OpenStep(kind, self._steps, at, agent)
             if kind is StepKind.TOOL:
                 draft.thought, self.thought = self.thought, None
             round_ = self.open(at)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from viva.recordings.spans.decisions import Decision
+from viva.recordings.spans.decisions import SpanDecision
 from viva.recordings.spans.runs import Run
 from viva.recordings.spans.span import Span
 
 
-def about(run: Run, decisions: Sequence[Decision]) -> dict[str, Any]:
+def about(run: Run, decisions: Sequence[SpanDecision]) -> dict[str, Any]:
     """Return the attributes of a transcript: `framework`, `technique`, `session`, `resource`, as far as known."""
     spans = run.spans
     technique = "react" if any(each.in_words for each in decisions) else "tool calls" if decisions else None

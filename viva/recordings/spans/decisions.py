@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from viva.recordings.react import IMPLICIT_THOUGHT, Label, read_react, segments
-from viva.recordings.spans.messages import Call
+from viva.recordings.react import IMPLICIT_THOUGHT, PartLabel, read_react, segments
+from viva.recordings.spans.messages import RequestedCall
 from viva.recordings.spans.model_calls import ModelCall
-from viva.recordings.spans.tool_runs import Outcome, ToolRuns
+from viva.recordings.spans.tool_runs import CallOutcome, ToolRuns
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class SpanDecision:
     """One thing that an agent decided."""
 
     call: ModelCall
@@ -26,14 +26,14 @@ class Decision:
     call_id: str | None = None
     answer: str | None = None
     """Set where it ended its turn with words."""
-    outcome: Outcome | None = None
+    outcome: CallOutcome | None = None
     in_words: bool = False
     """Whether the agent acts in words (ReAct)."""
     rest: str = ""
     fault: str | None = None
 
 
-def decide(call: ModelCall, place: int, tools: ToolRuns, *, in_words: bool) -> list[Decision]:
+def decide(call: ModelCall, place: int, tools: ToolRuns, *, in_words: bool) -> list[SpanDecision]:
     """Read what was decided in one model call.
 
     Args:
@@ -50,13 +50,13 @@ def decide(call: ModelCall, place: int, tools: ToolRuns, *, in_words: bool) -> l
         outcomes = tools.outcomes(place, output.calls, None)
         thought = _thought(output.text, output.reasoning)
         return [
-            Decision(
+            SpanDecision(
                 call, thought if number == 0 else None, False, asked.name, asked.arguments, asked.id, outcome=outcome
             )
             for number, (asked, outcome) in enumerate(zip(output.calls, outcomes, strict=True))
         ]
     if not in_words:
-        return [Decision(call, output.reasoning, answer=output.text or "")]
+        return [SpanDecision(call, output.reasoning, answer=output.text or "")]
     return [_in_words(call, place, tools)]
 
 
@@ -67,20 +67,22 @@ def acts_in_words(calls: Sequence[ModelCall]) -> bool:
     if calls and any("Action Input:" in (message.text or "") for message in calls[0].inputs[:4]):
         return True
     return any(
-        part.label in (Label.ACTION, Label.THOUGHT) for call in calls for part in segments(call.output.text or "")
+        part.label in (PartLabel.ACTION, PartLabel.THOUGHT)
+        for call in calls
+        for part in segments(call.output.text or "")
     )
 
 
-def _in_words(call: ModelCall, place: int, tools: ToolRuns) -> Decision:
+def _in_words(call: ModelCall, place: int, tools: ToolRuns) -> SpanDecision:
     text = call.output.text or ""
     read = read_react(text)
     implicit = not read.labelled
     thought = IMPLICIT_THOUGHT if implicit else _joined(call.output.reasoning, read.thought)
     outcome = None
     if read.tool is not None or read.answer is None:
-        asked = [Call(read.tool, read.tool_input)] if read.tool is not None else []
-        outcome = tools.outcomes(place, asked or [Call(None, None)], text)[0]
-    return Decision(
+        asked = [RequestedCall(read.tool, read.tool_input)] if read.tool is not None else []
+        outcome = tools.outcomes(place, asked or [RequestedCall(None, None)], text)[0]
+    return SpanDecision(
         call, thought, implicit, read.tool, read.tool_input, None, read.answer, outcome, True, read.rest, read.fault
     )
 
@@ -88,7 +90,7 @@ def _in_words(call: ModelCall, place: int, tools: ToolRuns) -> Decision:
 def _thought(text: str | None, reasoning: str | None) -> str | None:
     """Join a model's reasoning and its words beside a native call, which some models label."""
     words = text.strip() if text else None
-    if words and segments(words)[0].label is Label.THOUGHT:
+    if words and segments(words)[0].label is PartLabel.THOUGHT:
         read = read_react(words)
         words = words if read.tool or read.rest or read.answer else read.thought
     return _joined(reasoning, words)

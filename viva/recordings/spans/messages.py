@@ -21,7 +21,7 @@ _PARTS = {"text": "content", "reasoning": "content", "thinking": "content"}
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RequestedCall:
     """A tool call that a model asked for."""
 
     name: str | None
@@ -38,7 +38,7 @@ class Message:
     text: str | None = None
     reasoning: str | None = None
     """The model's reasoning, separate from its words."""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[RequestedCall, ...] = ()
     answers: tuple[tuple[str | None, str], ...] = ()
     """Of a message with tool results: id of the call, and what came back."""
 
@@ -118,7 +118,7 @@ def _from_parts(message: Mapping[str, Any]) -> Message:
         return from_chat(message)
     texts: list[str] = []
     reasoning: list[str] = []
-    calls: list[Call] = []
+    calls: list[RequestedCall] = []
     answers: list[tuple[str | None, str]] = []
     for part in parts:
         if not isinstance(part, dict):
@@ -127,7 +127,9 @@ def _from_parts(message: Mapping[str, Any]) -> Message:
         if kind in ("reasoning", "thinking"):
             reasoning.append(as_text(part.get("content")))
         elif kind == "tool_call":
-            calls.append(Call(_name(part.get("name")), arguments(part.get("arguments")), _identity(part.get("id"))))
+            calls.append(
+                RequestedCall(_name(part.get("name")), arguments(part.get("arguments")), _identity(part.get("id")))
+            )
         elif kind == "tool_call_response":
             result = next((part[key] for key in ("response", "result", "content") if key in part), None)
             answers.append((_identity(part.get("id")), as_text(result)))
@@ -157,13 +159,13 @@ def from_chat(message: Mapping[str, Any]) -> Message:
     )
 
 
-def _chat_call(call: Any) -> Call:
+def _chat_call(call: Any) -> RequestedCall:
     if not isinstance(call, dict):
-        return Call(None, call)
+        return RequestedCall(None, call)
     function = call.get("function")
     inner = function if isinstance(function, dict) else call
     given = inner.get("arguments", inner.get("args"))
-    return Call(_name(inner.get("name")), arguments(given), _identity(call.get("id")))
+    return RequestedCall(_name(inner.get("name")), arguments(given), _identity(call.get("id")))
 
 
 def _from_openinference(element: Mapping[str, Any]) -> Message:
@@ -186,10 +188,10 @@ def _from_openinference(element: Mapping[str, Any]) -> Message:
         if name is not None or given is not None:
             # Instrumentations leave empty arguments out.
             read = {} if given is None else arguments(given)
-            calls.append(Call(name, read, _identity(call.get("tool_call.id"))))
+            calls.append(RequestedCall(name, read, _identity(call.get("tool_call.id"))))
     if not calls and element.get("message.function_call_name"):
         given = element.get("message.function_call_arguments_json")
-        calls.append(Call(_name(element["message.function_call_name"]), arguments(given)))
+        calls.append(RequestedCall(_name(element["message.function_call_name"]), arguments(given)))
     role = str(element.get("message.role") or "")
     identity = _identity(element.get("message.tool_call_id"))
     answers = ((identity, words or ""),) if role in ("tool", "function") else ()
@@ -201,7 +203,7 @@ def _from_openllmetry(element: Mapping[str, Any]) -> Message:
     parts = loaded(given)
     text = read_content(parts)[0] if isinstance(parts, list) else None if given is None else as_text(given)
     calls = tuple(
-        Call(_name(call.get("name")), arguments(call.get("arguments")), _identity(call.get("id")))
+        RequestedCall(_name(call.get("name")), arguments(call.get("arguments")), _identity(call.get("id")))
         for call in indexed(element, "tool_calls")
     )
     role = str(element.get("role") or "assistant")

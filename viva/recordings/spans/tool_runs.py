@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from viva.recordings.react import observation_in, read_react
-from viva.recordings.spans.messages import Call, arguments, as_text, loaded
+from viva.recordings.spans.messages import RequestedCall, arguments, as_text, loaded
 from viva.recordings.spans.model_calls import ModelCall
 from viva.recordings.spans.questions import complaint_in
 from viva.recordings.spans.span import Span, SpanKind
@@ -85,7 +85,7 @@ def _read_result(back: Any) -> tuple[str | None, str | None, bool]:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallOutcome:
     """What came of one call."""
 
     ran: ToolRun | None = None
@@ -107,7 +107,7 @@ class ToolRuns:
         self._calls = calls
         self._ends = [_next_start(place, calls, tree) for place in range(len(calls))]
 
-    def outcomes(self, place: int, asked: Sequence[Call], text: str | None) -> list[Outcome]:
+    def outcomes(self, place: int, asked: Sequence[RequestedCall], text: str | None) -> list[CallOutcome]:
         """Find what came of the calls of one model call.
 
         Args:
@@ -138,26 +138,28 @@ class ToolRuns:
                 del self.left[found.span.id]
         return [self._outcome(place, number, call, ran[number], text) for number, call in enumerate(asked)]
 
-    def _outcome(self, place: int, number: int, call: Call, ran: ToolRun | None, text: str | None) -> Outcome:
+    def _outcome(
+        self, place: int, number: int, call: RequestedCall, ran: ToolRun | None, text: str | None
+    ) -> CallOutcome:
         for later in self._calls[place + 1 : place + 1 + _LOOK_AHEAD]:
             if text is not None:
                 result, complaint = _after_words(later, text)
                 if result is not None or complaint is not None:
-                    return Outcome(ran, result, None if ran is not None else complaint)
+                    return CallOutcome(ran, result, None if ran is not None else complaint)
             elif (found := _answer(later, call, number)) is not None:
-                return Outcome(ran, found)
-        return Outcome(ran, None if ran is None else ran.result)
+                return CallOutcome(ran, found)
+        return CallOutcome(ran, None if ran is None else ran.result)
 
 
-def _by_id(call: Call, run: ToolRun) -> bool:
+def _by_id(call: RequestedCall, run: ToolRun) -> bool:
     return call.id is not None and call.id == run.call_id
 
 
-def _by_arguments(call: Call, run: ToolRun) -> bool:
+def _by_arguments(call: RequestedCall, run: ToolRun) -> bool:
     return _by_name(call, run) and call.arguments == run.arguments
 
 
-def _by_name(call: Call, run: ToolRun) -> bool:
+def _by_name(call: RequestedCall, run: ToolRun) -> bool:
     return call.name is not None and call.name == run.name and (run.call_id is None or call.id is None)
 
 
@@ -165,7 +167,7 @@ def _repeats(run: ToolRun, names: Mapping[str, str | None], tree: Tree) -> bool:
     return any(above.id in names and names[above.id] == run.name for above in tree.ancestors(run.span))
 
 
-def _may_be(call: Call, run: ToolRun) -> bool:
+def _may_be(call: RequestedCall, run: ToolRun) -> bool:
     """Whether another tool ran for a call, or one whose span does not name it (a handoff)."""
     return run.call_id is None or call.id is None or call.id == run.call_id
 
@@ -183,7 +185,7 @@ def _home(call: ModelCall, tree: Tree) -> str | None:
     return next((span.id for span in tree.ancestors(call.span) if span.kind in (SpanKind.AGENT, SpanKind.TOOL)), None)
 
 
-def _answer(later: ModelCall, call: Call, number: int) -> str | None:
+def _answer(later: ModelCall, call: RequestedCall, number: int) -> str | None:
     """Find a call's result in the input of a later model call: by id from the end, for ids are used again."""
     if call.id is not None:
         answers = (answer for message in reversed(later.inputs) for answer in reversed(message.answers))

@@ -10,7 +10,7 @@ from typing import Any
 from viva.recordings.output_text import text_of_output
 from viva.recordings.recording import Recording
 from viva.recordings.spans.about import about, agent_name, first_text, plain
-from viva.recordings.spans.decisions import Decision, acts_in_words, decide
+from viva.recordings.spans.decisions import SpanDecision, acts_in_words, decide
 from viva.recordings.spans.messages import loaded
 from viva.recordings.spans.model_calls import model_calls, total_usage, usage_of
 from viva.recordings.spans.questions import question_of
@@ -100,11 +100,11 @@ def _top(run: Run, tree: Tree, alone: bool) -> list[Span]:
     return [*reversed(list(tree.ancestors(inner))), inner]
 
 
-def _steps(run: Run, tree: Tree) -> tuple[list[Decision], list[Step]]:
+def _steps(run: Run, tree: Tree) -> tuple[list[SpanDecision], list[Step]]:
     tools = ToolRuns(run.spans, run.calls, tree)
     in_words = acts_in_words(run.calls)
     decisions = [made for place, call in enumerate(run.calls) for made in decide(call, place, tools, in_words=in_words)]
-    by_span: dict[str, list[Decision]] = {}
+    by_span: dict[str, list[SpanDecision]] = {}
     for decision in decisions:
         by_span.setdefault(decision.call.span.id, []).append(decision)
     counted = {call.span.id for call in run.calls}
@@ -159,7 +159,7 @@ def _beside(step: Step, number: int) -> Step:
     return replace(step, id=f"{step.id}#{number}", kind=StepKind.ACTION, usage=NO_USAGE, seconds=None, attributes=named)
 
 
-def _decided(step: Step, decision: Decision, number: int) -> Step:
+def _decided(step: Step, decision: SpanDecision, number: int) -> Step:
     outcome, call = decision.outcome, decision.call
     ran: ToolRun | None = None if outcome is None else outcome.ran
     mark: dict[str, Any] = {SPAN: call.span.id}

@@ -15,7 +15,7 @@ from viva.records.text import one_line
 from viva.records.wording import counted
 from viva.reports.console.narrow_table import NarrowTable
 from viva.reports.console.whys import command_line, quoted
-from viva.statistics.comparison import CasePair, Comparison, Difference, Side
+from viva.statistics.comparison import CasePair, Difference, PairedComparison, PairedSide
 from viva.statistics.findings import findings
 from viva.statistics.scores import LAST_BIT
 
@@ -23,7 +23,7 @@ MOST_ROWS = 30
 MOST_NAMES = 12
 
 
-def comparison_report(comparison: Comparison) -> RenderableType:
+def comparison_report(comparison: PairedComparison) -> RenderableType:
     """Show both sides, the cases that changed, and the conclusions."""
     parts: list[RenderableType] = [_sides(comparison), _figures(comparison), Text()]
     changed = [pair for pair in comparison.cases if pair.turned or abs(pair.score_difference) > LAST_BIT]
@@ -52,7 +52,7 @@ def comparison_report(comparison: Comparison) -> RenderableType:
     return Stack(*parts)
 
 
-def comparison_plain(comparison: Comparison) -> dict[str, Any]:
+def comparison_plain(comparison: PairedComparison) -> dict[str, Any]:
     """Return the comparison as JSON data, with its conclusions in words."""
     plain: dict[str, Any] = to_plain(comparison)
     plain["better"] = [pair.case for pair in comparison.better]
@@ -61,7 +61,7 @@ def comparison_plain(comparison: Comparison) -> dict[str, Any]:
     return plain
 
 
-def _sides(comparison: Comparison) -> Table:
+def _sides(comparison: PairedComparison) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
@@ -74,7 +74,7 @@ def _sides(comparison: Comparison) -> Table:
     return table
 
 
-def _figures(comparison: Comparison) -> NarrowTable:
+def _figures(comparison: PairedComparison) -> NarrowTable:
     one, two = comparison.first, comparison.second
     table = Table(show_edge=False, pad_edge=False, header_style="bold")
     table.add_column("over the common cases", no_wrap=True)
@@ -111,7 +111,7 @@ def _figures(comparison: Comparison) -> NarrowTable:
     return NarrowTable(table)
 
 
-def _changes(comparison: Comparison, changed: Sequence[CasePair]) -> NarrowTable:
+def _changes(comparison: PairedComparison, changed: Sequence[CasePair]) -> NarrowTable:
     """Show cases whose result changed first, worse ones before better ones, and then by the change of the score."""
     order = {"worse": 0, "better": 1, "": 2}
     ranked = sorted(changed, key=lambda pair: (order[pair.turned], -abs(pair.score_difference)))
@@ -149,7 +149,7 @@ def _ratio(before: float | None, after: float | None) -> str:
     return f"x {after / before:.2f}" if before and after is not None else ""
 
 
-def _rounds(side: Side) -> float:
+def _rounds(side: PairedSide) -> float:
     return side.group.rounds / side.group.runs_all
 
 

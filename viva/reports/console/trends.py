@@ -15,7 +15,7 @@ from viva.records.codec import to_plain
 from viva.records.text import one_line
 from viva.records.wording import counted
 from viva.reports.console.suite import short_names
-from viva.statistics.trends import OVERALL, Direction, Point, Trend, Trends
+from viva.statistics.trends import OVERALL, Direction, Point, TaskTrend, Trends
 
 BARS = "▁▂▃▄▅▆▇█"
 NEW_VERSION = "│"
@@ -77,17 +77,17 @@ def trends_plain(trends: Trends) -> dict[str, Any]:
     return plain
 
 
-def scores_words(trend: Trend) -> str:
+def scores_words(trend: TaskTrend) -> str:
     """Put both means into words: `0.90→0.50`."""
     return f"{trend.now.mean:.2f}" if trend.before is None else f"{trend.before.mean:.2f}→{trend.now.mean:.2f}"
 
 
-def change_words(trend: Trend) -> str:
+def change_words(trend: TaskTrend) -> str:
     """Put the change into words: `-0.40`; nothing where there is nothing to compare with."""
     return "" if trend.change is None else f"{trend.change:+.2f}"
 
 
-def compared_words(trend: Trend) -> str:
+def compared_words(trend: TaskTrend) -> str:
     """Say what is compared: `3.0→3.1`, or the numbers of runs."""
     now, before = trend.now, trend.before
     if before is None:
@@ -97,13 +97,13 @@ def compared_words(trend: Trend) -> str:
     return f"{before.runs}→{counted(now.runs, 'run')}"
 
 
-def name_words(trend: Trend) -> str:
+def name_words(trend: TaskTrend) -> str:
     """Name a trend's evaluator, and its dimension if it is not the overall score."""
     name = one_line(trend.evaluator, 60)
     return name if trend.dimension == OVERALL else f"{name}: {one_line(trend.dimension, 60)}"
 
 
-def _table(trends: Sequence[Trend], title: str, style: str, labels: Mapping[str, str]) -> Table:
+def _table(trends: Sequence[TaskTrend], title: str, style: str, labels: Mapping[str, str]) -> Table:
     table = Table(title=title, title_justify="left", title_style=style, show_edge=False, pad_edge=False)
     # Rich cuts the table off at the right if a column must not shrink, so only the figures must not. All names fold.
     table.add_column("task", overflow="fold")

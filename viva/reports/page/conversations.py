@@ -16,7 +16,7 @@ from viva.records.transcript import Round, Step, Transcript
 from viva.records.wording import agent_words, judge_words, sandbox_words
 from viva.reports.console.run import record_usage_lines
 from viva.reports.page.case_papers import Papers
-from viva.reports.page.images import Images
+from viva.reports.page.images import PageImages
 from viva.reports.page.quote_marks import Segment, segments
 from viva.reports.page.round_limit import within_limit
 from viva.reports.page.session_views import SHOWN, captions, plans_of, title_of, told_by
@@ -44,7 +44,7 @@ class Blocks:
     """Makes blocks until the page is full."""
 
     limit: int = PAGE_LIMIT
-    images: Images = field(default_factory=Images)
+    images: PageImages = field(default_factory=PageImages)
     papers: Papers = field(default_factory=Papers)
     size: int = 0
     left_out: int = 0
@@ -82,7 +82,7 @@ def in_script(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_ESCAPES)
 
 
-def conversation(stored: StoredRun, attempt: int, images: Images) -> dict[str, Any]:
+def conversation(stored: StoredRun, attempt: int, images: PageImages) -> dict[str, Any]:
     """Return what the page's script shows of one run. All text is printable, and none of it is markup."""
     record, transcript = stored.record, stored.transcript
     insights = record.insights if record is not None else stored.insights
@@ -90,7 +90,9 @@ def conversation(stored: StoredRun, attempt: int, images: Images) -> dict[str, A
     verdicts = [verdict for insight in insights for verdict in insight.verdicts][:MOST_VERDICTS]
     pictures: list[str] = []
     images.expect(_number_of_pictures(transcript))
-    draft = _Draft(stored, quotes_of(verdicts), subjects_of(verdicts, stored.id), citing(verdicts), images, pictures)
+    draft = _Shortener(
+        stored, quotes_of(verdicts), subjects_of(verdicts, stored.id), citing(verdicts), images, pictures
+    )
     notes = [one_line(note, 500) for note in transcript.notes]
     if stored.attempt != attempt:
         notes.append(f"The score is of attempt {attempt}; attempt {stored.attempt}, which is shown here, did not end.")
@@ -121,7 +123,7 @@ def _stop_words(transcript: Transcript) -> str:
 
 
 @dataclass(slots=True)
-class _Draft:
+class _Shortener:
     """Shortens one conversation to what the page shows, and records the round of each step."""
 
     stored: StoredRun
@@ -130,7 +132,7 @@ class _Draft:
     """The verdicts about a round or step, by its id."""
     cited: Mapping[str, Sequence[int]]
     """The sub-goals that cite a round or step, by its id."""
-    images: Images
+    images: PageImages
     uris: list[str]
     round_of: dict[str, int] = field(default_factory=dict)
     """The number of the first round with a round or step, by its id."""

@@ -23,7 +23,7 @@ FEWEST_EXPECTED = 64
 _DATA_URI = re.compile(r"data:image/[a-z+.-]{1,20};base64,([A-Za-z0-9+/=\s]+)\Z")
 
 
-class Images:
+class PageImages:
     """Provides images as data URIs until there is no more space."""
 
     def __init__(self, limit: int = ALL_LIMIT) -> None:

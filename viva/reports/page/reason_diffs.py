@@ -23,7 +23,7 @@ Part = str | tuple[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ReasonSide:
     """One of the two values of a reason."""
 
     label: str
@@ -38,7 +38,7 @@ class Compared:
 
     head: str
     """The text before the values, for example the name of the exception."""
-    sides: tuple[Side, Side]
+    sides: tuple[ReasonSide, ReasonSide]
     tail: str
     """The text after the values, for example the line of the check."""
     note: str = ""
@@ -156,7 +156,7 @@ def _note(one: str, other: str) -> str:
     return ONLY_SPACES if one != other and "".join(one.split()) == "".join(other.split()) else ""
 
 
-def _sides(first: tuple[str, str], second: tuple[str, str]) -> tuple[Side, Side]:
+def _sides(first: tuple[str, str], second: tuple[str, str]) -> tuple[ReasonSide, ReasonSide]:
     one, other = _TOKEN.findall(first[1]), _TOKEN.findall(second[1])
     ahead = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
     rest = min(len(one), len(other)) - ahead
@@ -166,7 +166,7 @@ def _sides(first: tuple[str, str], second: tuple[str, str]) -> tuple[Side, Side]
     sides = []
     for position, (label, tokens) in enumerate(((first[0], one), (second[0], other))):
         changes = [(ahead + span[position][0], ahead + span[position][1]) for span in spans]
-        sides.append(Side(label, tuple(_parts(tokens, changes))))
+        sides.append(ReasonSide(label, tuple(_parts(tokens, changes))))
     return sides[0], sides[1]
 
 

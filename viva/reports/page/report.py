@@ -29,7 +29,7 @@ from viva.reports.trajectory_words import trajectory_lines
 from viva.statistics.evaluators import EvaluatorStatistics
 from viva.statistics.groups import Group
 from viva.statistics.summary import Figures
-from viva.statistics.trends import Trend, find_trends
+from viva.statistics.trends import TaskTrend, find_trends
 
 TEMPLATES = Path(__file__).parent / "templates"
 MOST_MATRIX_ROWS = 300
@@ -136,7 +136,7 @@ def _agents(labels: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _trends(journals: Journals) -> Sequence[Trend]:
+def _trends(journals: Journals) -> Sequence[TaskTrend]:
     """The trends over journals that are joined, regressions first; one journal's runs are not history."""
     if len({folder.resolve() for folder, _ in journals.locations}) < 2:
         return ()

@@ -12,7 +12,7 @@ from viva.records.text import one_line, printable
 from viva.records.verdict import Insight, Verdict
 from viva.records.wording import SCORING_POINTS, named_scores
 from viva.reports.facts import subject_words, vote_words
-from viva.reports.page.reason_diffs import Side, compared, framed
+from viva.reports.page.reason_diffs import ReasonSide, compared, framed
 
 MOST_QUOTES = 10
 """Maximum number of quotes of one verdict."""
@@ -83,7 +83,7 @@ def _missed_view(verdict: Verdict, rounds: Mapping[str, int]) -> dict[str, Any]:
     return shown
 
 
-def _parts(side: Side) -> list[str | list[str]]:
+def _parts(side: ReasonSide) -> list[str | list[str]]:
     return [part if isinstance(part, str) else list(part) for part in side.parts]
 
 

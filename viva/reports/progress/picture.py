@@ -27,7 +27,7 @@ HEAD = 1
 """Lines of a table's head."""
 
 
-class Picture:
+class ProgressPicture:
     """Draws what is known now. The figures come first and are wrapped, never cut; what does not fit is left out."""
 
     def __init__(self, progress: Progress, console: Console) -> None:
@@ -36,7 +36,7 @@ class Picture:
         self._drawn: list[int] = []
         """The widths of the lines that were drawn last."""
 
-    def refreshed(self) -> Picture:
+    def refreshed(self) -> ProgressPicture:
         """Return the picture; move the cursor first if the terminal has wrapped the lines of the last one.
 
         A live display moves up by as many lines as it has drawn. A terminal that was made narrower since then shows

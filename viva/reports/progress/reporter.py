@@ -15,7 +15,7 @@ from viva.exam.subscribers import RunHeader
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line
 from viva.records.transcript import Round, Transcript
-from viva.reports.progress.picture import Picture
+from viva.reports.progress.picture import ProgressPicture
 from viva.reports.progress.state import Progress
 
 PLAIN_SECONDS = 10.0
@@ -57,7 +57,7 @@ class ConsoleDisplay:
         if not (self.show and total and self.console.is_terminal) or self.console.is_dumb_terminal:
             yield
             return
-        picture = Picture(self.progress, self.console)
+        picture = ProgressPicture(self.progress, self.console)
         self._live = Live(
             get_renderable=picture.refreshed,
             console=self.console,

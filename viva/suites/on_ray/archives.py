@@ -37,7 +37,7 @@ def pack_folder(folder: Path, most: int = MOST_BYTES) -> bytes | None:
         OSError: a file cannot be read.
     """
     buffer = io.BytesIO()
-    packer = _Packer(most)
+    packer = _FolderPacker(most)
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
         try:
             with open_folder(folder.parent, [folder.name]) as opened:
@@ -64,7 +64,7 @@ def unpack_folder(content: bytes, parent: Path, name: str) -> None:
         raise ValueError(f"an archive of agents' files is damaged: {error}") from error
 
 
-class _Packer:
+class _FolderPacker:
     def __init__(self, most: int) -> None:
         self.entries, self._left, self._most = 0, most, most
 

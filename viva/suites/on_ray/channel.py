@@ -17,7 +17,7 @@ BATCH_BYTES = 8 * 1024 * 1024
 """Size at which a batch is sent, though more events are waiting; a single event may be larger."""
 
 
-class Channel:
+class EventChannel:
     """Carries the events of all jobs of one worker. It belongs to the event loop in which it is made."""
 
     def __init__(self) -> None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from viva.exam.last_words import forget_last_words
-from viva.exam.subscribers import Subscribers
 from viva.exam.versions import viva_version
 from viva.journal.writer import Journal
-from viva.suites.engine import SuiteEnd, SuiteLimits, run_jobs
-from viva.suites.job import Job, WorkOrder
+from viva.suites.job import WorkOrder
 from viva.suites.on_ray.cluster import Cluster, require_ray
-from viva.suites.on_ray.pool import Pool
+from viva.suites.on_ray.pool import WorkerPool
 from viva.suites.on_ray.shares import needs_sandbox_of, share_out
 from viva.suites.on_ray.staff import Places, Staff
 from viva.suites.on_ray.staging import remove, stage
@@ -44,8 +42,8 @@ class RayEngine:
         """Return what the user should know before the first job."""
         return () if self._staff is None else self._staff.notices
 
-    async def open(self, order: WorkOrder, journal: Callable[[], Journal]) -> None:
-        """Connect to the cluster and start workers on it; then open the journal.
+    async def open(self, order: WorkOrder, journal: Callable[[], Journal]) -> WorkerPool:
+        """Connect to the cluster and start workers on it; then open the journal, and return the workers.
 
         Raises:
             SetupError: the user must change something; no journal was opened.
@@ -64,14 +62,14 @@ class RayEngine:
         await self._staff.hire(shares)
         options, opened = order.options, journal()
         forget_last_words(opened.folder)  # those of a process that this one takes over from; agents run elsewhere
-        self._staff.employ(Pool(opened, order.cases, max(2, options.attempts), needs_sandbox, options.workspaces))
+        pool = WorkerPool(opened, order.cases, max(2, options.attempts), needs_sandbox, options.workspaces)
+        self._staff.employ(pool)
+        return pool
 
-    async def run(self, jobs: Iterable[Job], limits: SuiteLimits, subscribers: Subscribers) -> SuiteEnd:
-        """Run the jobs on the workers; see `Engine.run`."""
-        assert self._staff is not None
-        assert self._staff.pool is not None
-        self._staff.note = subscribers.note
-        return await run_jobs(self._staff.pool, jobs, limits, subscribers)
+    def notify(self, note: Callable[[str], None]) -> None:
+        """Call `note` from now on with what happens to the workers."""
+        if self._staff is not None:
+            self._staff.note = note
 
     async def close(self) -> None:
         """End the workers, and leave the cluster."""

@@ -32,7 +32,7 @@ from viva.sandbox import SandboxError, SandboxUnavailable
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.on_ray.archives import unpack_folder
 from viva.suites.on_ray.border import Plain, pack, require_plain, unpack
-from viva.suites.on_ray.channel import Channel
+from viva.suites.on_ray.channel import EventChannel
 from viva.suites.on_ray.node_journal import NodeHistory, NodeJournal, NodeSubscriber
 from viva.suites.worker import Worker, refuse_unknown_prices
 
@@ -45,7 +45,7 @@ class NodeWorker:
 
     def __init__(self) -> None:
         self._resources: Resources | None = None
-        self._channel: Channel | None = None
+        self._channel: EventChannel | None = None
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._node = ""
         self._root = Path()
@@ -79,7 +79,7 @@ class NodeWorker:
             return {"error": str(error), "kind": "sandbox"}
         except Exception as error:
             return {"error": f"{type(error).__name__}: {error}", "kind": "setup"}
-        self._channel = Channel()
+        self._channel = EventChannel()
         self._root = await asyncio.to_thread(_make_root)
         self._resources = replace(resources, node=self._node)
         return {"notices": list(resources.notices)}
@@ -124,7 +124,7 @@ class NodeWorker:
         self._tasks[number] = asyncio.create_task(self._work(number, unpack(Job, job), beside))
 
     async def take(self, acknowledged: list[list[Plain]]) -> list[list[Plain]]:
-        """Return the next events; see `Channel.take`."""
+        """Return the next events; see `EventChannel.take`."""
         assert self._channel is not None
         return await self._channel.take(acknowledged)
 
@@ -174,7 +174,7 @@ class _JobWorker(Worker):
     """Does one job with the resources of the node's worker."""
 
     def __init__(
-        self, resources: Resources, journal: NodeJournal, channel: Channel, number: int, beside: dict[str, Plain]
+        self, resources: Resources, journal: NodeJournal, channel: EventChannel, number: int, beside: dict[str, Plain]
     ) -> None:
         super().__init__(resources, resources.cases, journal)
         self._found = NodeHistory(channel, number)

@@ -18,14 +18,14 @@ from viva.records.run_record import RunRecord
 from viva.records.transcript import Round
 from viva.suites.on_ray.archives import TooLarge, pack_folder
 from viva.suites.on_ray.border import pack, unpack
-from viva.suites.on_ray.channel import Channel
+from viva.suites.on_ray.channel import EventChannel
 
 
 class NodeJournal:
     """A `JournalWriter` that sends all events of one job to the driver. Images and texts are kept here too, because
     evaluators read them."""
 
-    def __init__(self, folder: Path, channel: Channel, job: int, node: str, left: Path) -> None:
+    def __init__(self, folder: Path, channel: EventChannel, job: int, node: str, left: Path) -> None:
         """Args:
         folder: The folder of this job on the node; removed after the job.
         channel: The line to the driver.
@@ -102,7 +102,7 @@ def _link(source: str, target: str) -> None:
 class NodeSubscriber:
     """Tells the driver how a run goes, and waits until the driver has told its subscribers."""
 
-    def __init__(self, channel: Channel, job: int) -> None:
+    def __init__(self, channel: EventChannel, job: int) -> None:
         self._channel, self._job = channel, job
 
     async def on_start(self, run: RunHeader) -> None:
@@ -119,7 +119,7 @@ class NodeSubscriber:
 class NodeHistory:
     """An `EvalHistorySource` that asks the driver."""
 
-    def __init__(self, channel: Channel, job: int) -> None:
+    def __init__(self, channel: EventChannel, job: int) -> None:
         self._channel, self._job = channel, job
 
     async def runs(self, task: str | None = None, *, limit: int | None = None) -> Sequence[EvalRunRecord]:

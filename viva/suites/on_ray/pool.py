@@ -18,7 +18,7 @@ from viva.records.wording import counted
 from viva.suites.job import Action, Job
 from viva.suites.on_ray.beside import Beside, gather_beside
 from viva.suites.on_ray.failed_runs import REMEDY, write_failure
-from viva.suites.on_ray.remote_job import Broken, Ended, Refused
+from viva.suites.on_ray.remote_job import Broken, Ended, JobRefused
 from viva.suites.on_ray.remote_worker import RemoteWorker
 from viva.suites.worker import Done
 
@@ -26,7 +26,7 @@ Refusal = tuple[str, str]
 """A node's name and an agent's SPEC; the SPEC is empty for judging."""
 
 
-class Pool:
+class WorkerPool:
     """A `Doer` that does each job on one of several workers. All methods are called on one event loop."""
 
     def __init__(
@@ -98,7 +98,7 @@ class Pool:
             if isinstance(ended, Broken):
                 done = write_failure(self._journal, job, attempt, worker.node, str(ended))
                 break
-            if isinstance(ended, Refused):
+            if isinstance(ended, JobRefused):
                 self._refuse(worker.node, job, ended.words, subscribers)
             else:
                 losses += 1

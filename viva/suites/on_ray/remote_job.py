@@ -28,7 +28,7 @@ from viva.suites.worker import Done
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class JobRefused:
     """A node cannot do a job, because of something that concerns all its jobs with this agent."""
 
     words: str
@@ -88,7 +88,7 @@ class RemoteJob:
             if (item := self._events.get_nowait()) is not None and not item[1].done():
                 item[1].set_result(None)
 
-    async def follow(self) -> Ended | Refused:
+    async def follow(self) -> Ended | JobRefused:
         """Deal with the events of the job until it has ended.
 
         Raises:
@@ -107,7 +107,7 @@ class RemoteJob:
                 if kind == "end":
                     return self._end(*values)
                 if kind == "refused":
-                    return Refused(str(values[0]))
+                    return JobRefused(str(values[0]))
                 if kind == "cancelled":
                     raise Broken(f"the node {self._node} stopped the job")
                 if kind == "broken":

@@ -13,7 +13,7 @@ from viva.journal.writer import Journal
 from viva.suites.job import Job
 from viva.suites.on_ray.beside import Beside
 from viva.suites.on_ray.border import Link, LinkLost, Plain, pack
-from viva.suites.on_ray.remote_job import Broken, Ended, Refused, RemoteJob
+from viva.suites.on_ray.remote_job import Broken, Ended, JobRefused, RemoteJob
 
 CANCEL_SECONDS = 5.0
 """Maximum time that a stopped job has to write how far it came."""
@@ -48,7 +48,7 @@ class RemoteWorker:
 
     async def do(
         self, job: Job, beside: Beside, journal: Journal, subscribers: Subscribers, history: JournalHistory
-    ) -> tuple[RemoteJob, Ended | Refused | Broken | None]:
+    ) -> tuple[RemoteJob, Ended | JobRefused | Broken | None]:
         """Do a job, and return how it ended; None if the worker was lost on the way.
 
         Raises:

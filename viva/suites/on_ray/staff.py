@@ -12,7 +12,7 @@ from viva.errors import SetupError
 from viva.records.text import one_line
 from viva.sandbox import SandboxError, SandboxUnavailable
 from viva.suites.on_ray.border import Link, LinkLost, Plain, pack
-from viva.suites.on_ray.pool import Pool
+from viva.suites.on_ray.pool import WorkerPool
 from viva.suites.on_ray.remote_worker import RemoteWorker
 from viva.suites.on_ray.shares import Share
 
@@ -89,7 +89,7 @@ class Staff:
         setup: What all workers need to know, as `NodeWorker.open` takes it, without the node's name.
         """
         self.notices: list[str] = []
-        self.pool: Pool | None = None
+        self.pool: WorkerPool | None = None
         self.note: Callable[[str], None] = self.notices.append
         """Tells the user something; replaced when the suite runs."""
         self._places, self._setup = places, dict(setup)
@@ -129,7 +129,7 @@ class Staff:
         for error in failed:
             self._tell(error.node, f"the node {error.node} does not take part: {error.words}")
 
-    def employ(self, pool: Pool) -> None:
+    def employ(self, pool: WorkerPool) -> None:
         """Add the workers that are ready to a pool, and the others when they are."""
         self.pool = pool
         for task in list(self._starting):

@@ -15,7 +15,7 @@ from viva.exam.subscribers import RunHeader
 from viva.records.run_record import Outcome
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.on_ray.border import NotPlain, pack, require_plain, unpack
-from viva.suites.on_ray.channel import Channel
+from viva.suites.on_ray.channel import EventChannel
 from viva.suites.on_ray.cluster import RayLink, RayNodeWorker
 
 PLAIN = [None, True, 1, 1.5, "text", b"bytes", ["list", {"of": [b"it"]}]]
@@ -37,7 +37,7 @@ async def test_anything_but_plain_data_is_refused_on_every_way(value: object) ->
     with pytest.raises(NotPlain, match=r"plain data|may be a key"):
         require_plain(value)
     with pytest.raises(NotPlain):
-        Channel().put(1, "event", value)
+        EventChannel().put(1, "event", value)
     with pytest.raises(NotPlain):
         await RayLink(None).call("start", value)
     worker = RayNodeWorker()
@@ -74,7 +74,7 @@ def test_jobs_and_orders_come_back_equal() -> None:
 
 
 async def test_an_event_waits_until_the_driver_has_dealt_with_it() -> None:
-    channel = Channel()
+    channel = EventChannel()
     channel.put(1, "append", b"1", urgent=False)
     asked = asyncio.create_task(channel.ask(1, "round"))
     events = await channel.take([])
@@ -88,7 +88,7 @@ async def test_an_event_waits_until_the_driver_has_dealt_with_it() -> None:
 
 
 async def test_events_of_a_thread_are_sent_too() -> None:
-    channel = Channel()
+    channel = EventChannel()
     waiting = asyncio.create_task(channel.take([]))
     await asyncio.sleep(0)
     await asyncio.to_thread(channel.put, 1, "append")
@@ -97,7 +97,7 @@ async def test_events_of_a_thread_are_sent_too() -> None:
 
 async def test_a_batch_ends_where_it_is_large_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("viva.suites.on_ray.channel.BATCH_BYTES", 1000)
-    channel = Channel()
+    channel = EventChannel()
     for number in range(4):
         channel.put(1, "file", str(number), b"x" * 600)
     assert [len(await channel.take([])) for _ in range(2)] == [2, 2]

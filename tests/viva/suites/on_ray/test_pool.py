@@ -19,8 +19,8 @@ from viva.journal.writer import scan
 from viva.suites.conduct import Silence, Surroundings
 from viva.suites.engine import SuiteEnd
 from viva.suites.on_ray.engine import RayEngine
-from viva.suites.plan import Plan
-from viva.suites.suite import Request, run_suite
+from viva.suites.request import SuiteRequest
+from viva.suites.suite import run_suite
 
 AGENT = """
 def __init__(self, task_description):
@@ -66,9 +66,15 @@ def start(
     """Start a suite of all cases in the folder."""
     notes = Notes()
     trials = options.pop("trials", 1)
-    plan = Plan(("cases",), ("agent.py:Agent",), trials, options=Options(sandbox="process", **options))
+    request = SuiteRequest(
+        command="suite",
+        paths=("cases",),
+        agents=("agent.py:Agent",),
+        trials=trials,
+        options=Options(sandbox="process", **options),
+    )
     around = Surroundings(notes, engine=RayEngine(cluster=places))
-    return asyncio.create_task(run_suite(Request(place.folder / "j", plan, resumed=resumed), around)), notes
+    return asyncio.create_task(run_suite(request, place.folder / "j", around, resumed=resumed)), notes
 
 
 def case(place: Desk, name: str, *script: str, code: str | None = "assert rounds") -> None:

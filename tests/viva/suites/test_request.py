@@ -1,0 +1,224 @@
+"""The stored request: what may change when work is resumed is one answer, and older journals are resumed, too."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import Field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import viva
+from tests.viva.real_suites import viva as command_line
+from tests.viva.real_suites import write_agent, write_cases
+from viva.api.journals import begin_or_resume
+from viva.cases import find_case, load_case
+from viva.cli.options import resumed_request
+from viva.errors import SetupError
+from viva.exam.options import MAY_CHANGE, OPTION, Options
+from viva.journal.writer import Journal
+from viva.suites.request import (
+    FILE,
+    KINDS,
+    Command,
+    JournalsRequest,
+    RecordingsRequest,
+    Request,
+    SuiteRequest,
+    holds_request,
+    load_request,
+    request_to_resume,
+    save_request,
+)
+from viva.suites.signature import SIGNATURE, signed
+
+RESUMING: tuple[Command, ...] = ("suite", "judge", "replay", "trace")
+REQUESTS: dict[str, Request] = {
+    "suite": SuiteRequest(command="suite", paths=("echo",), agents=("a",)),
+    "judge": JournalsRequest(command="judge", references=(("/nowhere", None),), sizes=(-1,)),
+    "replay": JournalsRequest(command="replay", references=(("/nowhere", None),), sizes=(-1,)),
+    "trace": RecordingsRequest(command="trace", recordings=("chat:x",)),
+}
+
+
+def test_few_options_change_no_exam() -> None:
+    assert Options.may_change() == {"attempts", "concurrency", "judgings", "model_calls", "sandboxes"}
+
+
+def stored(folder: Path, command: str) -> Request:
+    with Journal(folder) as journal:
+        save_request(REQUESTS[command], journal)
+    return REQUESTS[command]
+
+
+def other_value(field: Field[Any]) -> Any:
+    """Return a value that an option may have, and that is not its default."""
+    declared = field.metadata.get(OPTION)
+    if declared is not None and declared.choices:
+        return next(choice for choice in declared.choices if choice != field.default)
+    if isinstance(field.default, bool):
+        return not field.default
+    if isinstance(field.default, tuple):
+        return ("other",)
+    if isinstance(field.default, int | float):
+        return field.default + 33
+    return 33 if field.name.endswith(("_mb", "_rounds", "_seconds")) else "other"
+
+
+def words_of(param: click.Parameter, field: Field[Any], folder: Path) -> list[str]:
+    """Return an option with a value, as on the command line."""
+    if isinstance(param, click.Option) and param.is_flag:
+        return [param.opts[0]]
+    if isinstance(param.type, click.Path):
+        return [param.opts[0], str(folder)]
+    value = other_value(field)
+    return [param.opts[0], value[0] if isinstance(value, tuple) else str(value)]
+
+
+def exam_params(command: str) -> Iterator[tuple[click.Parameter, Field[Any]]]:
+    """Yield the options of an exam that a command offers, with their fields."""
+    known = {field.name: field for field in fields(Options)}
+    for param in module_of(command).params:
+        if param.name in known:
+            yield param, known[param.name]
+
+
+def module_of(command: str) -> click.Command:
+    found: click.Command = importlib.import_module(f"viva.cli.commands.{command}").command
+    return found
+
+
+@pytest.mark.parametrize("command", RESUMING)
+def test_every_option_may_change_on_the_command_line_exactly_where_it_is_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = stored(tmp_path / "j", command)
+    offered = list(exam_params(command))
+    assert {field.name for _, field in offered} >= {"concurrency", "judge", "sandbox"}
+    for param, field in offered:
+        words = words_of(param, field, tmp_path)
+        with module_of(command).make_context(command, ["--resume", "j", *words]) as context:
+            values = {name: context.params[name] for name in context.params}
+            if not field.metadata.get(MAY_CHANGE):
+                with pytest.raises(SystemExit):
+                    resumed_request(tmp_path / "j", KINDS[command], command, values)
+                continue
+            _, resumed = resumed_request(tmp_path / "j", KINDS[command], command, values)
+        assert getattr(resumed.options, field.name) == other_value(field)
+        assert resumed == replace(before, options=resumed.options)
+
+
+@pytest.mark.parametrize("command", RESUMING)
+@pytest.mark.parametrize("field", fields(Options), ids=lambda field: str(field.name))
+def test_every_option_may_change_in_python_exactly_where_it_is_marked(
+    tmp_path: Path, command: str, field: Field[Any]
+) -> None:
+    before = stored(tmp_path / "j", command)
+    asked = replace(before, options=replace(before.options, **{field.name: other_value(field)}))
+    if field.metadata.get(MAY_CHANGE):
+        assert begin_or_resume(tmp_path / "j", asked, resume=True) == (asked, True)
+    else:
+        with pytest.raises(SetupError, match=rf"differs in options \({field.name}\)"):
+            begin_or_resume(tmp_path / "j", asked, resume=True)
+
+
+def test_parameters_besides_the_options_get_one_answer_from_all_commands_and_from_python() -> None:
+    answers: dict[str, set[bool]] = defaultdict(set)
+    for command in RESUMING:
+        for param in module_of(command).params:
+            # `viva replay` has more options, for printing, which nobody resumes.
+            if param.name and not (command == "replay" and param.name in ("threshold", "names", "trials", "agents")):
+                answers[param.name].add(type(param).__name__ == "CallOption" or param.name in Options.may_change())
+    assert {name for name, given in answers.items() if len(given) > 1} == set()
+    told = {name for kind in set(KINDS.values()) for field in fields(kind) if (name := field.name) != "options"}
+    # `--compare` chooses what the report of any call compares with; what is imported for it is chosen once.
+    assert {name for name in told & answers.keys() if answers[name] == {True}} == {"compared"}
+    for function in (viva.run_suite, viva.judge):
+        python = {
+            name for name, each in inspect.signature(function).parameters.items() if each.kind is each.KEYWORD_ONLY
+        }
+        kept = {name for name in python & answers.keys() if answers[name] == {False}}
+        assert kept <= {"trials", "names", "tags", "evaluators", "out"}
+        assert {"engine", "retry_errors", "sinks"} <= python - kept
+
+
+def test_another_limit_of_sandboxes_is_no_other_call(write_desk: Callable[[], Path]) -> None:
+    desk = write_desk()
+    run = viva.examine(find_case("echo"), "example:careful", sandbox="process", out=desk / "run")
+    judged = viva.judge(run, sandbox="process", sandboxes=2, out=desk / "judged", resume=True)
+    again = viva.judge(run, sandbox="process", sandboxes=3, judgings=1, model_calls=9, out=judged.folder, resume=True)
+    assert (judged.ended, again.ended) == (1, 0)
+    with pytest.raises(SetupError, match=r"differs in options \(check_seconds\)"):
+        viva.judge(run, sandbox="process", check_seconds=9, out=judged.folder, resume=True)
+
+
+@pytest.fixture
+def write_desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Path]:
+    monkeypatch.chdir(tmp_path)
+    return lambda: tmp_path
+
+
+@pytest.mark.parametrize("command", ["run", *RESUMING])
+def test_a_request_is_read_as_it_was_saved(tmp_path: Path, command: str) -> None:
+    case = load_case(find_case("echo"))
+    request = {**REQUESTS, "run": SuiteRequest(command="run", paths=("echo",), cases=(("echo", case.hash),))}[command]
+    request = replace(request, folder="/somewhere", options=Options(evaluators=("a", "b.py:C"), check_seconds=1.5))
+    with Journal(tmp_path) as journal:
+        save_request(request, journal)
+        with pytest.raises(SetupError, match=f"is already in use: resume it \\(viva {command} --resume"):
+            save_request(request, journal)
+    assert load_request(tmp_path) == request
+    assert request_to_resume(tmp_path, KINDS[command], "suite" if command == "run" else request.command) == request
+
+
+@pytest.mark.parametrize("content", [b'{"command": "dance"}', b'{"command": []}', b'{"command": "judge"}', b"[]", b"{"])
+def test_a_request_that_cannot_be_read_is_refused_in_words(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / FILE).write_bytes(content)
+    assert holds_request(tmp_path)
+    with pytest.raises(SetupError, match=r"request\.json cannot be read"):
+        load_request(tmp_path)
+
+
+def made_older(journal: Path) -> None:
+    """Rewrite the request of a journal as older versions stored it."""
+    data = json.loads((journal / FILE).read_text())
+    del data[SIGNATURE]
+    name = "sources.json"
+    if data["command"] in ("suite", "run"):
+        name = "suite.json"
+        if data.pop("command") == "run":
+            data["single"] = True
+    (journal / name).write_bytes(signed(json.dumps(data).encode()))
+    (journal / FILE).unlink()
+
+
+def test_a_journal_of_an_older_version_is_resumed_with_its_own_signature(tmp_path: Path) -> None:
+    cases, agent = write_cases(tmp_path / "cases", 2), write_agent(tmp_path)
+    process = ("--sandbox", "process")
+    (tmp_path / "said.json").write_text('[{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]')
+    for command in (
+        ("run", cases / "count_0", "--agent", agent, *process, "--out", "run", "--quiet"),
+        ("suite", cases, "--agent", agent, *process, "--out", "suite", "--quiet"),
+        ("judge", "suite", *process, "--out", "judge", "--quiet"),
+        ("replay", "suite", "--against", agent, *process, "--out", "replay"),
+        ("trace", "chat:said.json", "--out", "trace", "--quiet"),
+    ):
+        done = command_line(*command, cwd=tmp_path)
+        assert done.returncode in (0, 3), done.stderr
+        made_older(tmp_path / str(command[0]))
+    for name in RESUMING:
+        done = command_line(name, "--resume", name, cwd=tmp_path)
+        assert done.returncode in (0, 3), done.stderr
+        assert not (tmp_path / name / FILE).exists()
+    again = ("run", cases / "count_0", "--agent", agent, *process, "--quiet", "--out")
+    assert command_line(*again, "run", cwd=tmp_path).returncode == 0
+    for name, words in (("suite", "the journal of a suite"), ("judge", "made by another command")):
+        done = command_line(*again, name, cwd=tmp_path)
+        assert (done.returncode, words in done.stderr) == (2, True), done.stderr

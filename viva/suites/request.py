@@ -1,0 +1,295 @@
+"""The stored request: what a command was asked to do. It is kept in the new journal, so that it can be resumed."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar
+
+from viva.cases import Case
+from viva.errors import SetupError
+from viva.exam.options import Options
+from viva.journal.kept_cases import NOWHERE
+from viva.journal.reader import read_runs
+from viva.journal.writer import FILE as JOURNAL_FILE
+from viva.journal.writer import Journal, raw_lines
+from viva.records.codec import decode, encode
+from viva.suites.signature import chosen, read_signed, refuse_unsigned, signed
+
+FILE = "request.json"
+OLDER_FILES = ("suite.json", "sources.json")
+"""The names of this file in older journals."""
+OLDER_NAMES = {"places": "references", "mended": "replacement"}
+"""Fields by the names under which older journals hold them."""
+Command = Literal["run", "suite", "judge", "replay", "trace"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a command was asked to do. Each kind of command has a class of its own."""
+
+    command: Command
+    options: Options = field(default_factory=Options)
+    folder: str = ""
+    """The working directory when the command started: paths and SPECs are relative to it."""
+
+    def parts(self) -> dict[str, object]:
+        """Return what the same request has in common with this one besides the options, by name."""
+        raise NotImplementedError
+
+    def what_runs(self) -> dict[str, object]:
+        """Return what resuming would read and run besides the options, by description."""
+        raise NotImplementedError
+
+    def resuming(self, stored: Self) -> Self:
+        """Return this request with what the stored one holds of the past, such as the cases when it started."""
+        return self
+
+
+R = TypeVar("R", bound=Request)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRequest(Request):
+    """What `viva suite` and `viva run` were asked to do: to test agents with cases."""
+
+    paths: tuple[str, ...]
+    """Case folders, folders of cases, or names of bundled cases."""
+    agents: tuple[str, ...] = ()
+    """SPECs; empty means the bundled careful agent."""
+    trials: int = 1
+    names: tuple[str, ...] = ()
+    """Shell patterns; a case is included if its name matches one. Empty means all."""
+    tags: tuple[str, ...] = ()
+    """A case is included if it has one of these. Empty means all."""
+    cases: tuple[tuple[str, str], ...] = ()
+    """Name and hash of each case when the suite started."""
+
+    def parts(self) -> dict[str, object]:
+        """Return the cases that were named, the agents, and the number and choice of runs."""
+        joined = (Path(self.folder or os.getcwd(), path) for path in self.paths)
+        # Names of cases stay as they are.
+        paths = [str(full) if full.exists() else path for path, full in zip(self.paths, joined, strict=True)]
+        return {"cases": paths, "agents": self.agents, "trials": self.trials, "names": self.names, "tags": self.tags}
+
+    def resuming(self, stored: Self) -> Self:
+        """Return this request with the hashes of the stored one, by which changed cases are noticed."""
+        return replace(self, cases=stored.cases)
+
+    def what_runs(self) -> dict[str, object]:
+        """Return the cases and agents."""
+        return {"cases": self.paths, "agents": self.agents or "the bundled one"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalsRequest(Request):
+    """What `viva judge` and `viva replay --against` were asked to do: to use the conversations of journals again."""
+
+    references: tuple[tuple[str, str | None], ...]
+    """The absolute folder of each journal, and the id of one run, or None for all runs."""
+    sizes: tuple[int, ...] = ()
+    """The size of each journal when the command started, in bytes."""
+    replacement: Case | None = None
+    """The case that replaces the stored case of the same name."""
+
+    @property
+    def journals(self) -> list[tuple[Path, str | None]]:
+        """Return the references with paths."""
+        return [(Path(folder), run) for folder, run in self.references]
+
+    def parts(self) -> dict[str, object]:
+        """Return the journals, and the hash of the case that replaces another."""
+        return {"journals": self.references, "case": self.replacement and self.replacement.hash}
+
+    def what_runs(self) -> dict[str, object]:
+        """Return the journals, the case that replaces another, and the agent."""
+        case = {} if self.replacement is None else {"the case": self.replacement.file}
+        agent = {} if self.options.agent is None else {"agent": self.options.agent}
+        return {"journals": tuple(folder for folder, _ in self.references), **case, **agent}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordingsRequest(Request):
+    """What `viva trace` was asked to do: to import recordings and judge them."""
+
+    recordings: tuple[str, ...]
+    """SPECs of the recordings to import."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Names that the user gave for what the recordings do not tell: `agent`, `version`, `framework`, `technique`."""
+    compared: str | None = None
+    """The SPEC, also among `recordings`, of what the others are compared with."""
+    compared_labels: Mapping[str, str] = field(default_factory=dict)
+    """Names for its recordings."""
+    limit: int | None = None
+    """Maximum number of recordings to import."""
+    sample: float = 1.0
+    """Share of the recordings to import."""
+    since: float | None = None
+    """Seconds since the epoch: recordings that began before are not imported."""
+    tools: tuple[Mapping[str, Any], ...] = ()
+    """Definitions of tools that are added to those of the recordings."""
+    mapping: str | None = None
+    """A mapping file, which says how the recordings name things, for readers that take one."""
+
+    def labels_of(self, spec: str) -> Mapping[str, str]:
+        """Return the user's names for the recordings of a source."""
+        return self.compared_labels if spec == self.compared else self.labels
+
+    def samples(self, key: str) -> bool:
+        """Return whether a recording belongs to the sample: by its key alone, so always or never."""
+        digest = hashlib.sha256(key.encode(errors="replace")).digest()
+        return int.from_bytes(digest[:8], "big") < self.sample * 2**64
+
+    def parts(self) -> dict[str, object]:
+        """Return the recordings, and what is chosen among them and added to them."""
+        chosen = {"limit": self.limit, "sample": self.sample, "since": self.since}
+        added = {"labels": self.labels, "tools": self.tools, "mapping": self.mapping}
+        compared = {"compared": self.compared, "compared_labels": self.compared_labels}
+        return {"recordings": self.recordings, **chosen, **added, **compared}
+
+    def what_runs(self) -> dict[str, object]:
+        """Return the recordings, and the mapping file."""
+        return {"recordings": self.recordings, **({} if self.mapping is None else {"mapping": self.mapping})}
+
+
+KINDS: Mapping[str, type[Request]] = {
+    "run": SuiteRequest,
+    "suite": SuiteRequest,
+    "judge": JournalsRequest,
+    "replay": JournalsRequest,
+    "trace": RecordingsRequest,
+}
+"""The class of a request, by its command."""
+
+
+def journals_request(
+    command: Literal["judge", "replay"],
+    references: list[tuple[Path, str | None]],
+    options: Options,
+    replacement: Case | None = None,
+) -> JournalsRequest:
+    """Return the request to use these journals, with their present sizes.
+
+    Raises:
+        JournalError: a journal or a requested run does not exist.
+    """
+    for folder, run in references:
+        next(iter(raw_lines(folder) if run is None else read_runs(folder, run)), None)
+    return JournalsRequest(
+        command=command,
+        references=tuple((str(folder.absolute()), run) for folder, run in references),
+        sizes=tuple(_size(folder) for folder, _ in references),
+        options=options,
+        replacement=replacement,
+        folder=os.getcwd(),
+    )
+
+
+def holds_request(folder: Path) -> bool:
+    """Return whether a folder holds a stored request: then it belongs to a command."""
+    return any((folder / name).exists() for name in (FILE, *OLDER_FILES))
+
+
+def save_request(request: Request, journal: Journal) -> None:
+    """Store the request next to a new journal.
+
+    Raises:
+        SetupError: the folder already holds a request.
+    """
+    if any(journal.holds(name) for name in (FILE, *OLDER_FILES)):
+        again = f"viva {request.command} --resume {journal.folder}"
+        raise SetupError(f"{journal.folder} is already in use: resume it ({again}), or name another --out.")
+    journal.keep(FILE, signed(encode(request)))
+
+
+def load_request(folder: Path) -> Request | None:
+    """Return the request that a folder holds, or None, whoever signed it; to resume it, use `request_to_resume`.
+
+    Raises:
+        SetupError: the request cannot be read.
+    """
+    found = _read(folder)
+    return None if found is None else found[0]
+
+
+def request_to_resume(folder: Path, kind: type[R], command: Command, *, trusted: bool = False) -> R:
+    """Return the request that a command resumes.
+
+    Args:
+        folder: The journal's folder.
+        kind: The class of the command's requests.
+        command: The command. `suite` also resumes a journal of `run`.
+        trusted: Whether the user permits resuming a request without the user's signature.
+
+    Raises:
+        SetupError: the folder holds no request of this command, the request does not have the user's signature, or a
+            journal that it names has changed since.
+    """
+    found = _read(folder)
+    if found is None:
+        raise SetupError(f"{folder} was not made by viva {command}: it has no {FILE}.")
+    request, ours, name = found
+    if not isinstance(request, kind) or command not in (request.command, "suite"):
+        made = f"{folder} was not made by viva {command}, but by viva {request.command}"
+        raise SetupError(f"{made}. To resume it: viva {request.command} --resume {folder}")
+    if not ours and not trusted:
+        options = dict(chosen(request.options))
+        refuse_unsigned(folder, name, {**request.what_runs(), **options, "in the folder": request.folder or "."})
+    if isinstance(request, JournalsRequest):
+        for (journal, _), size in zip(request.journals, request.sizes, strict=False):
+            if _size(journal) != size:
+                raise SetupError(f"the journal {journal} has changed since {folder} was started; start a new one.")
+    return request
+
+
+def refuse_other_request(folder: Path, stored: Request, asked: Request) -> None:
+    """Check that a repeated call asks for what a folder holds, except for options that may change.
+
+    Raises:
+        SetupError: the requests differ.
+    """
+    before, now = stored.parts(), asked.parts()
+    differ = [name for name in before if before[name] != now[name]]
+    if options := stored.options.differences(asked.options):
+        differ.append(f"options ({', '.join(options)})")
+    if differ:
+        raise SetupError(
+            f"{folder} was started by a different call: it differs in {', '.join(differ)}. Pass another out."
+        )
+
+
+def _read(folder: Path) -> tuple[Request, bool, str] | None:
+    """Return the request, whether it has the user's signature, and the name of its file."""
+    for name in (FILE, *OLDER_FILES):
+        try:
+            data, ours = read_signed(folder, name)
+            return _decoded(data), ours, name
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError) as error:
+            raise SetupError(f"{folder / name} cannot be read: {error}") from error
+    return None
+
+
+def _decoded(data: dict[str, Any]) -> Request:
+    """Build a request from its JSON, that of an older journal, too: the request of a suite named no command there."""
+    data = {OLDER_NAMES.get(name, name): value for name, value in data.items()}
+    command = data.setdefault("command", "run" if data.get("single") else "suite")
+    kind = KINDS.get(command) if isinstance(command, str) else None
+    if kind is None:
+        raise ValueError(f"it names no command of Viva: {command!r:.80}")
+    request = decode(kind, data)
+    if isinstance(request, JournalsRequest) and request.replacement is not None:
+        # The files that the case requires were copied when the command started.
+        return replace(request, replacement=replace(request.replacement, data_folder=NOWHERE))
+    return request
+
+
+def _size(folder: Path) -> int:
+    with contextlib.suppress(OSError):
+        return (folder / JOURNAL_FILE).stat().st_size
+    return -1
