@@ -132,7 +132,7 @@ async def converse(
         state.examiner_seconds += took
         if state.seconds_left(limits) <= 0:
             return _out_of_time(state, limits)
-        spent = _spent(before, examiner.usage)
+        spent = NO_USAGE if examiner.usage is before else examiner.usage - before
         round_, stop = await _round(state, agent, limits, message, took)
         state.agent_seconds += round_.agent_seconds
         if spent is not NO_USAGE:
@@ -213,28 +213,10 @@ def _out_of_time(state: _ConversationState, limits: ConversationLimits) -> Trans
     return _end(state, StopReason.TIMEOUT, words + blame, fault)
 
 
-def _spent(before: Usage, after: Usage) -> Usage:
-    if before is after:
-        return NO_USAGE
-    cost = None if before.cost is None or after.cost is None else after.cost - before.cost
-    return Usage(
-        after.input_tokens - before.input_tokens,
-        after.output_tokens - before.output_tokens,
-        after.cached_tokens - before.cached_tokens,
-        after.reasoning_tokens - before.reasoning_tokens,
-        after.calls - before.calls,
-        after.retries - before.retries,
-        cost,
-    )
-
-
 def _end(
     state: _ConversationState, stop: StopReason, detail: str | None = None, fault: str | None = None
 ) -> Transcript:
-    target = NO_USAGE
-    for round_ in state.rounds:
-        if round_.usage is not NO_USAGE:
-            target += round_.usage
+    target = sum((round_.usage for round_ in state.rounds if round_.usage is not NO_USAGE), NO_USAGE)
     return Transcript(
         rounds=tuple(state.rounds),
         kick_off=KICK_OFF,

@@ -116,7 +116,7 @@ def _reason(signals: Sequence[Signal], earlier: int) -> str:
 def _notes(metrics: Metrics) -> tuple[str, ...]:
     """Say what was counted; names of tools and kinds come from the source, and are shown as hostile text is."""
     usage, calls = metrics.usage, sum(metrics.tool_calls.values())
-    tokens = f"{usage.input_tokens + usage.output_tokens:,}{'' if usage.reported else ' or more'}"
+    tokens = f"{usage.tokens:,}{'' if usage.reported else ' or more'}"
     notes = [f"{tokens} tokens in {counted(usage.calls, 'model call')}"]
     notes.append(f"{counted(calls, 'tool call')}, {sum(metrics.tool_failures.values())} failed")
     if metrics.never_completed or metrics.never_started:

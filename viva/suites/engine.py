@@ -181,7 +181,7 @@ class _JobRunner:
 
 def over_budget(limits: SuiteLimits, spent: Usage) -> str | None:
     """Return why no further run may start, in words; None if one may."""
-    if limits.max_tokens is not None and spent.input_tokens + spent.output_tokens >= limits.max_tokens:
+    if limits.max_tokens is not None and spent.tokens >= limits.max_tokens:
         return f"--max-tokens of {limits.max_tokens:,} is used up"
     if limits.max_cost is None:
         return None

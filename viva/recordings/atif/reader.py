@@ -161,8 +161,7 @@ def _total(metrics: Any) -> Usage:
     given, said, cached = (metrics.get(f"total_{name}_tokens") for name in ("prompt", "completion", "cached"))
     if given is None and said is None:
         return UNREPORTED
-    whole = given is not None and said is not None
-    return Usage(given or 0, said or 0, cached or 0, cost=metrics.get("total_cost_usd"), reported=whole)
+    return Usage.answered(given, said, cached, calls=0, cost=metrics.get("total_cost_usd"))
 
 
 def _text(value: Any) -> str | None:
