@@ -103,17 +103,8 @@ class Usage:
 
     def __sub__(self, other: Usage) -> Usage:
         cost = None if self.cost is None or other.cost is None else max(0.0, self.cost - other.cost)
-        return Usage(
-            max(0, self.input_tokens - other.input_tokens),
-            max(0, self.output_tokens - other.output_tokens),
-            max(0, self.cached_tokens - other.cached_tokens),
-            max(0, self.reasoning_tokens - other.reasoning_tokens),
-            max(0, self.calls - other.calls),
-            max(0, self.retries - other.retries),
-            cost,
-            cache_write_tokens=max(0, self.cache_write_tokens - other.cache_write_tokens),
-            reported=self.reported and other.reported,
-        )
+        counts = {name: max(0, getattr(self, name) - getattr(other, name)) for name in _COUNTS}
+        return Usage(**counts, cost=cost, reported=self.reported and other.reported)
 
     @classmethod
     def answered(
