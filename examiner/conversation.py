@@ -10,6 +10,7 @@ from typing import Protocol
 
 from viva.adapters.time_limits import running_time, time_limit
 from viva.errors import AgentError, AgentTimeout, ModelError
+from viva.records.fault import Fault
 from viva.records.text import storable
 from viva.records.transcript import NO_USAGE, Reply, Round, StopReason, Transcript, Usage
 
@@ -88,9 +89,9 @@ class _ConversationState:
             return math.inf
         return limits.run_seconds - (running_time() - self.began)
 
-    def slower(self) -> str:
+    def slower(self) -> Fault:
         """Return whose fault it is that the conversation took too long."""
-        return "infra" if self.examiner_seconds > self.agent_seconds else "target"
+        return Fault.INFRA if self.examiner_seconds > self.agent_seconds else Fault.TARGET
 
 
 async def converse(
@@ -144,7 +145,7 @@ async def converse(
         if stop is StopReason.TIMEOUT and state.seconds_left(limits) <= 0:
             return _out_of_time(state, limits)
         if stop is not None:
-            return _end(state, stop, round_.error, "target")
+            return _end(state, stop, round_.error, Fault.TARGET)
 
 
 async def _ask(state: _ConversationState) -> str | None:
@@ -202,19 +203,19 @@ def _no_message(state: _ConversationState, limits: ConversationLimits, error: Ex
         return _end(state, StopReason.MAX_ROUNDS)
     if isinstance(error, TimeoutError):
         return _out_of_time(state, limits)
-    fault = "infra" if isinstance(error, ModelError) else "examiner"
+    fault = Fault.INFRA if isinstance(error, ModelError) else Fault.EXAMINER
     return _end(state, StopReason.EXAMINER_ERROR, str(error), fault)
 
 
 def _out_of_time(state: _ConversationState, limits: ConversationLimits) -> Transcript:
     words = f"the conversation reached its limit of {limits.run_seconds:g} s"
     fault = state.slower()
-    blame = " (most of it spent by the examiner)" if fault == "infra" else ""
+    blame = " (most of it spent by the examiner)" if fault is Fault.INFRA else ""
     return _end(state, StopReason.TIMEOUT, words + blame, fault)
 
 
 def _end(
-    state: _ConversationState, stop: StopReason, detail: str | None = None, fault: str | None = None
+    state: _ConversationState, stop: StopReason, detail: str | None = None, fault: Fault | None = None
 ) -> Transcript:
     target = sum((round_.usage for round_ in state.rounds if round_.usage is not NO_USAGE), NO_USAGE)
     return Transcript(

@@ -10,7 +10,7 @@ from viva.judge.session.answer import aggregate
 from viva.judge.session.trajectory import CLAIMS_ONLY, Subject
 from viva.records.text import counted, one_line, storable
 from viva.records.transcript import Usage
-from viva.records.verdict import Fault, Insight, Label, Verdict
+from viva.records.verdict import Insight, Label, Verdict, error_insight
 
 if TYPE_CHECKING:
     from viva.judge.asking import NoAnswer
@@ -98,23 +98,13 @@ def _sub_goals(subject: Subject, judged: Judged, by: str, flags: tuple[str, ...]
 
 def failed(name: str, subject: Subject, why: NoAnswer, by: str) -> Insight:
     """Make the insight of a subject about which no usable answer was given."""
-    verdict = Verdict(
-        subject.id,
-        COMPLETE,
-        Label.ERROR,
-        None,
-        reason=why.reason,
-        by=by,
-        statement=f"The {subject.level} fulfils the request",
-        fault=why.fault,
-    )
-    return Insight(name, subject.id, Label.ERROR, None, summary=why.reason, verdicts=(verdict,))
+    statement = f"The {subject.level} fulfils the request"
+    return error_insight(name, subject.id, why.reason, criterion=COMPLETE, statement=statement, by=by, fault=why.fault)
 
 
 def nothing(name: str, run: str, words: str) -> Insight:
     """Make the insight of a recording that holds nothing."""
-    verdict = Verdict(run, COMPLETE, Label.ERROR, None, reason=words, by="code", fault=Fault.JUDGE)
-    return Insight(name, run, Label.ERROR, None, summary=words, verdicts=(verdict,))
+    return error_insight(name, run, words, criterion=COMPLETE)
 
 
 def of_rounds(name: str, run: str, rounds: list[Insight]) -> Insight:

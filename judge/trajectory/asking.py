@@ -13,8 +13,9 @@ from viva.judge.answers import Answer, Form
 from viva.judge.quotes import Text
 from viva.judge.view import new_marker, show_fields, visible
 from viva.models.prompts import digest, render
+from viva.records.fault import Fault
 from viva.records.text import storable
-from viva.records.verdict import Evidence, Fault, Label, Verdict
+from viva.records.verdict import Evidence, Label, Verdict
 
 if TYPE_CHECKING:
     from viva.models.client import Model

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
+from viva.records.fault import Fault
 from viva.records.open_enum import OpenEnum
 
 LEFT_OUT = "left out"
@@ -353,7 +354,7 @@ class Transcript:
     @property
     def failed(self) -> bool:
         """Return whether the agent ended the conversation by a failure: an exception, a time-out, or its budget."""
-        return self.fault == "target" or self.stop in (StopReason.TARGET_ERROR, StopReason.BUDGET)
+        return self.fault == Fault.TARGET or self.stop in (StopReason.TARGET_ERROR, StopReason.BUDGET)
 
     @property
     def answered(self) -> bool:

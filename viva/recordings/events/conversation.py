@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from viva.recordings.events.collector import EvalCollector
+from viva.records.fault import Fault
 from viva.records.trajectory import marked, tool_calls
 from viva.records.transcript import NO_USAGE, Metrics, Round, Step, StepKind, StopReason, Transcript, Usage
 from viva.records.usage import round_usage
@@ -18,7 +19,7 @@ def conversation_metrics(transcript: Transcript) -> Metrics:
     for round_ in transcript.rounds:
         if round_.steps or round_.usage is not NO_USAGE:
             take_round(collector, round_)
-    if transcript.stop in _CUT_OFF and transcript.fault in (None, "target"):
+    if transcript.stop in _CUT_OFF and transcript.fault in (None, Fault.TARGET):
         collector.aborted(transcript.stop.value)
     return collector.snapshot()
 
