@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from viva.records.json_in_text import TooManyBraces, json_objects, misfit
 from viva.records.text import storable
 from viva.records.transcript import NO_USAGE, Usage
 
-MOST_BROKEN = 1_000
-"""Braces in an answer that begin no JSON object."""
 MOST_IDS = 50
 """Runs that one claim may cite."""
 
@@ -110,12 +108,14 @@ def read_answer(text: str) -> Answer:
         UnusableAnswer: it contains no answer in the requested form, or several that differ.
     """
     fault, answers = "it holds no JSON object", []
-    for value in _objects(text):
-        try:
-            answers.append(Answer.model_validate(value))
-        except ValidationError as error:
-            first = error.errors()[0]
-            fault = f"it does not fit the form: {first['msg']} at {'.'.join(map(str, first['loc'])) or 'the top'}"
+    try:
+        for _, _, value in json_objects(text):
+            try:
+                answers.append(Answer.model_validate(value))
+            except ValidationError as error:
+                fault = misfit(error)
+    except TooManyBraces as error:
+        raise UnusableAnswer(str(error)) from error
     if not answers:
         raise UnusableAnswer(fault)
     if any(answer != answers[0] for answer in answers):
@@ -172,17 +172,3 @@ def _why_dropped(runs: list[str], known: Collection[str], room: int) -> str | No
     if not runs:
         return "it cites no run"
     return None if room > 0 else "there are more claims than were asked for"
-
-
-def _objects(text: str) -> Iterator[Any]:
-    """Yield the outermost JSON objects in a text."""
-    decoder, position, broken = json.JSONDecoder(), 0, 0
-    while (start := text.find("{", position)) >= 0:
-        try:
-            value, position = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            position, broken = start + 1, broken + 1
-            if broken > MOST_BROKEN:
-                raise UnusableAnswer("it is full of braces that begin no JSON object") from None
-            continue
-        yield value
