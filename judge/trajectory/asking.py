@@ -33,8 +33,6 @@ class QuotingAnswer(Answer, Protocol):
 
 
 Q = TypeVar("Q", bound=QuotingAnswer)
-Decided = tuple[str, float | None]
-"""A label and its score."""
 
 
 @dataclass(frozen=True, slots=True)

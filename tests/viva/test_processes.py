@@ -12,12 +12,9 @@ from viva.processes import process_is_alive
 
 
 def test_a_process_lives_until_it_was_waited_for() -> None:
-    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    try:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         assert process_is_alive(child.pid)
-    finally:
         child.kill()
-        child.wait()
     assert not process_is_alive(child.pid)
 
 

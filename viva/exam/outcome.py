@@ -1,14 +1,14 @@
-"""Decides the outcome of a run and the exit code. Pure functions on transcripts and insights."""
+"""Decides the outcome of a run: pure functions on transcripts and insights. Holds the exit codes of commands."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from viva.records.fault import Fault
-from viva.records.run_record import Outcome, RunRecord
+from viva.records.run_record import Outcome
 from viva.records.transcript import StopReason, Transcript
 from viva.records.verdict import Insight, Label, Verdict
-from viva.statistics.scores import insight_of, passes, score_of
+from viva.statistics.scores import insight_of
 
 EXIT_DONE = 0
 EXIT_BELOW = 1
@@ -72,15 +72,3 @@ def _failure(main: Insight | None) -> tuple[Outcome, str | None] | None:
     if errors or main.label == Label.ERROR:
         return Outcome.JUDGE_ERROR, next((error.reason for error in errors), main.summary or "the evaluator failed")
     return None
-
-
-def exit_code(records: Sequence[RunRecord], fail_under: float | None) -> int:
-    """Return 0 if done, 1 if an agent's mean score (by its low bound) is below the gate, 3 if not all were scored."""
-    if not records or not all(record.outcome.counts for record in records):
-        return EXIT_NOT_SCORED
-    lows: dict[str, list[float]] = {}
-    for record in records:
-        scored = score_of(record)
-        lows.setdefault(record.agent, []).append(scored.low if scored is not None else 0.0)
-    reached = fail_under is None or all(passes(sum(each) / len(each), fail_under) for each in lows.values())
-    return EXIT_DONE if reached else EXIT_BELOW
