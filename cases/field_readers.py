@@ -25,7 +25,6 @@ def case_keys(kind: type[Case]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind) if READER in field.metadata)
 
 
-CASE_KEYS = case_keys(Case)
 POINT_KEYS = ("score_point", "weight", "eval_code")
 LIMIT_KEYS = tuple(field.name for field in fields(CheckLimits))
 

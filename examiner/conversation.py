@@ -11,6 +11,7 @@ from typing import Protocol
 
 from viva.adapters.time_limits import running_time, time_limit
 from viva.errors import AgentError, AgentTimeout, ModelError
+from viva.records.fault import Fault
 from viva.records.text import storable
 from viva.records.transcript import NO_USAGE, Reply, Round, StopReason, Transcript, Usage
 
@@ -92,9 +93,9 @@ class _ConversationState:
             return math.inf
         return limits.run_seconds - (running_time() - self.began)
 
-    def slower(self) -> str:
+    def slower(self) -> Fault:
         """Return whose fault it is that the conversation took too long."""
-        return "infra" if self.examiner_seconds > self.agent_seconds else "target"
+        return Fault.INFRA if self.examiner_seconds > self.agent_seconds else Fault.TARGET
 
 
 async def converse(
@@ -138,7 +139,7 @@ async def converse(
         state.examiner_seconds += took
         if state.seconds_left(limits) <= 0:
             return _out_of_time(state, limits)
-        spent = _spent(before, examiner.usage)
+        spent = NO_USAGE if examiner.usage is before else examiner.usage - before
         round_, stop = await _round(state, agent, limits, message, took)
         state.agent_seconds += round_.agent_seconds
         if spent is not NO_USAGE:
@@ -150,7 +151,7 @@ async def converse(
         if stop is StopReason.TIMEOUT and state.seconds_left(limits) <= 0:
             return _out_of_time(state, limits)
         if stop is not None:
-            return _end(state, stop, round_.error, "target")
+            return _end(state, stop, round_.error, Fault.TARGET)
 
 
 def _usable(message: str | None, state: _ConversationState) -> str | None:
@@ -206,39 +207,21 @@ def _no_message(state: _ConversationState, limits: ConversationLimits, error: Ex
         return _end(state, StopReason.MAX_ROUNDS)
     if isinstance(error, TimeoutError):
         return _out_of_time(state, limits)
-    fault = "infra" if isinstance(error, ModelError) else "examiner"
+    fault = Fault.INFRA if isinstance(error, ModelError) else Fault.EXAMINER
     return _end(state, StopReason.EXAMINER_ERROR, str(error), fault)
 
 
 def _out_of_time(state: _ConversationState, limits: ConversationLimits) -> Transcript:
     words = f"the conversation reached its limit of {limits.run_seconds:g} s"
     fault = state.slower()
-    blame = " (most of it spent by the examiner)" if fault == "infra" else ""
+    blame = " (most of it spent by the examiner)" if fault is Fault.INFRA else ""
     return _end(state, StopReason.TIMEOUT, words + blame, fault)
 
 
-def _spent(before: Usage, after: Usage) -> Usage:
-    if before is after:
-        return NO_USAGE
-    cost = None if before.cost is None or after.cost is None else after.cost - before.cost
-    return Usage(
-        after.input_tokens - before.input_tokens,
-        after.output_tokens - before.output_tokens,
-        after.cached_tokens - before.cached_tokens,
-        after.reasoning_tokens - before.reasoning_tokens,
-        after.calls - before.calls,
-        after.retries - before.retries,
-        cost,
-    )
-
-
 def _end(
-    state: _ConversationState, stop: StopReason, detail: str | None = None, fault: str | None = None
+    state: _ConversationState, stop: StopReason, detail: str | None = None, fault: Fault | None = None
 ) -> Transcript:
-    target = NO_USAGE
-    for round_ in state.rounds:
-        if round_.usage is not NO_USAGE:
-            target += round_.usage
+    target = sum((round_.usage for round_ in state.rounds if round_.usage is not NO_USAGE), NO_USAGE)
     return Transcript(
         rounds=tuple(state.rounds),
         kick_off=KICK_OFF,

@@ -5,7 +5,6 @@ Each evaluator that asks a model describes its answer as a `Form`; `viva.judge.a
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import unicodedata
@@ -17,6 +16,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, cast, get_origin
 from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
 
 from viva.records.codec import has_doubled_key
+from viva.records.json_in_text import TooManyBraces, json_objects, misfit
 from viva.records.text import without_invisible
 
 SHORTEST_COPY = 20
@@ -25,8 +25,6 @@ COPIED = "it repeats a verdict or a reason that stands in the transcript: give y
 PLANTED = "planted-verdict"
 """The flag of what counts as missed because the judge repeated a verdict that stands in the transcript."""
 PLANTED_REASON = "the judge repeated a verdict that stands in the transcript"
-MOST_BROKEN = 1000
-"""Maximum number of braces that begin no JSON object. Each takes time by the length of the text: 200,000 took 6 s."""
 
 
 class Unusable(Exception):
@@ -196,8 +194,7 @@ def parse_answer(form: Form[A], text: str, said: Said | None = None) -> A:
                 continue
             answers.append(answer)
         except ValidationError as error:
-            first = error.errors()[0]
-            fault = f"it does not fit the form: {first['msg']} at {'.'.join(map(str, first['loc']))}"
+            fault = misfit(error)
     if not answers:
         if copied:
             raise Copied(COPIED)
@@ -258,18 +255,7 @@ def conclusion_pattern(labels: Sequence[str]) -> re.Pattern[str]:
 
 
 def _objects(text: str) -> Iterator[tuple[int, int, Any]]:
-    """Yield the start, the end and the value of each outermost JSON object in a text.
-
-    Raises:
-        Unusable: too many parts of the text look like JSON and are not.
-    """
-    decoder, position, broken = json.JSONDecoder(), 0, 0
-    while (start := text.find("{", position)) >= 0:
-        try:
-            value, position = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            position, broken = start + 1, broken + 1
-            if broken > MOST_BROKEN:
-                raise Unusable("it is full of braces that begin no JSON object") from None
-            continue
-        yield start, position, value
+    try:
+        yield from json_objects(text)
+    except TooManyBraces as error:
+        raise Unusable(str(error)) from error

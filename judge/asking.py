@@ -17,7 +17,7 @@ from viva.errors import ModelAnswerError, ModelError, SchemaError, SharedSetupEr
 from viva.judge.answers import COPIED, PLANTED_REASON, A, Copied, Form, Said, Unusable, parse_answer
 from viva.models.client import Model
 from viva.models.retry import status_of
-from viva.records.verdict import Fault
+from viva.records.fault import Fault
 
 ASKS = 3
 """Maximum number of questions: the first, and two more that say what was wrong with the answer."""

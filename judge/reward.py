@@ -7,7 +7,7 @@ import math
 from viva.judge.registry import Need
 from viva.records.evaluator import Context
 from viva.records.transcript import Transcript
-from viva.records.verdict import Insight, Label, Verdict
+from viva.records.verdict import Insight, Verdict, error_insight
 
 ATTRIBUTE = "reward"
 """The attribute of a transcript under which readers keep a recorded reward."""
@@ -26,10 +26,7 @@ class RewardEvaluator:
         reward = transcript.attributes.get(ATTRIBUTE)
         fault = _fault(reward)
         if fault is not None:
-            verdict = Verdict(
-                context.subject, self.name, Label.ERROR, None, reason=fault, by="recording", fault="judge"
-            )
-            return Insight(self.name, context.subject, Label.ERROR, None, summary=fault, verdicts=(verdict,))
+            return error_insight(self.name, context.subject, fault, by="recording")
         assert isinstance(reward, int | float)
         score = float(reward)
         reason = "the reward in the recording"

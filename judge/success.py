@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from viva.adapters.calls import describe
 from viva.records.evaluator import Context
 from viva.records.transcript import Transcript
-from viva.records.verdict import Insight, Label, Verdict
+from viva.records.verdict import Insight, Verdict, error_insight
 
 SUCCESS = "success"
 """The evaluator's name; what it says becomes the `success` of the run's record."""
@@ -38,13 +38,11 @@ class SuccessEvaluator:
             if inspect.isawaitable(said):
                 said = await said
         except (Exception, SystemExit) as error:
-            return self._error(context, f"the success predicate raised {describe(error)}")
+            return error_insight(self.name, context.subject, f"the success predicate raised {describe(error)}")
         if not isinstance(said, bool):
-            return self._error(context, f"the success predicate gave {type(said).__name__}, not a bool")
+            return error_insight(
+                self.name, context.subject, f"the success predicate gave {type(said).__name__}, not a bool"
+            )
         label, score = (SUCCEEDED, 1.0) if said else (FAILED, 0.0)
         verdict = Verdict(context.subject, self.name, label, score, reason="the success predicate says so")
         return Insight(self.name, context.subject, label, score, low=score, high=score, verdicts=(verdict,))
-
-    def _error(self, context: Context, words: str) -> Insight:
-        verdict = Verdict(context.subject, self.name, Label.ERROR, None, reason=words, fault="judge")
-        return Insight(self.name, context.subject, Label.ERROR, None, summary=words, verdicts=(verdict,))

@@ -32,6 +32,7 @@ Request: TypeAlias = dict[str, Any]
 ROUND_LINE = re.compile(r"^\[round (\d+)\] agent:\n    (.*)$", re.MULTILINE)
 """How a judge's prompt marks what the agent said: round number, then the text. Lines that do not match are not read."""
 
+COMPLETIONS = "/v1/chat/completions"
 STOP_KEYWORD = re.compile(r"\b([A-Z]+_FINISHED)\b")
 SUM_STATEMENT = re.compile(r"sum should be (-?\d+)")
 ADDITION = re.compile(r"\badd\b\D{0,20}?(-?\d+)", re.IGNORECASE)
@@ -123,9 +124,23 @@ class EmptyContent(Fault):
 class Garbage(Fault):
     where: Literal["body", "content"] = "body"
     """Replaces the whole HTTP body, or only the message's content."""
-    text: str = "<html>\x00 %%% {{{ not what you asked for"
+    text: str | bytes = "<html>\x00 %%% {{{ not what you asked for"
+    """Bytes only as a body."""
     content_type: str = "application/json"
     """Of a garbage body. Matters: the openai client hands a body that is not called JSON to its caller as text."""
+    status: int = 200
+    """Of a garbage body."""
+
+
+@dataclass(frozen=True)
+class Redirect(Fault):
+    location: str
+    status: int = 307
+
+
+@dataclass(frozen=True)
+class Flood(Fault):
+    """A body without an end, until nobody listens; `ModelServer.flooded` counts its bytes."""
 
 
 Part: TypeAlias = Callable[[Request], str | Answer | Fault]
@@ -343,7 +358,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._note({})
             return self._error(400, "invalid_request", "the body is no chat-completions request")
         self._note(request)
-        if self.path != "/v1/chat/completions" or not known:
+        if self.path not in (COMPLETIONS, *self.server.owner.further_paths) or not known:
             return self._error(404, "model_not_found", f"no model {request['model']!r} at {self.path}")
         try:
             play = marked(resolve(self.server.owner.parts[request["model"]], request), request)
@@ -373,14 +388,27 @@ class _Handler(BaseHTTPRequestHandler):
                     self._play(then, request)
             case TruncatedJson():
                 self._send(200, *_completion(request, Answer("This answer is cut."), cut=True))
-            case Garbage("body", text, content_type):
-                self._send(200, content_type, text.encode())
-            case Garbage(text=content) | WrongSchema(content) | str(content):
+            case Garbage("body", text, content_type, status):
+                self._send(status, content_type, text if isinstance(text, bytes) else text.encode())
+            case Garbage(text=str(content)) | WrongSchema(content) | str(content):
                 self._send(200, *_completion(request, Answer(content)))
+            case Redirect(location, status):
+                self._send(status, "text/plain", b"", {"Location": location})
+            case Flood():
+                self._flood()
             case EmptyContent(null):
                 self._send(200, *_completion(request, Answer(None if null else "")))
             case Answer():
                 self._send(200, *_completion(request, play))
+
+    def _flood(self) -> None:
+        self.close_connection = True
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n")
+        try:
+            while not self.server.closing.is_set():
+                self.server.owner.flooded += self.wfile.write(b" " * 65_536)
+        except OSError:
+            return
 
     def _note(self, body: Request) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
@@ -461,13 +489,23 @@ class ModelServer:
     Leaving the `with` block closes every connection, and raises what a part raised, if anything.
     """
 
-    def __init__(self, parts: Mapping[str, Play] | None = None, *, port: int = 0) -> None:
+    def __init__(
+        self, parts: Mapping[str, Play] | None = None, *, port: int = 0, further_paths: Iterable[str] = ()
+    ) -> None:
         self.parts: dict[str, Play] = {**BUILT_IN, **(parts or {})}
+        self.further_paths = tuple(further_paths)
+        """Where completions are also served, as after a redirect."""
+        self.flooded = 0
+        """Bytes that `Flood` sent."""
         self.mistakes: list[Exception] = []
         """What parts raised; the client got status 500."""
         self._port = port
         self._seen: list[SeenRequest] = []
         self._lock = threading.Lock()
+
+    @property
+    def port(self) -> int:
+        return self._port
 
     @property
     def url(self) -> str:

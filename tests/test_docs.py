@@ -20,8 +20,8 @@ import yaml
 
 import viva as viva_package
 from viva.adapters.connectors.table import load_agent
-from viva.cases import CaseError, load_case
-from viva.cases.field_readers import CASE_KEYS, POINT_KEYS
+from viva.cases import Case, CaseError, load_case
+from viva.cases.field_readers import POINT_KEYS, case_keys
 from viva.cases.script import SCRIPT_KEYS
 from viva.cli.main import viva
 from viva.exam.options import Options, Part
@@ -339,7 +339,7 @@ def test_every_value_of_an_enumeration_is_on_the_page() -> None:
 
 
 def test_every_key_of_a_case_is_on_its_page() -> None:
-    assert {*CASE_KEYS, *POINT_KEYS, *(key for key in SCRIPT_KEYS)} - words_of("write-a-case.md") <= {"for"}
+    assert {*case_keys(Case), *POINT_KEYS, *(key for key in SCRIPT_KEYS)} - words_of("write-a-case.md") <= {"for"}
     assert "`for: n in 1..50`" in (ROOT / "docs" / "write-a-case.md").read_text()
 
 

@@ -39,12 +39,13 @@ if TYPE_CHECKING:
     from viva.recordings.events.gen_ai import GenAiSpans
     from viva.records.eval_run_record import EvalRunRecord
     from viva.records.evaluator import Context, Evaluator
+    from viva.records.fault import Fault
     from viva.records.history import EvalHistorySource
     from viva.records.run_record import Outcome, RunRecord, Setting, Timing
     from viva.records.run_span import RunSpan, RunTracer
     from viva.records.sink import Sink
     from viva.records.transcript import Metrics, Reply, Round, Step, StepKind, StopReason, Transcript, Usage
-    from viva.records.verdict import Evidence, Fault, Insight, Label, Verdict, Vote
+    from viva.records.verdict import Evidence, Insight, Label, Verdict, Vote
     from viva.sandbox.interface import SandboxError
     from viva.sinks.otel.names import EvalTelemetry
     from viva.statistics.groups import Group
@@ -104,7 +105,8 @@ _HOMES = {
     ),
     "viva.records.sink": ("Sink",),
     "viva.records.transcript": ("Metrics", "Reply", "Round", "Step", "StepKind", "StopReason", "Transcript", "Usage"),
-    "viva.records.verdict": ("Evidence", "Fault", "Insight", "Label", "Verdict", "Vote"),
+    "viva.records.fault": ("Fault",),
+    "viva.records.verdict": ("Evidence", "Insight", "Label", "Verdict", "Vote"),
     "viva.sandbox.interface": ("SandboxError",),
     "viva.api.evaluation_agent": ("EvaluationAgent",),
     "viva.api.exams": ("examine", "examine_async"),

@@ -20,7 +20,7 @@ from viva.models.retry import RetryPolicy, explain, is_unreachable, status_of, w
 from viva.recordings.chat_messages import read_call, read_content
 from viva.records.bounded_json import DoubledKey, UnfitJson, parse
 from viva.records.text import one_line, storable
-from viva.records.transcript import NO_USAGE, Reply, Step, StepKind, Usage
+from viva.records.transcript import Reply, Step, StepKind, Usage
 
 LONGEST_RESPONSE = 64 * 1024 * 1024
 """Maximum size of one decompressed response in bytes. The SDK has no limit, and the agent decides the size."""
@@ -206,12 +206,13 @@ class ChatAgent(VirtualUser):
         return tuple(steps)
 
     def _usage(self, tokens: Any, retries: int) -> Usage:
-        if not isinstance(tokens, dict):
-            return NO_USAGE + Usage(calls=1, retries=retries, cost=None)
+        given, made = _count(tokens, "prompt_tokens"), _count(tokens, "completion_tokens")
+        if given is None or made is None:
+            return Usage.answered(given, made, retries=retries)
         cached = _count(tokens.get("prompt_tokens_details"), "cached_tokens")
         hidden = _count(tokens.get("completion_tokens_details"), "reasoning_tokens")
-        given, made = _count(tokens, "prompt_tokens"), _count(tokens, "completion_tokens")
-        return Usage(given, made, cached, hidden, 1, retries, price(self.model, given, made, cached))
+        cost = price(self.model, given, made, cached or 0)
+        return Usage.answered(given, made, cached, hidden, retries=retries, cost=cost)
 
 
 async def _read_bounded(response: Any) -> None:
@@ -277,10 +278,10 @@ def _message_of(completion: Any) -> tuple[dict[str, Any], Any]:
     return message, whole.get("usage")
 
 
-def _count(holder: Any, name: str) -> int:
-    """Read a number of tokens; an invalid or negative value counts as 0."""
+def _count(holder: Any, name: str) -> int | None:
+    """Return a number of tokens; None for an invalid or negative value."""
     value = holder.get(name) if isinstance(holder, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _key_for(url: str) -> str:

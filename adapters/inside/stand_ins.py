@@ -67,6 +67,61 @@ class Usage:
             self.reported and other.reported,
         )
 
+    def __sub__(self, other: Usage) -> Usage:
+        cost = None if self.cost is None or other.cost is None else max(0.0, self.cost - other.cost)
+        return Usage(
+            max(0, self.input_tokens - other.input_tokens),
+            max(0, self.output_tokens - other.output_tokens),
+            max(0, self.cached_tokens - other.cached_tokens),
+            max(0, self.reasoning_tokens - other.reasoning_tokens),
+            max(0, self.calls - other.calls),
+            max(0, self.retries - other.retries),
+            cost,
+            max(0, self.cache_write_tokens - other.cache_write_tokens),
+            self.reported and other.reported,
+        )
+
+    @classmethod
+    def answered(
+        cls,
+        input_tokens: int | None,
+        output_tokens: int | None,
+        cached_tokens: int | None = None,
+        reasoning_tokens: int | None = None,
+        *,
+        cache_write_tokens: int | None = None,
+        calls: int = 1,
+        retries: int = 0,
+        cost: float | None = None,
+    ) -> Usage:
+        return cls(
+            input_tokens or 0,
+            output_tokens or 0,
+            cached_tokens or 0,
+            reasoning_tokens or 0,
+            calls,
+            retries,
+            cost,
+            cache_write_tokens or 0,
+            input_tokens is not None and output_tokens is not None,
+        )
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+    @property
+    def known(self) -> bool:
+        return bool(self.calls or self.tokens or self.cost)
+
+    @property
+    def known_tokens(self) -> int | None:
+        return self.tokens if self.tokens or (self.known and self.reported) else None
+
+    @property
+    def known_cost(self) -> float | None:
+        return self.cost if self.known else None
+
 
 _NO_USAGE = Usage(cost=0.0)
 

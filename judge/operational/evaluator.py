@@ -14,7 +14,7 @@ from viva.records.evaluator import Context
 from viva.records.history import EvalHistorySource
 from viva.records.text import counted
 from viva.records.transcript import Metrics, Transcript
-from viva.records.verdict import Insight, Label, Verdict
+from viva.records.verdict import Insight, Verdict, error_insight
 
 EARLIER = 5
 """Earlier runs that are compared with, the newest."""
@@ -39,8 +39,7 @@ class OperationalEvaluator:
         """Judge by the metrics, or by the steps of a conversation that has none."""
         metrics = context.metrics or transcript.metrics or conversation_metrics(transcript)
         if not is_observed(metrics, transcript.success):
-            verdict = Verdict(context.subject, self.name, Label.ERROR, None, reason=NOTHING, fault="judge")
-            return Insight(self.name, context.subject, Label.ERROR, None, summary=NOTHING, verdicts=(verdict,))
+            return error_insight(self.name, context.subject, NOTHING)
         earlier, trouble = await self._earlier(context)
         before = baseline_of(earlier)
         scores = scores_of(metrics, transcript.success, before)
@@ -116,7 +115,7 @@ def _reason(signals: Sequence[Signal], earlier: int) -> str:
 def _notes(metrics: Metrics) -> tuple[str, ...]:
     """Say what was counted; names of tools and kinds come from the source, and are shown as hostile text is."""
     usage, calls = metrics.usage, sum(metrics.tool_calls.values())
-    tokens = f"{usage.input_tokens + usage.output_tokens:,}{'' if usage.reported else ' or more'}"
+    tokens = f"{usage.tokens:,}{'' if usage.reported else ' or more'}"
     notes = [f"{tokens} tokens in {counted(usage.calls, 'model call')}"]
     notes.append(f"{counted(calls, 'tool call')}, {sum(metrics.tool_failures.values())} failed")
     if metrics.never_completed or metrics.never_started:

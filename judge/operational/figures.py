@@ -33,9 +33,8 @@ class OperationalFigures:
 def figures_of(metrics: Metrics, success: bool | None) -> OperationalFigures:
     """Take the figures of one run. Tokens of which a part was not reported are not known."""
     usage = metrics.usage
-    tokens = usage.input_tokens + usage.output_tokens
     return OperationalFigures(
-        tokens=float(tokens) if tokens and usage.reported else None,
+        tokens=float(usage.tokens) if usage.tokens and usage.reported else None,
         tool_rate=metrics.tool_success_rate,
         failures=float(sum(metrics.aborts.values()) + sum(metrics.model_failures.values())),
         success=success,

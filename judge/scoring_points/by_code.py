@@ -8,9 +8,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from viva.cases import Case, CheckLimits, ScoringPoint
+from viva.judge.scoring_points.verdicts import point_verdict
 from viva.judge.view import run_view
+from viva.records.fault import Fault
 from viva.records.transcript import Transcript
-from viva.records.verdict import Fault, Label, Verdict
+from viva.records.verdict import Label, Verdict
 from viva.sandbox import (
     CheckResult,
     Ending,
@@ -27,7 +29,6 @@ from viva.sandbox.limits import limits_for
 # Passes in any session that works: if it fails, the session is at fault, not what the agent left.
 PROBE = "assert chat_history is not None and rounds is not None"
 MESSAGE_SHOWN = 1000
-SCORES: dict[str, float] = {Label.HIT: 1.0, Label.MISS: 0.0}
 
 
 class CodeJudge:
@@ -69,9 +70,10 @@ class CodeJudge:
             result, flags = await self._check(point.eval_code)
         except WorkspaceTooLarge as error:
             # The agent caused it: no agent can be excluded from the averages by leaving too much.
-            return self._verdict(point, Label.MISS, str(error), flags=("workspace-too-large",))
+            return point_verdict(self._subject, point, Label.MISS, str(error), flags=("workspace-too-large",))
         except SandboxError as error:
-            return self._verdict(point, Label.ERROR, f"the sandbox failed: {error}", fault=Fault.INFRA)
+            reason = f"the sandbox failed: {error}"
+            return point_verdict(self._subject, point, Label.ERROR, reason, fault=Fault.INFRA)
         if self._left is not None:
             self._left -= 1
         cut = next((round_.get("cut") for round_ in self._view.rounds), None)
@@ -152,21 +154,6 @@ class CodeJudge:
         if words and words not in self._isolation:
             self._isolation.append(words)
 
-    def _verdict(
-        self, point: ScoringPoint, label: str, reason: str, *, flags: tuple[str, ...] = (), fault: str | None = None
-    ) -> Verdict:
-        return Verdict(
-            self._subject,
-            point.id,
-            label,
-            SCORES.get(label),
-            reason=reason,
-            statement=point.score_point,
-            weight=point.weight,
-            flags=flags,
-            fault=fault,
-        )
-
 
 def read_result(
     result: CheckResult, point: ScoringPoint, case: Case, subject: str, flags: tuple[str, ...] = ()
@@ -186,19 +173,7 @@ def read_result(
     elif result.ending is Ending.BROKEN and not _agent_owed_module(result, point, case):
         label, fault = Label.ERROR, Fault.JUDGE
         reason = f"the check itself is broken: {reason}"
-    return Verdict(
-        subject,
-        point.id,
-        label,
-        SCORES.get(label),
-        reason=reason,
-        by="code",
-        statement=point.score_point,
-        weight=point.weight,
-        flags=flags,
-        fault=fault,
-        seconds=result.seconds,
-    )
+    return point_verdict(subject, point, label, reason, flags=flags, fault=fault, seconds=result.seconds)
 
 
 def _reason(result: CheckResult) -> str:

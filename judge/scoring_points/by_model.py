@@ -9,6 +9,7 @@ from viva.judge.answers import PLANTED
 from viva.judge.asking import AskAgain, Conversation, NoAnswer
 from viva.judge.evidence import look_up
 from viva.judge.scoring_points.answer import FORM, PointAnswer
+from viva.judge.scoring_points.verdicts import point_verdict
 from viva.judge.view import ShownTranscript, show
 from viva.models.client import Model
 from viva.models.prompts import digest, render
@@ -64,10 +65,15 @@ class ModelJudge:
         found = await conversation.ask_until_usable(question, self._accept)
         if isinstance(found, NoAnswer):
             if found.planted:
-                return self._verdict(point, Label.MISS, found.reason, flags=(PLANTED,))
-            return self._verdict(point, Label.ERROR, found.reason, fault=found.fault)
+                return point_verdict(
+                    self._subject, point, Label.MISS, found.reason, by=self.model.name, flags=(PLANTED,)
+                )
+            return point_verdict(self._subject, point, Label.ERROR, found.reason, by=self.model.name, fault=found.fault)
         answer, evidence, flags = found
-        return self._verdict(point, answer.verdict, storable(answer.reason.strip()), tuple(evidence), flags)
+        reason = storable(answer.reason.strip())
+        return point_verdict(
+            self._subject, point, answer.verdict, reason, by=self.model.name, evidence=tuple(evidence), flags=flags
+        )
 
     def _accept(self, answer: PointAnswer, last: bool) -> tuple[PointAnswer, list[Evidence], tuple[str, ...]]:
         """Check that a hit rests on the agent's words; a hit without evidence becomes `unsure`.
@@ -92,30 +98,6 @@ class ModelJudge:
             f"You answered hit, but {fault}. Look again and answer in full: quote the agent exactly (its last "
             "words, if the hit rests on something that did not happen), or change the verdict if it rests on words "
             "that nobody said.",
-        )
-
-    def _verdict(
-        self,
-        point: ScoringPoint,
-        label: str,
-        reason: str,
-        evidence: tuple[Evidence, ...] = (),
-        flags: tuple[str, ...] = (),
-        fault: str | None = None,
-    ) -> Verdict:
-        score = {"hit": 1.0, "miss": 0.0}.get(label)
-        return Verdict(
-            self._subject,
-            point.id,
-            label,
-            score,
-            reason=reason,
-            evidence=evidence,
-            by=self.model.name,
-            statement=point.score_point,
-            weight=point.weight,
-            flags=flags,
-            fault=fault,
         )
 
 

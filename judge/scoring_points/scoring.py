@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Literal
 
 from viva.cases import Case, CheckLimits, ScoringPoint
 from viva.judge.scoring_points.by_code import CodeJudge
+from viva.judge.scoring_points.verdicts import point_verdict
 from viva.records.evaluator import Context
+from viva.records.fault import Fault
 from viva.records.text import plural
 from viva.records.transcript import NO_USAGE, Transcript, Usage
-from viva.records.verdict import Fault, Insight, Label, Verdict, Vote
+from viva.records.verdict import Insight, Label, Verdict, Vote
 from viva.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -143,16 +145,7 @@ def merge(point: ScoringPoint, subject: str, code: Verdict | None, model: Verdic
     """Return the verdict of a point. If both judged, the code's verdict counts, and a disagreement is flagged."""
     if code is None and model is None:
         reason = "nothing judged this point: it has no eval_code, and no model was given"
-        return Verdict(
-            subject,
-            point.id,
-            Label.ERROR,
-            None,
-            reason=reason,
-            statement=point.score_point,
-            weight=point.weight,
-            fault=Fault.JUDGE,
-        )
+        return point_verdict(subject, point, Label.ERROR, reason, fault=Fault.JUDGE)
     if code is None or model is None:
         return code or model  # type: ignore[return-value]
     votes = tuple(Vote(each.by, each.label, each.reason) for each in (code, model))

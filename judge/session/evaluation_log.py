@@ -1,32 +1,17 @@
-"""Reads and writes `evaluation.log`: evaluations in the format that UFO documents, one JSON object per line."""
+"""Writes `evaluation.log`: evaluations in the format that UFO documents, one JSON object per line."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from viva.journal.append_file import AppendFile
-from viva.journal.kept_files import open_plain
 from viva.judge.session.insights import COMPLETE, SUB_GOAL
-from viva.records.codec import loads
 from viva.records.verdict import Insight, Label
 
 FILE = "evaluation.log"
 TYPE = "evaluation_result"
-MOST_BYTES = 64 * 1024 * 1024
-"""The maximum bytes of a log that is read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluations:
-    """The contents of an `evaluation.log`."""
-
-    entries: tuple[dict[str, Any], ...] = ()
-    broken: int = field(default=0)
-    """The number of lines that are not JSON objects."""
 
 
 def evaluation_of(insight: Insight) -> dict[str, Any]:
@@ -78,50 +63,3 @@ def append_evaluations(file: Path, entries: list[dict[str, Any]]) -> None:
         log.append(lines)
     finally:
         log.close()
-
-
-def read_evaluations(file: Path) -> Evaluations:
-    """Read a log. A line that is not a JSON object is skipped and counted. An object that another
-    program wrote on several lines is read, too.
-
-    Raises:
-        OSError: the file cannot be read, or is too long.
-    """
-    with open_plain(file) as opened:
-        content = opened.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise OSError(f"{file} is longer than {MOST_BYTES:,} bytes")
-    if (whole := _object(content)) is not None:
-        return Evaluations((whole,))
-    entries, broken = [], 0
-    for lines in _objects(content):
-        entry = _object(b"\n".join(lines))
-        broken += len(lines) if entry is None else 0
-        entries += [entry] if entry is not None else []
-    return Evaluations(tuple(entries), broken)
-
-
-def _objects(content: bytes) -> Iterator[list[bytes]]:
-    """Yield the lines of each object: one, or those from a brace to the next one at the left margin."""
-    begun: list[bytes] = []
-    for line in content.splitlines():
-        if begun and line.startswith(b"{"):  # what was begun has no end
-            yield begun
-            begun = []
-        if begun or line.rstrip() == b"{":
-            begun.append(line)
-            if line.rstrip() == b"}":
-                yield begun
-                begun = []
-        elif line.strip():
-            yield [line]
-    if begun:
-        yield begun
-
-
-def _object(content: bytes) -> dict[str, Any] | None:
-    try:
-        value = loads(content.strip())
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None

@@ -11,7 +11,7 @@ from viva.judge.session.answer import aggregate
 from viva.judge.session.trajectory import CLAIMS_ONLY, Subject
 from viva.records.text import counted, one_line, storable
 from viva.records.transcript import Usage
-from viva.records.verdict import Fault, Insight, Label, Verdict
+from viva.records.verdict import Insight, Label, Verdict, error_insight
 
 if TYPE_CHECKING:
     from viva.judge.asking import NoAnswer
@@ -102,25 +102,18 @@ def failed(name: str, subject: Subject, why: NoAnswer, by: str) -> Insight:
 
     Where the judge repeated a verdict that stands in the session each time, the request counts as not fulfilled.
     """
-    label, score = ("no", 0.0) if why.planted else (Label.ERROR.value, None)
-    verdict = Verdict(
-        subject.id,
-        COMPLETE,
-        label,
-        score,
-        reason=why.reason,
-        by=by,
-        statement=f"The {subject.level} fulfils the request",
-        flags=(PLANTED,) if why.planted else (),
-        fault=None if why.planted else why.fault,
-    )
-    return Insight(name, subject.id, label, score, low=score, high=score, summary=why.reason, verdicts=(verdict,))
+    statement = f"The {subject.level} fulfils the request"
+    if not why.planted:
+        return error_insight(
+            name, subject.id, why.reason, criterion=COMPLETE, statement=statement, by=by, fault=why.fault
+        )
+    verdict = Verdict(subject.id, COMPLETE, "no", 0.0, reason=why.reason, by=by, statement=statement, flags=(PLANTED,))
+    return Insight(name, subject.id, "no", 0.0, low=0.0, high=0.0, summary=why.reason, verdicts=(verdict,))
 
 
 def nothing(name: str, run: str, words: str) -> Insight:
     """Make the insight of a recording that holds nothing."""
-    verdict = Verdict(run, COMPLETE, Label.ERROR, None, reason=words, by="code", fault=Fault.JUDGE)
-    return Insight(name, run, Label.ERROR, None, summary=words, verdicts=(verdict,))
+    return error_insight(name, run, words, criterion=COMPLETE)
 
 
 def of_rounds(name: str, run: str, rounds: list[Insight]) -> Insight:

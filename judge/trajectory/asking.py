@@ -13,8 +13,9 @@ from viva.judge.answers import PLANTED, Form, JudgeAnswer
 from viva.judge.steps import readings
 from viva.judge.view import show_fields
 from viva.models.prompts import digest, render
+from viva.records.fault import Fault
 from viva.records.text import storable
-from viva.records.verdict import Evidence, Fault, Label, Verdict
+from viva.records.verdict import Evidence, Label, Verdict
 
 if TYPE_CHECKING:
     from viva.models.client import Model
@@ -32,8 +33,6 @@ class QuotingAnswer(JudgeAnswer, Protocol):
 
 
 Q = TypeVar("Q", bound=QuotingAnswer)
-Decided = tuple[str, float | None]
-"""A label and its score."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from viva.judge.trajectory import SKIPPED
+from viva.records.fault import Fault
 from viva.records.transcript import NO_USAGE, Usage
-from viva.records.verdict import Fault, Insight, Label, Verdict
+from viva.records.verdict import Insight, Label, Verdict
 
 NOTHING = "the trajectory holds nothing that this evaluator judges"
 

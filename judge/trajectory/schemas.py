@@ -13,9 +13,10 @@ from viva.judge.trajectory.decisions import StepDecision, calls, canonical, deci
 from viva.judge.trajectory.insights import cannot_judge, summarize
 from viva.judge.trajectory.tools import ToolDefinition, tool_definitions
 from viva.records.evaluator import Context
+from viva.records.fault import Fault
 from viva.records.text import one_line
 from viva.records.transcript import Transcript
-from viva.records.verdict import Fault, Insight, Label, Verdict
+from viva.records.verdict import Insight, Label, Verdict
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -100,7 +101,7 @@ class ArgumentSchema:
         return checker
 
     def _verdict(
-        self, call: StepDecision, label: str, score: float | None, reason: str, fault: str | None = None
+        self, call: StepDecision, label: str, score: float | None, reason: str, fault: Fault | None = None
     ) -> Verdict:
         return Verdict(call.id, self.name, label, score, reason=reason, statement=call.tool, fault=fault)
 

@@ -7,6 +7,8 @@ import socket
 from functools import cache
 from pathlib import Path
 
+from viva.processes import process_is_alive
+
 HOST, PID, START, RUN, KIND = "viva.host", "viva.pid", "viva.start", "viva.run", "viva.kind"
 NAME = "viva.name"
 """The container's own name. What a user commits from one of ours has its labels, and so have the containers made from
@@ -79,17 +81,5 @@ def is_leftover_image(found: dict[str, str] | None) -> bool:
 def _is_dead(host: str | None, pid: str | None, start: str | None) -> bool:
     if host != this_host() or pid is None or not pid.isdigit() or start_of(int(pid)) == start:
         return False
-    return not _is_hidden(int(pid))
-
-
-def _is_hidden(pid: int) -> bool:
-    """Tell whether a process lives without showing: another user's under `hidepid`, or where there is no `/proc`."""
-    if os.path.exists(f"/proc/{pid}"):
-        return False
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except (ProcessLookupError, OverflowError):
-        return False
-    return True
+    # A process that is not in /proc may be alive: it is another user's and `hidepid` is on, or there is no /proc.
+    return os.path.exists(f"/proc/{pid}") or not process_is_alive(int(pid))

@@ -5,22 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+from pathlib import Path
 from typing import Any
 
-import httpx2 as httpx
 import pytest
 from hypothesis import given, seed
 from hypothesis import strategies as st
-from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from tests.fuzz import mutations
 from tests.fuzz.mutations import as_json, changed, damaged, fuzzing
 from tests.fuzz.originals import MOST_GROWTH, SECRET, Original, make_original, peak_memory, said
+from tests.model_server import Garbage, ModelServer
 from viva.adapters.connectors.http import ChatAgent
 from viva.adapters.contract import as_reply
 from viva.errors import AgentError
 from viva.journal.reader import read_records
-from viva.models.retry import RetryPolicy
 from viva.records.codec import encode, loads
 from viva.records.run_record import Outcome, RunRecord
 
@@ -145,22 +144,16 @@ def test_an_odd_reply_is_scored_or_the_agents_failure(original: Original, exampl
 
 @pytest.mark.parametrize(("examples", "batch"), mutations.amounts(60, each=500, batches=12))
 def test_what_an_endpoint_answers_is_a_reply_or_the_agents_failure(
-    monkeypatch: pytest.MonkeyPatch, examples: int, batch: int
+    monkeypatch: pytest.MonkeyPatch, one_certificate: Path, examples: int, batch: int
 ) -> None:
     monkeypatch.setenv("VIVA_AGENT_API_KEY", "none")
+    monkeypatch.setenv("VIVA_MODEL_ATTEMPTS", "1")
+    monkeypatch.setenv("SSL_CERT_FILE", str(one_certificate))
+    server = ModelServer()
     before = peak_memory()
-    body = b""
-    status = 200
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        return httpx.Response(status, content=body, headers={"content-type": "application/json"})
-
-    async def ask(agent: ChatAgent) -> None:
-        http = DefaultAsyncHttpxClient(transport=httpx.MockTransport(answer), timeout=None)
-        agent._client = AsyncOpenAI(
-            base_url="http://agent/v1", api_key="none", max_retries=0, timeout=None, http_client=http
-        )
-        agent._policy = RetryPolicy(attempts=1, initial_seconds=0.0, longest_seconds=0.0, longest_retry_after=0)
+    async def ask() -> None:
+        agent = type("Served", (ChatAgent,), {"url": server.url, "model": "m"})("Talk.")
         try:
             reply = as_reply(await agent.get_reply_from_agent("Hello?"))
             json.dumps(loads(encode(reply)), allow_nan=False)
@@ -169,19 +162,17 @@ def test_what_an_endpoint_answers_is_a_reply_or_the_agents_failure(
         finally:
             await agent.close()
 
-    agent = ChatAgent("Talk.")
-
     @seed(batch)
     @fuzzing(examples)
     @given(st.data(), st.booleans(), st.sampled_from([200, 200, 200, 400, 500]))
     def each(data: st.DataObject, forged: bool, code: int) -> None:
-        nonlocal body, status
-        status = code
         if forged:
             body = as_json(changed(COMPLETION, data.draw(mutations.forged), "/nowhere"))
         else:
             body = damaged(as_json(COMPLETION), data.draw(mutations.blind))
-        asyncio.run(ask(agent))
+        server.parts["m"] = Garbage(text=body, status=code)
+        asyncio.run(ask())
 
-    each()
+    with server:
+        each()
     assert peak_memory() - before < MOST_GROWTH

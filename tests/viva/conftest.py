@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import yaml
 from tests.conftest import missing as missing
 from tests.viva.reports.made import write_hostile
 from tests.viva.viva_command import in_a_process, in_this_process, start
+from tests.webhooks import Hook, listening
 from viva.journal.writer import scan
 
 AGENTS = Path(__file__).resolve().parents[2] / "examples" / "agents"
@@ -112,3 +113,10 @@ def point(code: str | None, statement: str = "It is good.", weight: float = 1) -
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A journal with hostile text everywhere."""
     return write_hostile(tmp_path_factory.mktemp("hostile") / "journal")
+
+
+@pytest.fixture
+def hook() -> Iterator[Hook]:
+    """A webhook on this machine."""
+    with listening() as found:
+        yield found

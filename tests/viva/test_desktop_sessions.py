@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from tests.conftest import KEY
+from tests.evaluation_logs import read_evaluations
 from tests.judge.session.asked import captions, folder_of, pictures, said, sub
 from tests.model_server import ModelServer
 from tests.ufo_folders import REQUEST, app_line, make_folder, picture, shared_folder
 from tests.viva.conftest import Desk
 from viva.journal.kept_files import read_sound
 from viva.journal.reader import read_records, read_runs
-from viva.judge.session.evaluation_log import read_evaluations
 
 YES = said("yes", sub("the message is sent", step="final", quote=""), reason="The final screenshot shows it.")
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
-import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from tests.model_server import ModelServer
 from tests.otlp_receiver import attributes, http_receiver
 from tests.recordings import TAU, shared_file
 from tests.viva.viva_command import in_this_process
+from tests.webhooks import Hook
 from viva.journal.reader import read_records
 
 TOOLS = Path(__file__).parents[1] / "airline_tools.yaml"
@@ -399,29 +398,6 @@ def test_a_label_of_another_form_is_the_users_mistake(label: str, tmp_path: Path
 # Following
 
 
-@pytest.fixture
-def hook() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """A webhook, and what was posted to it."""
-    posted: list[dict[str, Any]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            posted.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-            self.send_response(204)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/hook", posted
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
 FOLLOW = ("--follow", "--interval", 0.01, "--window-min", 1, "--evaluators", "reward,tool_success", "--out", "out")
 
 
@@ -481,14 +457,12 @@ def test_nobody_is_alerted_before_there_are_enough_runs(tmp_path: Path) -> None:
     assert "ALERT" not in trace(tmp_path, *arguments).stderr
 
 
-def test_a_webhook_is_told_of_an_alert_once_and_of_its_end(
-    hook: tuple[str, list[dict[str, Any]]], tmp_path: Path
-) -> None:
-    url, posted = hook
+def test_a_webhook_is_told_of_an_alert_once_and_of_its_end(hook: Hook, tmp_path: Path) -> None:
     save(tmp_path, TALKS)
-    arguments = ("--window", 3, "--fail-under", "tool_success=0.9", "--alert", f"webhook:{url}", "--looks", 2)
+    arguments = ("--window", 3, "--fail-under", "tool_success=0.9", "--alert", f"webhook:{hook.address}", "--looks", 2)
     done = trace(tmp_path, *FOLLOW, *arguments)
     assert done.returncode == 1, "its gate is not met at the end"
+    posted = hook.posted
     assert [each["event"] for each in posted] == ["viva.alert"]
     assert posted[0]["rates"]["tool_success"] == 0.75
     assert (posted[0]["runs"], "below 0.9" in posted[0]["below"]) == (3, True)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import secrets
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from viva.judge.answers import Said
+from viva.records.json_in_text import TooManyBraces, json_objects, misfit
 from viva.records.text import storable
 from viva.records.transcript import NO_USAGE, Usage
 
-MOST_BROKEN = 1_000
-"""Braces in an answer that begin no JSON object."""
+COPIED = "it repeats an answer that stands in the data"
 MOST_IDS = 50
 """Runs that one claim may cite."""
 
@@ -118,19 +117,21 @@ def read_answer(text: str, mark: str, said: Said) -> AnalystAnswer:
         UnusableAnswer: it contains no answer in the requested form, or several that differ.
     """
     fault, answers = "it holds no JSON object", []
-    for start, end, value in _objects(text):
-        if said.holds(text[start:end]):
-            fault = "it repeats an answer that stands in the data"
-            continue
-        try:
-            answer = AnalystAnswer.model_validate(value)
-            if said.holds_reason(answer.summary):
-                fault = "it repeats an answer that stands in the data"
+    try:
+        for start, end, value in json_objects(text):
+            if said.holds(text[start:end]):
+                fault = COPIED
                 continue
-            answers.append(answer)
-        except ValidationError as error:
-            first = error.errors()[0]
-            fault = f"it does not fit the form: {first['msg']} at {'.'.join(map(str, first['loc'])) or 'the top'}"
+            try:
+                answer = AnalystAnswer.model_validate(value)
+                if said.holds_reason(answer.summary):
+                    fault = COPIED
+                    continue
+                answers.append(answer)
+            except ValidationError as error:
+                fault = misfit(error)
+    except TooManyBraces as error:
+        raise UnusableAnswer(str(error)) from error
     if not answers:
         raise UnusableAnswer(fault)
     if any(answer != answers[0] for answer in answers):
@@ -200,17 +201,3 @@ def _why_dropped(runs: list[str], known: Collection[str], room: int) -> str | No
 def _copied(words: str, said: Said | None) -> str | None:
     copied = said is not None and said.holds_reason(words)
     return "it repeats words of the data" if copied else None
-
-
-def _objects(text: str) -> Iterator[tuple[int, int, Any]]:
-    """Yield the start, the end and the value of each outermost JSON object in a text."""
-    decoder, position, broken = json.JSONDecoder(), 0, 0
-    while (start := text.find("{", position)) >= 0:
-        try:
-            value, position = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            position, broken = start + 1, broken + 1
-            if broken > MOST_BROKEN:
-                raise UnusableAnswer("it is full of braces that begin no JSON object") from None
-            continue
-        yield start, position, value

@@ -17,7 +17,6 @@ from viva.suites.request import Command, R, request_to_resume
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Decorator = Callable[[Callable[P, T]], Callable[P, T]]
 
 TRUST = "trust_plan"
 SECONDS = click.FloatRange(0, min_open=True)

@@ -14,9 +14,11 @@ from viva.exam.options import EVALUATOR_SECONDS
 from viva.exam.retry import retried
 from viva.judge.registry import Need
 from viva.judge.scoring_points.scoring import ScoringPointsEvaluator, summarize
+from viva.judge.scoring_points.verdicts import point_verdict
 from viva.records.evaluator import Context, Evaluator
+from viva.records.fault import Fault
 from viva.records.transcript import NO_USAGE, Transcript, Usage
-from viva.records.verdict import Insight, Label, Verdict
+from viva.records.verdict import Insight, Label, error_insight
 from viva.statistics.scores import LAST_BIT
 
 OWN = "viva.judge."
@@ -60,19 +62,7 @@ def nothing_earned(evaluator: str, context: Context, transcript: Transcript) -> 
     points = (
         context.case.scoring_points if context.case is not None and evaluator == ScoringPointsEvaluator.name else ()
     )
-    verdicts = [
-        Verdict(
-            context.subject,
-            point.id,
-            Label.MISS,
-            0.0,
-            reason=reason,
-            statement=point.score_point,
-            weight=point.weight,
-            flags=("no-reply",),
-        )
-        for point in points
-    ]
+    verdicts = [point_verdict(context.subject, point, Label.MISS, reason, flags=("no-reply",)) for point in points]
     if verdicts:
         return summarize(evaluator, context.subject, verdicts)
     return Insight(evaluator, context.subject, "no-reply", 0.0, low=0.0, high=0.0, summary=reason)
@@ -81,7 +71,7 @@ def nothing_earned(evaluator: str, context: Context, transcript: Transcript) -> 
 def is_retryable(insights: Sequence[Insight]) -> bool:
     """Return whether judging again may help. It does not if a check itself is broken: that fails every time."""
     errors = [verdict for insight in insights for verdict in insight.verdicts if verdict.label == Label.ERROR]
-    return any(verdict.fault == "infra" or verdict.by not in ("code", "recording") for verdict in errors)
+    return any(verdict.fault == Fault.INFRA or verdict.by not in ("code", "recording") for verdict in errors)
 
 
 async def _patiently(
@@ -118,7 +108,7 @@ async def _in_time(
         why = f": {error}" if str(error) else ". If it needs longer: --evaluator-timeout"
         await abandon([judging])
         words = f"the evaluator {evaluator.name} did not end within {seconds:g} s{why}"
-    return (_broken(evaluator.name, context.subject, words, time.monotonic() - began),)
+    return (error_insight(evaluator.name, context.subject, words, seconds=time.monotonic() - began),)
 
 
 async def _evaluate(evaluator: Evaluator, transcript: Transcript, context: Context) -> tuple[Insight, ...]:
@@ -128,7 +118,7 @@ async def _evaluate(evaluator: Evaluator, transcript: Transcript, context: Conte
             f"the evaluator {evaluator.name} requires the text of the conversation, which the "
             "recording does not contain"
         )
-        return (_broken(evaluator.name, context.subject, words, 0.0),)
+        return (error_insight(evaluator.name, context.subject, words),)
     try:
         found = await evaluator.evaluate(transcript, context)
         insights = (found,) if isinstance(found, Insight) else tuple(found)
@@ -145,7 +135,7 @@ async def _evaluate(evaluator: Evaluator, transcript: Transcript, context: Conte
     # An evaluator that breaks loses its own insight only.
     except (Exception, SystemExit, KeyboardInterrupt) as error:
         words = f"the evaluator {evaluator.name} failed: {describe(error)}"
-    return (_broken(evaluator.name, context.subject, words, time.monotonic() - began),)
+    return (error_insight(evaluator.name, context.subject, words, seconds=time.monotonic() - began),)
 
 
 def _fault_of(name: str, insights: Sequence[Insight]) -> str | None:
@@ -185,8 +175,3 @@ def _has_text(transcript: Transcript) -> bool:
         round_.examiner or round_.agent or any(step.thought or step.tool_input or step.result for step in round_.steps)
         for round_ in transcript.rounds
     )
-
-
-def _broken(name: str, subject: str, reason: str, seconds: float) -> Insight:
-    verdict = Verdict(subject, name, Label.ERROR, None, reason=reason, by="code", fault="judge")
-    return Insight(name, subject, Label.ERROR, None, summary=reason, verdicts=(verdict,), seconds=seconds)

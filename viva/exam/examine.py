@@ -32,6 +32,7 @@ from viva.journal.kept_cases import keep_case
 from viva.journal.writer import JournalWriter
 from viva.recordings.events.conversation import conversation_metrics
 from viva.records.evaluator import Context, Evaluator
+from viva.records.fault import Fault
 from viva.records.history import EvalHistorySource
 from viva.records.run_record import RunRecord, Setting, Timing
 from viva.records.text import storable
@@ -225,7 +226,7 @@ async def converse_with_agent(
     except AgentError as error:
         await health.note_unmade(error, agent, case, run.resources.cases)
         stop = StopReason.TIMEOUT if isinstance(error, AgentTimeout) else StopReason.TARGET_ERROR
-        return Transcript(kick_off=KICK_OFF, stop=stop, stop_detail=str(error), fault="target"), workspace
+        return Transcript(kick_off=KICK_OFF, stop=stop, stop_detail=str(error), fault=Fault.TARGET), workspace
     trouble = None
     # An adapter's own folder may be a link now; if it becomes a link later, the link is not followed.
     folder = workspace
@@ -237,7 +238,9 @@ async def converse_with_agent(
             examiner, WatchedSession(session, health), limits, lambda round_: keep(round_, folder)
         )
     except AgentError as error:  # it left nothing that the data files could be put into
-        transcript = Transcript(kick_off=KICK_OFF, stop=StopReason.TARGET_ERROR, stop_detail=str(error), fault="target")
+        transcript = Transcript(
+            kick_off=KICK_OFF, stop=StopReason.TARGET_ERROR, stop_detail=str(error), fault=Fault.TARGET
+        )
     except asyncio.CancelledError:
         cancelled = Transcript(kick_off=KICK_OFF, stop=StopReason.CANCELLED, stop_detail="the run was stopped")
         run.append("transcript", cancelled)

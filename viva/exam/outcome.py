@@ -1,21 +1,19 @@
-"""Decides the outcome of a run and the exit code. Pure functions on transcripts and insights."""
+"""Decides the outcome of a run: pure functions on transcripts and insights. Holds the exit codes of commands."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viva.records.run_record import Outcome, RunRecord
+from viva.records.fault import Fault
+from viva.records.run_record import Outcome
 from viva.records.transcript import StopReason, Transcript
 from viva.records.verdict import Insight, Label, Verdict
-from viva.statistics.scores import insight_of, passes, score_of
+from viva.statistics.scores import insight_of
 
 EXIT_DONE = 0
 EXIT_BELOW = 1
 EXIT_MISTAKE = 2
 EXIT_NOT_SCORED = 3
-
-EXAMINER = "examiner"
-"""The fault of a verdict that blames the examiner."""
 
 
 def outcome_of(
@@ -35,9 +33,9 @@ def outcome_of(
         run: The run's id, which distinguishes an insight about the run from one about a part of it.
     """
     if transcript.stop is StopReason.EXAMINER_ERROR:
-        kind = Outcome.INFRA_ERROR if transcript.fault == "infra" else Outcome.EXAMINER_ERROR
+        kind = Outcome.INFRA_ERROR if transcript.fault == Fault.INFRA else Outcome.EXAMINER_ERROR
         return kind, transcript.stop_detail
-    if transcript.fault == "infra":
+    if transcript.fault == Fault.INFRA:
         return Outcome.INFRA_ERROR, transcript.stop_detail
     if (unfair := unfair_verdict(insights)) is not None:
         return Outcome.EXAMINER_ERROR, unfair.reason or unfair.statement or f"the exam was unfair: {unfair.criterion}"
@@ -58,7 +56,7 @@ def unfair_verdict(insights: Sequence[Insight]) -> Verdict | None:
     such a verdict; its score does not matter.
     """
     verdicts = (verdict for insight in insights for verdict in insight.verdicts)
-    return next((verdict for verdict in verdicts if verdict.fault == EXAMINER), None)
+    return next((verdict for verdict in verdicts if verdict.fault == Fault.EXAMINER), None)
 
 
 def _failure(main: Insight | None) -> tuple[Outcome, str | None] | None:
@@ -67,22 +65,10 @@ def _failure(main: Insight | None) -> tuple[Outcome, str | None] | None:
         failed = main is not None and main.label == Label.ERROR and main.summary
         return Outcome.JUDGE_ERROR, f"nothing was judged{f': {failed}' if failed else ''}"
     errors = [verdict for verdict in main.verdicts if verdict.label == Label.ERROR]
-    for fault, kind in (("infra", Outcome.INFRA_ERROR), ("judge", Outcome.JUDGE_ERROR)):
-        found = [verdict for verdict in errors if (verdict.fault or "judge") == fault]
+    for fault, kind in ((Fault.INFRA, Outcome.INFRA_ERROR), (Fault.JUDGE, Outcome.JUDGE_ERROR)):
+        found = [verdict for verdict in errors if (verdict.fault or Fault.JUDGE) == fault]
         if found:
             return kind, found[0].reason
     if errors or main.label == Label.ERROR:
         return Outcome.JUDGE_ERROR, next((error.reason for error in errors), main.summary or "the evaluator failed")
     return None
-
-
-def exit_code(records: Sequence[RunRecord], fail_under: float | None) -> int:
-    """Return 0 if done, 1 if an agent's mean score (by its low bound) is below the gate, 3 if not all were scored."""
-    if not records or not all(record.outcome.counts for record in records):
-        return EXIT_NOT_SCORED
-    lows: dict[str, list[float]] = {}
-    for record in records:
-        scored = score_of(record)
-        lows.setdefault(record.agent, []).append(scored.low if scored is not None else 0.0)
-    reached = fail_under is None or all(passes(sum(each) / len(each), fail_under) for each in lows.values())
-    return EXIT_DONE if reached else EXIT_BELOW

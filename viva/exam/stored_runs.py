@@ -14,10 +14,10 @@ from viva.journal.reader import StoredRun, read_runs
 from viva.journal.round_tally import RoundTally, number_of
 from viva.journal.writer import Damage, JournalError, JournalWriter, run_id
 from viva.records.codec import decode
+from viva.records.fault import Fault
 from viva.records.run_record import Outcome, Setting, Timing
 from viva.records.text import storable
 from viva.records.transcript import LIVE, Transcript, is_ended
-from viva.records.verdict import Fault
 
 MOST_TRIALS = 1000
 """Maximum trial number that is tried to find the trial of a run id."""

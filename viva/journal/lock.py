@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from viva.journal.writer import JournalBusy, JournalError
+from viva.processes import process_is_alive
 
 INHERITED_SECONDS = 10.0
 """How long a lock is waited for whose holder is dead. A process that it was starting when it was killed still has the
@@ -71,10 +72,6 @@ def _note_holder(lock: int) -> None:
 def _holder_is_dead(lock: int) -> bool:
     try:
         noted = re.fullmatch(rb"([1-9]\d{0,8})\n", os.pread(lock, 20, 0))
-        if noted is not None:
-            os.kill(int(noted[1]), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        pass  # no plain file, or a process of another user's, which lives
-    return False
+    except OSError:  # not a regular file
+        return False
+    return noted is not None and not process_is_alive(int(noted[1]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from viva.journal.round_tally import RoundTally, number_of
 from viva.records.codec import decode
 from viva.records.run_record import Outcome, RunRecord, Setting, as_earned
 from viva.records.transcript import NO_USAGE, Round, Transcript, Usage
+from viva.records.usage import summed_by_role
 from viva.records.verdict import Insight
 
 __all__ = [
@@ -153,7 +153,7 @@ def read_records(folder: Path, damage: Damage | None = None) -> Iterator[RunReco
                 continue
             if (paid := earlier.pop(record.id, None)) is not None:
                 _add_paid(paid, event.attempt, record.usage)
-                record = replace(record, usage=reduce(_added, paid.values()))
+                record = replace(record, usage=summed_by_role(paid.values()))
             yield record
 
 
@@ -166,10 +166,6 @@ def _add_paid(paid: dict[int, Mapping[str, Usage]], attempt: int, usage: Mapping
     """Add one record. A further one of the same attempt is a further judging of the same conversation."""
     judged = paid.get(attempt, {}).get("judge")
     paid[attempt] = usage if judged is None else {**usage, "judge": judged + usage.get("judge", NO_USAGE)}
-
-
-def _added(one: Mapping[str, Usage], two: Mapping[str, Usage]) -> Mapping[str, Usage]:
-    return {role: one.get(role, NO_USAGE) + two.get(role, NO_USAGE) for role in dict.fromkeys((*one, *two))}
 
 
 def _decode(folder: Path, run: str, attempt: int, lines: Iterable[Line], damage: Damage, keep_lines: bool) -> StoredRun:

@@ -80,7 +80,7 @@ class EvalSuiteResult:
     @property
     def total_tokens(self) -> int:
         """Input and output tokens of all runs, as far as they were reported."""
-        return sum(_tokens(case.run) for case in self.cases)
+        return sum(case.run.metrics.usage.tokens for case in self.cases if case.run is not None)
 
     @property
     def total_cost(self) -> float | None:
@@ -108,10 +108,3 @@ def result_of(folder: Path, cases: Sequence[Any], end: SuiteEnd) -> EvalSuiteRes
         figures=summarize(read_records(folder)),
         reason=end.reason,
     )
-
-
-def _tokens(run: EvalRunRecord | None) -> int:
-    if run is None:
-        return 0
-    usage = run.metrics.usage
-    return usage.input_tokens + usage.output_tokens

@@ -7,7 +7,6 @@ including those that tau-bench's `run.py` writes (github.com/sierra-research/tau
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.recordings.chat_rounds import MessageError, read_messages
+from viva.recordings.json_pieces import is_whole, load_document, stripped
 from viva.recordings.recording import Recording, RecordingError
 from viva.records.usage import with_usage
 
@@ -68,48 +68,22 @@ def _documents(path: Path) -> Iterator[tuple[str, Any]]:
     try:
         with path.open("rb") as file:
             lines = enumerate(file, 1)
-            first = next(((number, line) for number, line in lines if _text(line)), None)
+            first = next(((number, line) for number, line in lines if stripped(line)), None)
             if first is None:
                 raise RecordingError(f"{path}: the file is empty")
-            second = next(((number, line) for number, line in lines if _text(line)), None)
-            if second is None or _parses(first[1]):
-                yield f"{path}, line {first[0]}", _load(first[1], path, first[0])
+            second = next(((number, line) for number, line in lines if stripped(line)), None)
+            if second is None or is_whole(first[1]):
+                yield f"{path}, line {first[0]}", load_document(first[1], path, first[0])
                 if second is not None:
-                    yield f"{path}, line {second[0]}", _load(second[1], path, second[0])
+                    yield f"{path}, line {second[0]}", load_document(second[1], path, second[0])
                 for number, line in lines:
-                    if _text(line):
-                        yield f"{path}, line {number}", _load(line, path, number)
+                    if stripped(line):
+                        yield f"{path}, line {number}", load_document(line, path, number)
                 return
             file.seek(0)
-            yield str(path), _load(file.read(), path, None)
+            yield str(path), load_document(file.read(), path)
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
-
-
-def _text(line: bytes) -> bytes:
-    return line.removeprefix(b"\xef\xbb\xbf").strip()
-
-
-def _parses(line: bytes) -> bool:
-    try:
-        return isinstance(json.loads(_text(line)), dict | list)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _load(data: bytes, path: Path, number: int | None) -> Any:
-    """Parse one document; `number` is its line, None for a whole file."""
-    try:
-        return json.loads(_text(data) if number is not None else data.removeprefix(b"\xef\xbb\xbf"))
-    except json.JSONDecodeError as error:
-        line = error.lineno if number is None else number
-        raise RecordingError(f"{path}, line {line}, column {error.colno}: not valid JSON: {error.msg}") from error
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1 if number is None else number
-        raise RecordingError(f"{path}, line {line}: not UTF-8: {error.reason}") from error
-    except (ValueError, RecursionError) as error:
-        where = f", line {number}" if number is not None else ""
-        raise RecordingError(f"{path}{where}: cannot be read: {error}") from error
 
 
 def _expand(place: str, document: Any) -> Iterator[Recording]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.recordings.events.collector import EvalCollector
+from viva.recordings.json_pieces import stripped
 from viva.recordings.recording import Recording, RecordingError
 from viva.records.bounded_json import UnfitJson, read
 from viva.records.text import one_line
@@ -109,7 +110,7 @@ def _events(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
             number = 0
             while line := file.readline(LONGEST_LINE + 1):
                 number += 1
-                text = line.removeprefix(b"\xef\xbb\xbf").strip()
+                text = stripped(line)
                 if len(line) > LONGEST_LINE:
                     while line and not line.endswith(b"\n"):
                         line = file.readline(LONGEST_LINE)

@@ -139,6 +139,43 @@ def _list(pieces: Pieces) -> Iterator[Any]:
     pieces.take("]")
 
 
+def is_whole(line: bytes) -> bool:
+    """Return whether a line is a JSON object or list of its own, as in JSON Lines."""
+    try:
+        return isinstance(json.loads(stripped(line)), dict | list)
+    except (ValueError, RecursionError):
+        return False
+
+
+def load_document(data: bytes, path: Path, number: int | None = None) -> Any:
+    """Return the value of a whole file, or of one of its lines.
+
+    Args:
+        data: The JSON.
+        path: The file.
+        number: The number of the line; None if the data is the whole file.
+
+    Raises:
+        RecordingError: it is not valid.
+    """
+    try:
+        return json.loads(stripped(data) if number is not None else data.removeprefix(codecs.BOM_UTF8))
+    except json.JSONDecodeError as error:
+        line = error.lineno if number is None else number
+        raise RecordingError(f"{path}, line {line}, column {error.colno}: not valid JSON: {error.msg}") from error
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1 if number is None else number
+        raise RecordingError(f"{path}, line {line}: not UTF-8: {error.reason}") from error
+    except (ValueError, RecursionError) as error:
+        where = f", line {number}" if number is not None else ""
+        raise RecordingError(f"{path}{where}: cannot be read: {error}") from error
+
+
+def stripped(line: bytes) -> bytes:
+    """Return a line without white space around it and without the byte order mark that a file may begin with."""
+    return line.removeprefix(codecs.BOM_UTF8).strip()
+
+
 def lines_of(path: Path, file: IO[bytes]) -> Iterator[tuple[int, Any]]:
     """Read JSON Lines.
 
@@ -147,7 +184,7 @@ def lines_of(path: Path, file: IO[bytes]) -> Iterator[tuple[int, Any]]:
     """
     try:
         for number, line in enumerate(file, 1):
-            text = line.removeprefix(b"\xef\xbb\xbf").strip()
+            text = stripped(line)
             if not text:
                 continue
             try:

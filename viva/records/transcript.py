@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
+from viva.records.fault import Fault
 from viva.records.open_enum import OpenEnum
 
 LEFT_OUT = "left out"
@@ -52,7 +53,7 @@ _COUNTS = (
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens, calls and money of one role; add two with `+`."""
+    """Tokens, calls and money of one role. `+` adds two; `-` returns what a total exceeds an earlier one by."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -100,6 +101,61 @@ class Usage:
             cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
             reported=self.reported and other.reported,
         )
+
+    def __sub__(self, other: Usage) -> Usage:
+        cost = None if self.cost is None or other.cost is None else max(0.0, self.cost - other.cost)
+        counts = {name: max(0, getattr(self, name) - getattr(other, name)) for name in _COUNTS}
+        return Usage(**counts, cost=cost, reported=self.reported and other.reported)
+
+    @classmethod
+    def answered(
+        cls,
+        input_tokens: int | None,
+        output_tokens: int | None,
+        cached_tokens: int | None = None,
+        reasoning_tokens: int | None = None,
+        *,
+        cache_write_tokens: int | None = None,
+        calls: int = 1,
+        retries: int = 0,
+        cost: float | None = None,
+    ) -> Usage:
+        """Return the usage of answered model calls; None stands for a count that was not reported.
+
+        The result is `reported` if both input and output tokens were; providers leave out the other counts if they
+        are 0.
+        """
+        return cls(
+            input_tokens or 0,
+            output_tokens or 0,
+            cached_tokens or 0,
+            reasoning_tokens or 0,
+            calls,
+            retries,
+            cost,
+            cache_write_tokens=cache_write_tokens or 0,
+            reported=input_tokens is not None and output_tokens is not None,
+        )
+
+    @property
+    def tokens(self) -> int:
+        """Return the number of input and output tokens."""
+        return self.input_tokens + self.output_tokens
+
+    @property
+    def known(self) -> bool:
+        """Return whether anything was reported; the usage of a role that called no model has nothing to report."""
+        return bool(self.calls or self.input_tokens or self.output_tokens or self.cost)
+
+    @property
+    def known_tokens(self) -> int | None:
+        """Return the number of tokens, a lower bound if not all were `reported`; None if none were."""
+        return self.tokens if self.tokens or (self.known and self.reported) else None
+
+    @property
+    def known_cost(self) -> float | None:
+        """Return the cost; None if nothing was reported, or if the price of a call is unknown."""
+        return self.cost if self.known else None
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Callable[[Any], Any]) -> Any:
@@ -171,7 +227,7 @@ class Metrics:
         """The model with the most tokens, input and output together; then the most calls, then the first by name."""
         ranked = sorted(
             self.usage_by_model.items(),
-            key=lambda item: (-(item[1].input_tokens + item[1].output_tokens), -item[1].calls, item[0]),
+            key=lambda item: (-item[1].tokens, -item[1].calls, item[0]),
         )
         return ranked[0][0] if ranked else None
 
@@ -298,7 +354,7 @@ class Transcript:
     @property
     def failed(self) -> bool:
         """Return whether the agent ended the conversation by a failure: an exception, a time-out, or its budget."""
-        return self.fault == "target" or self.stop in (StopReason.TARGET_ERROR, StopReason.BUDGET)
+        return self.fault == Fault.TARGET or self.stop in (StopReason.TARGET_ERROR, StopReason.BUDGET)
 
     @property
     def answered(self) -> bool:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from viva.records.transcript import NO_USAGE, UNREPORTED, Round, Step, StepKind, Transcript, Usage
+
+
+def summed_by_role(usages: Iterable[Mapping[str, Usage]]) -> dict[str, Usage]:
+    """Return the sum of the usage of each role, in the order in which the roles first occur."""
+    total: dict[str, Usage] = {}
+    for usage in usages:
+        for role, used in usage.items():
+            total[role] = total.get(role, NO_USAGE) + used
+    return total
 
 
 def with_usage(transcript: Transcript) -> Transcript:
@@ -17,9 +26,9 @@ def with_usage(transcript: Transcript) -> Transcript:
     usage = dict(transcript.usage)
     if "target" not in usage:
         parts = [round_usage(round_) for round_ in transcript.rounds]
-        usage["target"] = _sum(parts) if any(_tells(part) for part in parts) else UNREPORTED
-    if "examiner" not in usage and any(_tells(round_.examiner_usage) for round_ in transcript.rounds):
-        usage["examiner"] = _sum([round_.examiner_usage for round_ in transcript.rounds])
+        usage["target"] = sum(parts, NO_USAGE) if any(part.known for part in parts) else UNREPORTED
+    if "examiner" not in usage and any(round_.examiner_usage.known for round_ in transcript.rounds):
+        usage["examiner"] = sum([round_.examiner_usage for round_ in transcript.rounds], NO_USAGE)
     return replace(transcript, usage=usage)
 
 
@@ -30,7 +39,7 @@ def round_usage(round_: Round) -> Usage:
     below. It is taken to include it if it is at least as large; otherwise, both are added.
     """
     below = _steps_usage(round_.steps)
-    if not _tells(round_.usage) and not _tells(below):
+    if not round_.usage.known and not below.known:
         return UNREPORTED if round_.agent is not None or round_.steps else NO_USAGE
     return _merge(round_.usage, below)
 
@@ -51,40 +60,24 @@ def _steps_usage(steps: Sequence[Step]) -> Usage:
         order.extend(below[place])
     sums: dict[int, Usage] = {}
     for place in reversed(order):
-        sums[place] = _merge(_own(steps[place]), _sum([sums[child] for child in below[place]]))
+        sums[place] = _merge(_own(steps[place]), sum((sums[child] for child in below[place]), NO_USAGE))
     # Steps in a cycle have no root; each is counted on its own.
     circled = [_own(step) for place, step in enumerate(steps) if place not in sums]
-    return _sum([*(sums[place] for place in order[:tops]), *circled])
+    return sum([*(sums[place] for place in order[:tops]), *circled], NO_USAGE)
 
 
 def _own(step: Step) -> Usage:
-    if not _tells(step.usage) and step.kind is StepKind.MODEL:
+    if not step.usage.known and step.kind is StepKind.MODEL:
         return UNREPORTED
     return step.usage
 
 
 def _merge(whole: Usage, parts: Usage) -> Usage:
     """Combine the usage of a whole with that of its parts."""
-    if not _tells(whole):
+    if not whole.known:
         return parts
-    if not _tells(parts):
+    if not parts.known:
         return whole
-    if _tokens(whole) < _tokens(parts):
+    if whole.tokens < parts.tokens:
         return whole + parts
     return replace(whole, cost=parts.cost) if whole.cost is None else whole
-
-
-def _sum(parts: Sequence[Usage]) -> Usage:
-    total = NO_USAGE
-    for part in parts:
-        total += part
-    return total
-
-
-def _tells(usage: Usage) -> bool:
-    """Return whether a usage contains any information; the usage of a role without calls does not."""
-    return bool(_tokens(usage) or usage.calls or usage.cost)
-
-
-def _tokens(usage: Usage) -> int:
-    return usage.input_tokens + usage.output_tokens

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from viva.records.fault import Fault
 from viva.records.transcript import NO_USAGE, Usage
 
 
@@ -17,18 +18,6 @@ class Label(StrEnum):
     MISS = "miss"
     UNSURE = "unsure"
     ERROR = "error"
-
-
-class Fault(StrEnum):
-    """The party that caused a failure.
-
-    A stop has any but `JUDGE`. A verdict has `JUDGE` or `INFRA`, or `EXAMINER` if the exam was unfair.
-    """
-
-    TARGET = "target"
-    EXAMINER = "examiner"
-    JUDGE = "judge"
-    INFRA = "infra"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +105,42 @@ class Insight:
     for; several where sessions differed, none where no check ran."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """What else the evaluator noted, as plain data; it says under which keys."""
+
+
+def error_insight(
+    evaluator: str,
+    subject: str,
+    reason: str,
+    *,
+    criterion: str | None = None,
+    statement: str = "",
+    by: str = "code",
+    fault: Fault = Fault.JUDGE,
+    seconds: float = 0.0,
+) -> Insight:
+    """Return the insight of an evaluator that could not judge a subject: one `error` verdict, and no score.
+
+    Args:
+        evaluator: Its name, which is also the verdict's criterion if no other is given.
+        subject: The id of a run or a round.
+        reason: Why it could not, in words.
+        criterion: What the verdict is about.
+        statement: The criterion in words.
+        by: `code`, or a model's name.
+        fault: Who caused it.
+        seconds: How long it took.
+    """
+    verdict = Verdict(
+        subject,
+        criterion or evaluator,
+        Label.ERROR,
+        None,
+        reason=reason,
+        by=by,
+        statement=statement,
+        fault=fault,
+    )
+    return Insight(evaluator, subject, Label.ERROR, None, summary=reason, verdicts=(verdict,), seconds=seconds)
 
 
 def _list_votes(votes: Any) -> Any:

@@ -80,11 +80,6 @@ def named_scores(insight: Insight, most: int = 60) -> list[str]:
     return [f"{one_line(name, 60)} {value:.2f}" for name, value in list(insight.scores.items())[:most]]
 
 
-def is_reported(usage: Usage) -> bool:
-    """Tell whether any usage was reported; nothing reported is not the same as nothing used."""
-    return bool(usage.calls or usage.input_tokens or usage.output_tokens or usage.cost)
-
-
 def dollars(cost: float | None) -> str:
     """Put a sum of money into words."""
     return UNKNOWN if cost is None else f"${cost:.4f}" if cost < 1 else f"${cost:,.2f}"
@@ -92,21 +87,21 @@ def dollars(cost: float | None) -> str:
 
 def tokens_words(usage: Usage) -> str:
     """Put input and output tokens into words: `1,234 tokens`, or `tokens unknown` if not reported."""
-    if not is_reported(usage):
+    tokens = usage.known_tokens
+    if tokens is None:
         return f"tokens {UNKNOWN}"
-    least = "" if usage.reported else "at least "
-    return least + counted(usage.input_tokens + usage.output_tokens, "token")
+    return f"{'' if usage.reported else 'at least '}{counted(tokens, 'token')}"
 
 
 def cost_words(usage: Usage) -> str:
     """Put the cost into words: `$0.0123`, or `cost unknown` if it was not reported or a price is unknown."""
-    cost = usage.cost if is_reported(usage) else None
+    cost = usage.known_cost
     return f"cost {UNKNOWN}" if cost is None else f"${cost:.4f}"
 
 
 def usage_words(usage: Usage) -> str:
     """Put tokens and cost into words; `tokens and cost unknown` if not reported."""
-    return f"{tokens_words(usage)}, {cost_words(usage)}" if is_reported(usage) else f"tokens and cost {UNKNOWN}"
+    return f"{tokens_words(usage)}, {cost_words(usage)}" if usage.known else f"tokens and cost {UNKNOWN}"
 
 
 def _bounds(low: float | None, high: float | None) -> str:

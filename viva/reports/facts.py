@@ -9,7 +9,7 @@ from viva.records.run_record import RunRecord
 from viva.records.text import exact_line, one_line
 from viva.records.transcript import NO_USAGE, Usage
 from viva.records.verdict import Evidence, Insight, Verdict
-from viva.records.wording import insight_line, is_reported
+from viva.records.wording import insight_line
 from viva.statistics.scores import primary_insight, run_passes, score_of
 
 
@@ -89,14 +89,12 @@ def usage_of(record: RunRecord) -> Usage:
 
 def tokens_of(record: RunRecord) -> int | None:
     """Return the number of input and output tokens of all roles; None if none were reported."""
-    used = usage_of(record)
-    return used.input_tokens + used.output_tokens if is_reported(used) else None
+    return usage_of(record).known_tokens
 
 
 def cost_of(record: RunRecord) -> float | None:
     """Return the cost of all roles in US dollars; None if it was not reported, or if the price of a call is unknown."""
-    used = usage_of(record)
-    return used.cost if is_reported(used) else None
+    return usage_of(record).known_cost
 
 
 def vote_words(verdict: Verdict) -> list[str]:

@@ -21,6 +21,7 @@ from typing import TextIO
 import click
 
 from viva.journal.writer import JournalError
+from viva.processes import process_is_alive
 from viva.records.text import printable
 from viva.streams import descriptor_named, open_descriptor, standard_output
 
@@ -147,17 +148,7 @@ def _sweep(folder: Path, stem: str) -> None:
     """Remove what processes that were killed left; the name of each file contains the id of its process."""
     form = re.compile(rf"\.{re.escape(stem)}\.(\d{{1,9}})(?:\.[0-9a-f]{{16}})?\.part")
     for entry in os.scandir(folder):
-        if (match := form.fullmatch(entry.name)) and not _lives(int(match[1])):
+        if (match := form.fullmatch(entry.name)) and not process_is_alive(int(match[1])):
             with contextlib.suppress(OSError):
                 # A link is removed itself, not its target.
                 os.unlink(entry.path)
-
-
-def _lives(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -7,7 +7,8 @@ from array import array
 from collections.abc import Iterable
 
 from viva.records.run_record import Outcome, RunRecord
-from viva.records.transcript import NO_USAGE, Usage
+from viva.records.transcript import Usage
+from viva.records.usage import summed_by_role
 from viva.statistics.scores import passes, score_of, why_excluded
 
 NOT_TOLD = "unknown"
@@ -51,8 +52,7 @@ class Cell:
         stop = record.stop.value if record.stop else NOT_TOLD
         self.stops[stop] = self.stops.get(stop, 0) + 1
         self.tags.update(dict.fromkeys(record.tags))
-        for role, used in record.usage.items():
-            self.usage[role] = self.usage.get(role, NO_USAGE) + used
+        self.usage = summed_by_role((self.usage, record.usage))
         self.seconds += record.timing.seconds
         self.rounds += record.rounds
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from viva.records.transcript import NO_USAGE, Usage
-from viva.records.wording import is_reported
+from viva.records.usage import summed_by_role
 from viva.statistics.cells import Cell
 from viva.statistics.clustered import clustered_mean_interval, clustered_wilson
 from viva.statistics.intervals import Interval, mean_interval, wilson
@@ -187,15 +187,12 @@ def _intervals(cells: Sequence[Cell], counted: Sequence[_Count]) -> dict[str, An
 def _spent(cells: Sequence[Cell]) -> dict[str, Any]:
     """Money, tokens, time, rounds and ways to stop, over all runs."""
     stops: Counter[str] = Counter()
-    usage: dict[str, Usage] = {}
     for cell in cells:
         stops.update(cell.stops)
-        for role, used in cell.usage.items():
-            usage[role] = usage.get(role, NO_USAGE) + used
+    usage = summed_by_role(cell.usage for cell in cells)
     runs = stops.total()
     spent = sum(usage.values(), NO_USAGE)
-    cost = spent.cost if is_reported(spent) else None
-    tokens = spent.input_tokens + spent.output_tokens if is_reported(spent) else None
+    cost, tokens = spent.known_cost, spent.known_tokens
     seconds = sum(cell.seconds for cell in cells)
     return {
         "usage": usage,

@@ -181,7 +181,7 @@ async def run_jobs(
 
 def over_budget(budget: Budget, spent: Usage) -> str | None:
     """Return why no further run may start, in words; None if one may."""
-    if budget.max_tokens is not None and spent.input_tokens + spent.output_tokens >= budget.max_tokens:
+    if budget.max_tokens is not None and spent.tokens >= budget.max_tokens:
         return f"--max-tokens of {budget.max_tokens:,} is used up"
     if budget.max_cost is None:
         return None

@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
-from tests.model_server import Garbage, ModelServer, sequence
+from tests.model_server import COMPLETIONS, Flood, Garbage, ModelServer, Redirect, sequence
 from viva.adapters.connectors import http as chat
 from viva.adapters.connectors.table import load_agent
 from viva.adapters.session import AgentArguments, AgentSession, open_session
@@ -170,74 +167,15 @@ async def test_a_large_reply_is_read_while_the_loop_goes_on() -> None:
     assert longest < 0.5
 
 
-class Endpoint(BaseHTTPRequestHandler):
-    """Redirects, and floods until nobody listens."""
-
-    protocol_version = "HTTP/1.1"
-    sent: ClassVar[int] = 0
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        if self.path.startswith("/flood"):
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Connection", "close")
-            self.end_headers()
-            try:
-                while True:
-                    Endpoint.sent += self.wfile.write(b" " * 65_536)
-            except OSError:
-                self.close_connection = True
-            return
-        self.send_response(int(self.path.split("/")[1]))
-        self.send_header("Location", self.path)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture
-def endpoint() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
-
-
-async def test_a_response_without_end_is_cut_off_and_not_asked_for_again(
-    endpoint: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_response_without_end_is_cut_off_and_not_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat, "LONGEST_RESPONSE", 1_000_000)
-    session = await session_at(f"{endpoint}/flood/v1")
-    with pytest.raises(AgentError, match="longer than 1,000,000 bytes"):
-        await session.reply("Hello.", 60)
-    await session.close()
-    assert Endpoint.sent < 50_000_000
-
-
-class Elsewhere(BaseHTTPRequestHandler):
-    """Redirects to where its class says, and answers what was redirected."""
-
-    protocol_version = "HTTP/1.1"
-    to: ClassVar[str] = ""
-    asked: ClassVar[list[str]] = []
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        Elsewhere.asked.append(f"{self.headers['Host']}{self.path}")
-        body = b"" if "/v1/" in self.path else completion(content="I moved.").encode()
-        self.send_response(200 if body else 307)
-        self.send_header("Location", Elsewhere.to)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+    with ModelServer({"m": Flood()}) as server:
+        session = await session_at(server.url)
+        with pytest.raises(AgentError, match="longer than 1,000,000 bytes"):
+            await session.reply("Hello.", 60)
+        await session.close()
+        assert len(server.requests) == 1
+    assert server.flooded < 50_000_000
 
 
 @pytest.mark.parametrize(
@@ -259,28 +197,22 @@ class Elsewhere(BaseHTTPRequestHandler):
     ],
 )
 async def test_a_redirect_is_followed_on_the_same_host_and_port_only(to: str, followed: bool) -> None:
-    servers = [ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) for _ in range(2)]
-    for server in servers:
-        Thread(target=server.serve_forever, daemon=True).start()
-    port, other = (server.server_address[1] for server in servers)
-    Elsewhere.to, Elsewhere.asked = to.format(port=port, other=other), []
-    session = await session_at(f"http://127.0.0.1:{port}/v1")
-    try:
+    moved = ("/moved", "/moved/chat")
+    with ModelServer(further_paths=moved) as server, ModelServer({"m": "Not I."}, further_paths=moved) as other:
+        server.parts["m"] = sequence(Redirect(to.format(port=server.port, other=other.port)), then="I moved.")
+        session = await session_at(server.url)
         if followed:
             assert (await session.reply("Hello.", 30)).text == "I moved."
         else:
             with pytest.raises(AgentError, match=r"redirects to|redirect|location"):
                 await session.reply("Hello.", 30)
-            assert len(Elsewhere.asked) == 1, "nobody else was asked"
-    finally:
+            assert (len(server.requests), other.requests) == (1, []), "nobody else was asked"
         await session.close()
-        for server in servers:
-            server.shutdown()
-            server.server_close()
 
 
-async def test_a_redirect_that_leads_nowhere_is_the_agents_fault(endpoint: str) -> None:
-    session = await session_at(f"{endpoint}/307/v1")
-    with pytest.raises(AgentError, match="redirects"):
-        await session.reply("Hello.", 60)
-    await session.close()
+async def test_a_redirect_that_leads_nowhere_is_the_agents_fault() -> None:
+    with ModelServer({"m": Redirect(COMPLETIONS)}) as server:
+        session = await session_at(server.url)
+        with pytest.raises(AgentError, match="redirects"):
+            await session.reply("Hello.", 60)
+        await session.close()

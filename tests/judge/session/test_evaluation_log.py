@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ModelAt
+from tests.evaluation_logs import read_evaluations
 from tests.judge.session.asked import folder_of, judge, said, sub
-from viva.judge.session.evaluation_log import append_evaluations, evaluation_of, read_evaluations
+from viva.judge.session.evaluation_log import append_evaluations, evaluation_of
 from viva.judge.session.settings import Settings
 
 

@@ -10,10 +10,10 @@ import pytest
 
 import viva
 from tests.conftest import KEY
+from tests.evaluation_logs import read_evaluations
 from tests.judge.session.asked import captions, folder_of, pictures, said, sub
 from tests.model_server import ModelServer
 from tests.ufo_folders import REQUEST
-from viva.judge.session.evaluation_log import read_evaluations
 
 YES = said("yes", sub("the message is sent", step="final", quote=""), reason="The final screenshot shows it.")
 

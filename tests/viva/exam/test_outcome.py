@@ -10,13 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.viva.conftest import Desk, point
-from viva.exam.outcome import exit_code, outcome_of
+from viva.exam.outcome import outcome_of
 from viva.exam.record import make_record
 from viva.judge.scoring_points.scoring import summarize
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
 from viva.records.transcript import Round, StopReason, Transcript, Usage
 from viva.records.verdict import Insight, Label, Verdict
 from viva.statistics.scores import Score, primary_insight, score_of
+from viva.statistics.summary import summarize as summarize_records
+from viva.suites.gates import gate
 
 
 def verdict(label: str, fault: str | None = None, weight: float = 1) -> Verdict:
@@ -168,7 +170,7 @@ def record(low: float | None, outcome: Outcome = Outcome.SCORED, high: float | N
 
 
 @pytest.mark.parametrize(
-    ("records", "gate", "code"),
+    ("records", "floor", "code"),
     [
         ([record(0.0)], None, 0),
         ([record(1.0)], 1.0, 0),
@@ -186,19 +188,19 @@ def record(low: float | None, outcome: Outcome = Outcome.SCORED, high: float | N
         ([record(1.0, Outcome.JUDGE_ERROR)], None, 3),
         ([record(1.0), record(None, Outcome.INFRA_ERROR)], 0.5, 3),
         ([record(1.0), record(None, Outcome.EXAMINER_ERROR)], 0.5, 3),
-        ([record(0.0), record(None, Outcome.JUDGE_ERROR)], 0.5, 3),
+        ([record(0.0), record(None, Outcome.JUDGE_ERROR)], 0.5, 1),  # what counts is below
     ],
 )
-def test_the_table_of_exit_codes(records: list[RunRecord], gate: float | None, code: int) -> None:
-    assert exit_code(records, gate) == code
+def test_the_table_of_exit_codes(records: list[RunRecord], floor: float | None, code: int) -> None:
+    assert gate(summarize_records(records), floor)[0] == code
 
 
 def test_fail_under_decides_the_exit_code_of_a_real_run(desk: Desk) -> None:
     case = desk.case(scoring_points=[point("assert rounds", "One."), point("assert not rounds", "Two.")])
     agent = desk.agent("def get_reply_from_agent(self, message): return 'Hello.'")
-    for gate, code in (("0.5", 0), ("0.51", 1)):
-        assert desk.run(case, "--agent", agent, "--fail-under", gate, expect=code)["score"] == 0.5
-        desk.viva("judge", "journal", "--sandbox", "process", "--quiet", "--fail-under", gate, expect=code)
+    for floor, code in (("0.5", 0), ("0.51", 1)):
+        assert desk.run(case, "--agent", agent, "--fail-under", floor, expect=code)["score"] == 0.5
+        desk.viva("judge", "journal", "--sandbox", "process", "--quiet", "--fail-under", floor, expect=code)
 
 
 @pytest.mark.parametrize("check", ["assert no_such_name", "import no_such_module_of_anybody"])

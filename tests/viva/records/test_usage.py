@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.records.codec import decode
-from viva.records.transcript import NO_USAGE, Reply, Usage
+from viva.records.transcript import NO_USAGE, UNREPORTED, Reply, Usage
 from viva.suites.engine import Budget, over_budget
 
 ODD: list[Any] = [math.nan, math.inf, -math.inf, -1, -1e300, "7", None, [], True, 1e300]
@@ -40,6 +40,32 @@ def test_what_a_file_or_an_agent_says_is_held_to_the_same() -> None:
     reply = decode(Reply, {"text": "a", "usage": usage, "steps": [{"id": "s", "usage": usage}]})
     for found in (reply.usage, reply.steps[0].usage):
         assert (found.input_tokens, found.output_tokens, found.cost, found.reported) == (0, 7, None, False)
+
+
+counted = st.integers(0, 10**6)
+
+
+@given(*[st.builds(Usage, *[counted] * 6, cost=st.integers(0, 99), cache_write_tokens=counted)] * 2)
+def test_what_was_spent_since_is_what_the_later_total_exceeds_the_earlier_by(before: Usage, spent: Usage) -> None:
+    assert (before + spent) - before == spent
+
+
+def test_a_total_that_shrinks_counts_as_nothing_spent_and_stays_reported() -> None:
+    assert Usage(1, 1, cost=0.1) - Usage(7, 7, 7, 7, 7, 7, 0.5) == NO_USAGE
+
+
+def test_a_difference_of_unknown_figures_is_unknown() -> None:
+    assert (Usage(5, 5, cost=None) - Usage(1, 1, cost=0.1)).cost is None
+    assert not (Usage(5, 5) - Usage(1, 1, reported=False)).reported
+
+
+def test_counts_that_were_not_reported_are_unknown_and_not_0() -> None:
+    assert Usage.answered(0, 0).known_tokens == 0
+    for nothing in (Usage.answered(None, None), Usage.answered(0, None), UNREPORTED, NO_USAGE):
+        assert nothing.known_tokens is None
+    assert Usage.answered(7, None).known_tokens == 7
+    assert NO_USAGE.known_cost is None
+    assert Usage.answered(None, None, cost=0.1).known_cost == 0.1
 
 
 @given(st.lists(st.builds(Usage, *[st.integers() | st.floats()] * 6, cost=st.none() | st.floats()), max_size=5))

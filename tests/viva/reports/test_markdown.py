@@ -14,9 +14,10 @@ from tests.viva.reports.conftest import report
 from tests.viva.reports.made import HOSTILE, write_run, write_suite
 from viva.journal.writer import Journal
 from viva.records.run_record import Outcome
-from viva.reports.markdown.report import SIZE_LIMIT
 from viva.reports.markdown.text import inert
 
+SIZE_LIMIT = 60_000
+"""Maximum size in bytes, below the 65,536 characters of a comment on GitHub."""
 OWN_HTML = {"<code>", "</code>", "<q>", "</q>"}
 PARSER = MarkdownIt("gfm-like", {"html": True, "linkify": False})
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from tests.viva.conftest import Desk
+from tests.webhooks import Hook
 from viva.errors import SetupError
 from viva.records.codec import decode
 from viva.records.run_record import Outcome, RunRecord
@@ -19,46 +16,6 @@ from viva.sinks import make_sink, make_sinks
 from viva.sinks.webhook import WebhookSink
 
 RECORD = RunRecord("r-1", "shop", "clerk", Outcome.SCORED, 0.5)
-
-
-@dataclass
-class Hook:
-    """A server, what it was sent, and what it answers."""
-
-    address: str = ""
-    answers: list[int] = field(default_factory=list)
-    """In order; 200 after that."""
-    requests: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
-
-
-@pytest.fixture
-def hook() -> Iterator[Hook]:
-    """A server on this machine."""
-    found = Hook()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            found.requests.append((self.path, dict(self.headers), body))
-            self.send_response(found.answers.pop(0) if found.answers else 200)
-            self.send_header("Location", "/elsewhere")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        do_GET = do_POST  # noqa: N815
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    found.address = f"http://127.0.0.1:{server.server_port}/hooks/s3cret-path"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield found
-    server.shutdown()
-    server.server_close()
-    thread.join()
 
 
 def test_each_completed_run_is_posted(desk: Desk, hook: Hook) -> None:

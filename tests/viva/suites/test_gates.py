@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from viva.errors import SetupError
-from viva.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED, exit_code
+from viva.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
 from viva.records.run_record import Outcome, RunRecord
 from viva.records.verdict import Insight, Label
 from viva.statistics.summary import Figures, summarize
@@ -52,8 +52,8 @@ def test_an_agent_of_which_nothing_counts_is_excluded_and_not_below() -> None:
 
 
 def test_judged_again_each_agent_is_held_to_the_floor_by_itself() -> None:
-    assert exit_code(records({("a", "good"): 1.0, ("a", "bad"): 0.1}), 0.5) == EXIT_BELOW
-    assert exit_code(records({("a", "good"): 1.0, ("a", "bad"): 0.6, ("b", "bad"): 0.4}), 0.5) == EXIT_DONE
+    assert gate(summarize(records({("a", "good"): 1.0, ("a", "bad"): 0.1})), 0.5)[0] == EXIT_BELOW
+    assert gate(summarize(records({("a", "good"): 1.0, ("a", "bad"): 0.6, ("b", "bad"): 0.4})), 0.5)[0] == EXIT_DONE
 
 
 def test_what_could_not_be_scored_is_said_with_its_reason() -> None:

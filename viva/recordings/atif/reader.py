@@ -5,7 +5,6 @@ The format is that of the `harbor` package (`harbor.models.trajectories`). `atif
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.recordings.atif.steps import StepError, read_steps
-from viva.recordings.json_pieces import lines_of
+from viva.recordings.json_pieces import is_whole, lines_of, load_document
 from viva.recordings.recording import Recording, RecordingError
 from viva.recordings.spans.files import EVALUATORS
 from viva.recordings.subjects import subject_of
@@ -62,8 +61,8 @@ def _documents(path: Path, name: str) -> Iterator[tuple[str, str, Any]]:
             data = file.read(1 << 16)
             first, _, rest = data.partition(b"\n")
             file.seek(0)
-            if not (rest.strip() and _is_whole(first)):
-                document = _load(file.read(), path)
+            if not (rest.strip() and is_whole(first)):
+                document = load_document(file.read(), path)
                 several = document if isinstance(document, list) else [document]
                 for place, each in enumerate(several, 1):
                     mark = f", element {place}" if isinstance(document, list) else ""
@@ -75,24 +74,6 @@ def _documents(path: Path, name: str) -> Iterator[tuple[str, str, Any]]:
                 yield f"{path}, line {number}", f"{name}, line {number}", value
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
-
-
-def _is_whole(line: bytes) -> bool:
-    try:
-        return isinstance(json.loads(line.removeprefix(b"\xef\xbb\xbf")), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _load(data: bytes, path: Path) -> Any:
-    try:
-        return json.loads(data.removeprefix(b"\xef\xbb\xbf"))
-    except json.JSONDecodeError as error:
-        raise RecordingError(
-            f"{path}, line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}"
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise RecordingError(f"{path}: cannot be read: {error}") from error
 
 
 def _expand(document: Any, place: str, key: str) -> Iterator[Recording]:
@@ -161,8 +142,7 @@ def _total(metrics: Any) -> Usage:
     given, said, cached = (metrics.get(f"total_{name}_tokens") for name in ("prompt", "completion", "cached"))
     if given is None and said is None:
         return UNREPORTED
-    whole = given is not None and said is not None
-    return Usage(given or 0, said or 0, cached or 0, cost=metrics.get("total_cost_usd"), reported=whole)
+    return Usage.answered(given, said, cached, calls=0, cost=metrics.get("total_cost_usd"))
 
 
 def _text(value: Any) -> str | None:

@@ -221,11 +221,10 @@ def _usage(step: Mapping[str, Any]) -> Usage:
     if given is None and said is None and metrics.get("cost_usd") is None:
         return UNREPORTED
     calls = step.get("llm_call_count")
-    return Usage(
-        given or 0,
-        said or 0,
-        metrics.get("cached_tokens") or 0,
+    return Usage.answered(
+        given,
+        said,
+        metrics.get("cached_tokens"),
         calls=calls if isinstance(calls, int) and calls > 0 else 1,
         cost=metrics.get("cost_usd"),
-        reported=given is not None and said is not None,
     )

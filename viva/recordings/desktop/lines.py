@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.recordings.desktop.names import Names
+from viva.recordings.json_pieces import stripped
 from viva.recordings.recording import RecordingError
 from viva.records.codec import loads
 
@@ -48,7 +49,7 @@ def read_lines(file: Path) -> LogLines:
 
 
 def _take(found: LogLines, number: int, line: bytes) -> None:
-    text = line.removeprefix(b"\xef\xbb\xbf").strip()
+    text = stripped(line)
     if not text:
         return
     try:

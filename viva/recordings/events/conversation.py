@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from viva.recordings.events.collector import EvalCollector
+from viva.records.fault import Fault
 from viva.records.trajectory import marked, tool_calls
 from viva.records.transcript import NO_USAGE, Metrics, Round, Step, StepKind, StopReason, Transcript, Usage
 from viva.records.usage import round_usage
@@ -18,7 +19,7 @@ def conversation_metrics(transcript: Transcript) -> Metrics:
     for round_ in transcript.rounds:
         if round_.steps or round_.usage is not NO_USAGE:
             take_round(collector, round_)
-    if transcript.stop in _CUT_OFF and transcript.fault in (None, "target"):
+    if transcript.stop in _CUT_OFF and transcript.fault in (None, Fault.TARGET):
         collector.aborted(transcript.stop.value)
     return collector.snapshot()
 
@@ -46,7 +47,7 @@ def _usage_by_model(round_: Round) -> dict[str | None, Usage]:
     telling = [step for step in round_.steps if step.usage is not NO_USAGE]
     # Most agents tell of the whole alone.
     total = round_usage(round_) if telling else round_.usage
-    if not (total.calls or total.input_tokens or total.output_tokens or total.cost):
+    if not total.known:
         return {}
     if not telling:
         return {None: total}
@@ -60,16 +61,8 @@ def _usage_by_model(round_: Round) -> dict[str | None, Usage]:
         and told.output_tokens <= total.output_tokens
         and told.calls <= total.calls
     ):
-        rest = Usage(
-            total.input_tokens - told.input_tokens,
-            total.output_tokens - told.output_tokens,
-            max(0, total.cached_tokens - told.cached_tokens),
-            max(0, total.reasoning_tokens - told.reasoning_tokens),
-            total.calls - told.calls,
-            cost=None if total.cost is None or told.cost is None else max(0.0, total.cost - told.cost),
-            cache_write_tokens=max(0, total.cache_write_tokens - told.cache_write_tokens),
-        )
-        if rest.calls or rest.input_tokens or rest.output_tokens or rest.cost:
+        rest = total - told
+        if rest.known:
             parts[None] = parts.get(None, NO_USAGE) + rest
         return parts
     return {next(iter(models)) if len(models) == 1 else None: total}

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from viva.recordings.events.rounds import FAILED, MOST_TEXT, OpenStep, RoundsDraft
-from viva.recordings.events.tally import Tally, add, amount_of, count_of, is_count, name_of
+from viva.recordings.events.tally import Tally, UsageTally, add, amount_of, count_of, name_of
 from viva.records.text import counted
-from viva.records.transcript import StepKind
+from viva.records.transcript import StepKind, Usage
 
 NO_BILLING: Mapping[str, float] = MappingProxyType({})
 MOST_OPEN = 10_000
 """Tool calls without a completion, and ids of sub-agents, that are remembered."""
+_NOTHING = Usage()
+"""The excess of a sum over an equal one."""
 
 
 class Task:
@@ -50,7 +53,7 @@ class Intake:
         """Maps each sub-agent to the step that started it."""
         self._one_by_one = False
         """Whether model calls were reported one by one, so that sums repeat them."""
-        self._summed: dict[str, dict[str, float]] = {}
+        self._summed: dict[str, UsageTally] = {}
         """Maps each model to the part of its sums that was counted."""
 
     def model_called(
@@ -89,29 +92,27 @@ class Intake:
             seconds: How long it took.
             in_sums: The source reports this call alone, and the others as a sum that may include it.
         """
-        tokens = (
+        usage = Usage.answered(
             count_of(input_tokens),
             count_of(output_tokens),
             count_of(cached_tokens),
-            count_of(cache_write_tokens),
             count_of(reasoning_tokens),
+            cache_write_tokens=count_of(cache_write_tokens),
+            calls=calls,
+            cost=None if cost is None else amount_of(cost),
         )
-        # What is missing or cannot be read is 0 here, so the sum is not all that was used.
-        reported = is_count(input_tokens) and is_count(output_tokens)
-        dollars = None if cost is None else amount_of(cost)
         with self._lock:
             name, task = name_of(model), self._task
             if in_sums:
-                self._note_sum(name, tokens, calls, billing)
+                self._note_sum(name, usage, billing)
             else:
                 self._one_by_one = True
-            task.tally.model(name).add(tokens, calls, dollars, reported, billing)
+            task.tally.model(name).add(usage, billing)
             if agent is not None:
-                task.tally.agent(name_of(agent)).usage.add(tokens, calls, dollars, reported, billing)
+                task.tally.agent(name_of(agent)).calls.add(usage, billing)
             step = task.rounds.step(StepKind.MODEL, at if at is None or seconds is None else at - seconds, agent)
             if step is not None:
-                step.model, step.ended = name, at
-                step.usage = tokens, calls, dollars, reported
+                step.model, step.ended, step.usage = name, at, usage
                 step.parent = None if agent is None else self._parents.get(agent)
 
     def model_summed(
@@ -136,23 +137,20 @@ class Intake:
             if self._one_by_one:
                 return
             name = name_of(model)
-            before = self._summed.get(name, {})
-            counts = [max(0, count_of(value) - int(before.get(str(place), 0))) for place, value in enumerate(tokens)]
-            number = max(0, count_of(calls) - int(before.get("calls", 0)))
-            units = {key: max(0.0, amount - before.get(f"unit {key}", 0.0)) for key, amount in billing.items()}
-            known = counts[0], counts[1], counts[2], counts[3], counts[4]
-            if not any(counts) and not number and not any(units.values()):
+            before = self._summed.get(name, UsageTally())
+            given, said, cached, written, hidden = (count_of(value) or 0 for value in tokens)
+            whole = Usage(given, said, cached, hidden, count_of(calls) or 0, cache_write_tokens=written)
+            excess = whole - before.usage
+            units = {key: max(0.0, amount - before.billing.get(key, 0.0)) for key, amount in billing.items()}
+            if excess == _NOTHING and not any(units.values()):
                 return
-            self._note_sum(name, known, number, units)
-            self._task.tally.model(name).add(known, number, None, True, units)
+            self._note_sum(name, excess, units)
+            self._task.tally.model(name).add(excess, units)
 
-    def _note_sum(self, name: str, tokens: tuple[int, ...], calls: int, billing: Mapping[str, float]) -> None:
-        if name not in self._summed and len(self._summed) >= MOST_OPEN:
-            return
-        noted = self._summed.setdefault(name, {})
-        parts = {**{str(place): count for place, count in enumerate(tokens)}, "calls": calls}
-        for key, amount in (*parts.items(), *((f"unit {unit}", value) for unit, value in billing.items())):
-            noted[key] = noted.get(key, 0) + amount
+    def _note_sum(self, name: str, usage: Usage, billing: Mapping[str, float]) -> None:
+        if name in self._summed or len(self._summed) < MOST_OPEN:
+            # What a call of its own did not report is in the sum, whose excess is then fully reported.
+            self._summed.setdefault(name, UsageTally()).add(replace(usage, reported=True), billing)
 
     def model_failed(self, kind: object, *, agent: str | None = None) -> None:
         """Count a model call that failed."""

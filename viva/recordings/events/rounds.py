@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from viva.records.text import counted, storable
-from viva.records.transcript import NO_USAGE, Round, Step, StepKind, Usage
+from viva.records.transcript import NO_USAGE, Round, Step, StepKind
 
 MOST_STEPS = 10_000
 """Steps of one task that are kept; further ones are only counted."""
@@ -38,8 +38,7 @@ class OpenStep:
         self.result: str | None = None
         self.error: str | None = None
         self.ended: float | None = None
-        self.usage: tuple[tuple[int, int, int, int, int], int, float | None, bool] | None = None
-        """Tokens (input, output, read from the cache, written to it, reasoning), calls, dollars, whether reported."""
+        self.usage = NO_USAGE
         self.attributes: Mapping[str, Any] | None = None
 
     def step(self) -> Step:
@@ -56,17 +55,11 @@ class OpenStep:
             result=_text(self.result),
             error=_text(self.error),
             model=_text(self.model),
-            usage=self._usage(),
+            usage=self.usage,
             started=self.started,
             seconds=max(0.0, self.ended - self.started) if known else None,  # type: ignore[operator]
             attributes={**({} if self.call is None else {"call_id": storable(self.call)}), **(self.attributes or {})},
         )
-
-    def _usage(self) -> Usage:
-        if self.usage is None:
-            return NO_USAGE
-        (given, said, cached, written, reasoning), calls, cost, reported = self.usage
-        return Usage(given, said, cached, reasoning, calls, cost=cost, cache_write_tokens=written, reported=reported)
 
 
 class RoundDraft:

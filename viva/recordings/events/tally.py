@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
 
 from viva.records.text import storable
-from viva.records.transcript import MOST_TOKENS, Metrics, SubAgentShare, Usage
+from viva.records.transcript import MOST_TOKENS, NO_USAGE, Metrics, SubAgentShare, Usage
 
 UNKNOWN = "unknown"
 """The name of a model, tool or kind that the source does not name."""
@@ -49,9 +49,9 @@ def is_count(value: object) -> bool:
     return (type(value) is int or isinstance(value, float)) and 0 <= value < MOST_TOKENS
 
 
-def count_of(value: object) -> int:
-    """Return a count of tokens: 0 for an invalid number."""
-    return int(value) if is_count(value) else 0  # type: ignore[call-overload]
+def count_of(value: object) -> int | None:
+    """Return a count of tokens; None if it was not reported, or is not valid."""
+    return int(value) if is_count(value) else None  # type: ignore[call-overload]
 
 
 def amount_of(value: object) -> float | None:
@@ -74,54 +74,25 @@ def add(counts: dict[str, int], name: str, number: int = 1) -> None:
 class UsageTally:
     """Sums up the model calls of one model, or of one sub-agent."""
 
-    __slots__ = ("billing", "cache_write", "cached", "calls", "cost", "input", "output", "reasoning", "reported")
+    __slots__ = ("billing", "usage")
 
     def __init__(self) -> None:
-        self.input = self.output = self.cached = self.cache_write = self.reasoning = self.calls = 0
-        self.cost: float | None = 0.0
-        self.reported = True
+        self.usage = NO_USAGE
         self.billing: dict[str, float] = {}
 
-    def add(
-        self,
-        tokens: tuple[int, int, int, int, int],
-        calls: int,
-        cost: float | None,
-        reported: bool,
-        billing: Mapping[str, float],
-    ) -> None:
-        """Add model calls; the tokens are input, output, cached, written to the cache, reasoning."""
-        self.input += tokens[0]
-        self.output += tokens[1]
-        self.cached += tokens[2]
-        self.cache_write += tokens[3]
-        self.reasoning += tokens[4]
-        self.calls += calls
-        self.cost = None if cost is None or self.cost is None else self.cost + cost
-        self.reported = self.reported and reported
+    def add(self, usage: Usage, billing: Mapping[str, float]) -> None:
+        """Add the usage of model calls, and the provider's units for them."""
+        self.usage += usage
         for name, amount in billing.items():
             self.billing[name] = self.billing.get(name, 0.0) + amount
 
-    def usage(self) -> Usage:
-        """Give the sum; its cost is unknown where that of one call is."""
-        return Usage(
-            self.input,
-            self.output,
-            self.cached,
-            self.reasoning,
-            self.calls,
-            cost=self.cost,
-            cache_write_tokens=self.cache_write,
-            reported=self.reported,
-        )
-
 
 class _AgentTally:
-    __slots__ = ("failed", "model_failures", "started", "tool_calls", "tool_failures", "usage")
+    __slots__ = ("calls", "failed", "model_failures", "started", "tool_calls", "tool_failures")
 
     def __init__(self) -> None:
         self.started = self.failed = self.tool_calls = self.tool_failures = self.model_failures = 0
-        self.usage = UsageTally()
+        self.calls = UsageTally()
 
 
 class Tally:
@@ -174,7 +145,7 @@ class Tally:
             for name, amount in tally.billing.items():
                 billing[name] = billing.get(name, 0.0) + amount
         return Metrics(
-            usage_by_model=_frozen({name: tally.usage() for name, tally in self.models.items()}),
+            usage_by_model=_frozen({name: tally.usage for name, tally in self.models.items()}),
             tool_calls=_frozen(self.tools),
             tool_failures=_frozen(self.failures),
             never_completed=self.open,
@@ -194,7 +165,7 @@ def _share(tally: _AgentTally) -> SubAgentShare:
     return SubAgentShare(
         started=tally.started,
         failed=tally.failed,
-        usage=tally.usage.usage(),
+        usage=tally.calls.usage,
         tool_calls=tally.tool_calls,
         tool_failures=tally.tool_failures,
         model_failures=tally.model_failures,

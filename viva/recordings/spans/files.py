@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import itertools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
-from viva.recordings.json_pieces import Pieces, elements, lines_of
+from viva.recordings.json_pieces import Pieces, elements, is_whole, lines_of
 from viva.recordings.recording import Recording, RecordingError
 from viva.recordings.spans.span import Span
 from viva.recordings.spans.spool import Spool, with_context
@@ -96,20 +95,11 @@ def raw_spans(path: Path, file: IO[bytes], notes: list[str]) -> Iterator[Any]:
         if not first:
             raise RecordingError(f"{path}: the file is empty")
     rest = _Joined(first, file)
-    if _is_whole(first):
+    # A longer line was read in part, and cannot be whole.
+    if len(first) < FIRST_LINE and is_whole(first):
         yield from _of_lines(path, rest, notes)
     else:
         yield from _of_documents(path, rest, notes)
-
-
-def _is_whole(line: bytes) -> bool:
-    """Whether a line is a JSON value of its own, or the file at least goes on in lines after it."""
-    if len(line) >= FIRST_LINE:
-        return False
-    try:
-        return isinstance(json.loads(line.removeprefix(b"\xef\xbb\xbf")), dict | list)
-    except (ValueError, RecursionError):
-        return False
 
 
 class _Joined(io.RawIOBase):

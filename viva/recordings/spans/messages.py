@@ -17,8 +17,6 @@ from viva.recordings.react import to_json
 from viva.recordings.spans.span import Span
 from viva.recordings.spans.values import flatten
 
-_PARTS = {"text": "content", "reasoning": "content", "thinking": "content"}
-
 
 @dataclass(frozen=True, slots=True)
 class RequestedCall:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -84,20 +84,18 @@ class ModelCall:
 
 def usage_of(span: Span) -> Usage:
     """Return what one span reports of its model call, as one answered call; `UNREPORTED` where it reports nothing."""
-    counts = {name: _count(span.attributes, keys) for name, keys in _TOKENS.items()}
+    counts: dict[str, Any] = {name: _count(span.attributes, keys) for name, keys in _TOKENS.items()}
     cost = _number(span.attributes, _COSTS)
     if cost is None and not any(counts.values()):
         return UNREPORTED
-    told: dict[str, Any] = {name: count for name, count in counts.items() if count is not None}
-    usage = Usage(calls=1, cost=cost, reported={"input_tokens", "output_tokens"} <= set(told))
-    return replace(usage, **told)
+    return Usage.answered(**counts, cost=cost)
 
 
 def total_usage(span: Span) -> Usage:
     """Return the sum that a span of a whole run reports of the calls within it; `UNREPORTED` where it has none."""
     given, said = (_count(span.attributes, (key,)) for key in _AGGREGATED)
     if given or said:
-        return Usage(given or 0, said or 0, cost=_number(span.attributes, _COSTS))
+        return Usage.answered(given, said, calls=0, cost=_number(span.attributes, _COSTS))
     return usage_of(span)
 
 

@@ -20,7 +20,6 @@ from viva.records.wording import (
     OUTCOMES,
     cost_words,
     counted,
-    is_reported,
     judge_words,
     sandbox_words,
     score_line,
@@ -112,7 +111,7 @@ def record_usage_lines(record: RunRecord) -> list[str]:
 
 
 def _tokens(used: Usage) -> str:
-    if not (used.reported or used.input_tokens or used.output_tokens):
+    if used.known_tokens is None:
         return "tokens unknown"
     return f"{used.input_tokens:,} in, {used.output_tokens:,} out"
 
@@ -121,7 +120,7 @@ def usage_lines(usage: Mapping[str, Usage]) -> list[str]:
     """Return lines with tokens and cost by role; they are unknown if an agent did not report them."""
     lines = []
     for role, used in usage.items():
-        if is_reported(used):
+        if used.known:
             retries = f", {counted(used.retries, 'retry', 'retries')}" if used.retries else ""
             lines.append(
                 f"{one_line(role, 60)}: {_tokens(used)}, {counted(used.calls, 'call')}{retries}, {cost_words(used)}"

@@ -17,10 +17,9 @@ from viva.statistics.groups import FEWEST_CASES, Group
 from viva.statistics.summary import Figures
 from viva.statistics.trajectory_figures import TrajectoryFigures
 
-SIZE_LIMIT = 60_000
-"""Maximum size in bytes. GitHub drops job summaries of more than 1 MiB and comments of more than 65,536 characters."""
 TABLES_LIMIT = 30_000
-"""Maximum size of the tables in bytes."""
+"""Maximum size of the tables in bytes. GitHub drops comments of more than 65,536 characters, and job summaries of more
+than 1 MiB."""
 MOST_ROWS = 30
 """Maximum number of rows of a table; the worst cases come first."""
 MOST_LINES = 60

@@ -153,7 +153,7 @@ class _Shortener:
         beside = {number for each in ids for number in self.cited.get(each, ())}
         notes = sorted(((quoted - beside) | set(self.subjects.get(round_.id, ()))) - at_steps)
         own = self.quotes.get(round_.id, ())
-        used = round_.usage.input_tokens + round_.usage.output_tokens
+        used = round_.usage.tokens
         # Of a recorded trace the decisions, and what a verdict is about; the other spans are in the journal.
         wanted = {step.id for step in trajectory_steps(round_.steps)} | set(self.subjects) | set(self.quotes)
         steps = [step for step in round_.steps if step.id in wanted][:MOST_STEPS]

@@ -12,7 +12,7 @@ from viva.exam.subscribers import RunHeader
 from viva.records.run_record import Outcome, RunRecord
 from viva.records.text import one_line
 from viva.records.transcript import NO_USAGE, Usage
-from viva.records.wording import cost_words, counted, is_reported, usage_words
+from viva.records.wording import cost_words, counted, usage_words
 from viva.statistics.scores import score_of
 
 MOST_AGENTS = 50
@@ -140,14 +140,14 @@ class Progress:
         if short:
             if self.faults:
                 yield counted(self.faults.total(), "fault")
-            if is_reported(self.usage):
+            if self.usage.known:
                 yield cost_words(self.usage)
         else:
             if self.done_before:
                 yield f"{self.done_before} already finished"
             yield from fault_words(self.faults)
             yield from self._nodes()
-            if is_reported(self.usage):
+            if self.usage.known:
                 yield usage_words(self.usage)
         yield duration(self.seconds())
         if (left := self.seconds_left()) is not None:

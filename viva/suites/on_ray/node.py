@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,6 +26,7 @@ from viva.journal.reader import StoredRun
 from viva.journal.writer import JournalError
 from viva.judge.registry import find_evaluators
 from viva.plugins.import_strings import import_string
+from viva.processes import process_is_alive
 from viva.records.history import EvalHistorySource
 from viva.sandbox import SandboxError, SandboxUnavailable
 from viva.suites.job import Action, Job, WorkOrder
@@ -219,7 +219,7 @@ def _make_root() -> Path:
     parent = _parent()
     for old in parent.glob("worker-*"):
         process = old.name.split("-")[1]
-        if not process.isdecimal() or not _is_alive(int(process)):
+        if not process.isdecimal() or not process_is_alive(int(process)):
             shutil.rmtree(old, ignore_errors=True)
     return Path(tempfile.mkdtemp(prefix=f"worker-{os.getpid()}-", dir=parent))
 
@@ -234,15 +234,3 @@ def _parent() -> Path:
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():
         raise SetupError(f"{folder} belongs to another user: remove it, or set TMPDIR for Ray on this node.")
     return folder
-
-
-def _is_alive(process: int) -> bool:
-    if sys.platform == "win32":
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -111,14 +111,13 @@ class Staff:
         for share in shares:
             self._starting[asyncio.create_task(self._start(share))] = share
         failed: list[NotOpened] = []
-        left, ready = set(self._starting), 0
+        left = set(self._starting)
         seconds: float = START_SECONDS
         wanted = {share.checks for share in shares}
         while left and seconds:
             done, left = await asyncio.wait(left, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             failed += [error for task in done if isinstance(error := task.exception(), NotOpened)]
             wanted -= {self._starting[task].checks for task in done if task.exception() is None}
-            ready += sum(task.exception() is None for task in done)
             seconds = 0.0 if not done else (START_SECONDS if wanted else OTHERS_SECONDS)
         if wanted and not any(self._starting[task].checks in wanted for task in left):
             _refuse(failed)

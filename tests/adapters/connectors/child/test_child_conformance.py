@@ -6,8 +6,11 @@ import datetime
 import subprocess
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.adapters.connectors.child.child_agents import PLAIN
 from tests.adapters.connectors.child.child_connectors import open_agent
@@ -285,3 +288,27 @@ def test_the_stand_in_of_the_base_class_has_the_members_of_the_real_one() -> Non
     assert members(stand_ins.VirtualUser) == members(VirtualUser)
     assert {each.name: each.value for each in stand_ins.StepKind} == {each.name: each.value for each in StepKind}
     assert f"{stand_ins.StepKind.TOOL}" == f"{StepKind.TOOL}" == "tool"
+
+
+COUNTS = st.integers(0, 5)
+USAGES = st.lists(st.tuples(*[COUNTS] * 6, st.none() | st.sampled_from([0.0, 0.5, 2.0])), min_size=2, max_size=2)
+
+
+@given(USAGES, st.booleans(), st.none() | COUNTS, st.none() | COUNTS)
+def test_the_stand_in_of_usage_adds_subtracts_and_knows_the_unknown_as_the_real_one(
+    figures: list[tuple[Any, ...]], reported: bool, given: int | None, made: int | None
+) -> None:
+    def shown(kind: Any) -> list[Any]:
+        one, two = (kind(*each, reported=whole) for each, whole in zip(figures, (reported, True), strict=True))
+        answered = kind.answered(given, made, 1, cost=0.5)
+        found = [one, two, one + two, one - two, answered, kind.answered(given, made, calls=0)]
+        return [(repr(each), each.tokens, each.known, each.known_tokens, each.known_cost) for each in found]
+
+    assert shown(stand_ins.Usage) == shown(Usage)
+
+
+def test_the_stand_in_of_usage_has_the_members_of_the_real_one() -> None:
+    def members(kind: type) -> set[str]:
+        return {name for name in dir(kind) if not name.startswith("_")}
+
+    assert members(stand_ins.Usage) == members(Usage)
