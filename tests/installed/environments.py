@@ -112,10 +112,11 @@ class Workshop:
         return self.folder / "libraries"
 
     def _download(self) -> None:
+        words = ("--no-deps", "--retries", "0", "--timeout", "30", "--dest", self.folder / "neighbours")
         try:
-            _pip("download", "--no-deps", "--retries", "1", "--dest", self.folder / "neighbours", *NEIGHBOURS)
+            _pip("download", *words, *NEIGHBOURS)
         except AssertionError as error:
-            missing("registry", f"pip cannot download {' and '.join(NEIGHBOURS)}: {str(error)[-300:]}")
+            missing("registry", f"pip cannot download packages: {str(error).splitlines()[-1]}")
 
     def _install_libraries(self) -> None:
         required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
