@@ -15,6 +15,7 @@ from viva.adapters.inside.stand_ins import is_vivas
 from viva.errors import SetupError
 from viva.plugins.import_strings import PluginError, import_string
 from viva.plugins.old_names import advice_at
+from viva.plugins.user_folders import let_import
 
 ROOT = Path(__file__).parents[3]
 VIVA = Path(sys.executable).with_name("viva")
@@ -82,6 +83,7 @@ def test_after_an_agent_is_loaded_the_old_name_is_gone_for_other_code(
 ) -> None:
     load_agent(f"{agent_file(tmp_path)}:Agent")
     del sys.modules["adapters"]
+    let_import(str(ROOT))  # as a command does that is called in a checkout, in which this test lies, too
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if not (Path(entry) / "adapters").exists()])
     with pytest.raises(ModuleNotFoundError):
         import_module("adapters")
