@@ -21,20 +21,16 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
 @pytest.fixture(scope="session")
 def beside_neighbours(workshop: Workshop) -> Environment:
     """Viva's wheel, and after it distributions of others with names that Viva's packages had."""
-    return workshop.environment(
-        "viva-first", workshop.wheel, workshop.neighbour("adapters"), workshop.neighbour("records")
-    )
+    return workshop.environment("viva-first", [workshop.wheel], workshop.neighbours)
 
 
 @pytest.fixture(scope="session")
 def after_neighbours(workshop: Workshop) -> Environment:
     """The same, with Viva's wheel installed last."""
-    return workshop.environment(
-        "viva-last", workshop.neighbour("adapters"), workshop.neighbour("records"), workshop.wheel
-    )
+    return workshop.environment("viva-last", workshop.neighbours, [workshop.wheel])
 
 
 @pytest.fixture(scope="session")
 def alone(workshop: Workshop) -> Environment:
     """Viva's wheel and nothing else."""
-    return workshop.environment("viva", workshop.wheel)
+    return workshop.environment("wheel", [workshop.wheel])

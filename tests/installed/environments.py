@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tarfile
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PathDistribution
 from pathlib import Path
@@ -81,14 +81,14 @@ class Workshop:
                 self._build()
                 (folder / "ready").touch()
 
-    def environment(self, name: str, *installed: str | Path) -> Environment:
-        """Make an environment, or return the one of this name; `installed` go into it one after another."""
+    def environment(self, name: str, *installed: Sequence[str | Path]) -> Environment:
+        """Make an environment, and have each group of `installed` installed after the one before."""
         made = Environment(self.folder / f"{name}-{os.getpid()}")
         if not made.folder.exists():
             subprocess.run([sys.executable, "-m", "venv", "--without-pip", made.folder], check=True)
             (made.site / "libraries.pth").write_text(f"{self._libraries}\n")
-            for each in installed:
-                made.install(each)
+            for group in installed:
+                made.install(*group)
         return made
 
     @property
@@ -103,9 +103,10 @@ class Workshop:
     def sdist(self) -> Path:
         return _only(self.folder / "built", "*.tar.gz")
 
-    def neighbour(self, name: str) -> Path:
-        """Return the real distribution of one of `NEIGHBOURS`, as the registry has it."""
-        return _only(self.folder / "neighbours", f"{name}-*.whl")
+    @property
+    def neighbours(self) -> list[Path]:
+        """The real distributions of `NEIGHBOURS`, as the registry has them."""
+        return [_only(self.folder / "neighbours", f"{name}-*.whl") for name in NEIGHBOURS]
 
     @property
     def _libraries(self) -> Path:

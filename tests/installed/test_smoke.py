@@ -37,13 +37,8 @@ viva.no_such_name
 @pytest.fixture(scope="session", params=["wheel", "archive", "editable"])
 def installed(request: pytest.FixtureRequest, workshop: Workshop) -> Environment:
     """Viva, installed in one way and another."""
-    if request.param == "editable":
-        made = workshop.environment("editable")
-        made.install("--editable", ROOT)
-        return made
-    return workshop.environment(
-        request.param, workshop.wheel if request.param == "wheel" else workshop.wheel_from_sdist
-    )
+    source = {"wheel": workshop.wheel, "archive": workshop.wheel_from_sdist, "editable": ROOT}[request.param]
+    return workshop.environment(request.param, ["--editable", source] if request.param == "editable" else [source])
 
 
 @pytest.mark.parametrize("command", [("viva",), ("python", "-m", "viva")])
