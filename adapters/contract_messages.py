@@ -11,7 +11,7 @@ WANTS = "{} requires {} when it is constructed; Viva passes {} by keyword. See d
 
 
 def in_words(facts: Mapping[str, Any], module: str = "", name: str = "", suffix: str = "") -> str:
-    """Return the message for the facts of an `viva.adapters.inside.rules.Setup`.
+    """Return the message for the facts of a `viva.adapters.inside.rules.Setup`.
 
     Args:
         facts: The facts, which may come from another process.

@@ -20,7 +20,7 @@ from viva.adapters.old_imports import old_imports
 from viva.adapters.virtual_user import VirtualUser
 from viva.errors import SetupError
 from viva.plugins.import_strings import import_source, raised_at
-from viva.plugins.old_names import advice
+from viva.plugins.old_names import advice, hint_about
 
 
 class PythonConnector:
@@ -117,13 +117,13 @@ def _import_module(name: str) -> ModuleType:
 def _broken(source: Path | str, error: BaseException) -> SetupError:
     if isinstance(error, KeyboardInterrupt):
         raise error
-    hint = ""
-    if isinstance(error, ModuleNotFoundError):
-        hint = advice(error.name or "") or " Install it into Viva's environment."
     where, at = str(source), raised_at(error, __file__)
+    told = hint_about(error, at) if isinstance(error, ImportError) else ""
+    if isinstance(error, ModuleNotFoundError):
+        told = told or " Install it into Viva's environment."
     if at is not None:
         where = f"{source}:{at[1]}" if isinstance(source, Path) else f"{source} ({at[0]}:{at[1]})"
-    return SetupError(f"{where} cannot be imported: {describe(error)}.{hint}")
+    return SetupError(f"{where} cannot be imported: {describe(error)}.{told}")
 
 
 def _nearest_file(path: Path) -> Path | None:

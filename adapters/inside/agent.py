@@ -27,9 +27,9 @@ def load(path: str, name: str) -> Any:
         if isinstance(error, Setup):
             raise
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
-        raise Setup(
-            broken=type(error).__name__, text=text_of(error), line=_line(error, path), missing=missing
-        ) from error
+        file = None if path.endswith(".py") else _file_of(path)
+        line = _line(error, file or path)
+        raise Setup(broken=type(error).__name__, text=text_of(error), file=file, line=line, missing=missing) from error
     return module, factory_of(module, name, VirtualUser)
 
 
@@ -85,6 +85,14 @@ def _from_module(name: str) -> Any:
         if error.name and (name == error.name or name.startswith(error.name + ".")):
             raise Setup(no_module=name, prefix=sys.prefix) from error
         raise
+
+
+def _file_of(module: str) -> str | None:
+    try:
+        spec = importlib.util.find_spec(module)
+    except Exception:  # of the package that it lies in
+        return None
+    return None if spec is None else spec.origin
 
 
 def _line(error: BaseException, path: str) -> int | None:

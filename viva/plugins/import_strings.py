@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from viva.plugins.old_names import advice, is_old
+from viva.plugins.old_names import advice, hint_about, is_old
 from viva.plugins.user_folders import asking_for, let_import
 
 
@@ -104,15 +104,15 @@ def _imported(spec: str, source: str) -> ModuleType:
         if error.name and (source == error.name or source.startswith(f"{error.name}.")):
             where = f"here or in Viva's environment ({sys.prefix})"
             raise PluginError(f"there is no module {source!r} {where}.{advice(source)}") from error
-        raise PluginError(f"{spec} cannot be imported: {in_words(error)}{_moved(error)}") from error
+        raise PluginError(f"{spec} cannot be imported: {in_words(error)}{_moved(error, source)}") from error
     except ImportError as error:
-        raise PluginError(f"{spec} cannot be imported: {in_words(error)}{_moved(error)}") from error
+        raise PluginError(f"{spec} cannot be imported: {in_words(error)}{_moved(error, source)}") from error
     except BaseException as error:
         raise PluginError(f"{spec} cannot be imported: {in_words(error)}") from error
 
 
-def _moved(error: ImportError) -> str:
-    told = advice(error.name or "")
+def _moved(error: ImportError, source: str) -> str:
+    told = hint_about(error, raised_at(error)) or advice(source)
     return told and f".{told.rstrip('.')}"
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ast import ImportFrom
 
 TOPS = ("adapters", "cases", "examiner", "harness", "judge", "records", "sandbox")
 """The packages that were beside `viva`."""
@@ -74,6 +79,58 @@ def advice(old: str) -> str:
     """
     now = new_name(old)
     return "" if now is None else f" Viva's module {old} is now {now}."
+
+
+def hint(missing: str | None, at: tuple[str, int] | None) -> str:
+    """Return a sentence about an import that failed, if an old name of one of Viva's modules is the cause.
+
+    Args:
+        missing: The module that could not be found; None if the import failed for another reason.
+        at: File and line of the import statement, if they are known.
+    """
+    return advice(missing or "") or (advice_at(*at) if at else "")
+
+
+def hint_about(error: ImportError, at: tuple[str, int] | None) -> str:
+    """Return `hint` for an exception of this process."""
+    certain = isinstance(error, ModuleNotFoundError) or is_old(error.name or "")
+    return hint(error.name if certain else None, at)
+
+
+def advice_at(file: str, line: int) -> str:
+    """Return a sentence that tells the present form of an import statement that failed.
+
+    It helps where the old name of one of Viva's modules finds a package of somebody else.
+
+    Returns:
+        An empty string if the statement at this line does not import names of Viva by an old name of their module.
+    """
+    statement = _import_at(file, line)
+    now = None if statement is None else new_name(statement.module or "")
+    if statement is None or now is None:
+        return ""
+    wanted = [alias.name for alias in statement.names]
+    viva = importlib.import_module("viva")
+    for home in (viva, importlib.import_module(now)):
+        if all(name in dir(home) for name in wanted):
+            said = f"from {home.__name__} import {', '.join(wanted)}"
+            return f" If this line means Viva's {statement.module}, write `{said}`."
+    return ""
+
+
+def _import_at(file: str, line: int) -> ImportFrom | None:
+    import ast
+    import tokenize
+
+    if not os.path.isfile(file):  # an agent's own process may name anything
+        return None
+    try:
+        with tokenize.open(file) as source:
+            tree = ast.parse(source.read())
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level == 0)
+    return next((node for node in found if node.lineno <= line <= (node.end_lineno or 0)), None)
 
 
 def _rest(name: str, pattern: str) -> str | None:

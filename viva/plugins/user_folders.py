@@ -41,7 +41,9 @@ class _UserFolders(MetaPathFinder):
             return None
         file = _importing_file()
         folders = self.folders.get(os.getcwd(), ()) if name == self.asked else self._of(file)
-        return PathFinder.find_spec(name, list(folders)) if folders else None
+        found = PathFinder.find_spec(name, list(folders)) if folders else None
+        # A user may work in a checkout, whose folders are modules of the package `viva` only.
+        return None if found is not None and _is_vivas(found) else found
 
     def _of(self, file: str) -> tuple[str, ...]:
         """Return the folders that the code of a file searches: those of the innermost folder that holds it."""
@@ -82,7 +84,7 @@ def let_import(folder: str) -> None:
 def users_module(name: str) -> ModuleSpec | None:
     """Find the user's module that the present import statement means, if it is in the user's code; else None."""
     found = _FOLDERS.find_spec(name, None)
-    return found if found is not None and found.loader is not None and not _is_vivas(found) else None
+    return found if found is not None and found.loader is not None else None
 
 
 @contextlib.contextmanager

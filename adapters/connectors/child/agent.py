@@ -17,7 +17,7 @@ from viva.adapters.contract import ConnectedAgent
 from viva.adapters.printed import STREAMS, texts_of
 from viva.adapters.time_limits import time_limit
 from viva.errors import AgentError, AgentTimeout, SetupError
-from viva.plugins.old_names import advice
+from viva.plugins.old_names import hint
 from viva.records.codec import decode
 from viva.records.transcript import Reply
 
@@ -207,13 +207,15 @@ async def _look(location: Location) -> dict[str, Any]:
 
 def _setup_words(location: Location, facts: dict[str, Any]) -> str:
     if "broken" in facts:
-        line = f":{facts['line']}" if facts.get("line") else ""
-        kind = str(facts["broken"])
-        hint = ""
+        where, told, kind, at = location.module, "", str(facts["broken"]), None
+        if isinstance(line := facts.get("line"), int):
+            at = (str(facts.get("file") or location.module), line)
+            where = f"{where}:{line}" if at[0] == where else f"{where} ({at[0]}:{line})"
+        if kind in ("ImportError", "ModuleNotFoundError"):
+            told = hint(str(facts.get("missing") or ""), at)
         if kind == "ModuleNotFoundError":
-            missing = str(facts.get("missing") or "")
-            hint = advice(missing) or f" Install it into the agent's environment ({location.python})."
-        return f"{location.module}{line} cannot be imported: {in_words(kind, facts.get('text'))}.{hint}"
+            told = told or f" Install it into the agent's environment ({location.python})."
+        return f"{where} cannot be imported: {in_words(kind, facts.get('text'))}.{told}"
     if "no_module" in facts:
         return f"there is no module {facts['no_module']!r} here or in the agent's environment ({facts['prefix']})."
     return mistakes.in_words(facts, location.module, location.name, location.suffix)

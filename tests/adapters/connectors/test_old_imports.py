@@ -13,6 +13,7 @@ from viva.adapters.connectors.table import load_agent
 from viva.adapters.inside.stand_ins import is_vivas
 from viva.errors import SetupError
 from viva.plugins.import_strings import PluginError, import_string
+from viva.plugins.old_names import advice_at
 
 ROOT = Path(__file__).parents[3]
 VIVA = Path(sys.executable).with_name("viva")
@@ -142,6 +143,44 @@ def test_an_agent_that_imports_an_old_module_is_told_the_new_one(isolate: bool, 
     file = agent_file(tmp_path, "viva", "from records.transcript import Reply")
     with pytest.raises(SetupError, match=r"No module named 'records'.* Viva's module records is now viva\.records"):
         load_agent(f"{file}:Agent", isolate=isolate)
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+@pytest.mark.parametrize(
+    ("statement", "present"),
+    [
+        ("from adapters import VirtualUser", "from viva import VirtualUser"),
+        ("from adapters import (\n    Reply,\n    VirtualUser,\n)", "from viva import Reply, VirtualUser"),
+        ("from adapters.virtual_user import VirtualUser", "from viva import VirtualUser"),
+        ("from records.codec import decode", "from viva.records.codec import decode"),
+        ("from adapters import AutoAdapterModel", None),
+        ("from adapters.layers import VirtualUser", None),
+        ("import adapters", None),
+    ],
+)
+@pytest.mark.parametrize("module", [False, True])
+def test_an_old_import_that_finds_the_package_of_somebody_else_is_told_the_present_form(
+    statement: str, present: str | None, module: bool, isolate: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A library called `adapters` may be installed, and may itself lack something."""
+    site = tmp_path / "site"
+    write(site, {f"{name}/__init__.py": "import no_such_library" for name in ("adapters", "records")})
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    monkeypatch.syspath_prepend(str(site))
+    Path("agent.py").write_text(f"\n{statement}\n")
+    with pytest.raises(SetupError, match="No module named 'no_such_library'") as error:
+        load_agent("agent:Agent" if module else "agent.py:Agent", isolate=isolate)
+    assert "agent.py:2" in str(error.value)
+    told = str(error.value).partition("write `")[2].rstrip(".`")
+    assert told == (present or "")
+    with pytest.raises(PluginError) as unusable:
+        import_string("agent.py:Agent")
+    assert (f"write `{present}`" in str(unusable.value)) == (present is not None)
+
+
+@pytest.mark.parametrize("file", ["/dev/zero", "/no/such.py", __file__])
+def test_nothing_is_told_where_no_statement_can_be_read(file: str) -> None:
+    assert advice_at(file, 1) == ""
 
 
 @pytest.mark.parametrize("old", ["records.no_such", "harness.tests", "numpy", "viva.no_such"])
