@@ -11,7 +11,7 @@ from viva.judge.operational.evaluator import OperationalEvaluator
 from viva.judge.success import SUCCEEDED, SUCCESS, SuccessEvaluator
 from viva.observe.options import DEFAULT_EVALUATOR, EvalOptions
 from viva.observe.session_agent import SessionAgent
-from viva.records.evaluator import Context, Evaluator
+from viva.records.evaluator import Context
 from viva.records.history import EvalHistorySource
 from viva.records.transcript import Transcript
 from viva.records.verdict import Insight
@@ -76,7 +76,7 @@ class _KnowsSuccess:
 
     needs = ()
 
-    def __init__(self, evaluator: Evaluator, success: CaseSuccess) -> None:
+    def __init__(self, evaluator: OperationalEvaluator, success: CaseSuccess) -> None:
         self.name = evaluator.name
         self._evaluator, self._success = evaluator, success
 
