@@ -36,7 +36,7 @@ class LoadedEvaluator:
 
     name: str
     """Its name in reports and journals."""
-    judge: Callable[..., Any]
+    evaluate: Callable[..., Any]
     """Takes the transcript and the context, and returns a judgement; plain or async."""
     own_name: str
     """The name that it has in its own code, and may write into its insights."""
@@ -70,12 +70,12 @@ def load_evaluator(spec: str, thing: Any, given: Mapping[str, Any], offered: Map
     if title is not None and (not isinstance(title, str) or not title.strip()):
         raise SetupError(f"the name of the evaluator {spec!r} must be a text.")
     made, parameters = _made(spec, thing, given, offered)
-    judge = made.evaluate if has_evaluate(made) else made
-    check_judges(spec, judge)
+    evaluate = made.evaluate if has_evaluate(made) else made
+    check_judges(spec, evaluate)
     own_name = name_of(made)
     return LoadedEvaluator(
         name=title or own_name,
-        judge=judge,
+        evaluate=evaluate,
         own_name=own_name,
         own=_is_own(made),
         needs=as_needs(getattr(made, "needs", getattr(thing, "needs", ()))),

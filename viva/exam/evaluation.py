@@ -155,11 +155,11 @@ async def _judged(evaluator: LoadedEvaluator, transcript: Transcript, context: C
         return insights_of(found, evaluator.name, context.subject, evaluator.own_name, trusted=evaluator.own)
 
     def call() -> Any:
-        found = evaluator.judge(transcript, context)
+        found = evaluator.evaluate(transcript, context)
         # Reading may run the user's code, too: a generator, a mapping.
         return found if inspect.isawaitable(found) else read(found)
 
-    if inspect.iscoroutinefunction(evaluator.judge):
+    if inspect.iscoroutinefunction(evaluator.evaluate):
         found = call()
     else:
         thread = AgentThread("evaluator")

@@ -72,8 +72,8 @@ def parameters_in_words(parameters: Mapping[str, Any]) -> str:
 
 
 def is_literal(value: object) -> bool:
-    """Return whether a value can be written as a literal."""
-    if type(value) in (list, tuple, set):
+    """Return whether a value can be written as a literal; sets, which have no order, do not count."""
+    if type(value) in (list, tuple):
         return all(is_literal(item) for item in value)  # type: ignore[attr-defined]
     if type(value) is dict:
         return all(is_literal(key) and is_literal(item) for key, item in value.items())
@@ -99,16 +99,19 @@ def _parameters(spec: str, part: str, call: ast.Call) -> dict[str, Any]:
     short = part.rpartition(":")[2]
     found: dict[str, Any] = {}
     if call.args or any(each.arg is None for each in call.keywords):
-        raise _unreadable(spec, f"name each parameter, as in {short}(words=3).")
+        raise _unreadable(spec, f"name each parameter, as in {short}(parameter=3).")
     for each in call.keywords:
         assert each.arg is not None
         if each.arg in found:
             raise _unreadable(spec, f"{each.arg!r} is given twice.")
         try:
-            found[each.arg] = ast.literal_eval(each.value)
+            found[each.arg] = value = ast.literal_eval(each.value)
+            fits = is_literal(value)
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            fits = False
+        if not fits:
             known = "a number, a text in quotes, True, False, None, or a list, tuple or dict of these"
-            raise _unreadable(spec, f"the value of {each.arg!r} must be {known}.") from None
+            raise _unreadable(spec, f"the value of {each.arg!r} must be {known}.")
     return found
 
 
@@ -117,7 +120,7 @@ def _unreadable(spec: str, why: str) -> PluginError:
 
 
 def _in_words(name: str, value: object) -> str:
-    # pformat sorts sets and dicts, so that equal values have equal words.
+    # pformat sorts dicts, so that equal values have equal words.
     text = storable(pformat(value, width=sys.maxsize))
     if redact(text) != text or (isinstance(value, str) and SECRET_NAMES.search(name)):
         return "<redacted>"

@@ -22,6 +22,7 @@ from viva.exam.subscribers import Subscribers
 from viva.journal.kept_cases import stored_case
 from viva.journal.reader import read_records, read_runs
 from viva.journal.writer import FILE, Journal, scan
+from viva.judge.loaded_evaluator import load_evaluator
 from viva.records.codec import encode
 from viva.records.evaluator import Context
 from viva.records.run_record import Outcome
@@ -257,7 +258,7 @@ async def judge(source: Path, target: Path, evaluator: object, **options: Any) -
     sources = sources_of("judge", [(source, None)], Options(concurrency=4, **options))
     found = Judging()
     with Journal(target) as journal:
-        judge = JudgeResources("model", {"scoring_points": evaluator})
+        judge = JudgeResources("model", {"scoring_points": load_evaluator("given", evaluator, {}, {})})
         engine = LocalEngine(Worker(Resources(options=sources.options, judge=judge), [], journal))
         jobs = judge_jobs(sources, found, {}, set(), ())
         return await engine.run(jobs, SuiteLimits(concurrency=4), Subscribers())
