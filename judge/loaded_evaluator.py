@@ -127,9 +127,10 @@ def _made(spec: str, thing: Any, given: Mapping[str, Any], offered: Mapping[str,
         raise SetupError(f"{spec!r}: {option!r} is set by the options of the command, not by a parameter.")
     judges = not inspect.isclass(thing) and is_judging_function(thing, {*given, *offered})
     keywords = accepted(spec, thing, given, offered, judges=judges)
-    known = {name: value for name, value in keywords.items() if name in given}
+    known = dict(given)
     if not _is_own(thing):
-        known = {**_literals({k: v for k, v in defaults_of(thing).items() if k not in keywords}), **known}
+        defaults = {name: value for name, value in defaults_of(thing).items() if name not in {*keywords, NAME}}
+        known |= _literals(defaults)
     if judges:
         return (partial(thing, **keywords) if keywords else thing), known
     return _created(spec, thing, keywords), known
@@ -143,7 +144,7 @@ def _created(spec: str, factory: Any, keywords: Mapping[str, Any]) -> Any:
     except (Exception, SystemExit) as error:
         words = describe(error, _home_of(factory))
         raise SetupError(f"the evaluator {spec!r} cannot be created: {words}") from error
-    if has_evaluate(made) or (callable(made) and not inspect.isclass(made)):
+    if not inspect.isclass(made) and (has_evaluate(made) or callable(made)):
         return made
     if inspect.iscoroutine(made):
         made.close()

@@ -90,7 +90,7 @@ def accepted(
     found = {
         name: value
         for name, value in offered.items()
-        if (takes_all and not judges)
+        if (takes_all and not judges and name not in named)
         or (name in named and (value is not None or named[name].default is inspect.Parameter.empty))
     }
     found |= dict(_converted(spec, factory, given))
@@ -146,7 +146,7 @@ def definition(thing: Any) -> str:
     except (ValueError, TypeError):
         return _short(function)
     bare = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
-    words = f"{_short(function)}({', '.join(map(str, bare))})"
+    words = f"{_short(function)}{signature.replace(parameters=bare, return_annotation=signature.empty)}"
     if not inspect.isroutine(function):
         return words
     return f"async def {words}" if inspect.iscoroutinefunction(function) else f"def {words}"
