@@ -58,7 +58,7 @@ def insights_of(
         return (_of_scores(name, subject, value),)
     if isinstance(value, Iterable) and not isinstance(value, bytes | bytearray | Set):
         return _of_several(name, subject, tuple(islice(value, MOST + 1)), own_name or name, trusted=trusted)
-    raise NoJudgement(f"{_words(found)}, which is no judgement")
+    raise NoJudgement(f"{_words(found)}, which is not a judgement")
 
 
 def _plain(found: object) -> object:

@@ -164,7 +164,7 @@ UNUSABLE: Sequence[tuple[Answer, str]] = [
     (lambda: says("odd", verdicts=(Verdict("run", "odd", "good", 8.0),)), "a score of 8.0"),
     (lambda: says("steady"), "with the name of the evaluator 'steady'"),
     (lambda: [says("odd"), says("odd", 0.1)], "two insights about 'run'"),
-    (lambda: None, "it returned None, which is no judgement"),
+    (lambda: None, "it returned None, which is not a judgement"),
     (list, "no insight"),
     (lambda: sys.exit(3), "SystemExit: 3"),
     (cancels_itself, "CancelledError"),

@@ -114,8 +114,8 @@ def test_an_insight_stays_as_it_is_and_may_have_the_evaluators_own_name() -> Non
 VERDICT = Verdict("r1", "tone", "warm", 1.0)
 INSIGHT = Insight("tone", "run", "warm", 1.0)
 NO_JUDGEMENTS: list[tuple[Any, str]] = [
-    (None, "None, which is no judgement"),
-    ({0.5}, "set ({0.5}), which is no judgement"),
+    (None, "None, which is not a judgement"),
+    ({0.5}, "set ({0.5}), which is not a judgement"),
     (b"warm", "bytes"),
     (Decimal("0.5"), "Decimal"),
     (object(), "object"),
