@@ -85,6 +85,21 @@ def load_evaluator(spec: str, thing: Any, given: Mapping[str, Any], offered: Map
     )
 
 
+def check_evaluator(spec: str, thing: Any, given: Mapping[str, Any], offered: Mapping[str, Any]) -> None:
+    """Check what can be known about an evaluator before it is created; the arguments are those of `load_evaluator`.
+
+    Raises:
+        SetupError: it is not an evaluator, or has a wrong signature or another parameter.
+    """
+    is_class = inspect.isclass(thing)
+    if not is_class and (not callable(thing) or has_evaluate(thing) or is_judging_function(thing, {*given, *offered})):
+        load_evaluator(spec, thing, given, offered)
+        return
+    accepted(spec, thing, {name: value for name, value in given.items() if name != NAME}, offered, judges=False)
+    if is_class and inspect.isfunction(method := inspect.getattr_static(thing, "evaluate", None)):
+        check_judges(spec, partial(method, None))
+
+
 def parameters_of_all(evaluators: Iterable[LoadedEvaluator]) -> dict[str, str]:
     """Return the parameters of evaluators in words, by name; those without parameters are left out."""
     return {each.name: each.parameters for each in evaluators if each.parameters}

@@ -15,6 +15,7 @@ from viva.errors import SetupError
 from viva.judge.loaded_evaluator import (
     LoadedEvaluator,
     as_needs,
+    check_evaluator,
     has_evaluate,
     load_evaluator,
     name_of,
@@ -100,6 +101,14 @@ class NamedEvaluator:
             known = ", ".join(Need)
             words = f"the evaluator {self.spec!r} has an unknown need: {error}. Known: {known}."
             raise SetupError(words) from error
+
+    def check(self, offered: Mapping[str, Any]) -> None:
+        """Check what can be known about the evaluator before it is created.
+
+        Raises:
+            SetupError: it is not an evaluator, or has a wrong signature or another parameter.
+        """
+        check_evaluator(self.spec, self.thing, self.parameters, offered)
 
     def make(self, offered: Mapping[str, Any]) -> LoadedEvaluator:
         """Create the evaluator, with its parameters and those of the offered arguments that it accepts.

@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from viva.errors import SetupError
-from viva.judge.loaded_evaluator import LoadedEvaluator, load_evaluator
+from viva.judge.loaded_evaluator import LoadedEvaluator, check_evaluator, load_evaluator
 from viva.judge.registry import find_evaluators, name_evaluators
 from viva.judge.success import SuccessEvaluator
 
@@ -179,6 +179,11 @@ class Refuses:
     def evaluate(self, transcript: Any, context: Any) -> Any: ...
 
 
+class Static:
+    @staticmethod
+    def evaluate(transcript: Any, context: Any) -> Any: ...
+
+
 class Nothing: ...
 
 
@@ -254,6 +259,33 @@ def test_what_cannot_judge_is_refused_with_its_place_and_what_to_do(
         load(thing, **given)
     assert words in str(refused.value)
     assert "'spec'" in str(refused.value)
+
+
+KNOWN_BEFORE = [OneOnly, OneOnly(), WithoutSelf, TooMany, one_only, too_many, Requires, 5, functools.partial(one_only)]
+
+
+@pytest.mark.parametrize("thing", KNOWN_BEFORE)
+def test_a_wrong_signature_is_known_before_anything_is_created(thing: Any) -> None:
+    with pytest.raises(SetupError, match="'spec'"):
+        check_evaluator("spec", thing, {}, OFFERED)
+
+
+def test_a_check_creates_nothing_and_refuses_nothing_that_can_judge() -> None:
+    for thing in (
+        Brevity,
+        Brevity(),
+        Refuses,
+        WithModel,
+        with_model,
+        make_function,
+        is_brief,
+        Called,
+        Called(),
+        Static,
+    ):
+        check_evaluator("spec", thing, {}, OFFERED)
+    with pytest.raises(SetupError, match="has no parameter 'word'"):
+        check_evaluator("spec", Brevity, {"word": 3, "name": "x"}, OFFERED)
 
 
 def test_vivas_own_evaluators_take_no_options_as_parameters() -> None:

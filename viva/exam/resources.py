@@ -305,9 +305,11 @@ def refuse_evaluators(named: Sequence[NamedEvaluator]) -> None:
     """Refuse evaluators that cannot judge runs without a case; what else they lack is told when they are built.
 
     Raises:
-        SetupError: one requires a case, or declares an unknown requirement.
+        SetupError: one requires a case, declares an unknown requirement, or has a wrong signature.
     """
+    offered = _offered(Options(), "code", None, None, None)
     for each in named:
+        each.check(offered)
         if Need.CASE in each.needs((None,), "code"):
             raise _no_case(each.spec)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from viva.judge.loaded_evaluator import name_of
 from viva.judge.operational.evaluator import OperationalEvaluator
 from viva.judge.success import SUCCEEDED, SUCCESS, SuccessEvaluator
 from viva.observe.options import DEFAULT_EVALUATOR, EvalOptions
@@ -34,7 +35,7 @@ def suite_evaluators(
     given = dict(given)
     if DEFAULT_EVALUATOR in names and DEFAULT_EVALUATOR not in given:
         given[DEFAULT_EVALUATOR] = _KnowsSuccess(OperationalEvaluator(history), success)
-    if SUCCESS not in names:
+    if SUCCESS not in {*names, *map(name_of, given.values())}:
         names, given[SUCCESS] = (*names, SUCCESS), success
     return names, given
 
