@@ -164,6 +164,14 @@ def test_runs_are_judged_again_with_the_parameters_of_an_installed_evaluator(des
     assert "Name the evaluators: --evaluators file.py:Thing" in call("judge", "long", "--out", "more", expect=2)
 
 
+def test_a_plain_evaluator_that_hangs_costs_its_insight_and_holds_up_no_end_of_the_process(desk: Desk) -> None:
+    (desk.folder / "slow.py").write_text("import time\ndef slow(transcript, context):\n    time.sleep(3600)\n")
+    evaluators = ("--evaluators", "scoring_points,slow.py:slow", "--evaluator-timeout", "0.2")
+    record = desk.run("exam", *evaluators, process=True)
+    assert (record["outcome"], scores(record)) == ("scored", {"scoring_points": 1.0, "slow": None})
+    assert "the evaluator slow did not end within 0.2 s" in record["insights"][1]["summary"]
+
+
 def test_a_secret_parameter_is_not_in_the_record(desk: Desk) -> None:
     (desk.folder / "keyed.py").write_text("def keyed(transcript, context, api_key):\n    return api_key == 'xyzzy-1'\n")
     record = desk.run("exam", "--evaluators", "keyed.py:keyed(api_key='xyzzy-1')")

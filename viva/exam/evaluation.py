@@ -168,7 +168,7 @@ async def _judged(evaluator: LoadedEvaluator, transcript: Transcript, context: C
         finally:
             thread.release()
     insights: tuple[Insight, ...] = read(await found) if inspect.isawaitable(found) else found
-    if len(insights) == 1 and not insights[0].seconds:
+    if not evaluator.own and len(insights) == 1 and not insights[0].seconds:
         return (replace(insights[0], seconds=time.monotonic() - began),)
     return insights
 

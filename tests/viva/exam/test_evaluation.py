@@ -134,7 +134,7 @@ def test_an_exception_is_described_with_the_line_of_the_evaluator() -> None:
     line = fails.__code__.co_firstlineno + 1
     here = Path(__file__).name
     for insight in judged(fails, fails_later, fails_while_read):
-        assert f"failed: {here}:{line}: JSONDecodeError: Expecting value" in insight.summary
+        assert f"{here}:{line}: JSONDecodeError: Expecting value" in insight.summary
     (insight,) = judged(exits)
     assert f"{here}:{exits.__code__.co_firstlineno + 1}: " in insight.summary
     assert "SystemExit: 3" in insight.summary
