@@ -36,6 +36,22 @@ def test_the_evaluator_judges_beside_the_scoring_points_and_the_sink_gets_the_ru
     assert f"done {record.id} 1.0 1" in done.stderr
 
 
+def test_the_function_judges_with_its_parameter_and_twice_under_two_names(desk: Desk) -> None:
+    evaluators = "brief.py:is_brief,brief.py:is_brief(words=2, name='very_brief'),my_evaluators.py:Politeness(word='h')"
+    record = desk.run(desk.case(), "--evaluators", evaluators)
+    told = {each["evaluator"]: (each["label"], each["score"]) for each in record["insights"]}
+    assert told == {"is_brief": ("yes", 1.0), "very_brief": ("no", 0.0), "politeness": ("polite", 1.0)}
+    assert record["setting"]["evaluator_parameters"] == {
+        "is_brief": "words=50", "very_brief": "words=2", "politeness": "word='h'",
+    }  # fmt: skip
+
+
+def test_the_evaluators_page_is_as_long_as_a_screen() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    section = text[text.index("## An evaluator") : text.index("## A sink")]
+    assert len(section.splitlines()) <= 70
+
+
 def test_the_database_is_a_sink_and_a_history(desk: Desk) -> None:
     desk.case()
     for _ in range(2):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -10,6 +11,7 @@ from viva.records.fault import Fault
 from viva.records.transcript import NO_USAGE, Usage
 from viva.records.verdict import Insight, Label, Verdict
 
+OPEN = (Label.UNSURE, Label.ERROR)
 NOTHING = "the trajectory holds nothing that this evaluator judges"
 
 
@@ -22,23 +24,24 @@ def summarize(
     usage: Usage = NO_USAGE,
     seconds: float = 0.0,
 ) -> Insight:
-    """Make the insight: its score is the mean over the verdicts that have one.
+    """Make the insight: its score is the weighted mean over the verdicts that have one.
 
     `unsure` and `error` verdicts are in no score; they count as 0 in `low` and as 1 in `high`. Skipped verdicts do not
     count, and are mentioned in the summary. If there is nothing to judge, the run is skipped.
     """
     if not verdicts:
         verdicts = [Verdict(subject, evaluator, SKIPPED, None, reason=NOTHING)]
-    scored = [verdict.score for verdict in verdicts if verdict.score is not None]
+    scored = [(verdict.score, verdict.weight) for verdict in verdicts if verdict.score is not None]
     counts = Counter(verdict.label for verdict in verdicts)
-    left_open = counts[Label.UNSURE] + counts[Label.ERROR]
-    total = sum(scored)
-    bounded = len(scored) + left_open
+    left_open = math.fsum(each.weight for each in verdicts if each.score is None and each.label in OPEN)
+    total = math.fsum(score * weight for score, weight in scored)
+    weights = math.fsum(weight for _, weight in scored)
+    bounded = weights + left_open
     return Insight(
         evaluator,
         subject,
         _label(counts),
-        total / len(scored) if scored else None,
+        total / weights if scored else None,
         low=total / bounded if scored else None,
         high=(total + left_open) / bounded if scored else None,
         scores=scores or {},

@@ -418,10 +418,10 @@ async def test_needs_that_are_met_are_no_obstacle(desk: Desk, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ("raise KeyError('\\x1b[31mred')", "the evaluator needy failed: KeyError"),
-        ("return 'fine'", "the evaluator needy failed: "),
-        ("return ()", "the evaluator needy failed: it returned no insight"),
-        ("return None", "the evaluator needy failed: "),
+        ("raise KeyError('\\x1b[31mred')", "the evaluator needy failed: needy.py:9: KeyError"),
+        ("return {'fine'}", "the evaluator needy failed: it returned set ({'fine'}), which is not a judgement"),
+        ("return ()", "the evaluator needy failed: it returned no insight or verdict"),
+        ("return None", "the evaluator needy failed: it returned None, which is not a judgement"),
     ],
 )
 def test_what_breaks_in_an_evaluator_is_an_error_in_its_own_insight_alone(desk: Desk, body: str, words: str) -> None:

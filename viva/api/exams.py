@@ -11,12 +11,13 @@ from typing import Any
 from viva.api.asked import options_from
 from viva.api.blocking import blocking
 from viva.api.given_cases import CaseLike, as_one
-from viva.api.given_parts import AgentLike, EvaluatorLike, SubscriberLike, find_agents, find_evaluators
+from viva.api.given_parts import AgentLike, EvaluatorLike, SubscriberLike, find_agents
 from viva.api.surroundings import surroundings
 from viva.exam.given import Given
 from viva.journal.paths import new_journal_folder
 from viva.journal.reader import StoredRun, read_runs
 from viva.journal.writer import run_id
+from viva.judge.registry import name_evaluators
 from viva.records.sink import Sink
 from viva.suites.request import SuiteRequest
 from viva.suites.suite import holds_single_runs, run_suite
@@ -56,7 +57,7 @@ async def examine_async(
     asked = options_from(examine_async, options)
     exam, paths, cases = as_one(case)
     (spec,), agents = find_agents([agent], isolate=asked.isolate)
-    names, made = find_evaluators(evaluators)
+    names, made = name_evaluators(evaluators)
     request = SuiteRequest(command="run", paths=paths, agents=(spec,), options=replace(asked, evaluators=names))
     around = surroundings(sinks, subscribers, Given(agents=agents, evaluators=made))
     # Absolute: an agent may change the working directory.

@@ -20,7 +20,7 @@ from viva.sinks import make_sink, sink_name
 AgentLike = str | Callable[..., Any]
 """A SPEC, a VirtualUser class, or any other callable that returns an object with its methods."""
 EvaluatorLike = str | Evaluator | Callable[..., Any]
-"""A name or import string, an evaluator, its class, or a function that returns an evaluator."""
+"""A name or import string, an evaluator, its class, a function that judges, or one that returns an evaluator."""
 EVENTS = ("on_start", "on_round", "on_end", "on_closed")
 """The methods that a subscriber can have."""
 
@@ -65,31 +65,6 @@ def _named_agents(agents: AgentLike | Iterable[AgentLike] | Mapping[str, AgentLi
     # A class can be iterable too, for example an Enum.
     several = [agents] if isinstance(agents, str) or callable(agents) or not isinstance(agents, Iterable) else agents
     return [(agent if isinstance(agent, str) else spec_of(agent), agent) for agent in several]
-
-
-def find_evaluators(
-    evaluators: EvaluatorLike | Iterable[EvaluatorLike],
-) -> tuple[tuple[str, ...], dict[str, object]]:
-    """Return the names of evaluators, the primary first, and the evaluators that were passed as objects by name.
-
-    Raises:
-        SetupError: two evaluators have the same name.
-    """
-    one = isinstance(evaluators, str) or callable(evaluators) or not isinstance(evaluators, Iterable)
-    several: Iterable[Any] = [evaluators] if one else evaluators  # type: ignore[assignment]
-    names: list[str] = []
-    given: dict[str, object] = {}
-    for each in several:
-        # An object was made in this program, so it has no import string.
-        importable = inspect.isclass(each) or inspect.isroutine(each)
-        own = getattr(each, "name", None)
-        name = each if isinstance(each, str) else own if isinstance(own, str) and not importable else spec_of(each)
-        if name in names:
-            raise SetupError(f"two evaluators are called {name!r}.")
-        names.append(name)
-        if not isinstance(each, str):
-            given[name] = each
-    return tuple(names), given
 
 
 def find_sinks(sinks: str | Sink | Iterable[str | Sink]) -> list[tuple[str, Sink]]:

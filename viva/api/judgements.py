@@ -11,12 +11,13 @@ from typing import Any
 from viva.api.asked import JUDGING, options_from
 from viva.api.blocking import blocking
 from viva.api.given_cases import CaseLike, as_one
-from viva.api.given_parts import EvaluatorLike, SubscriberLike, find_evaluators
+from viva.api.given_parts import EvaluatorLike, SubscriberLike
 from viva.api.journals import JournalLike, SuiteResult, begin_or_resume, references_of
 from viva.api.surroundings import surroundings
 from viva.exam.given import Given
 from viva.journal.paths import derived_name, new_journal_folder
 from viva.journal.reader import read_records
+from viva.judge.registry import name_evaluators
 from viva.records.sink import Sink
 from viva.records.wording import counted
 from viva.statistics.summary import summarize
@@ -73,7 +74,7 @@ async def judge_async(
     where = EngineChoice(engine, ray_address, ray_workers)
     references = references_of(journals)
     replacement = None if case is None else as_one(case)[0]
-    names, made = find_evaluators(evaluators)
+    names, made = name_evaluators(evaluators)
     folder = new_journal_folder(None if out is None else Path(out), derived_name(references[0][0], "judged")).absolute()
     request = journals_request("judge", references, replace(asked, evaluators=names), replacement)
     request, resumed = begin_or_resume(folder, request, resume=resume)

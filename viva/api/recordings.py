@@ -11,12 +11,13 @@ from typing import Any
 
 from viva.api.asked import JUDGING, check_count, options_from
 from viva.api.blocking import blocking
-from viva.api.given_parts import EvaluatorLike, SubscriberLike, find_evaluators
+from viva.api.given_parts import EvaluatorLike, SubscriberLike
 from viva.api.journals import SuiteResult, refuse_used
 from viva.api.surroundings import surroundings
 from viva.exam.given import Given
 from viva.journal.paths import new_journal_folder
 from viva.journal.reader import read_records
+from viva.judge.registry import name_evaluators
 from viva.records.sink import Sink
 from viva.statistics.summary import summarize
 from viva.suites.engines import LOCAL, EngineChoice
@@ -69,7 +70,7 @@ async def trace_async(
     where = EngineChoice(engine, ray_address, ray_workers)
     if limit is not None:
         check_count("limit", limit)
-    names, made = find_evaluators(evaluators)
+    names, made = name_evaluators(evaluators)
     folder = new_journal_folder(None if out is None else Path(out), "trace").absolute()
     refuse_used(folder)
     request = RecordingsRequest(

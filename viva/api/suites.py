@@ -11,13 +11,14 @@ from typing import Any
 from viva.api.asked import check_count, check_seconds, options_from
 from viva.api.blocking import blocking
 from viva.api.given_cases import CaseLike, as_paths, listed
-from viva.api.given_parts import AgentLike, EvaluatorLike, SubscriberLike, find_agents, find_evaluators
+from viva.api.given_parts import AgentLike, EvaluatorLike, SubscriberLike, find_agents
 from viva.api.journals import SuiteResult, begin_or_resume
 from viva.api.surroundings import surroundings
 from viva.errors import SetupError
 from viva.exam.given import Given
 from viva.journal.paths import new_journal_folder
 from viva.journal.reader import read_records
+from viva.judge.registry import name_evaluators
 from viva.records.sink import Sink
 from viva.statistics.summary import summarize
 from viva.suites import suite
@@ -88,7 +89,7 @@ async def run_suite_async(
     if not paths:
         raise SetupError("there is no case to examine: name one, such as 'echo', or a folder of cases.")
     specs, made_agents = find_agents(agents, isolate=asked.isolate)
-    evaluator_names, made_evaluators = find_evaluators(evaluators)
+    evaluator_names, made_evaluators = name_evaluators(evaluators)
     # Absolute: an agent may change the working directory.
     folder = new_journal_folder(None if out is None else Path(out), "suite").absolute()
     request = SuiteRequest(

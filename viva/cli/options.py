@@ -13,6 +13,7 @@ import click
 
 from viva.cli.process import fail
 from viva.exam.options import Option, Options, Part, Value
+from viva.plugins.parameters import split_list
 from viva.suites.request import Command, R, request_to_resume
 
 P = ParamSpec("P")
@@ -101,8 +102,11 @@ def options_from(given: Mapping[str, Any], agent: str | None = None) -> Options:
 
 
 def split_names(values: tuple[str, ...], flag: str = "--evaluators") -> tuple[str, ...]:
-    """Split names that are given in one option, separated by commas, or in several options."""
-    names = tuple(name for value in values for part in value.split(",") if (name := part.strip()))
+    """Split names that are given in one option, separated by commas, or in several options.
+
+    A name may have parameters, which may contain commas: `file.py:Brevity(words=3, tone='dry')`.
+    """
+    names = tuple(name for value in values for name in split_list(value))
     if values and not names:
         fail(f"viva: {flag} requires at least one name.")
     return names

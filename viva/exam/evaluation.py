@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import math
+import inspect
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from viva.adapters.calls import TimeoutLeft, abandon, describe, guarded, within
+from viva.adapters.threads import AgentThread
 from viva.errors import SharedSetupError
+from viva.exam.judgements import NoJudgement, insights_of
 from viva.exam.options import EVALUATOR_SECONDS
 from viva.exam.retry import retried
+from viva.judge.loaded_evaluator import LoadedEvaluator
 from viva.judge.registry import Need
 from viva.judge.scoring_points.scoring import ScoringPointsEvaluator, summarize
 from viva.judge.scoring_points.verdicts import point_verdict
-from viva.records.evaluator import Context, Evaluator
+from viva.records.evaluator import Context
 from viva.records.fault import Fault
 from viva.records.transcript import NO_USAGE, Transcript, Usage
 from viva.records.verdict import Insight, Label, error_insight
-from viva.statistics.scores import LAST_BIT
 
-OWN = "viva.judge."
-"""What the modules of Viva's own evaluators begin with."""
 LONGEST_PAUSE = 10.0
 """Maximum number of seconds between two attempts to judge one conversation."""
 
 
 async def evaluate_all(
-    evaluators: Sequence[Evaluator],
+    evaluators: Sequence[LoadedEvaluator],
     transcript: Transcript,
     context: Context,
     judgings: int,
@@ -75,7 +76,7 @@ def is_retryable(insights: Sequence[Insight]) -> bool:
 
 
 async def _patiently(
-    evaluator: Evaluator, transcript: Transcript, context: Context, judgings: int, seconds: float
+    evaluator: LoadedEvaluator, transcript: Transcript, context: Context, judgings: int, seconds: float
 ) -> tuple[Insight, ...]:
     """Return the final insights of one evaluator; their usage includes that of its failed attempts."""
     spent: list[Usage] = []
@@ -94,10 +95,10 @@ async def _patiently(
 
 
 async def _in_time(
-    evaluator: Evaluator, transcript: Transcript, context: Context, seconds: float
+    evaluator: LoadedEvaluator, transcript: Transcript, context: Context, seconds: float
 ) -> tuple[Insight, ...]:
     """What an evaluator says, or that it took too long."""
-    if type(evaluator).__module__.startswith(OWN):
+    if evaluator.own:
         return await _evaluate(evaluator, transcript, context)
     began = time.monotonic()
     judging = asyncio.ensure_future(guarded(_evaluate(evaluator, transcript, context)))
@@ -111,62 +112,55 @@ async def _in_time(
     return (error_insight(evaluator.name, context.subject, words, seconds=time.monotonic() - began),)
 
 
-async def _evaluate(evaluator: Evaluator, transcript: Transcript, context: Context) -> tuple[Insight, ...]:
+async def _evaluate(evaluator: LoadedEvaluator, transcript: Transcript, context: Context) -> tuple[Insight, ...]:
     began = time.monotonic()
-    if Need.TEXT in getattr(evaluator, "needs", ()) and not _has_text(transcript):
+    if Need.TEXT in evaluator.needs and not _has_text(transcript):
         words = (
             f"the evaluator {evaluator.name} requires the text of the conversation, which the "
             "recording does not contain"
         )
         return (error_insight(evaluator.name, context.subject, words),)
     try:
-        found = await evaluator.evaluate(transcript, context)
-        insights = (found,) if isinstance(found, Insight) else tuple(found)
-        if (fault := _fault_of(evaluator.name, insights)) is None:
-            return insights
-        words = f"the evaluator {evaluator.name} failed: {fault}"
+        return await _judged(evaluator, transcript, context)
     except SharedSetupError:
         raise
+    except NoJudgement as error:
+        words = f"the evaluator {evaluator.name} failed: it returned {error}"
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is None or task.cancelling():  # the run is being stopped
             raise
-        words = f"the evaluator {evaluator.name} failed: {describe(error)}"
+        words = f"the evaluator {evaluator.name} failed: {describe(error, evaluator.home)}"
     # An evaluator that breaks loses its own insight only.
     except (Exception, SystemExit, KeyboardInterrupt) as error:
-        words = f"the evaluator {evaluator.name} failed: {describe(error)}"
+        words = f"the evaluator {evaluator.name} failed: {describe(error, evaluator.home)}"
     return (error_insight(evaluator.name, context.subject, words, seconds=time.monotonic() - began),)
 
 
-def _fault_of(name: str, insights: Sequence[Insight]) -> str | None:
-    """Return why the insights of an evaluator cannot be used, in words; None if they can.
+async def _judged(evaluator: LoadedEvaluator, transcript: Transcript, context: Context) -> tuple[Insight, ...]:
+    """Call an evaluator; a plain one in a thread of its own, which is abandoned if it does not end."""
+    began = time.monotonic()
 
-    A journal holds one insight for each evaluator and subject, so an insight with another evaluator's name would
-    replace that evaluator's.
-    """
-    if not insights or not all(isinstance(each, Insight) for each in insights):
-        return "it returned no insight"
-    subjects = set()
-    for each in insights:
-        if each.evaluator != name:
-            return f"it returned an insight with the name of the evaluator {each.evaluator!r:.80}"
-        if each.subject in subjects:
-            return f"it returned two insights about {each.subject!r:.80}"
-        subjects.add(each.subject)
-        for score in _scores_of(each):
-            if score is not None and not _is_score(score):
-                return f"it returned a score of {score!r:.80}, and a score must be between 0 and 1"
-    return None
+    def read(found: Any) -> tuple[Insight, ...]:
+        return insights_of(found, evaluator.name, context.subject, evaluator.own_name, trusted=evaluator.own)
 
+    def call() -> Any:
+        found = evaluator.evaluate(transcript, context)
+        # Reading may run the user's code, too: a generator, a mapping.
+        return found if inspect.isawaitable(found) else read(found)
 
-def _scores_of(insight: Insight) -> Iterator[object]:
-    yield from (insight.score, insight.low, insight.high)
-    yield from insight.scores.values()
-    yield from (verdict.score for verdict in insight.verdicts)
-
-
-def _is_score(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value) and -LAST_BIT <= value <= 1 + LAST_BIT
+    if inspect.iscoroutinefunction(evaluator.evaluate):
+        found = call()
+    else:
+        thread = AgentThread("evaluator")
+        try:
+            found = await thread.call(call)
+        finally:
+            thread.release()
+    insights: tuple[Insight, ...] = read(await found) if inspect.isawaitable(found) else found
+    if not evaluator.own and len(insights) == 1 and not insights[0].seconds:
+        return (replace(insights[0], seconds=time.monotonic() - began),)
+    return insights
 
 
 def _has_text(transcript: Transcript) -> bool:

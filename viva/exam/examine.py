@@ -30,8 +30,9 @@ from viva.examiner.conversation import KICK_OFF
 from viva.journal.images import keep_pictures, keep_transcript_pictures
 from viva.journal.kept_cases import keep_case
 from viva.journal.writer import JournalWriter
+from viva.judge.loaded_evaluator import LoadedEvaluator, parameters_of_all
 from viva.recordings.events.conversation import conversation_metrics
-from viva.records.evaluator import Context, Evaluator
+from viva.records.evaluator import Context
 from viva.records.fault import Fault
 from viva.records.history import EvalHistorySource
 from viva.records.run_record import RunRecord, Setting, Timing
@@ -56,7 +57,7 @@ class ExamRun:
     directory."""
     case: Case | None = None
     """None for a recording that is judged without one."""
-    evaluators: tuple[Evaluator, ...] = ()
+    evaluators: tuple[LoadedEvaluator, ...] = ()
     """The primary first."""
     history: EvalHistorySource | None = None
     """Earlier runs, for evaluators that compare."""
@@ -286,6 +287,7 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
         judge=judge.kind,
         judge_model=judge.model.name if judge.model else None,
         evaluators=tuple(each.name for each in run.evaluators),
+        evaluator_parameters=parameters_of_all(run.evaluators),
         sandbox=judge.sandbox.name if judge.sandbox else None,
         sandbox_isolates=judge.sandbox.isolates if judge.sandbox else None,
         check_seconds=resources.options.check_seconds,

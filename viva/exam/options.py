@@ -103,7 +103,8 @@ class Options:
         (),
         "--evaluators",
         Part.JUDGE,
-        "Evaluators, the primary one first (it alone decides the score): names, package.module:Thing or file.py:Thing.",
+        "Evaluators, the primary one first (it alone decides the score): names, package.module:Thing or file.py:Thing, "
+        "also with parameters: 'file.py:Thing(words=3)'.",
         value=Value.TEXTS,
         metavar="NAME,…",
     )

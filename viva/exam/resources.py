@@ -19,10 +19,11 @@ from viva.exam.options import JudgeKind, Options
 from viva.exam.references import References, load_references
 from viva.examiner import ConversationLimits, Examiner, ExaminerError, ReplayedExaminer, ScriptedExaminer
 from viva.examiner.conversation import DEFAULT_MAX_ROUNDS
-from viva.judge.registry import DEFAULT, NamedEvaluator, Need, find_evaluators
+from viva.judge.loaded_evaluator import LoadedEvaluator
+from viva.judge.registry import DEFAULT, NamedEvaluator, Need, find_evaluators, read_spec
 from viva.judge.scoring_points.scoring import case_needs_model
 from viva.models.prices import parse_prices
-from viva.records.evaluator import Evaluator
+from viva.plugins.parameters import parameters_in_words
 from viva.records.text import counted
 from viva.sandbox import Sandbox
 from viva.sandbox.choice import choose
@@ -40,7 +41,7 @@ class JudgeResources:
     """Everything that judging requires. Close it after the last judgement."""
 
     kind: JudgeKind
-    evaluators: Mapping[str, Evaluator]
+    evaluators: Mapping[str, LoadedEvaluator]
     """By their names in the options, the primary first."""
     sandbox: Sandbox | None = None
     model: Model | None = None
@@ -258,7 +259,7 @@ async def build_judge(
         if sandbox is not None:
             await sandbox.close()
         raise
-    prompts = {name: digest for each in evaluators.values() for name, digest in getattr(each, "prompts", {}).items()}
+    prompts = {name: digest for each in evaluators.values() for name, digest in each.prompts.items()}
     return JudgeResources(kind, evaluators, sandbox, model, backup, prompts, references, notices)
 
 
@@ -304,9 +305,11 @@ def refuse_evaluators(named: Sequence[NamedEvaluator]) -> None:
     """Refuse evaluators that cannot judge runs without a case; what else they lack is told when they are built.
 
     Raises:
-        SetupError: one requires a case, or declares an unknown requirement.
+        SetupError: one requires a case, declares an unknown requirement, or has a wrong signature.
     """
+    offered = _offered(Options(), "code", None, None, None)
     for each in named:
+        each.check(offered)
         if Need.CASE in each.needs((None,), "code"):
             raise _no_case(each.spec)
 
@@ -341,14 +344,18 @@ def _check_needs(
             raise SetupError(_no_judge(evaluator, [case for case in cases if case is not None], kind))
 
 
-def _check_names(evaluators: Mapping[str, Evaluator]) -> None:
+def _check_names(evaluators: Mapping[str, LoadedEvaluator]) -> None:
     taken: dict[str, str] = {}
     for spec, evaluator in evaluators.items():
         if evaluator.name in taken:
-            raise SetupError(
-                f"the evaluators {taken[evaluator.name]!r} and {spec!r} are both called {evaluator.name!r}."
-            )
+            both = f"the evaluators {taken[evaluator.name]!r} and {spec!r} are both called {evaluator.name!r}"
+            raise SetupError(f"{both}: give one another name, as in {_renamed(spec)}.")
         taken[evaluator.name] = spec
+
+
+def _renamed(spec: str) -> str:
+    part, parameters = read_spec(spec)
+    return f"{part}({parameters_in_words({**parameters, 'name': 'other'})})"
 
 
 def _no_judge(evaluator: str, cases: Iterable[Case], kind: JudgeKind) -> str:

@@ -33,7 +33,8 @@ class RunState:
     """Empty for a recording without a case."""
     agent: str = ""
     evaluators: tuple[str, ...] = ()
-    """Names of the evaluators that judged it, the primary first; empty in older journals, which have no names."""
+    """Names of the evaluators that judged it, with their parameters, the primary first; empty in older journals, which
+    have no names."""
     ended: bool = False
     """Whether the conversation ended."""
     broken: bool = False
@@ -108,8 +109,7 @@ def _note(state: RunState, event: Event | None, round_: int | None, names: dict[
         for name in ("case", "case_hash", "agent"):
             text = str(event.data.get(name) or "")
             setattr(state, name, names.setdefault(text, text))
-        listed = event.data.get("evaluators")
-        evaluators = tuple(map(str, listed)) if isinstance(listed, list) else ()
+        evaluators = _evaluators(event.data)
         state.evaluators = names.setdefault(evaluators, evaluators)  # type: ignore[assignment]
     elif event.kind == "transcript":
         state.ended = is_ended(event.data.get("source"), event.data.get("stop"))
@@ -191,12 +191,11 @@ def facts_of(lines: ConversationLines) -> StoredFacts:
     case, agent = str(setting.get("case") or ""), str(setting.get("agent") or "")
     trial = (record or setting).get("trial", 1 if record else None)
     version, tags = (record or setting).get("agent_version"), record.get("tags")
-    evaluators = setting.get("evaluators")
     return StoredFacts(
         subject=str(record.get("subject") or case),
         agent=agent,
         case_hash=str(setting.get("case_hash") or ""),
-        evaluators=tuple(map(str, evaluators)) if isinstance(evaluators, list) else (),
+        evaluators=_evaluators(setting),
         agent_version=version if isinstance(version, str) else None,
         trial=trial if type(trial) is int else _trial_of(lines.run, case, agent),
         tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
@@ -227,6 +226,16 @@ def _newest(lines: Sequence[str], kind: str) -> Mapping[str, Any]:
         if f'"event":"{kind}"' in line[:40] and (event := parse(line)) is not None and event.kind == kind:
             return event.data
     return {}
+
+
+def _evaluators(setting: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the evaluators in a setting, with their parameters: `brevity(words=3)`."""
+    names, parameters = setting.get("evaluators"), setting.get("evaluator_parameters")
+    known = parameters if isinstance(parameters, dict) else {}
+    return tuple(
+        f"{name}({known[name]})" if name in known else name
+        for name in map(str, names if isinstance(names, list) else ())
+    )
 
 
 def _conversation_timing(record: Mapping[str, Any]) -> Timing | None:

@@ -22,6 +22,7 @@ from viva.exam.subscribers import RunHeader
 from viva.exam.versions import versions, viva_version
 from viva.journal.history import JournalHistory
 from viva.journal.writer import Journal, observed_run_id
+from viva.judge.loaded_evaluator import parameters_of_all
 from viva.judge.registry import find_evaluators
 from viva.observe.options import EvalOptions
 from viva.recordings.events.collector import EvalCollector, Session
@@ -295,6 +296,7 @@ def _judged_by(setting: Setting, exam: ExamRun) -> Setting:
         judge=judge.kind,
         judge_model=judge.model.name if judge.model else None,
         evaluators=tuple(each.name for each in exam.evaluators),
+        evaluator_parameters=parameters_of_all(exam.evaluators),
         prompts=judge.prompts,
     )
 

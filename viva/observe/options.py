@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from viva.errors import SetupError
 from viva.exam.options import Options
+from viva.judge.registry import name_evaluators
 from viva.plugins.kinds import load
+from viva.plugins.parameters import split_list
 from viva.records.evaluator import Evaluator
 from viva.records.history import EvalHistorySource
 from viva.records.sink import Sink
@@ -41,7 +43,7 @@ class EvalOptions:
     sinks: list[str | Sink] = field(default_factory=list)
     """Where completed runs are sent besides the journal: names as `--sink` takes them, or objects. Empty means the
     local sink."""
-    evaluators: tuple[str | Evaluator, ...] = (DEFAULT_EVALUATOR,)
+    evaluators: tuple[str | Evaluator | Callable[..., Any], ...] = (DEFAULT_EVALUATOR,)
     """The primary first, which alone decides a run's score: names as `--evaluators` takes them, or objects."""
     model: str | None = None
     """For evaluators that ask one: `openai:NAME`, or a file with an AutoGen component."""
@@ -139,26 +141,13 @@ class EvalOptions:
         """The names of the evaluators, the primary first, and those that are objects by their name.
 
         Raises:
-            SetupError: no evaluator is named, one has no name, or two have the same name.
+            SetupError: no evaluator is named, one is none, or two have the same name.
         """
         if isinstance(self.evaluators, str):
             raise SetupError(f"evaluators must be a tuple: ({self.evaluators!r:.80},).")
         if not self.evaluators:
             raise SetupError(f"evaluators is empty: name at least one, such as {DEFAULT_EVALUATOR!r}.")
-        names: list[str] = []
-        given: dict[str, object] = {}
-        for each in self.evaluators:
-            name = each if isinstance(each, str) else getattr(each, "name", None)
-            if not isinstance(name, str):
-                raise SetupError(
-                    f"{each!r:.80} is not an evaluator: an evaluator is an object with a name and evaluate()."
-                )
-            if name in names:
-                raise SetupError(f"two evaluators are called {name!r}.")
-            names.append(name)
-            if not isinstance(each, str):
-                given[name] = each
-        return tuple(names), given
+        return name_evaluators(self.evaluators)
 
     def exam_options(self) -> Options:
         """What judging runs with."""
@@ -173,4 +162,4 @@ def _flag(environment: Mapping[str, str], name: str) -> bool:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    return tuple(name for part in text.split(",") if (name := part.strip()))
+    return tuple(split_list(text))

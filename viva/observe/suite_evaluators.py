@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from viva.judge.loaded_evaluator import name_of
 from viva.judge.operational.evaluator import OperationalEvaluator
 from viva.judge.success import SUCCEEDED, SUCCESS, SuccessEvaluator
 from viva.observe.options import DEFAULT_EVALUATOR, EvalOptions
 from viva.observe.session_agent import SessionAgent
-from viva.records.evaluator import Context, Evaluator
+from viva.records.evaluator import Context
 from viva.records.history import EvalHistorySource
 from viva.records.transcript import Transcript
 from viva.records.verdict import Insight
@@ -34,7 +35,7 @@ def suite_evaluators(
     given = dict(given)
     if DEFAULT_EVALUATOR in names and DEFAULT_EVALUATOR not in given:
         given[DEFAULT_EVALUATOR] = _KnowsSuccess(OperationalEvaluator(history), success)
-    if SUCCESS not in names:
+    if SUCCESS not in {*names, *map(name_of, given.values())}:
         names, given[SUCCESS] = (*names, SUCCESS), success
     return names, given
 
@@ -76,7 +77,7 @@ class _KnowsSuccess:
 
     needs = ()
 
-    def __init__(self, evaluator: Evaluator, success: CaseSuccess) -> None:
+    def __init__(self, evaluator: OperationalEvaluator, success: CaseSuccess) -> None:
         self.name = evaluator.name
         self._evaluator, self._success = evaluator, success
 

@@ -15,6 +15,7 @@ from viva.errors import SetupError
 from viva.exam.options import Options, Value
 from viva.journal.paths import new_journal_folder
 from viva.journal.writer import JournalError
+from viva.plugins.parameters import split_list
 from viva.pytest_plugin.options import OPTIONS, name_of
 from viva.records.text import one_line, printable
 from viva.suites.request import holds_request
@@ -45,7 +46,7 @@ def exam_options(config: pytest.Config) -> Options:
     for field, option in Options.declared(*OPTIONS):
         value = config.getoption(name_of(option))
         if option.value is Value.TEXTS:
-            value = tuple(name for part in value for each in part.split(",") if (name := each.strip()))
+            value = tuple(name for part in value for name in split_list(part))
         values[field.name] = value
     return Options(**values)
 

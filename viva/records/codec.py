@@ -120,6 +120,19 @@ def decode(kind: type[T], data: Any) -> T:
     return adapter.validate_python(data)  # type: ignore[no-any-return]
 
 
+def checked(kind: type[T], value: T) -> T:
+    """Return a record as it will be read after it was written; fields that can hold anything become JSON values.
+
+    Raises:
+        ValueError: a field has a value of the wrong type; the message names it.
+    """
+    try:
+        return _adapter(kind).validate_python(_plain(value))  # type: ignore[no-any-return]
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_context=False)[0]
+        raise ValueError(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") from error
+
+
 def _mend(data: Any, fault: ErrorDetails) -> None:
     """Convert the value that pydantic refused to the right type, or remove it so that the default applies."""
     *parents, last = fault["loc"] or ("",)

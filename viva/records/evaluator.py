@@ -1,7 +1,8 @@
-"""The Protocol of evaluators: any object with these methods is one, without inheritance."""
+"""The Protocol of evaluators: any object with this method is one, without inheritance."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -9,7 +10,7 @@ from typing import Any, Protocol
 from viva.cases import Case
 from viva.records.history import EvalHistorySource
 from viva.records.transcript import Metrics, Transcript
-from viva.records.verdict import Insight
+from viva.records.verdict import Insight, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,23 @@ class Context:
     """A correct answer or trajectory, if there is one; its evaluator defines the form."""
 
 
+Judgement = bool | float | str | Mapping[str, bool | float] | Verdict | Insight | Iterable[Verdict] | Iterable[Insight]
+"""What an evaluator may return: see `Evaluator.evaluate`."""
+
+
 class Evaluator(Protocol):
-    """Judges one transcript."""
+    """Judges one transcript. A plain function with the same two parameters is an evaluator, too.
 
-    name: str
+    Optional attributes: `name` in reports (otherwise the name of the class or function in snake_case), and `needs`, the
+    names of what it requires (`viva.judge.registry.Need`).
+    """
 
-    async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
-        """Judge the transcript. A failure to judge is an `error` verdict in the Insight, never an exception."""
+    def evaluate(self, transcript: Transcript, context: Context) -> Judgement | Awaitable[Judgement]:
+        """Judge the transcript; plain (then it runs in a thread) or async.
+
+        Returns:
+            A bool, a score in [0, 1], a label, named scores in [0, 1], one or several Verdicts, or one or several
+            Insights about different subjects. An exception, or anything else, becomes an `error` in the evaluator's
+            insight.
+        """
         ...

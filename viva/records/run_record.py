@@ -61,6 +61,8 @@ class Setting:
     """The versions of packages, by name."""
     evaluators: tuple[str, ...] = ()
     """Names of the evaluators; the first is the primary, which alone decides score, points and outcome."""
+    evaluator_parameters: Mapping[str, str] = field(default_factory=dict)
+    """The parameters of evaluators in words, by the evaluator's name: `words=3`."""
     trial: int | None = None
     """The number of the trial; None in older journals."""
     agent_version: str | None = None

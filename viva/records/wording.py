@@ -41,7 +41,9 @@ def judge_words(setting: Setting) -> str:
     if setting.evaluators in ((), (SCORING_POINTS,)):
         return one_line(setting.judge, 20) + model
     names = [f"{SCORING_POINTS} by {setting.judge}" if name == SCORING_POINTS else name for name in setting.evaluators]
-    return one_line(", ".join(names), 200) + model
+    given = [setting.evaluator_parameters.get(name) for name in setting.evaluators]
+    words = [f"{name}({parameters})" if parameters else name for name, parameters in zip(names, given, strict=True)]
+    return one_line(", ".join(words), 400) + model
 
 
 def sandbox_words(setting: Setting) -> str:

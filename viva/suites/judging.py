@@ -179,7 +179,7 @@ def _find(journals: Sequence[tuple[Path, str | None]]) -> list[dict[str, RunStat
 
 
 def _stored_evaluators(states: Iterator[RunState]) -> tuple[str, ...]:
-    """Return the evaluators that judged these runs before. A journal holds only their names, never import strings.
+    """Return the evaluators that judged these runs before. A journal holds their names, never their import strings.
 
     Raises:
         SetupError: an evaluator belongs neither to Viva nor to an installed distribution.

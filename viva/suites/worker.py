@@ -25,8 +25,8 @@ from viva.journal.history import JournalHistory
 from viva.journal.kept_cases import keep_case, stored_case
 from viva.journal.reader import StoredRun, decode_run
 from viva.journal.writer import JournalError, JournalWriter
+from viva.judge.loaded_evaluator import LoadedEvaluator, parameters_of_all
 from viva.models.prices import price
-from viva.records.evaluator import Evaluator
 from viva.records.history import EvalHistorySource
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
 from viva.records.text import storable
@@ -65,7 +65,7 @@ class Worker:
         """Whether a folder is that of the journal, by folder."""
         self._kept: set[tuple[str, str]] = set()
         """The cases that the journal already holds."""
-        self._evaluators: dict[tuple[str, ...], tuple[Evaluator, ...]] = {
+        self._evaluators: dict[tuple[str, ...], tuple[LoadedEvaluator, ...]] = {
             (): tuple(resources.judge.evaluators.values())
         }
 
@@ -186,6 +186,7 @@ class Worker:
             judge=judge.kind,
             judge_model=judge.model.name if judge.model else None,
             evaluators=tuple(each.name for each in run.evaluators),
+            evaluator_parameters=parameters_of_all(run.evaluators),
             sandbox=judge.sandbox.name if judge.sandbox else None,
             sandbox_isolates=judge.sandbox.isolates if judge.sandbox else None,
             check_seconds=self.resources.options.check_seconds,

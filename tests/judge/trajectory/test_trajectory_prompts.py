@@ -39,7 +39,7 @@ async def test_each_states_what_all_judges_have_in_common(name: str, model_at: M
 async def test_each_form_is_json_and_the_one_that_is_read(name: str, model_at: ModelAt) -> None:
     template = form_in(system_text((await asked(name, model_at))[0]))
     [named] = find_evaluators([name])
-    form = named.make({"model": model_at("http://127.0.0.1:1/v1")}).form  # type: ignore[attr-defined]
+    form = named.thing(model_at("http://127.0.0.1:1/v1")).form
     assert list(template) == list(form.model.model_fields)
     for decision in form.decisions:
         assert sorted(choices(template[decision])) == sorted(get_args(form.model.model_fields[decision].annotation))

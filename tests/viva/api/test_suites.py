@@ -210,7 +210,7 @@ def test_agents_and_evaluators_of_one_name_are_refused(write_case: CaseMaker) ->
     case = write_case()
     with pytest.raises(viva.SetupError, match="two agents are called"):
         viva.run_suite(case, [Parrot, Parrot])
-    with pytest.raises(viva.SetupError, match="two evaluators are called 'length'"):
+    with pytest.raises(viva.SetupError, match=r"and 'length\(letters=2\)' are both called 'length'"):
         viva.run_suite(case, Parrot, evaluators=[Length(1), Length(2)])
     with pytest.raises(viva.SetupError, match="both called 'length'"):
         viva.run_suite(case, Parrot, evaluators=[Length(1), Length])

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from viva.errors import SharedSetupError
 from viva.exam.evaluation import evaluate_all
+from viva.judge.loaded_evaluator import LoadedEvaluator, load_evaluator
 from viva.records.evaluator import Context
 from viva.records.transcript import Round, Transcript
 from viva.records.verdict import Insight, Label, Verdict
@@ -30,8 +35,12 @@ class Named:
         return self._answer()
 
 
-def judged(*evaluators: Named) -> tuple[Insight, ...]:
-    return asyncio.run(evaluate_all(evaluators, TALK, Context("run"), 1))
+def judged(*evaluators: object) -> tuple[Insight, ...]:
+    return asyncio.run(evaluate_all(loaded(*evaluators), TALK, Context("run"), 1))
+
+
+def loaded(*evaluators: object) -> list[LoadedEvaluator]:
+    return [load_evaluator("given", evaluator, {}, {}) for evaluator in evaluators]
 
 
 def says(name: str, score: Any = 0.5, subject: str = "run", **more: Any) -> Insight:
@@ -61,11 +70,81 @@ class Hangs:
         return says("hangs")
 
 
+def blocks(transcript: Transcript, context: Context) -> bool:
+    time.sleep(3600)
+    return True
+
+
+def test_a_plain_evaluator_that_hangs_costs_its_own_insight_alone() -> None:
+    # Nor does the process wait for its thread in the end.
+    hangs, steady = asyncio.run(
+        evaluate_all(loaded(blocks, Named("steady", lambda: says("steady"))), TALK, Context("run"), 3, 0.2)
+    )
+    assert (hangs.evaluator, hangs.label, hangs.verdicts[0].fault) == ("blocks", Label.ERROR, "judge")
+    assert "the evaluator blocks did not end within 0.2 s" in hangs.summary
+    assert steady.score == 0.5
+
+
+def test_plain_evaluators_leave_the_event_loop_free_and_judge_at_the_same_time() -> None:
+    both = threading.Barrier(3)
+
+    def first(transcript: Transcript, context: Context) -> float:
+        both.wait(60)
+        return 0.25
+
+    def second(transcript: Transcript, context: Context) -> float:
+        both.wait(60)
+        return 0.75
+
+    async def third(transcript: Transcript, context: Context) -> bool:
+        await asyncio.to_thread(both.wait, 60)
+        return True
+
+    found = judged(first, second, third)
+    assert [(each.evaluator, each.score) for each in found] == [("first", 0.25), ("second", 0.75), ("third", 1.0)]
+
+
+def test_a_plain_evaluator_sees_what_is_current_in_its_run() -> None:
+    current: ContextVar[str] = ContextVar("current", default="nothing")
+
+    def sees(transcript: Transcript, context: Context) -> str:
+        return current.get()
+
+    async def judge() -> tuple[Insight, ...]:
+        current.set("this run")
+        return await evaluate_all(loaded(sees), TALK, Context("run"), 1)
+
+    assert [each.label for each in asyncio.run(judge())] == ["this run"]
+
+
+def test_an_exception_is_described_with_the_line_of_the_evaluator() -> None:
+    def fails(transcript: Transcript, context: Context) -> float:
+        return json.loads("nothing")["score"]  # type: ignore[no-any-return]
+
+    async def fails_later(transcript: Transcript, context: Context) -> float:
+        await asyncio.sleep(0)
+        return fails(transcript, context)
+
+    def fails_while_read(transcript: Transcript, context: Context) -> Iterator[Verdict]:
+        yield Verdict("r1", "x", "good", fails(transcript, context))
+
+    def exits(transcript: Transcript, context: Context) -> None:
+        sys.exit(3)
+
+    line = fails.__code__.co_firstlineno + 1
+    here = Path(__file__).name
+    for insight in judged(fails, fails_later, fails_while_read):
+        assert f"{here}:{line}: JSONDecodeError: Expecting value" in insight.summary
+    (insight,) = judged(exits)
+    assert f"{here}:{exits.__code__.co_firstlineno + 1}: " in insight.summary
+    assert "SystemExit: 3" in insight.summary
+
+
 @pytest.mark.parametrize("deaf", [False, True])
 def test_an_evaluator_that_hangs_costs_its_own_insight_alone(deaf: bool) -> None:
     evaluators = [Hangs(deaf), Named("steady", lambda: says("steady"))]
     # Nor does the loop wait for it in the end.
-    hangs, steady = asyncio.run(evaluate_all(evaluators, TALK, Context("run"), 3, 0.2))
+    hangs, steady = asyncio.run(evaluate_all(loaded(*evaluators), TALK, Context("run"), 3, 0.2))
     assert (hangs.label, hangs.verdicts[0].fault) == (Label.ERROR, "judge")
     assert "the evaluator hangs did not end within 0.2 s" in (hangs.summary or "")
     assert steady.score == 0.5
@@ -85,7 +164,7 @@ UNUSABLE: Sequence[tuple[Answer, str]] = [
     (lambda: says("odd", verdicts=(Verdict("run", "odd", "good", 8.0),)), "a score of 8.0"),
     (lambda: says("steady"), "with the name of the evaluator 'steady'"),
     (lambda: [says("odd"), says("odd", 0.1)], "two insights about 'run'"),
-    (lambda: None, "NoneType"),
+    (lambda: None, "it returned None, which is not a judgement"),
     (list, "no insight"),
     (lambda: sys.exit(3), "SystemExit: 3"),
     (cancels_itself, "CancelledError"),
@@ -119,7 +198,7 @@ def test_a_run_that_is_stopped_stops_its_evaluators() -> None:
             raise AssertionError
 
     async def stopped() -> None:
-        task = asyncio.create_task(evaluate_all([Waits()], TALK, Context("run"), 1))
+        task = asyncio.create_task(evaluate_all(loaded(Waits()), TALK, Context("run"), 1))
         await asyncio.sleep(0)
         task.cancel()
         await task
@@ -150,7 +229,7 @@ def test_a_mistake_that_every_run_would_meet_stops_the_other_evaluators_too() ->
 
     async def judge() -> None:
         with pytest.raises(SharedSetupError, match="the key was refused"):
-            await evaluate_all([Slow(), Refused()], TALK, Context("run"), 1)
+            await evaluate_all(loaded(Slow(), Refused()), TALK, Context("run"), 1)
         assert stopped == ["slow"]
 
     asyncio.run(judge())

@@ -206,9 +206,21 @@ async def test_a_run_is_kept_though_its_evaluator_lacks_something(tmp_path: Path
     assert stored.transcript.metrics is not None
 
 
-@pytest.mark.parametrize(("evaluator", "words"), [("nobodys", "no evaluator"), ("scoring_points", "requires a case")])
+def one_parameter(transcript: Transcript) -> bool:
+    return True
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "words"),
+    [
+        ("nobodys", "no evaluator"),
+        ("scoring_points", "requires a case"),
+        ("loops(window=3)", "has no parameter 'window'"),
+        (one_parameter, r"test_eval_harness\.py:\d+: def one_parameter\(transcript\) must take transcript and context"),
+    ],
+)
 async def test_an_evaluator_that_cannot_judge_is_told_when_observing_begins(
-    tmp_path: Path, evaluator: str, words: str
+    tmp_path: Path, evaluator: Any, words: str
 ) -> None:
     session = await Runtime(lambda prompt: work()).create_session()
     with pytest.raises(SetupError, match=words):

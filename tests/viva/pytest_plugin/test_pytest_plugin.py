@@ -134,6 +134,21 @@ def test_a_failure_shows_the_missed_points_and_their_reasons_and_not_the_others(
     assert "Hello." in exam.desk.viva("replay", reference, expect=0).stdout
 
 
+def test_evaluators_take_parameters_and_one_that_cannot_judge_ends_the_session(exam: Exam) -> None:
+    exam.desk.case()
+    exam.pytester.path.joinpath("own.py").write_text(
+        "def brief(transcript, context, words, tones=()):\n    return words == 1 and len(tones) == 2\n"
+    )
+    evaluators = "own.py:brief(words=1, tones=['a,b', 'c']),scoring_points"
+    outcomes(exam("--viva-evaluators", evaluators), passed=1)
+    (record,) = read_records(exam.journal)
+    assert record.setting.evaluators == ("brief", "scoring_points")
+    assert record.setting.evaluator_parameters == {"brief": "tones=['a,b', 'c'], words=1"}
+    result = exam("--viva-evaluators", "own.py:brief")
+    assert "own.py:1: def brief(transcript, context, words, tones=()) requires words" in result.stdout.str()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+
+
 def test_the_threshold_decides_by_the_low_bound(exam: Exam) -> None:
     exam.desk.case(scoring_points=[point("assert 0", "A."), point("assert 1", "B.")])
     outcomes(exam("--viva-threshold", "0.5"), passed=1)

@@ -13,6 +13,7 @@ from viva.exam.resources import JudgeResources, Resources
 from viva.exam.subscribers import RunHeader, Subscribers
 from viva.examiner import ScriptedExaminer
 from viva.journal.writer import Journal
+from viva.judge.loaded_evaluator import load_evaluator
 from viva.records.evaluator import Context
 from viva.records.transcript import Transcript
 from viva.records.verdict import Insight, Label, Verdict
@@ -37,7 +38,7 @@ async def run(agent: type, folder: Path, runs: int, concurrency: int, budget: Bu
     script = (ScriptLine("Hello."),)
     resources = Resources(
         options=Options(),
-        judge=JudgeResources("code", {"scoring_points": Content()}),
+        judge=JudgeResources("code", {"scoring_points": load_evaluator("content", Content(), {}, {})}),
         agents={"a": LoadedAgent("a", "a", agent)},
         make_examiner=lambda case: ScriptedExaminer(script),
         examiner_name="script",

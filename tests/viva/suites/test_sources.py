@@ -22,6 +22,7 @@ from viva.exam.subscribers import Subscribers
 from viva.journal.kept_cases import stored_case
 from viva.journal.reader import read_records, read_runs
 from viva.journal.writer import FILE, Journal, scan
+from viva.judge.loaded_evaluator import load_evaluator
 from viva.records.codec import encode
 from viva.records.evaluator import Context
 from viva.records.run_record import Outcome
@@ -257,7 +258,7 @@ async def judge(source: Path, target: Path, evaluator: object, **options: Any) -
     request = journals_request("judge", [(source, None)], Options(concurrency=4, **options))
     found = Judging()
     with Journal(target) as journal:
-        judge = JudgeResources("model", {"scoring_points": evaluator})
+        judge = JudgeResources("model", {"scoring_points": load_evaluator("given", evaluator, {}, {})})
         worker = Worker(Resources(options=request.options, judge=judge), [], journal)
         return await run_jobs(worker, judge_jobs(request, found, {}, set(), ()), 4, Subscribers())
 

@@ -21,6 +21,7 @@ from viva.errors import SetupError
 from viva.exam.options import Options
 from viva.journal.kept_cases import NOWHERE
 from viva.journal.lines import FILE as JOURNAL_FILE
+from viva.judge.registry import read_spec
 from viva.suites.job import WorkOrder
 from viva.suites.on_ray.border import Plain
 
@@ -42,7 +43,7 @@ class Staging:
     agents: dict[str, str] = field(default_factory=dict)
     """Where an agent is, by its SPEC; paths are relative to `here` on the node."""
     evaluators: dict[str, str] = field(default_factory=dict)
-    """The same for evaluators named by file."""
+    """The same for evaluators named by file, without their parameters."""
     data: dict[str, str] = field(default_factory=dict)
     """The folder with the data files of a case, by its hash."""
     _done: dict[Path, str] = field(default_factory=dict)
@@ -114,7 +115,7 @@ def stage(order: WorkOrder, folder: Path) -> tuple[WorkOrder, Staging]:
         folder: An empty folder.
 
     Raises:
-        SetupError: a file is missing, or the files are too large.
+        SetupError: a file is missing, the files are too large, or the parameters of an evaluator cannot be read.
     """
     staging = Staging(folder.resolve())
     (folder / "here").mkdir()
@@ -171,10 +172,11 @@ def _stage_options(options: Options, staging: Staging) -> Options:
         value = getattr(options, name)
         if value is not None and Path(value).is_file():
             changed[name] = staging.bring(Path(value))
-    for name in options.evaluators:
-        staged = _stage_import(name, staging)
-        if ".py" in name:
-            staging.evaluators[name] = staged
+    for spec in options.evaluators:
+        part, _ = read_spec(spec)
+        staged = _stage_import(part, staging)
+        if ".py" in part:
+            staging.evaluators[part] = staged
     changed["match_arguments"] = _stage_import(options.match_arguments, staging)
     if (options.examiner or "").startswith("replay:"):
         changed["examiner"] = _stage_agent(options.examiner or "", staging)

@@ -66,12 +66,13 @@ def test_data_files_and_files_that_options_name_are_brought_but_no_model_file(
     case = load_case(place.folder / name)
     order, found, files = staged(
         tmp_path_factory.mktemp("t"), cases=(case,), apis="apis.json", model="model.yaml",
-        evaluators=("agents/one.py:Likes", "reward"),
+        evaluators=("agents/one.py:Likes", "agents/one.py:Likes(words=3, of='b.py:x')", "reward"),
     )  # fmt: skip
     data = {f"data/{case.hash}/table.csv", f"data/{case.hash}/.hidden"}
     assert files == {"here/apis.json", "here/agents/one.py", "here/agents/sub/beside.py", *data}
     assert found.evaluators == {"agents/one.py:Likes": "agents/one.py:Likes"}
-    assert order.options.evaluators == ("agents/one.py:Likes", "reward"), "records name what the user named"
+    kept = ("agents/one.py:Likes", "agents/one.py:Likes(words=3, of='b.py:x')", "reward")
+    assert order.options.evaluators == kept, "records name what the user named"
     assert order.options.model == str(place.folder / "model.yaml")
 
 

@@ -1,0 +1,204 @@
+"""Makes an evaluator of a class, a function or an object, and refuses what could not judge before an exam begins."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from viva.adapters.calls import describe
+from viva.adapters.inside.raised import Home, home_of
+from viva.errors import SetupError
+from viva.judge.signatures import (
+    SHAPE,
+    accepted,
+    check_judges,
+    defaults_of,
+    is_judging_function,
+    parameters_of,
+    unwrapped,
+)
+from viva.plugins.parameters import is_literal, parameters_in_words
+
+OWN = "viva.judge."
+"""What the modules of Viva's own evaluators begin with."""
+NAME = "name"
+"""The parameter that every evaluator has: its name in reports."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedEvaluator:
+    """An evaluator that is ready to judge."""
+
+    name: str
+    """Its name in reports and journals."""
+    evaluate: Callable[..., Any]
+    """Takes the transcript and the context, and returns a judgement; plain or async."""
+    own_name: str
+    """The name that it has in its own code, and may write into its insights."""
+    own: bool
+    """Whether it is one of Viva's own, which limit each of their waits."""
+    needs: frozenset[str] = frozenset()
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """Hashes of its prompts, by name."""
+    parameters: str = ""
+    """Its parameters in words, for the setting: `words=3`."""
+    home: Home | None = None
+    """Where its code is, so that the line of an exception can be found."""
+
+
+def load_evaluator(spec: str, thing: Any, given: Mapping[str, Any], offered: Mapping[str, Any]) -> LoadedEvaluator:
+    """Make an evaluator.
+
+    Args:
+        spec: Its name in messages.
+        thing: A class, a function that judges, a function that makes an evaluator, or an evaluator.
+        given: The parameters that the user gave; `name` is its name in reports.
+        offered: The arguments that it gets if it accepts them.
+
+    Raises:
+        SetupError: it is no evaluator, has a wrong signature or another parameter, or cannot be created.
+    """
+    if not callable(thing) and not has_evaluate(thing):
+        raise SetupError(f"{spec!r} is not an evaluator: it is of type {type(thing).__name__}. {SHAPE}")
+    given = dict(given)
+    title = given.pop(NAME, None) if NAME not in parameters_of(thing) else given.get(NAME)
+    if title is not None and (not isinstance(title, str) or not title.strip()):
+        raise SetupError(f"the name of the evaluator {spec!r} must be a text.")
+    made, parameters = _made(spec, thing, given, offered)
+    evaluate = made.evaluate if has_evaluate(made) else made
+    check_judges(spec, evaluate)
+    own_name = name_of(made)
+    return LoadedEvaluator(
+        name=title or own_name,
+        evaluate=evaluate,
+        own_name=own_name,
+        own=_is_own(made),
+        needs=as_needs(getattr(made, "needs", getattr(thing, "needs", ()))),
+        prompts=getattr(made, "prompts", {}),
+        parameters=parameters_in_words(parameters),
+        home=_home_of(made),
+    )
+
+
+def check_evaluator(spec: str, thing: Any, given: Mapping[str, Any], offered: Mapping[str, Any]) -> None:
+    """Check what can be known about an evaluator before it is created; the arguments are those of `load_evaluator`.
+
+    Raises:
+        SetupError: it is not an evaluator, or has a wrong signature or another parameter.
+    """
+    is_class = inspect.isclass(thing)
+    if not is_class and (not callable(thing) or has_evaluate(thing) or is_judging_function(thing, {*given, *offered})):
+        load_evaluator(spec, thing, given, offered)
+        return
+    accepted(spec, thing, {name: value for name, value in given.items() if name != NAME}, offered, judges=False)
+    if is_class and inspect.isfunction(method := inspect.getattr_static(thing, "evaluate", None)):
+        check_judges(spec, partial(method, None))
+
+
+def parameters_of_all(evaluators: Iterable[LoadedEvaluator]) -> dict[str, str]:
+    """Return the parameters of evaluators in words, by name; those without parameters are left out."""
+    return {each.name: each.parameters for each in evaluators if each.parameters}
+
+
+def has_evaluate(thing: object) -> bool:
+    """Return whether something is an evaluator's class or an evaluator, and not a function."""
+    return callable(getattr(thing, "evaluate", None))
+
+
+def name_of(evaluator: object) -> str:
+    """Return an evaluator's name: its `name`, else that of its class or function in snake_case."""
+    name = getattr(evaluator, NAME, None)
+    if isinstance(name, str) and name.strip():
+        return name
+    function = unwrapped(evaluator)
+    written = getattr(function, "__name__", None) or type(evaluator).__name__
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", written)
+    return words.strip("_<>").lower() or written
+
+
+def parameters_of_object(evaluator: object) -> dict[str, Any]:
+    """Return the parameters of an evaluator that a Python program made: literals under the names of its parameters."""
+    if _is_own(evaluator):
+        return {}
+    if isinstance(evaluator, partial):
+        found = {**defaults_of(evaluator), **evaluator.keywords}
+    else:
+        found = {name: _attribute(evaluator, name) for name in parameters_of(type(evaluator)) if name != NAME}
+    return _literals(found)
+
+
+def _made(spec: str, thing: Any, given: Mapping[str, Any], offered: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return an evaluator or a function that judges, and its parameters."""
+    if not inspect.isclass(thing) and has_evaluate(thing):
+        if given:
+            raise SetupError(f"{spec!r} is an object, which takes no parameters: name its class.")
+        return thing, parameters_of_object(thing)
+    if _is_own(thing) and (option := next((name for name in given if name in offered), None)):
+        raise SetupError(f"{spec!r}: {option!r} is set by the options of the command, not by a parameter.")
+    judges = not inspect.isclass(thing) and is_judging_function(thing, {*given, *offered})
+    keywords = accepted(spec, thing, given, offered, judges=judges)
+    known = dict(given)
+    if not _is_own(thing):
+        defaults = {name: value for name, value in defaults_of(thing).items() if name not in {*keywords, NAME}}
+        known |= _literals(defaults)
+    if judges:
+        return (partial(thing, **keywords) if keywords else thing), known
+    return _created(spec, thing, keywords), known
+
+
+def _created(spec: str, factory: Any, keywords: Mapping[str, Any]) -> Any:
+    try:
+        made = factory(**keywords)
+    except SetupError:
+        raise
+    except (Exception, SystemExit) as error:
+        words = describe(error, _home_of(factory))
+        raise SetupError(f"the evaluator {spec!r} cannot be created: {words}") from error
+    if not inspect.isclass(made) and (has_evaluate(made) or callable(made)):
+        return made
+    if inspect.iscoroutine(made):
+        made.close()
+    if inspect.isclass(factory):
+        raise SetupError(f"{spec!r} is not an evaluator: it has no evaluate(transcript, context) method. {SHAPE}")
+    returned = f"it takes no transcript and no context, and returned {type(made).__name__} when it was called"
+    raise SetupError(f"{spec!r} is not an evaluator: {returned}. {SHAPE}")
+
+
+def _attribute(thing: object, name: str) -> Any:
+    try:
+        return getattr(thing, name, None)
+    except Exception:  # a property that the user defined
+        return None
+
+
+def _literals(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if value is not None and is_literal(value)}
+
+
+def as_needs(needs: Any) -> frozenset[str]:
+    """Return declared needs as a set; one alone may be a text."""
+    return frozenset((needs,) if isinstance(needs, str) else needs)
+
+
+def _module_of(thing: object) -> str:
+    function = unwrapped(thing)
+    return getattr(function, "__module__", None) or type(thing).__module__
+
+
+def _is_own(thing: object) -> bool:
+    return _module_of(thing).startswith(OWN)
+
+
+def _home_of(thing: object) -> Home | None:
+    name = _module_of(thing)
+    module = sys.modules.get(name)
+    file = getattr(module, "__file__", None)
+    if module is None or not isinstance(file, str):
+        return None
+    # A file that was imported by its path has a made-up module name.
+    return home_of(file if name.startswith("viva_file_") else name, module)
