@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from viva.cases import Case, CheckLimits, ScoringPoint
+from viva.cases.check_code.effect import cannot_fail
+from viva.cases.check_code.imports import is_named
 from viva.judge.view import run_view
 from viva.records.transcript import Transcript
 from viva.records.verdict import Fault, Label, Verdict
@@ -174,7 +175,8 @@ def read_result(
     """Return the verdict that follows from the result of a check.
 
     A check that passed is a hit. An exception about what the agent left, or a limit that was exceeded twice, is a miss.
-    A check that is broken itself is an error, which says nothing about the agent.
+    A check that is broken itself is an error, which says nothing about the agent; a module that the case asks the agent
+    to write is missed by the agent.
     """
     if result.imported:
         flags = (*flags, "imports-workspace")
@@ -183,7 +185,11 @@ def read_result(
     label, reason, fault = Label.MISS, _reason(result), None
     if result.ending is Ending.PASSED:
         label, reason = Label.HIT, "the check passed"
-    elif result.ending is Ending.BROKEN and not _agent_owed_module(result, point, case):
+        if cannot_fail(point.eval_code or ""):
+            flags, reason = (*flags, "cannot-fail"), "the check passed, as it does whatever the agent does"
+    elif result.ending is Ending.BROKEN and not (
+        result.missing_module and is_named(case, result.missing_module.partition(".")[0], point)
+    ):
         label, fault = Label.ERROR, Fault.JUDGE
         reason = f"the check itself is broken: {reason}"
     return Verdict(
@@ -207,15 +213,3 @@ def _reason(result: CheckResult) -> str:
     name = result.exception or result.ending.value
     words = f"{name}: {message}{where}" if message else f"{name}{where}"
     return f"{words}; {result.workspace_fault}" if result.workspace_fault else words
-
-
-def _agent_owed_module(result: CheckResult, point: ScoringPoint, case: Case) -> bool:
-    """Return whether a missing module is one that the agent should have written.
-
-    It is if the case mentions the file: a task would not mention `pandas.py`, but it may ask for `solution.py`.
-    """
-    if not result.missing_module:
-        return False
-    file = re.compile(rf"(?<![\w.]){re.escape(result.missing_module.split('.')[0])}\.py\b")
-    texts = (case.task_description, point.score_point, point.eval_code or "", *(line.say for line in case.script))
-    return any(file.search(text) for text in texts)
