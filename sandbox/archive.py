@@ -124,8 +124,8 @@ def pack(workspace: Path | None, view: RunView, *, max_mb: int, max_entries: int
     or a link's target). Links that leave the workspace, devices, fifos and sockets are left out.
 
     Raises:
-        WorkspaceTooLarge: more than `max_mb` MiB, `max_entries` entries or `MAX_NAMES_MB` MiB of names, folders too deep,
-            or a path too long.
+        WorkspaceTooLarge: more than `max_mb` MiB, `max_entries` entries or `MAX_NAMES_MB` MiB of names, folders too
+            deep, or a path too long.
         WorkspaceUnreadable: the workspace itself is not a folder, or cannot be read; what cannot be read in it is left
             out.
         ConversationTooLarge: more than `MAX_CONVERSATION_MB` MiB of conversation.

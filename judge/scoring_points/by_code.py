@@ -102,7 +102,7 @@ class CodeJudge:
             try:
                 result = await (await self._open()).check(code, self._limits)
             except SandboxLost as lost:
-                return await self._session_ended(lost), ("session-ended",)
+                return await self._without_files(str(lost)), ("session-ended",)
         if result.ending not in (Ending.TIMEOUT, Ending.LIMIT):
             return result, flags
         result, more = await self._again(code, result)
@@ -111,18 +111,20 @@ class CodeJudge:
     async def _again(self, code: str, first: CheckResult) -> tuple[CheckResult, tuple[str, ...]]:
         """Repeat a check that exceeded a limit in a fresh session, together with a probe that the session works."""
         await self.close()
-        session = await self._open()
-        probe = await session.check(PROBE, self._limits)
-        if probe.ending is not Ending.PASSED:
-            raise SandboxError(f"a check ended as {first.ending.value}, and so did one that cannot: {probe.message}")
         try:
+            session = await self._open()
+            probe = await session.check(PROBE, self._limits)
+            if probe.ending is not Ending.PASSED:
+                # A large workspace can exceed a small limit by itself.
+                why = f"a check ended as {first.ending.value}, and so did one that cannot: {probe.message}"
+                return await self._without_files(why), ("session-ended",)
             result = await session.check(code, self._limits)
         except SandboxLost as lost:
-            return await self._session_ended(lost), ("session-ended",)
+            return await self._without_files(str(lost)), ("session-ended",)
         return result, ("limit-repeated",) if result.ending in (Ending.TIMEOUT, Ending.LIMIT) else ("limit-once",)
 
-    async def _session_ended(self, lost: SandboxLost) -> CheckResult:
-        """Return the result of a check whose session was lost twice, if a probe without the agent's files passes.
+    async def _without_files(self, why: str) -> CheckResult:
+        """Return the result of a check whose session failed, if a probe without the agent's files passes.
 
         Then what the agent left ended the session: no agent can be excluded from the averages by breaking the sandbox.
         """
@@ -134,8 +136,8 @@ class CodeJudge:
         finally:
             await session.close()
         if probe.ending is not Ending.PASSED:
-            raise SandboxError(f"a probe failed too: {probe.message}") from lost
-        return CheckResult(Ending.LIMIT, message=f"what the agent left ended its sandbox, and a probe passed: {lost}")
+            raise SandboxError(f"{why}; a probe failed too: {probe.message}")
+        return CheckResult(Ending.LIMIT, message=f"what the agent left ended its sandbox, and a probe passed: {why}")
 
     async def _open(self) -> SandboxSession:
         if self._session is None:
