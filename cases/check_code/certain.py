@@ -163,6 +163,7 @@ class _Walk:
             self._comprehension(node, at_once=not isinstance(node, ast.GeneratorExp))
         elif isinstance(node, ast.Call) and self._consumes(node):
             self._comprehension(node.args[0], at_once=True)
+            self.found.append(node.args[0])
         else:
             self._children(node)
         self.found.append(node)

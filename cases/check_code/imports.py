@@ -89,7 +89,8 @@ def is_named(case: Case, module: str, *more: ScoringPoint) -> bool:
     """Return whether the case's own words name a module, so that the agent may be expected to write it.
 
     A file (`solution.py`) or a folder (`shop/`) counts anywhere in the case, a quoted name in a check (which may make
-    the module itself), and the mere name in what the case says, unless it is the name of a well-known library. `more` are further points.
+    the module itself), and the mere name in what the case says, unless it is that of a well-known library. `more` are
+    further points.
     """
     points = (*case.scoring_points, *more)
     said = (case.task_description, *(point.score_point for point in points))
