@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 
 _NAMING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)
 _MATCHING = ("MatchAs", "MatchStar")  # not in Python 3.9
-_JUMPS = (ast.Return, ast.Break, ast.Continue)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 # Context managers that let exceptions of their body through.
 _TRANSPARENT = frozenset({"open", "ZipFile", "TemporaryDirectory", "NamedTemporaryFile", "closing", "redirect_stdout"})
@@ -106,27 +106,25 @@ class _Walk:
         if isinstance(node, (ast.AsyncFor, ast.AsyncWith)) or type(node).__name__ == "TryStar":
             return False
         self._children(node)
-        return not isinstance(node, (*_JUMPS, ast.Raise))
+        return not isinstance(node, (ast.Return, ast.Break, ast.Continue, ast.Raise))
 
     def _compound(self, node: ast.stmt) -> bool:
         """Walk a statement whose body may be left out, repeated, or end otherwise."""
-        goes_on = not _has([node], _JUMPS)
+        goes_on = not _jumps([node])
         if isinstance(node, ast.If):
             self._expression(node.test)
         elif isinstance(node, ast.For):
             self._expression(node.iter)
             if self._is_filled(node.iter):
                 self.block(node.body)
-            goes_on = not _has([node], (ast.Return,))
         elif isinstance(node, ast.While):
             self._expression(node.test)
-            goes_on = not _has([node], (ast.Return,))
         elif isinstance(node, ast.With):
             self._all(item.context_expr for item in node.items)
             if all(self._is_transparent(item.context_expr) for item in node.items):
                 return self.block(node.body)
         elif isinstance(node, ast.Try):
-            if not node.handlers and not _has(node.finalbody, _JUMPS):
+            if not node.handlers and not _jumps(node.finalbody):
                 return self.block(node.body) and self.block(node.finalbody)
             self.block(node.finalbody)
         else:
@@ -193,6 +191,19 @@ class _Walk:
 
 def _is_match(node: ast.stmt) -> bool:
     return type(node).__name__ == "Match"
+
+
+def _jumps(nodes: Iterable[ast.AST]) -> bool:
+    """Return whether these statements may leave the block that they are in, other than by an exception."""
+    for node in nodes:
+        if isinstance(node, (ast.Return, ast.Break, ast.Continue)):
+            return True
+        if isinstance(node, _SCOPES):
+            continue
+        children = list(ast.iter_child_nodes(node))
+        if _has(children, (ast.Return,)) if isinstance(node, _LOOPS) else _jumps(children):
+            return True
+    return False
 
 
 def _has(nodes: Iterable[ast.AST], kinds: tuple[type[ast.AST], ...]) -> bool:
