@@ -1,6 +1,7 @@
 """Exam papers: the Case schema, its loader, and one folder per bundled case."""
 
 from viva.cases.case import Case, ScoringPoint, ScriptLine
+from viva.cases.check_code.findings import CheckFinding, check_findings
 from viva.cases.check_limits import CheckLimits
 from viva.cases.errors import CaseError, Mistake
 from viva.cases.find import BUNDLED, Skipped, bundled, find_case, find_cases
@@ -11,6 +12,7 @@ __all__ = [
     "BUNDLED",
     "Case",
     "CaseError",
+    "CheckFinding",
     "CheckLimits",
     "LintFinding",
     "Mistake",
@@ -18,6 +20,7 @@ __all__ = [
     "ScriptLine",
     "Skipped",
     "bundled",
+    "check_findings",
     "find_case",
     "find_cases",
     "lint_case",

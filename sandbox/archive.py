@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ MIB = 1024 * 1024
 MAX_DEPTH = 200
 MAX_PATH = 3500
 """Bytes of a path in the workspace. With its folder in front it must stay below what a system call takes (4096)."""
+MAX_NAMES_MB = 16
+"""MiB of paths and targets of links, as JSON, where a byte that is no UTF-8 takes six. The server holds them, too."""
 MAX_CONVERSATION_MB = 64
 """MiB of conversation, as JSON. The server holds it in its own memory."""
 # These say that Viva's own process or machine is at its end, and nothing about what the agent left.
@@ -33,18 +36,31 @@ class _TarPacker:
     entries: list[tuple[str, str, int, int, Any]] = field(default_factory=list)
     pieces: list[bytes] = field(default_factory=list)
     size: int = 0
+    names: int = 0
+    """Bytes of paths and targets of links, as JSON."""
+    seen: int = 0
+    """Entries of folders, with those that are left out."""
     is_deep: bool = False
 
     def folder(self, descriptor: int, prefix: str, depth: int) -> None:
         # Everything goes through directory descriptors and O_NOFOLLOW: an agent that is still working may replace a
         # folder by a link between the look and the opening.
-        for name in sorted(os.listdir(descriptor)):
+        for name in sorted(self._listed(descriptor)):
             try:
                 self._entry(descriptor, name, prefix, depth)
             except OSError as error:
                 # What cannot be read does not exist for the check: no agent gets out of its exam by changing a mode.
                 if error.errno in _OURS:
                     raise
+
+    def _listed(self, descriptor: int) -> Iterator[str]:
+        """Yield the names in a folder, one by one: it may hold millions."""
+        with os.scandir(descriptor) as entries:
+            for entry in entries:
+                self.seen += 1
+                if self.seen > self.max_entries:
+                    raise WorkspaceTooLarge(f"more than {self.max_entries} files")
+                yield entry.name
 
     def _entry(self, descriptor: int, name: str, prefix: str, depth: int) -> None:
         path = prefix + name
@@ -84,10 +100,11 @@ class _TarPacker:
     def _add(self, kind: str, path: str, mode: int, length: int, extra: Any) -> None:
         self.entries.append((kind, path, mode, length, extra))
         self.size += length
+        self.names += len(json.dumps([path, extra]))
+        if self.names > MAX_NAMES_MB * MIB:
+            raise WorkspaceTooLarge(f"names of files and links of more than {MAX_NAMES_MB} MiB")
         if self.size > self.max_bytes:
             raise WorkspaceTooLarge(f"more than {self.max_bytes // MIB} MiB")
-        if len(self.entries) > self.max_entries:
-            raise WorkspaceTooLarge(f"more than {self.max_entries} files")
 
 
 def _stays_inside(prefix: str, target: str) -> bool:
@@ -107,7 +124,8 @@ def pack(workspace: Path | None, view: RunView, *, max_mb: int, max_entries: int
     or a link's target). Links that leave the workspace, devices, fifos and sockets are left out.
 
     Raises:
-        WorkspaceTooLarge: more than `max_mb` MiB or `max_entries` entries, folders too deep, or a path too long.
+        WorkspaceTooLarge: more than `max_mb` MiB, `max_entries` entries or `MAX_NAMES_MB` MiB of names, folders too
+            deep, or a path too long.
         WorkspaceUnreadable: the workspace itself is not a folder, or cannot be read; what cannot be read in it is left
             out.
         ConversationTooLarge: more than `MAX_CONVERSATION_MB` MiB of conversation.
@@ -122,16 +140,11 @@ def pack(workspace: Path | None, view: RunView, *, max_mb: int, max_entries: int
         finally:
             if packer.is_deep:
                 _deep.release()
-    header = json.dumps(
-        {
-            "chat_history": [list(message) for message in view.chat_history],
-            "rounds": list(view.rounds),
-            "entries": packer.entries,
-        },
-        default=str,
-    ).encode()
-    if len(header) > MAX_CONVERSATION_MB * MIB:
+    history = [list(message) for message in view.chat_history]
+    said = json.dumps({"chat_history": history, "rounds": list(view.rounds)}, default=str)
+    if len(said) > MAX_CONVERSATION_MB * MIB:
         raise ConversationTooLarge(f"more than {MAX_CONVERSATION_MB} MiB")
+    header = f'{said[:-1]}, "entries": {json.dumps(packer.entries)}}}'.encode()
     return b"".join([len(header).to_bytes(4, "big"), header, *packer.pieces])
 
 

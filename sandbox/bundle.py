@@ -7,7 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from viva.cases import check_code
+
 INSIDE = Path(__file__).parent / "inside"
+CHECK_CODE = Path(check_code.__file__).parent
+# What is known about a check from its source is known by the same modules inside and outside.
+_ANALYSIS = ("certain", "conversation_types", "own_faults")
 # The modules of `sandbox/inside` that a server needs, in the order in which they import each other.
 _MODULES = (
     "hardening",
@@ -15,7 +20,6 @@ _MODULES = (
     "landlock",
     "files",
     "faults",
-    "own_faults",
     "conversation",
     "watch",
     "frames",
@@ -38,8 +42,10 @@ def boot_script() -> str:
 
 @cache
 def _modules() -> tuple[tuple[str, str], ...]:
-    sources = [(f"viva.sandbox.inside.{name}", (INSIDE / f"{name}.py").read_text()) for name in _MODULES]
-    return (*((name, "") for name in ("viva", "viva.sandbox", "viva.sandbox.inside")), *sources)
+    packages = ("viva", "viva.cases", "viva.cases.check_code", "viva.sandbox", "viva.sandbox.inside")
+    analysis = [(f"viva.cases.check_code.{name}", (CHECK_CODE / f"{name}.py").read_text()) for name in _ANALYSIS]
+    inside = [(f"viva.sandbox.inside.{name}", (INSIDE / f"{name}.py").read_text()) for name in _MODULES]
+    return (*((name, "") for name in packages), *analysis, *inside)
 
 
 def boot_frame(options: dict[str, Any]) -> bytes:

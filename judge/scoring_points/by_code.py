@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from viva.cases import Case, CheckLimits, ScoringPoint
+from viva.cases.check_code.effect import cannot_fail
+from viva.cases.check_code.imports import is_named
 from viva.judge.scoring_points.verdicts import point_verdict
 from viva.judge.view import run_view
 from viva.records.fault import Fault
@@ -103,7 +104,7 @@ class CodeJudge:
             try:
                 result = await (await self._open()).check(code, self._limits)
             except SandboxLost as lost:
-                return await self._session_ended(lost), ("session-ended",)
+                return await self._without_files(str(lost)), ("session-ended",)
         if result.ending not in (Ending.TIMEOUT, Ending.LIMIT):
             return result, flags
         result, more = await self._again(code, result)
@@ -112,18 +113,20 @@ class CodeJudge:
     async def _again(self, code: str, first: CheckResult) -> tuple[CheckResult, tuple[str, ...]]:
         """Repeat a check that exceeded a limit in a fresh session, together with a probe that the session works."""
         await self.close()
-        session = await self._open()
-        probe = await session.check(PROBE, self._limits)
-        if probe.ending is not Ending.PASSED:
-            raise SandboxError(f"a check ended as {first.ending.value}, and so did one that cannot: {probe.message}")
         try:
+            session = await self._open()
+            probe = await session.check(PROBE, self._limits)
+            if probe.ending is not Ending.PASSED:
+                # A large workspace can exceed a small limit by itself.
+                why = f"a check ended as {first.ending.value}, and so did one that cannot: {probe.message}"
+                return await self._without_files(why), ("session-ended",)
             result = await session.check(code, self._limits)
         except SandboxLost as lost:
-            return await self._session_ended(lost), ("session-ended",)
+            return await self._without_files(str(lost)), ("session-ended",)
         return result, ("limit-repeated",) if result.ending in (Ending.TIMEOUT, Ending.LIMIT) else ("limit-once",)
 
-    async def _session_ended(self, lost: SandboxLost) -> CheckResult:
-        """Return the result of a check whose session was lost twice, if a probe without the agent's files passes.
+    async def _without_files(self, why: str) -> CheckResult:
+        """Return the result of a check whose session failed, if a probe without the agent's files passes.
 
         Then what the agent left ended the session: no agent can be excluded from the averages by breaking the sandbox.
         """
@@ -135,8 +138,8 @@ class CodeJudge:
         finally:
             await session.close()
         if probe.ending is not Ending.PASSED:
-            raise SandboxError(f"a probe failed too: {probe.message}") from lost
-        return CheckResult(Ending.LIMIT, message=f"what the agent left ended its sandbox, and a probe passed: {lost}")
+            raise SandboxError(f"{why}; a probe failed too: {probe.message}")
+        return CheckResult(Ending.LIMIT, message=f"what the agent left ended its sandbox, and a probe passed: {why}")
 
     async def _open(self) -> SandboxSession:
         if self._session is None:
@@ -161,7 +164,8 @@ def read_result(
     """Return the verdict that follows from the result of a check.
 
     A check that passed is a hit. An exception about what the agent left, or a limit that was exceeded twice, is a miss.
-    A check that is broken itself is an error, which says nothing about the agent.
+    A check that is broken itself is an error, which says nothing about the agent; a module that the case asks the agent
+    to write is missed by the agent.
     """
     if result.imported:
         flags = (*flags, "imports-workspace")
@@ -170,7 +174,11 @@ def read_result(
     label, reason, fault = Label.MISS, _reason(result), None
     if result.ending is Ending.PASSED:
         label, reason = Label.HIT, "the check passed"
-    elif result.ending is Ending.BROKEN and not _agent_owed_module(result, point, case):
+        if cannot_fail(point.eval_code or ""):
+            flags, reason = (*flags, "cannot-fail"), "the check passed, as it does whatever the agent does"
+    elif result.ending is Ending.BROKEN and not (
+        result.missing_module and is_named(case, result.missing_module.partition(".")[0], point)
+    ):
         label, fault = Label.ERROR, Fault.JUDGE
         reason = f"the check itself is broken: {reason}"
     return point_verdict(subject, point, label, reason, flags=flags, fault=fault, seconds=result.seconds)
@@ -182,15 +190,3 @@ def _reason(result: CheckResult) -> str:
     name = result.exception or result.ending.value
     words = f"{name}: {message}{where}" if message else f"{name}{where}"
     return f"{words}; {result.workspace_fault}" if result.workspace_fault else words
-
-
-def _agent_owed_module(result: CheckResult, point: ScoringPoint, case: Case) -> bool:
-    """Return whether a missing module is one that the agent should have written.
-
-    It is if the case mentions the file: a task would not mention `pandas.py`, but it may ask for `solution.py`.
-    """
-    if not result.missing_module:
-        return False
-    file = re.compile(rf"(?<![\w.]){re.escape(result.missing_module.split('.')[0])}\.py\b")
-    texts = (case.task_description, point.score_point, point.eval_code or "", *(line.say for line in case.script))
-    return any(file.search(text) for text in texts)

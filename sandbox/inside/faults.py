@@ -16,7 +16,8 @@ _LIMIT_ERRNOS = {
     errno.EAGAIN: "processes",
 }
 # These parts of the library leave on behalf of their caller, and not of what they read.
-_LEAVERS = ("_sitebuiltins", "/unittest/main", "/argparse")
+_LEAVERS = ("_sitebuiltins", "/unittest/main")
+_PERHAPS_OWN = (NameError, ImportError, TypeError, AttributeError, KeyError)
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
 _name_of = type.__dict__["__name__"].__get__
 
@@ -47,6 +48,9 @@ def ending_of(
     error: BaseException, own: list[types.CodeType], home: str, *, untraced: bool, executed_text: bool
 ) -> dict[str, Any]:
     """Return the ending for an exception that left the check's code.
+
+    `broken` means no more than that the exception may be the check's own fault: where it was raised says nothing about
+    whether the agent's data brought it about. The server decides that by the source.
 
     `untraced` means that something of the agent's ran that leaves no frame, so that what looks like the check's own
     frame may come from the agent's data. `executed_text` means that the check executed text, which counts as the
@@ -95,15 +99,12 @@ def _ending(error: BaseException, innermost: str, nearest: str, untraced: bool) 
         return "limit", "processes: " + words(error)
     if untraced:
         return "failed", ""
-    if isinstance(error, ModuleNotFoundError):
-        # Raised by the agent's own file, it speaks of that file; `missing_module` says what to look at.
-        return ("failed" if nearest == "workspace" else "broken"), ""
-    if isinstance(error, NameError):
-        return ("broken" if innermost == "check" else "failed"), ""
     if isinstance(error, SystemExit):
         # Where a library leaves, it was asked to by what it read.
         return ("broken" if innermost == nearest == "check" else "failed"), "SystemExit: " + words(error)
-    return "failed", ""
+    # Raised by the agent's own file, it speaks of that file; `missing_module` says what to look at.
+    may_be_own = isinstance(error, _PERHAPS_OWN) and nearest == "check"
+    return ("broken" if may_be_own else "failed"), ""
 
 
 def _missing(error: BaseException) -> str | None:

@@ -19,6 +19,11 @@ OF_A_RUN = _USER | _MOUNT | _PID | _IPC | _NETWORK | _UTS | _CGROUP
 _READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_PROGRAMS, _BIND, _RECURSIVE, _PRIVATE, _DETACH = (
     1, 2, 4, 8, 4096, 16384, 1 << 18, 2,
 )  # fmt: skip
+_REMOUNT = 32
+_MOUNT_FLAGS = {2: 2, 4: 4, 8: 8, 1024: 1024, 2048: 2048, 4096: 1 << 21}
+"""What statvfs says of a mount, and what mount(2) takes for it; a mount in a user namespace must keep them."""
+_OF_CHECKS = "shm"
+"""The only folder below /dev that a check writes to; it has a file system of its own."""
 _PROC = _NO_SUID | _NO_DEVICES | _NO_PROGRAMS
 # What Docker masks in a container's /proc, as far as an ordinary user could read it.
 _MASKED = ("keys", "key-users", "kcore", "kmsg", "timer_list", "timer_stats", "sched_debug", "latency_stats")
@@ -123,6 +128,7 @@ def settle(user: int, group: int) -> None:
         mount("devpts", "/dev/pts", "devpts", _NO_SUID | _NO_PROGRAMS, "newinstance,ptmxmode=0666,mode=0620")
     if os.path.isdir("/dev/mqueue"):
         mount("mqueue", "/dev/mqueue", "mqueue", _PROC | _READ_ONLY)
+    _lock_devices()
     _raise_loopback()
     for name, words in TCP_BUFFERS.items():
         _write("/proc/sys/net/ipv4/" + name, words)
@@ -175,6 +181,25 @@ def mount(source: str, place: str, kind: str | None, flags: int, data: str = "")
         != 0
     ):
         raise _failed("mount " + place)
+
+
+def _lock_devices() -> None:
+    """Make /dev and the devices in it read-only, so that nobody changes their modes and times; they work as before.
+
+    A bwrap has the host's own devices, and a container's are those of the run after this one.
+    """
+    for place in _mounts_at("/dev"):
+        if place != "/dev/" + _OF_CHECKS:
+            kept = os.statvfs(place).f_flag & ~_READ_ONLY
+            flags = sum(mount_flag for shown, mount_flag in _MOUNT_FLAGS.items() if kept & shown)
+            mount("none", place, None, _REMOUNT | _BIND | _READ_ONLY | flags)
+
+
+def _mounts_at(folder: str) -> list[str]:
+    """Return where something is mounted at a folder or below it, unless its name has blanks, which no device has."""
+    with open("/proc/self/mountinfo") as file:
+        places = [line.split()[4] for line in file]
+    return [place for place in places if place == folder or place.startswith(folder + "/")]
 
 
 def _raise_loopback() -> None:

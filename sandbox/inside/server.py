@@ -15,6 +15,7 @@ import time
 from importlib import import_module
 from typing import Any
 
+from viva.cases.check_code import own_faults
 from viva.sandbox.inside import (
     check_run,
     child,
@@ -24,7 +25,6 @@ from viva.sandbox.inside import (
     hardening,
     landlock,
     namespaces,
-    own_faults,
     staging,
     system_calls,
     watch,
@@ -236,8 +236,8 @@ class Server:
         check.drain()
         staged.close()
         outcome = check.outcome(proof, stopped)
-        if outcome["ending"] == "broken" and outcome["imported"] and not self.is_broken(request["code"], outcome):
-            # The agent's code ran, and says that the check is broken. Nobody leaves the averages by saying so.
+        if outcome["ending"] == "broken" and not self.is_broken(request["code"], outcome):
+            # What the agent left brought it about, or code of the agent's says so. Nobody leaves the averages by that.
             outcome["ending"] = "failed"
         return {**outcome, "output": check.output.text(), "seconds": round(seconds, 6)}
 
@@ -261,7 +261,7 @@ class Server:
             self.staged = None
 
     def is_broken(self, code: str, outcome: dict[str, Any]) -> bool:
-        """Tell whether the check is broken in itself, without regard to what the agent left."""
+        """Return whether the check is broken in itself: whether it can never pass, whatever the agent left."""
         assert self.workspace is not None
         left = {entry[1].partition("/")[0].partition(".")[0] for entry in self.workspace.header["entries"]}
         path = [folder for folder in sys.path if folder != self.home]

@@ -10,7 +10,21 @@ from importlib.machinery import SourcelessFileLoader
 from typing import Protocol
 
 # Parts of the library that execute text for their caller.
-EXECUTORS = ("timeit", "codeop", "code", "doctest", "cProfile", "profile", "pdb", "bdb", "trace", "site")
+EXECUTORS = (
+    "timeit",
+    "codeop",
+    "code",
+    "doctest",
+    "cProfile",
+    "profile",
+    "pdb",
+    "bdb",
+    "trace",
+    "site",
+    "logging.config",
+)
+# Functions of the C library and of Python's own that load or run code, as `ctypes` names them.
+LOADING = ("dlopen", "dlmopen", "PyRun_", "Py_Compile", "PyEval_Eval", "PyImport_", "PyMarshal_", "Py_NewInterpreter")
 SYSTEM_FOLDERS = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/nix/store")
 Hook = Callable[[str, tuple[object, ...]], None]
 
@@ -85,6 +99,12 @@ def witness(home: str, trusted: tuple[str, ...], own: set[int], report: HookRepo
             # A name without a slash is looked for in the system's folders only.
             name = arguments[0]
             report.untraced |= "/" in decode(name) and look(name, True) if name else False  # type: ignore[arg-type]
+        elif event == "ctypes.dlsym" and plain(str(arguments[1]), LOADING):
+            report.untraced = True
+            report.flag(f"ctypes: {arguments[1]}")
+        elif event == "cpython.PyInterpreterState_New":  # no hook sees what runs in it
+            report.untraced = True
+            report.flag("interpreter: made by the check")
         elif event == "pickle.find_class":
             report.untraced = True
             report.flag(f"pickle: {arguments[0]}.{arguments[1]}")

@@ -62,8 +62,8 @@ def test_code_that_cannot_work_is_found_in_its_line(tmp_path: Path, code: str, l
         "last = chat_history[-1]\nassert isinstance(last, HumanMessage) and AIMessage and SystemMessage and rounds",
         "with open('eval_chat_history.json') as f:\n    assert load(json.load(f))[:-1]",
         "from langchain.load import load\nimport json\nassert load and json",
-        "from solution import *\nassert answer() == 42",
-        "try:\n    unknown\nexcept NameError:\n    pass",
+        "from x import *\nassert answer() == 42",  # the task of this case is `x`
+        "try:\n    unknown\nexcept NameError:\n    assert rounds",
         "import os\nassert os.path.exists('a') or __name__",
         "for i in range(3):\n    pass\nassert i == 2",
         "assert nope\n" * 20_000,  # too long to be analyzed

@@ -128,6 +128,16 @@ LOADED = {
     "tests in text": (
         "import doctest; open('a', 'w').write('>>> 1\\n1\\n')\ndoctest.testfile('a', module_relative=False)"
     ),
+    "a configuration of logging": (
+        "open('a', 'w').write('[loggers]\\nkeys=root\\n[handlers]\\nkeys=h\\n[formatters]\\nkeys=\\n[logger_root]\\n'\n"
+        "    'handlers=h\\n[handler_h]\\nclass=NullHandler\\nargs=(print(1),)[:0]\\n')\n"
+        "import logging.config; logging.config.fileConfig('a')"
+    ),
+    "another interpreter": (
+        "try: import _interpreters as i\nexcept ImportError: import _xxsubinterpreters as i\n"
+        "i.run_string(i.create(), 'x = 1')"
+    ),
+    "Python's own C functions": "import ctypes; ctypes.pythonapi.PyRun_SimpleString(b'x = 1')",
     "pickle in Python": "import pickle, io\npickle._Unpickler(io.BytesIO(b'cbuiltins\\nlen\\n.')).load()",
     "an object's state": "import pickle\npickle.loads(pickle.dumps(pathlib.Path('x')))",
 }
@@ -141,6 +151,7 @@ NATIVE_LOADED = {
     "a copy elsewhere": "ctypes.CDLL(shutil.copy('answer.so', tempfile.mkdtemp()))",
     "a link": "os.symlink('answer.so', 'link.so'); ctypes.CDLL('./link.so')",
     "cdll": "ctypes.cdll.LoadLibrary(os.path.abspath('answer.so'))",
+    "dlopen by its C function": "ctypes.CDLL(None).dlopen(os.fsencode(os.path.abspath('answer.so')), 2)",
     "dlopen": "import _ctypes; _ctypes.dlopen(os.path.abspath('answer.so'), 2)",
 }
 

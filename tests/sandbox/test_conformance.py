@@ -138,7 +138,9 @@ ON_ONE: list[Row] = [
     ("agent's text leaves", "eval(open('a').read())", {"a": "exit()"}, Ending.FAILED, "SystemExit"),
     ("agent's text lacks a module", "eval(open('a').read())", {"a": "__import__('x_y')"}, Ending.FAILED, None),
     ("own SystemExit after the agent's text", "eval(open('a').read())\nexit()", {"a": "1"}, Ending.BROKEN, None),
-    ("own name missing after the agent's text", "eval(open('a').read())\nx", {"a": "1"}, Ending.BROKEN, None),
+    ("a name that the agent's text may bind", "eval(open('a').read())\nx", {"a": "1"}, Ending.FAILED, "NameError"),
+    ("a name that the agent's program binds", "exec(open('a').read())\nf()", {"a": ""}, Ending.FAILED, "NameError"),
+    ("own name missing after the agent's module", "import agent\nx", {"agent.py": ""}, Ending.BROKEN, "NameError"),
     ("own module missing after the agent's", "import agent\nimport nope", {"agent.py": ""}, Ending.BROKEN, None),
     ("own unittest.main", "import unittest; unittest.main(argv=['x'])", {}, Ending.BROKEN, "SystemExit"),
 ]

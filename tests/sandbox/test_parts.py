@@ -173,6 +173,56 @@ def test_what_a_server_could_not_lay_out_speaks_about_the_agent(tmp_path: Path) 
         pack(None, RunView(chat_history=[("human", "x" * 70_000_000)]), max_mb=1)
 
 
+def _long_paths(folder: Path, name: bytes, files: int) -> None:
+    """Make files below a path that is nearly as long as allowed."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    for _ in range(3400 // (len(name) + 1)):
+        os.mkdir(name, dir_fd=descriptor)
+        below = os.open(name, os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = below
+    for number in range(files):
+        os.close(os.open(b"%d" % number, os.O_CREAT | os.O_WRONLY, dir_fd=descriptor))
+    os.close(descriptor)
+
+
+@pytest.mark.parametrize(
+    ("name", "files"), [(b"\xff" * 250, 3600), ("\u00e9".encode() * 125, 3600), (b"x" * 250, 6000), (b"\n" * 250, 3600)]
+)
+def test_long_names_speak_about_the_agent_and_not_about_the_conversation(
+    tmp_path: Path, name: bytes, files: int
+) -> None:
+    _long_paths(tmp_path, name, files)
+    with pytest.raises(WorkspaceTooLarge, match="names of files"):
+        pack(tmp_path, RunView(), max_mb=1)
+
+
+def test_long_targets_of_links_speak_about_the_agent_too(tmp_path: Path) -> None:
+    for number in range(4500):
+        os.symlink("x/" * 2000, tmp_path / str(number))
+    with pytest.raises(WorkspaceTooLarge, match="names of files and links"):
+        pack(tmp_path, RunView(), max_mb=1)
+
+
+@pytest.mark.parametrize("kind", ["files", "links that lead out", "pipes"])
+def test_entries_are_counted_before_they_are_looked_at_and_those_that_are_left_out_count(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(60):
+        place = tmp_path / str(number)
+        if kind == "files":
+            place.touch()
+        elif kind == "pipes":
+            os.mkfifo(place)
+        else:
+            place.symlink_to("/etc")
+    looked: list[object] = []
+    monkeypatch.setattr(os, "stat", lambda *a, **b: looked.append(a))
+    with pytest.raises(WorkspaceTooLarge, match="more than 50 files"):
+        pack(tmp_path, RunView(), max_mb=1, max_entries=50)
+    assert not looked
+
+
 @pytest.mark.parametrize("path", ["../out", "/etc/out", "a/../../out"])
 def test_an_entry_that_climbs_out_is_not_laid_out(tmp_path: Path, path: str) -> None:
     header = json.dumps({"entries": [["f", path, 0o600, 1, 0]]}).encode()

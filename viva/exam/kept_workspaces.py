@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import stat
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,11 @@ MIB = 1024 * 1024
 MOST_BYTES = 256 * MIB
 """Maximum total size of one run's files that are copied into a journal; a sandbox accepts as much."""
 MOST_ENTRIES = 20_000
-MOST_DEPTH = 64
+MOST_DEPTH = 200
+"""Levels of folders, as many as a sandbox accepts."""
+_DEEP = 32
+_deep = threading.Lock()
+"""Held while deep folders are copied: each level takes two descriptors, and one tree must not take them all."""
 _RUN = re.compile(r"[a-z0-9_][a-z0-9_.-]{0,199}")
 """The run ids that Viva makes; those in an untrusted journal can be anything."""
 
@@ -69,7 +74,8 @@ def find_workspace_of(setting: Setting, journal: Path, named: Sequence[str] = ()
 
 
 def keep_workspace(source: Path, journal: Path, name: str, *, link: bool = False) -> str | None:
-    """Copy an agent's files into a journal. Links are copied as links; pipes, sockets and devices are left out.
+    """Copy an agent's files into a journal. Links are copied as links; pipes, sockets, devices and what
+    cannot be read are left out.
 
     Args:
         source: The folder with the files. If it is a link, nothing is copied: an agent may have put it there.
@@ -84,6 +90,7 @@ def keep_workspace(source: Path, journal: Path, name: str, *, link: bool = False
         SetupError: an existing folder cannot be moved.
     """
     target = clear_path(journal / name)
+    copier = None
     try:
         copier = _Copier(journal, link=link)
         with (
@@ -95,6 +102,9 @@ def keep_workspace(source: Path, journal: Path, name: str, *, link: bool = False
         shutil.rmtree(target, ignore_errors=True)
         words = error.strerror if isinstance(error, OSError) else str(error)
         return f"the agent's files in {source} could not be copied into the journal: {words}"
+    finally:
+        if copier is not None and copier.is_deep:
+            _deep.release()
     return None
 
 
@@ -106,6 +116,7 @@ class _Copier:
     def __init__(self, journal: Path, *, link: bool) -> None:
         self._left, self._entries, self._link = MOST_BYTES, MOST_ENTRIES, link
         found = os.stat(journal)
+        self.is_deep = False
         # An agent may work in the folder that contains the journal, which would then be copied into itself.
         self._journal = found.st_dev, found.st_ino
 
@@ -119,14 +130,17 @@ class _Copier:
         """
         if depth > MOST_DEPTH:
             raise _TooMuch(f"folders are nested more than {MOST_DEPTH} levels deep")
+        if depth == _DEEP and not self.is_deep:
+            self.is_deep = _deep.acquire()
         with os.scandir(source) as entries:
             for entry in entries:
                 self._entries -= 1
                 if self._entries < 0:
                     raise _TooMuch(f"there are more than {MOST_ENTRIES:,} files")
-                self._entry(
-                    entry.name, os.stat(entry.name, dir_fd=source, follow_symlinks=False), source, target, depth
-                )
+                # What cannot be read does not exist for a check either: a mode excludes no run from the averages.
+                with contextlib.suppress(PermissionError):
+                    found = os.stat(entry.name, dir_fd=source, follow_symlinks=False)
+                    self._entry(entry.name, found, source, target, depth)
 
     def _entry(self, name: str, found: os.stat_result, source: int, target: int, depth: int) -> None:
         if stat.S_ISDIR(found.st_mode):

@@ -12,6 +12,7 @@ from viva.adapters.connectors.table import load_agent
 from viva.cases import Case, CheckLimits
 from viva.errors import SetupError
 from viva.exam.agent_health import AgentHealth
+from viva.exam.check_notices import notices_about_checks
 from viva.exam.dependencies import missing_for_agent, provide_dependencies
 from viva.exam.descriptors import raise_file_limit
 from viva.exam.given import NOTHING, Given
@@ -161,8 +162,10 @@ async def build_resources(
         notices += [notice for case in papers for notice in missing_for_agent(case, agent)]
     judge = await build_judge(options, cases, examiner_model, given)
     try:
+        if judge.sandbox is not None:
+            notices += await notices_about_checks(judge.sandbox, papers, refuse=bool(loaded))
         raise_file_limit(options, loaded.values(), sandbox=judge.sandbox is not None)
-    except SetupError:
+    except BaseException:
         await judge.close()
         raise
     return Resources(

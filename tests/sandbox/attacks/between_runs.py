@@ -195,4 +195,22 @@ assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 20 and socket.gethostname
 assert [name for name in os.listdir('/dev/pts') if name.isdigit()] == []
 """,
     ),
+    Trace(
+        "devices: their modes and times",
+        """
+def attempt(act, *arguments):
+    try: act(*arguments)
+    except OSError: pass
+for name in os.listdir('/dev'):
+    attempt(os.utime, '/dev/' + name, (1, 1)); attempt(os.utime, '/dev/' + name); attempt(os.chmod, '/dev/' + name, 0)
+attempt(os.chmod, '/dev/pts', 0); attempt(os.chmod, '/dev/ptmx', 0o600)
+""",
+        """
+for name in ('null', 'zero', 'full', 'random', 'urandom', 'ptmx'):
+    state = os.stat('/dev/' + name)
+    assert state.st_mode & 0o777 == 0o666, (name, oct(state.st_mode))
+    assert state.st_mtime > 1, (name, state)
+os.openpty(); os.listdir('/dev/pts'); open('/dev/null', 'w').close()
+""",
+    ),
 ]

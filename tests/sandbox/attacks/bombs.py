@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .attack import FAILED, LIMIT, PASSED, TIMEOUT, Attack
+from .attack import FAILED, LIMIT, PASSED, TIMEOUT, X86, Attack
 
 BOMBS = [
     Attack(
@@ -282,6 +282,36 @@ for _ in range(4): os.fork()
 while True: pass
 """,
         (TIMEOUT,),
+    ),
+    Attack(
+        "bombs",
+        "kernel memory for page tables, of memory that is only read",
+        """
+import mmap
+held = mmap.mmap(-1, 1 << 40, flags=mmap.MAP_PRIVATE | 0x4000, prot=mmap.PROT_READ)
+for place in range(0, 1 << 40, 1 << 21): held[place]
+time.sleep(600)
+""",
+        (LIMIT,),
+    ),
+    Attack(
+        "bombs",
+        "kernel memory for mappings, which bwrap charges to no process: how much one process gets",
+        """
+import mmap
+held = mmap.mmap(-1, 1 << 30)
+start = ctypes.addressof(ctypes.c_char.from_buffer(held))
+libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+pages = range(0, 140_000, 2)
+made = sum(libc.mprotect(start + page * 4096, 4096, 1) == 0 for page in pages)
+assert made < 65600 // 2, 'SUCCEEDED: %d mappings' % made
+""",
+    ),
+    Attack(
+        "bombs",
+        "contexts of asynchronous I/O, which the whole machine shares",
+        "refused('io_setup', call, 206, 1000, ctypes.byref(ctypes.c_ulong()))",
+        machine=X86,
     ),
     Attack(
         "bombs",

@@ -55,6 +55,16 @@ refused('tty', open, '/dev/tty', 'w')
     ),
     Attack(
         "writing",
+        "the modes and times of devices",
+        """
+for name in ('null', 'zero', 'full', 'random', 'urandom', 'tty', ''):
+    path = '/dev/' + name
+    refused(path, os.utime, path); refused(path, os.utime, path, (1, 1)); refused(path, os.chmod, path, 0o600)
+os.close(os.open('/dev/null', os.O_RDWR)); os.openpty()
+""",
+    ),
+    Attack(
+        "writing",
         "making a program that changes its user",
         """
 import shutil, subprocess

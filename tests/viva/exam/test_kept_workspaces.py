@@ -170,6 +170,32 @@ def test_links_pipes_and_the_journal_itself_are_not_read_in_copying(tmp_path: Pa
     assert (os.stat(copy / "run.sh").st_ino == os.stat(source / "run.sh").st_ino) is share
 
 
+def test_what_a_sandbox_accepts_is_kept_and_what_cannot_be_read_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a judgement of the stored run would lack all files, and an agent could bring that about by a mode."""
+    work = tmp_path / "work"
+    deep = work.joinpath(*["d"] * 150)
+    deep.mkdir(parents=True)
+    (deep / "last").write_text("x")
+    (work / "locked").write_text("x")
+    (work / "shut").mkdir()
+    really = os.open
+
+    def open_but_those(path: Any, flags: int, *rest: Any, dir_fd: int | None = None) -> int:
+        if path in ("locked", "shut") and not flags & os.O_CREAT:
+            raise PermissionError(13, "Permission denied")
+        return really(path, flags, *rest, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", open_but_those)
+    assert keep_workspace(work, tmp_path, "workspaces/x") is None
+    monkeypatch.undo()
+    kept = tmp_path / "workspaces" / "x"
+    assert kept.joinpath(*["d"] * 150, "last").read_text() == "x"
+    assert not (kept / "locked").exists()
+    assert not kept_workspaces._deep.locked()
+
+
 def test_files_are_not_written_through_a_planted_link(tmp_path: Path) -> None:
     source, journal, outside = tmp_path / "source", tmp_path / "journal", tmp_path / "outside"
     for folder in (source, journal, outside):
