@@ -13,6 +13,7 @@ from viva.errors import DescriptorsGone, MachineError
 PROBE_BYTES = 64 * 1024
 PROBE_MEMORY = 64 * 1024 * 1024
 SPARE_DESCRIPTORS = 10
+MORE_THREADS = "Raise the limit (ulimit -u, ulimit -v, or the container's pids limit), or reduce --concurrency."
 LONGEST_CHAIN = 10
 """Maximum number of exceptions in a chain of causes that are examined."""
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)

@@ -9,7 +9,10 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from viva.adapters.calls import IN_AGENT
 from viva.adapters.inside.raised import in_short
+from viva.adapters.machine import MORE_THREADS
+from viva.errors import MachineError
 
 
 class AgentThread:
@@ -19,8 +22,13 @@ class AgentThread:
     connections), and a hung agent occupies no slot of another agent and does not delay the interpreter's exit.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, owner: object = None) -> None:
+        """Args:
+        name: The thread's name.
+        owner: Identifies the agent whose code runs there (see `calls.IN_AGENT`); None for code that is not an agent's.
+        """
         self._name = name
+        self._owner = owner
         self._calls: queue.SimpleQueue[tuple[asyncio.Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
@@ -28,13 +36,21 @@ class AgentThread:
         """Run `function` on the thread and return its result, or raise its exception.
 
         If the awaiting task is cancelled, the call is abandoned: it continues, and its result is ignored.
+
+        Raises:
+            MachineError: the thread cannot be started.
         """
         if self._thread is None:
             # What is current at the first call, such as the span of the run, is so in all. One context for all of them:
             # what the agent itself sets in one call stands in the next.
             context = contextvars.copy_context()
-            self._thread = threading.Thread(target=context.run, args=(self._work,), name=self._name, daemon=True)
-            self._thread.start()
+            context.run(IN_AGENT.set, self._owner)
+            thread = threading.Thread(target=context.run, args=(self._work,), name=self._name, daemon=True)
+            try:
+                thread.start()
+            except (RuntimeError, MemoryError) as error:
+                raise MachineError(f"Viva can start no more threads ({in_short(error)}). {MORE_THREADS}") from error
+            self._thread = thread
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._calls.put((future, function))
         return await future

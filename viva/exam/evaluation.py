@@ -8,7 +8,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from viva.adapters.calls import TimeoutLeft, abandon, describe, guarded, within
+from viva.adapters.calls import TimeoutLeft, abandon, describe, within
+from viva.adapters.tasks import start_call
 from viva.errors import SharedSetupError
 from viva.exam.options import EVALUATOR_SECONDS
 from viva.exam.retry import retried
@@ -110,7 +111,7 @@ async def _in_time(
     if type(evaluator).__module__.startswith(OWN):
         return await _evaluate(evaluator, transcript, context)
     began = time.monotonic()
-    judging = asyncio.ensure_future(guarded(_evaluate(evaluator, transcript, context)))
+    judging = start_call(_evaluate(evaluator, transcript, context), evaluator)
     try:
         found: tuple[Insight, ...] = await within(seconds, judging)
         return found
