@@ -19,13 +19,16 @@ TURN_SHOWN = 20_000
 TRANSCRIPT_SHOWN = 400_000
 """Number of characters of a transcript in a prompt; long conversations show less of each turn, but at least 400."""
 STEP_ID_SHOWN = 60
+AGENT_FAILED = "viva: how the agent failed"
+"""The head of Viva's words about a failed round, which are not the agent's."""
 
 
 def run_view(transcript: Transcript, task_description: str) -> RunView:
     """Return what a check sees of a conversation.
 
     `chat_history` is TaskWeaver's: system message, kick-off, then the examiner's turns as `ai` and the agent's as
-    `human`; the closing stop keyword is not in it. See auto_eval/evaluator.py in TaskWeaver's repository.
+    `human`; the closing stop keyword is not in it. See auto_eval/evaluator.py in TaskWeaver's repository. Unlike there,
+    the agent's turn is empty where it failed: the error is in `rounds` alone, under its name.
     """
     history = [
         ("system", f"You are the examiner of an agent. The task:\n{task_description}"),
@@ -36,7 +39,8 @@ def run_view(transcript: Transcript, task_description: str) -> RunView:
     for round_, shown in zip(transcript.rounds, rounds, strict=True):
         if round_.examiner is not None:
             history.append(("ai", shown["examiner"]))
-        if round_.agent is not None:
+        # A failed round has an empty turn: without one, a check of the last message would read the examiner's.
+        if round_.agent is not None or round_.error is not None:
             history.append(("human", shown["agent"]))
     return RunView(tuple(history), rounds)
 
@@ -111,6 +115,8 @@ def _turns(round_: Round) -> list[tuple[str, str]]:
     turns += [(f"step {one_line(step.id, STEP_ID_SHOWN)}", step_text(step)) for step in trajectory_steps(round_.steps)]
     if round_.agent is not None:
         turns.append(("agent", round_.agent))
+    if round_.error is not None:
+        turns.append((AGENT_FAILED, round_.error))
     return [(who, visible(words) or "(nothing)") for who, words in turns]
 
 
