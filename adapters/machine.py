@@ -1,4 +1,4 @@
-"""Distinguishes shortages of this machine (disk space, file descriptors, memory) from failures of an agent."""
+"""Distinguishes shortages of this machine (disk, file descriptors, memory, threads) from failures of an agent."""
 
 from __future__ import annotations
 
@@ -102,6 +102,11 @@ def are_descriptors_free() -> bool:
         for descriptor in opened:
             os.close(descriptor)
     return True
+
+
+def is_memory_free() -> bool:
+    """Whether this process can have some more memory."""
+    return _memory() is None
 
 
 def _memory() -> str | None:

@@ -30,7 +30,7 @@ from viva.adapters.machine import are_descriptors_free, check_machine
 from viva.adapters.tasks import start_call
 from viva.adapters.threads import AgentThread
 from viva.adapters.virtual_user import VirtualUser
-from viva.errors import AgentError, AgentTimeout, DescriptorsGone, SetupError, WorkspaceError
+from viva.errors import AgentError, AgentTimeout, DescriptorsGone, MachineError, SetupError, WorkspaceError
 from viva.records.transcript import Metrics, Reply
 
 __all__ = ["AgentArguments", "AgentSession", "open_session"]
@@ -150,6 +150,8 @@ class AgentSession:
                 await self._await(answer, CLOSE_SECONDS)
         except TimeoutLeft:
             return f"close() did not end within {CLOSE_SECONDS:g} s"
+        except MachineError as error:
+            return f"close() was not called: {error}"
         except Exception as error:
             return f"close() failed: {describe(error, self._home)}"
         finally:

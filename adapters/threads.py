@@ -1,8 +1,9 @@
-"""Provides each synchronous agent with its own thread, which can be abandoned if the agent hangs."""
+"""One thread for each synchronous agent, which can be abandoned if the agent hangs; and a pool for Viva's own work."""
 
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextvars
 import queue
 import threading
@@ -13,6 +14,28 @@ from viva.adapters.calls import IN_AGENT
 from viva.adapters.inside.raised import in_short
 from viva.adapters.machine import MORE_THREADS
 from viva.errors import MachineError
+
+
+class SparingPool(concurrent.futures.ThreadPoolExecutor):
+    """A pool in which work waits for a thread where the system allows no further one; the first is started at once."""
+
+    def __init__(self) -> None:
+        """Raises:
+        RuntimeError: not even one thread can be started.
+        """
+        super().__init__(thread_name_prefix="viva")
+        self.submit(_nothing)
+
+    def _adjust_thread_count(self) -> None:
+        try:
+            super()._adjust_thread_count()
+        except RuntimeError:
+            if not self._threads:
+                raise
+
+
+def _nothing() -> None:
+    pass
 
 
 class AgentThread:

@@ -45,6 +45,8 @@ class Worker:
         """Serve until killed."""
         threading.Thread(target=self.listen, name="viva", daemon=True).start()
         request = self.requests.get()
+        # From here on it is the agent's code that fails; before, it was Viva's, or this machine.
+        self.put(encode({"n": 0, "begun": True}))
         importer = stand_ins.install(request["module"])
         try:
             self.module, self.factory = load(request["module"], request["name"])

@@ -16,7 +16,9 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 import click
 
 from viva.adapters.calls import HEED_SECONDS, abandon
+from viva.adapters.machine import MORE_THREADS
 from viva.adapters.tasks import protect_tasks
+from viva.adapters.threads import SparingPool
 from viva.cases import CaseError
 from viva.cli.stopping import ONE_STOP_SECONDS, STOPPED, heard_stops, leave_at_once
 from viva.errors import SetupError
@@ -29,6 +31,8 @@ from viva.streams import open_descriptor
 P = ParamSpec("P")
 T = TypeVar("T")
 
+NO_THREAD = "can't start new thread"
+"""What Python says where the system allows no further thread."""
 STOP_SECONDS = 30.0
 """Maximum time from the first signal to the end, whatever the agents do; closing them can take a while."""
 DEAF_SECONDS = 1.5
@@ -66,6 +70,10 @@ def report_user_errors(function: Callable[P, T]) -> Callable[P, T]:
             fail(f"viva: {words}. What was saved is kept, and can be resumed.", EXIT_NOT_SCORED)
         except MemoryError:
             fail("viva: there is not enough memory (ulimit -v, or the limit of the container).", EXIT_NOT_SCORED)
+        except RuntimeError as error:
+            if str(error) != NO_THREAD:
+                raise
+            fail(f"viva: {error}. {MORE_THREADS}", EXIT_NOT_SCORED)
         except OSError as error:
             fail(f"viva: {error}", EXIT_NOT_SCORED)
 
@@ -104,6 +112,7 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     protect_tasks(loop)
+    loop.set_default_executor(SparingPool())
     task = loop.create_task(work)
     heard = threading.Event()
     stopped: list[float] = []

@@ -17,6 +17,7 @@ from viva.exam.descriptors import raise_file_limit
 from viva.exam.given import NOTHING, Given
 from viva.exam.options import JudgeKind, Options
 from viva.exam.references import References, load_references
+from viva.exam.threads import check_threads
 from viva.examiner import ConversationLimits, Examiner, ExaminerError, ReplayedExaminer, ScriptedExaminer
 from viva.examiner.conversation import DEFAULT_MAX_ROUNDS
 from viva.judge.registry import DEFAULT, NamedEvaluator, Need, find_evaluators
@@ -161,6 +162,7 @@ async def build_resources(
     judge = await build_judge(options, cases, examiner_model, given)
     try:
         raise_file_limit(options, loaded.values(), sandbox=judge.sandbox is not None)
+        check_threads(options, loaded.values(), sandbox=judge.sandbox is not None)
     except SetupError:
         await judge.close()
         raise
