@@ -57,6 +57,7 @@ class Worker:
         version = rules.version(self.module, self.factory)
         answer = {"version": version, "path": [entry or os.getcwd() for entry in sys.path], "prefix": sys.prefix}
         answer["old_import"] = importer.old_import
+        answer["file"] = getattr(self.module, "__file__", None)
         if inspect.iscoroutinefunction(getattr(self.factory, "get_reply_from_agent", None)):
             self.serve_loop(request, answer)
         self.send(request, **answer)

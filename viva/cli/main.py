@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import sys
 from typing import Any, NoReturn
 
@@ -99,11 +100,25 @@ def main() -> NoReturn:
     if SUPERVISED.intersection(sys.argv[1:2]) and not HELP.intersection(sys.argv[2:]):
         supervise()
     code = run()
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
-            stream.flush()
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError) as error:  # /dev/full; an agent that closed it
+        _say(error)
+        code = code or 3
+        with contextlib.suppress(OSError, ValueError):  # or Python would choose its own exit code
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.flush()
     end_work(code)
     sys.exit(code)
+
+
+def _say(error: Exception) -> None:
+    from viva.records.full_disk import error_words
+
+    words = error_words(error) if isinstance(error, OSError) else str(error)
+    with contextlib.suppress(OSError, ValueError):
+        click.echo(f"viva: {words}", err=True)
 
 
 def run() -> int:
@@ -124,7 +139,7 @@ def run() -> int:
         click.echo("viva: there is not enough memory (ulimit -v, or the limit of the container).", err=True)
         code = 3
     except OSError as error:  # of `--version` and help; commands report their own
-        click.echo(f"viva: {error}", err=True)
+        _say(error)
         code = 3
     except Exception:
         code = 3

@@ -24,6 +24,7 @@ from viva.cli.stopping import ONE_STOP_SECONDS, STOPPED, heard_stops, leave_at_o
 from viva.errors import SetupError
 from viva.exam.outcome import EXIT_MISTAKE, EXIT_NOT_SCORED
 from viva.journal.writer import JournalError, JournalLost
+from viva.records.full_disk import error_words
 from viva.records.text import printable
 from viva.sandbox import SandboxError, SandboxUnavailable
 from viva.streams import open_descriptor
@@ -75,7 +76,7 @@ def report_user_errors(function: Callable[P, T]) -> Callable[P, T]:
                 raise
             fail(f"viva: {error}. {MORE_THREADS}", EXIT_NOT_SCORED)
         except OSError as error:
-            fail(f"viva: {error}", EXIT_NOT_SCORED)
+            fail(f"viva: {error_words(error)}", EXIT_NOT_SCORED)
 
     return wrapped
 

@@ -20,7 +20,7 @@ from viva.records.wording import counted
 from viva.suites.conduct import Surroundings, Work, conduct
 from viva.suites.engine import SuiteEnd, SuiteLimits
 from viva.suites.job import Action, Job, WorkOrder
-from viva.suites.resume import NextStep, Step, next_step
+from viva.suites.resume import NextStep, Step, kept_digests, next_step
 from viva.suites.sources import Sources, save_sources
 
 WHOLE = (StopReason.FINISHED, StopReason.MAX_ROUNDS)
@@ -72,7 +72,9 @@ async def ask_again(
                 stored: next_step(states.get(header.id), retry_errors=retry_errors)
                 for stored, header in questions.runs.items()
             }
-            return _work(sources, questions, steps)
+            work = _work(sources, questions, steps)
+            kept = ((states.get(questions.runs[stored].id), step.step) for stored, step in steps.items())
+            return replace(work, order=replace(work.order, digests=kept_digests(kept)))
 
         end = await conduct(folder, prepare, around, resumed=resumed)
     end.gaps = questions.gaps

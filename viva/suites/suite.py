@@ -29,7 +29,7 @@ from viva.suites.plan import (
     skipped_notes,
     specs_of,
 )
-from viva.suites.resume import NextStep, Step, next_step
+from viva.suites.resume import NextStep, Step, kept_digests, next_step
 from viva.suites.sources import FILE as SOURCES_FILE
 
 
@@ -120,6 +120,7 @@ def _prepare(request: Request, cases: list[Case], display: Display) -> Work:
             options=plan.options,
             cases=tuple(case for case in cases if case.name in left or not states),
             agents=specs_of(plan),
+            digests=kept_digests((states.get(header.id), step.step) for header, _, step in doing),
             needs_prices=request.max_cost is not None,
         ),
         jobs=lambda folder: _jobs(doing, folder),

@@ -96,7 +96,7 @@ class ChildAgent(ConnectedAgent):
         self._child = await ChildProcess.start(self.location.python, self.location.memory_mb)
 
     async def load(self) -> dict[str, Any]:
-        """Import the class in the process; return its `version`, its module `path` and its `prefix`.
+        """Import the class in the process; return its `version`, its module `path`, its `prefix` and its `file`.
 
         Raises:
             SetupError: the class or its method does not exist.

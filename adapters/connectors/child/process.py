@@ -24,6 +24,7 @@ from viva.adapters.inside.wire import LIMIT
 from viva.adapters.machine import MORE_THREADS
 from viva.errors import AgentError, MachineError, SetupError
 from viva.records.bounded_json import LARGE, UnfitJson, read
+from viva.records.full_disk import NO_ROOM, error_words
 from viva.records.redact import redact, redact_end
 from viva.records.text import printable
 
@@ -39,7 +40,7 @@ UP_SECONDS = 5.0
 FAILURE = frozenset({"n", "error", "text", "at", "words"})
 """The fields with which any answer can report a failure."""
 ANSWERS = {
-    "load": frozenset({"version", "path", "prefix", "old_import", "setup"}),
+    "load": frozenset({"version", "path", "prefix", "file", "old_import", "setup"}),
     "make": frozenset({"workspace", "setup"}),
     "reply": frozenset({"reply"}),
     "close": frozenset[str](),
@@ -107,6 +108,8 @@ class ChildProcess:
             except OSError as error:
                 if error.errno in (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE):
                     raise MachineError(f"no process could be started for the agent: {error}. {MORE_THREADS}") from error
+                if error.errno in NO_ROOM:
+                    raise MachineError(error_words(error)) from error
                 raise SetupError(f"{python} cannot be run: {error.strerror}.") from error
             except (
                 RuntimeError,

@@ -86,7 +86,7 @@ def test_a_suite_that_does_not_fit_is_refused_before_it_begins(group: Group, des
         _, errors = process.communicate(timeout=120)
         assert process.returncode in (2, 3), errors
         assert "ulimit -u" in errors
-        assert "__init__" not in errors
+        assert "fix its __init__" not in errors
         assert not (desk.folder / "journal").exists()
 
 
