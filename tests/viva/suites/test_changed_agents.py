@@ -35,7 +35,7 @@ def test_a_resumed_replay_says_it_too(desk: Desk) -> None:
 
 
 def test_a_repaired_agent_of_which_no_run_is_kept_is_not_worth_a_word(desk: Desk) -> None:
-    agent = desk.agent("def __init__(self, task_description): raise ValueError('no key')")
+    agent = desk.agent(f"def __init__(self, task_description): raise ValueError('no key')\n{GOOD}")
     arguments = ("suite", "echo", "--agent", agent, "--sandbox", "process", "--out", "journal")
     desk.viva(*arguments, expect=2, process=True)
     desk.agent(GOOD)
