@@ -28,11 +28,8 @@ def error_words(error: OSError, places: Iterable[str | os.PathLike[str]] = ()) -
     with contextlib.suppress(OSError):
         here.append(os.getcwd())
     full = dict.fromkeys(_full([*named, *here, tempfile.gettempdir()]))
-    what = (
-        f"no space is left on {', '.join(full)}"
-        if full
-        else "no space is left (on standard output, or a disk that is full no more)"
-    )
+    where = f"on {', '.join(full)}" if full else "(on standard output, or a disk that is not full any more)"
+    what = f"no space is left {where}"
     if named:
         what = f"{named[0]} cannot be written: {what}"
     return f"{what} (quota, or size of the file system)" if error.errno == errno.EDQUOT else what
