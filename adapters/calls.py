@@ -27,18 +27,22 @@ class LoopBlocked(BaseException):
     """Raised in an agent's code that blocks the event loop. It is not an Exception, so agents rarely catch it."""
 
 
-IN_AGENT: ContextVar[bool] = ContextVar("viva_in_agent", default=False)
-"""Whether the running code belongs to an agent; the tasks that it starts inherit the value."""
+IN_AGENT: ContextVar[object] = ContextVar("viva_in_agent", default=None)
+"""Identifies the agent to which the running code belongs; None for Viva's own code. Tasks that it starts inherit it."""
 
 
-def called(function: Callable[[], Any]) -> Any:
+def called(function: Callable[[], Any], owner: object = True) -> Any:
     """Call `function` so that whatever it raises becomes an Exception and stops no event loop.
+
+    Args:
+        function: Code that is not Viva's own.
+        owner: Identifies the agent that it belongs to.
 
     Raises:
         TimeoutLeft: it blocked the event loop for too long.
         Exception: its own exception, or RuntimeError in place of SystemExit, KeyboardInterrupt or CancelledError.
     """
-    token = IN_AGENT.set(True)
+    token = IN_AGENT.set(owner)
     try:
         return function()
     except LoopBlocked as error:
@@ -51,12 +55,16 @@ def called(function: Callable[[], Any]) -> Any:
         IN_AGENT.reset(token)
 
 
-async def guarded(work: Awaitable[Any]) -> Any:
+async def guarded(work: Awaitable[Any], owner: object = True) -> Any:
     """Await `work`, whose SystemExit or KeyboardInterrupt would otherwise stop the event loop from within a task.
 
     Cancellation, and the end of an abandoned task, are passed on.
+
+    Args:
+        work: The work of code that is not Viva's own.
+        owner: Identifies the agent that it belongs to.
     """
-    IN_AGENT.set(True)
+    IN_AGENT.set(owner)
     try:
         return await work
     except LoopBlocked as error:
@@ -111,7 +119,7 @@ async def within(seconds: float, work: Awaitable[Any], *, leave: bool = False) -
         raise
 
 
-async def abandon(tasks: Iterable[asyncio.Future[Any]]) -> None:
+async def abandon(tasks: Iterable[asyncio.Future[Any]], seconds: float = HEED_SECONDS) -> None:
     """Give cancelled tasks a moment to end; forget a task that does not, because the end of the loop would wait for it.
 
     See https://docs.python.org/3/library/asyncio-extending.html#task-lifetime-support.
@@ -119,7 +127,7 @@ async def abandon(tasks: Iterable[asyncio.Future[Any]]) -> None:
     for task in tasks:
         if not isinstance(task, asyncio.Task) or task.done():
             continue
-        await asyncio.wait((task,), timeout=HEED_SECONDS)
+        await asyncio.wait((task,), timeout=seconds)
         if not task.done():
             task._log_destroy_pending = False  # type: ignore[attr-defined]
             asyncio._unregister_task(task)

@@ -1,4 +1,4 @@
-"""Distinguishes shortages of this machine (disk space, file descriptors, memory) from failures of an agent."""
+"""Distinguishes shortages of this machine (disk, file descriptors, memory, threads) from failures of an agent."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from viva.errors import DescriptorsGone, MachineError
 PROBE_BYTES = 64 * 1024
 PROBE_MEMORY = 64 * 1024 * 1024
 SPARE_DESCRIPTORS = 10
+MORE_THREADS = "Raise the limit (ulimit -u, ulimit -v, or the container's pids limit), or reduce --concurrency."
 LONGEST_CHAIN = 10
 """Maximum number of exceptions in a chain of causes that are examined."""
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -101,6 +102,11 @@ def are_descriptors_free() -> bool:
         for descriptor in opened:
             os.close(descriptor)
     return True
+
+
+def is_memory_free() -> bool:
+    """Whether this process can have some more memory."""
+    return _memory() is None
 
 
 def _memory() -> str | None:

@@ -1,9 +1,9 @@
 """Keeps the end of what an agent in Viva's own process prints, for each run on its own; it is still printed.
 
-Runs share `sys.stdout` and `sys.stderr`. What is written there belongs to the run whose context it is written in: the
-task or the thread that Viva calls the agent in, and tasks that it starts there. Not kept is what bypasses these two
-objects or this context: threads that the agent starts itself, other processes, native code, `sys.stdout.buffer`, and
-loggers that took the stream before the run began.
+Runs share `sys.stdout` and `sys.stderr`. What is written there belongs to the run whose context it is written in, if it
+is an agent's code that writes (`calls.IN_AGENT`) and not Viva's: the task or the thread that Viva calls the agent in,
+and tasks that it starts there. Not kept is what bypasses these two objects or this context: threads that the agent
+starts itself, other processes, native code, `sys.stdout.buffer`, and loggers that took the stream before the run began.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any
 
+from viva.adapters.calls import IN_AGENT
 from viva.records.redact import redact_end
 from viva.records.text import storable
 
@@ -77,7 +78,8 @@ class _Stream(io.TextIOBase):
 
     def write(self, text: str) -> int:
         printed = _CURRENT.get()
-        if printed is not None and isinstance(text, str):
+        # Viva's own progress is printed in the run's context, too.
+        if printed is not None and IN_AGENT.get() and isinstance(text, str):
             printed.note(self._viva_name, text)
         written: int = self._viva_stream.write(text)
         return written

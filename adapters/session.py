@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 from weakref import WeakSet
 
-from viva.adapters.calls import TimeoutLeft, abandon, called, describe, guarded, within
+from viva.adapters.calls import TimeoutLeft, abandon, called, describe, within
 from viva.adapters.contract import (
     AgentArguments,
     AgentFactory,
@@ -27,9 +27,10 @@ from viva.adapters.contract import (
 from viva.adapters.inside.raised import Home
 from viva.adapters.inside.rules import takes_verbose
 from viva.adapters.machine import are_descriptors_free, check_machine
+from viva.adapters.tasks import start_call
 from viva.adapters.threads import AgentThread
 from viva.adapters.virtual_user import VirtualUser
-from viva.errors import AgentError, AgentTimeout, DescriptorsGone, SetupError, WorkspaceError
+from viva.errors import AgentError, AgentTimeout, DescriptorsGone, MachineError, SetupError, WorkspaceError
 from viva.records.transcript import Metrics, Reply
 
 __all__ = ["AgentArguments", "AgentSession", "open_session"]
@@ -50,12 +51,15 @@ class AgentSession:
         *,
         verbose: bool | None,
         home: Home | None = None,
+        owner: object = True,
     ) -> None:
         self.agent = agent
         self.workspace = workspace
         """The folder with the agent's files."""
         self._thread = thread
         self._home = home
+        self._owner = owner
+        """Identifies the agent to its own code: see `calls.IN_AGENT`."""
         self._method: Any = agent.get_reply_from_agent
         self._in_process = _is_foreign(type(agent))
         self._keywords = {} if verbose is None else {"verbose": verbose}
@@ -138,7 +142,7 @@ class AgentSession:
             if close is None or getattr(close, "__func__", None) is VirtualUser.close:
                 return None
             if inspect.iscoroutinefunction(close):
-                answer = called(close)
+                answer = called(close, self._owner)
             else:
                 # On a thread also for an async agent: a plain `close` may block, and all conversations share the loop.
                 answer = await within(CLOSE_SECONDS, self._call_close(self._thread, close), leave=True)
@@ -146,6 +150,8 @@ class AgentSession:
                 await self._await(answer, CLOSE_SECONDS)
         except TimeoutLeft:
             return f"close() did not end within {CLOSE_SECONDS:g} s"
+        except MachineError as error:
+            return f"close() was not called: {error}"
         except Exception as error:
             return f"close() failed: {describe(error, self._home)}"
         finally:
@@ -165,7 +171,7 @@ class AgentSession:
 
     async def _await(self, work: Awaitable[Any], seconds: float) -> Any:
         """Wait for the agent's work on the event loop; the task is remembered until it has ended."""
-        task = asyncio.ensure_future(guarded(work))
+        task = start_call(work, self._owner)
         self._tasks = [*(old for old in self._tasks if not old.done()), task]
         return await within(seconds, task)
 
@@ -173,7 +179,7 @@ class AgentSession:
         if thread is not None and not self._busy:
             return await thread.call(close)
         # The agent has no thread, or its thread is still busy: closing it from another thread may free it.
-        other = AgentThread("agent-close")
+        other = AgentThread("agent-close", self._owner)
         try:
             return await other.call(close)
         finally:
@@ -230,7 +236,8 @@ async def open_session(
     keywords = arguments_for(factory, arguments)
     made = arguments.workspace is not None and arguments.workspace.is_dir()
     method = getattr(factory, "get_reply_from_agent", None)
-    thread = None if inspect.iscoroutinefunction(method) else AgentThread("agent")
+    owner = object()
+    thread = None if inspect.iscoroutinefunction(method) else AgentThread("agent", owner)
     given_up = threading.Event()
     if _is_foreign(factory):
         with contextlib.suppress(TypeError):  # what cannot be referred to weakly
@@ -245,14 +252,14 @@ async def open_session(
 
     try:
         if thread is None:
-            agent = called(construct)
+            agent = called(construct, owner)
         else:
             agent = await within(seconds, thread.call(construct), leave=True)
         check_agent(agent)
         if isinstance(agent, ConnectedAgent):
             await agent.open(seconds)
         verbose = arguments.verbose if takes_verbose(agent.get_reply_from_agent) else None
-        session = AgentSession(agent, thread, None, verbose=verbose, home=home)
+        session = AgentSession(agent, thread, None, verbose=verbose, home=home, owner=owner)
         try:
             session._made = made
             session.workspace = workspace_of(agent, arguments.workspace)

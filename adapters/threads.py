@@ -1,15 +1,41 @@
-"""Provides each synchronous agent with its own thread, which can be abandoned if the agent hangs."""
+"""One thread for each synchronous agent, which can be abandoned if the agent hangs; and a pool for Viva's own work."""
 
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextvars
 import queue
 import threading
 from collections.abc import Callable
 from typing import Any
 
+from viva.adapters.calls import IN_AGENT
 from viva.adapters.inside.raised import in_short
+from viva.adapters.machine import MORE_THREADS
+from viva.errors import MachineError
+
+
+class SparingPool(concurrent.futures.ThreadPoolExecutor):
+    """A pool in which work waits for a thread where the system allows no further one; the first is started at once."""
+
+    def __init__(self) -> None:
+        """Raises:
+        RuntimeError: not even one thread can be started.
+        """
+        super().__init__(thread_name_prefix="viva")
+        self.submit(_nothing)
+
+    def _adjust_thread_count(self) -> None:
+        try:
+            super()._adjust_thread_count()
+        except RuntimeError:
+            if not self._threads:
+                raise
+
+
+def _nothing() -> None:
+    pass
 
 
 class AgentThread:
@@ -19,8 +45,13 @@ class AgentThread:
     connections), and a hung agent occupies no slot of another agent and does not delay the interpreter's exit.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, owner: object = None) -> None:
+        """Args:
+        name: The thread's name.
+        owner: Identifies the agent whose code runs there (see `calls.IN_AGENT`); None for code that is not an agent's.
+        """
         self._name = name
+        self._owner = owner
         self._calls: queue.SimpleQueue[tuple[asyncio.Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
@@ -28,13 +59,21 @@ class AgentThread:
         """Run `function` on the thread and return its result, or raise its exception.
 
         If the awaiting task is cancelled, the call is abandoned: it continues, and its result is ignored.
+
+        Raises:
+            MachineError: the thread cannot be started.
         """
         if self._thread is None:
             # What is current at the first call, such as the span of the run, is so in all. One context for all of them:
             # what the agent itself sets in one call stands in the next.
             context = contextvars.copy_context()
-            self._thread = threading.Thread(target=context.run, args=(self._work,), name=self._name, daemon=True)
-            self._thread.start()
+            context.run(IN_AGENT.set, self._owner)
+            thread = threading.Thread(target=context.run, args=(self._work,), name=self._name, daemon=True)
+            try:
+                thread.start()
+            except (RuntimeError, MemoryError) as error:
+                raise MachineError(f"Viva can start no more threads ({in_short(error)}). {MORE_THREADS}") from error
+            self._thread = thread
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._calls.put((future, function))
         return await future

@@ -175,24 +175,22 @@ async def _round(
     state: _ConversationState, agent: AgentUnderTest, limits: ConversationLimits, message: str, examiner_seconds: float
 ) -> tuple[Round, StopReason | None]:
     number, started, began = len(state.rounds) + 1, time.time(), time.monotonic()
-    stop, error = None, None
+    stop, error, reply = None, None, None
     try:
         reply = await agent.reply(message, min(limits.reply_seconds, state.seconds_left(limits)))
     except AgentTimeout as raised:
         stop, error = StopReason.TIMEOUT, str(raised)
     except AgentError as raised:
         stop, error = StopReason.TARGET_ERROR, str(raised)
-    if error is not None:
-        # As in TaskWeaver, the error becomes the agent's last turn, and the exam is judged up to that point.
-        reply = Reply(f"I cannot go on because of an error: {error}")
     round_ = Round(
         number,
         message,
-        reply.text,
-        reply.steps,
-        images=reply.images,
+        # TaskWeaver makes the error the agent's last turn. Here it is none: a check would read it as the agent's words.
+        None if reply is None else reply.text,
+        () if reply is None else reply.steps,
+        images=() if reply is None else reply.images,
         error=error,
-        usage=reply.usage,
+        usage=NO_USAGE if reply is None else reply.usage,
         examiner_usage=NO_USAGE,
         started=started,
         examiner_seconds=examiner_seconds,

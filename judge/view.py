@@ -16,13 +16,16 @@ TURN_SHOWN = 20_000
 """Maximum number of characters of one turn in a judge's prompt, head and tail; the cut is marked."""
 TRANSCRIPT_SHOWN = 400_000
 """Number of characters of a transcript in a prompt; long conversations show less of each turn, but at least 400."""
+AGENT_FAILED = "viva: how the agent failed"
+"""The head of Viva's words about a failed round, which are not the agent's."""
 
 
 def run_view(transcript: Transcript, task_description: str) -> RunView:
     """Return what a check sees of a conversation.
 
     `chat_history` is TaskWeaver's: system message, kick-off, then the examiner's turns as `ai` and the agent's as
-    `human`; the closing stop keyword is not in it. See auto_eval/evaluator.py in TaskWeaver's repository.
+    `human`; the closing stop keyword is not in it. See auto_eval/evaluator.py in TaskWeaver's repository. Unlike there,
+    the agent's turn is empty where it failed: the error is in `rounds` alone, under its name.
     """
     history = [
         ("system", f"You are the examiner of an agent. The task:\n{task_description}"),
@@ -33,7 +36,8 @@ def run_view(transcript: Transcript, task_description: str) -> RunView:
     for round_, shown in zip(transcript.rounds, rounds, strict=True):
         if round_.examiner is not None:
             history.append(("ai", shown["examiner"]))
-        if round_.agent is not None:
+        # A failed round has an empty turn: without one, a check of the last message would read the examiner's.
+        if round_.agent is not None or round_.error is not None:
             history.append(("human", shown["agent"]))
     return RunView(tuple(history), rounds)
 
@@ -112,3 +116,5 @@ def _turns(round_: Round, transcript: Transcript) -> Iterator[tuple[str, str]]:
         yield f"step {number} ({step.kind.value}, {seen})", text or "(nothing)"
     if round_.agent is not None:
         yield "agent", visible(round_.agent) or "(nothing)"
+    if round_.error is not None:
+        yield AGENT_FAILED, visible(round_.error) or "(nothing)"

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from viva.records.full_disk import error_words
 from viva.sandbox.backend import ServerSandbox
 from viva.sandbox.bundle import boot_script
 from viva.sandbox.connection import ServerConnection
@@ -237,4 +238,4 @@ class BwrapSandbox(ServerSandbox):
         try:
             return await start(self.launch, Room(self.limits, self.workspace_mb, site, worlds), isolation)
         except OSError as error:
-            raise SandboxError(f"bubblewrap did not start: {error}") from error
+            raise SandboxError(f"bubblewrap did not start: {error_words(error)}") from error

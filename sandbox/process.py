@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from viva.records.full_disk import error_words
 from viva.sandbox.backend import ServerSandbox
 from viva.sandbox.bundle import boot_script
 from viva.sandbox.connection import ServerConnection
@@ -138,7 +139,7 @@ class ProcessSandbox(ServerSandbox):
             connection = ServerConnection(pipe, isolation)
             await connection.start(options)
         except OSError as error:
-            raise SandboxError(f"no process could be started: {error}") from error
+            raise SandboxError(f"no process could be started: {error_words(error)}") from error
         return connection
 
 

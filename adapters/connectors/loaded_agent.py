@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Protocol
@@ -34,6 +35,8 @@ class LoadedAgent:
     """What the user should know before the exam begins."""
     python: str | None = None
     """The interpreter that runs the agent; None for an agent at an address."""
+    digest: str | None = None
+    """The first 12 hex digits of the SHA-256 of the file with its class; None if it has none that could be read."""
     look: Callable[[], Awaitable[None]] | None = None
     """Tests without an exam whether the agent can be reached, and raises a SetupError if it cannot."""
 
@@ -41,6 +44,15 @@ class LoadedAgent:
     def label(self) -> str:
         """Return a short name for columns of reports."""
         return agent_label(self.spec)
+
+
+def file_digest(file: object) -> str | None:
+    """Return the digest of an agent's file for `LoadedAgent.digest`; None if this is no path, or cannot be read."""
+    try:
+        with open(str(file), "rb") as found:
+            return hashlib.file_digest(found, "sha256").hexdigest()[:12]
+    except (OSError, ValueError):
+        return None
 
 
 class Connector(Protocol):

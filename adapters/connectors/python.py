@@ -11,7 +11,7 @@ from typing import Any
 
 from viva.adapters import contract_messages as mistakes
 from viva.adapters.calls import describe
-from viva.adapters.connectors.loaded_agent import LoadedAgent
+from viva.adapters.connectors.loaded_agent import LoadedAgent, file_digest
 from viva.adapters.connectors.spec import agent_label, class_of
 from viva.adapters.contract import check_factory
 from viva.adapters.inside import rules
@@ -47,6 +47,7 @@ class PythonConnector:
             home=home_of(source, module),
             notices=tuple(old),
             python=sys.executable or None,
+            digest=file_digest(getattr(module, "__file__", None)),
         )
 
 
@@ -78,7 +79,10 @@ def loaded_from(factory: Any, spec: str) -> LoadedAgent:
     module = sys.modules.get(getattr(factory, "__module__", None) or "")
     home = None if module is None else home_of(module.__name__, module)
     version = rules.version(module, factory)
-    return LoadedAgent(spec, agent_label(spec), factory, version, home=home, python=sys.executable or None)
+    digest = file_digest(getattr(module, "__file__", None))
+    return LoadedAgent(
+        spec, agent_label(spec), factory, version, home=home, python=sys.executable or None, digest=digest
+    )
 
 
 def check_file(path: Path) -> None:

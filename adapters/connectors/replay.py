@@ -39,7 +39,9 @@ class ReplayConnector:
             hint = " To use your own module called replay, name its file: replay.py:Class."
             looks_like_class = re.fullmatch(r"[^\W\d]\w*(@.*)?", reference, re.DOTALL)
             raise SetupError(f"{error}{hint if looks_like_class else ''}") from error
-        rounds = tuple(round_ for round_ in stored.transcript.rounds if round_.agent is not None or round_.steps)
+        rounds = tuple(
+            each for each in stored.transcript.rounds if each.agent is not None or each.error is not None or each.steps
+        )
         if not rounds:
             raise SetupError(f"the run {stored.id} in {stored.folder} has no reply that could be repeated.")
         name = stored.transcript.participants.get("target") or agent_label(stored.setting.agent or stored.id)

@@ -45,6 +45,8 @@ class AgentServer:
         """Serve until killed."""
         threading.Thread(target=self.listen, name="viva", daemon=True).start()
         request = self.requests.get()
+        # From here on it is the agent's code that fails; before, it was Viva's, or this machine.
+        self.put(encode({"n": 0, "begun": True}))
         importer = stand_ins.install(request["module"])
         try:
             self.module, self.factory = load(request["module"], request["name"])
@@ -55,6 +57,7 @@ class AgentServer:
         version = rules.version(self.module, self.factory)
         answer = {"version": version, "path": [entry or os.getcwd() for entry in sys.path], "prefix": sys.prefix}
         answer["old_import"] = importer.old_import
+        answer["file"] = getattr(self.module, "__file__", None)
         if inspect.iscoroutinefunction(getattr(self.factory, "get_reply_from_agent", None)):
             self.serve_loop(request, answer)
         self.send(request, **answer)

@@ -128,6 +128,8 @@ def _fields(subject: Subject) -> Iterator[tuple[str, str]]:
             yield f"round {round_.number}, step {one_line(step.id, STEP_ID_SHOWN)}{below}", step_words(step)
         if round_.agent is not None:
             yield f"round {round_.number}, the agent's words at the end", round_.agent
+        if round_.error is not None:
+            yield f"round {round_.number}, how the agent failed, not in its own words", round_.error
 
 
 def _action(step: Step) -> str | None:

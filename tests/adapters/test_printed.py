@@ -6,10 +6,12 @@ import asyncio
 import io
 import os
 import sys
+from collections.abc import Iterator
 from unittest import mock
 
 import pytest
 
+from viva.adapters.calls import IN_AGENT, called
 from viva.adapters.printed import CUT, LIMIT, keep_printed
 from viva.adapters.threads import AgentThread
 from viva.records.redact import SHORTEST_END
@@ -18,9 +20,9 @@ from viva.records.redact import SHORTEST_END
 async def test_concurrent_runs_do_not_mix(capsys: pytest.CaptureFixture[str]) -> None:
     async def run(number: int) -> dict[str, str]:
         with keep_printed() as printed:
-            thread = AgentThread("agent")
+            thread = AgentThread("agent", True)
             for _ in range(3):
-                print(f"task {number}")
+                called(lambda: print(f"task {number}"))
                 await asyncio.sleep(0)
                 await thread.call(lambda: print(f"thread {number}", file=sys.stderr))
             thread.release()
@@ -34,6 +36,21 @@ async def test_concurrent_runs_do_not_mix(capsys: pytest.CaptureFixture[str]) ->
     assert (shown.out.count("task"), shown.err.count("thread")) == (15, 15)
 
 
+@pytest.fixture
+def _in_agent() -> Iterator[None]:
+    token = IN_AGENT.set(True)
+    yield
+    IN_AGENT.reset(token)
+
+
+def test_what_viva_prints_is_not_the_agents() -> None:
+    with keep_printed() as printed:
+        print("suite: round 1 of at most 15, 32 s")
+        called(lambda: print("mine"))
+    assert printed.texts() == {"stdout": "mine\n"}
+
+
+@pytest.mark.usefixtures("_in_agent")
 def test_what_is_printed_outside_of_a_run_is_not_kept() -> None:
     with keep_printed() as printed:
         print("inside")
@@ -41,6 +58,7 @@ def test_what_is_printed_outside_of_a_run_is_not_kept() -> None:
     assert printed.texts() == {"stdout": "inside\n"}
 
 
+@pytest.mark.usefixtures("_in_agent")
 @pytest.mark.parametrize("piece", [1, 1000, 5 * LIMIT])
 def test_the_end_is_kept_and_the_cut_is_marked(piece: int) -> None:
     text = "".join(f"{number:09d}\n" for number in range(LIMIT // 2))
@@ -50,12 +68,14 @@ def test_the_end_is_kept_and_the_cut_is_marked(piece: int) -> None:
     assert printed.texts() == {"stdout": CUT + text[-LIMIT:]}
 
 
+@pytest.mark.usefixtures("_in_agent")
 def test_a_text_within_the_limit_is_whole() -> None:
     with mock.patch.object(sys, "stdout", io.StringIO()), keep_printed() as printed:
         sys.stdout.write("x" * LIMIT)
     assert printed.texts() == {"stdout": "x" * LIMIT}
 
 
+@pytest.mark.usefixtures("_in_agent")
 def test_secrets_are_not_kept() -> None:
     with (
         mock.patch.dict(os.environ, {"SOME_API_KEY": "sk-very-secret"}),
@@ -66,6 +86,7 @@ def test_secrets_are_not_kept() -> None:
         assert printed.texts() == {"stdout": "key [SOME_API_KEY] \\ud800\n"}
 
 
+@pytest.mark.usefixtures("_in_agent")
 @pytest.mark.parametrize("left", range(1, len("sk-very-secret")))
 def test_a_cut_within_a_secret_leaves_no_part_of_it(left: int) -> None:
     with (

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
-from viva.cli.main import main
+from viva.cli.main import run
 
 VIVA = Path(sysconfig.get_path("scripts")) / "viva"
 SECONDS = 120.0
@@ -35,7 +35,7 @@ def clean_environment() -> dict[str, str]:
 def in_this_process(
     *arguments: str | Path | float, cwd: Path, environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Call the script's entry point with these arguments, in a folder."""
+    """Run a command with these arguments, in a folder."""
     command = ["viva", *map(str, arguments)]
     out, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
     with (
@@ -45,7 +45,7 @@ def in_this_process(
         contextlib.closing(out),
         contextlib.closing(errors),
     ):
-        code = _exit_code()
+        code = run()
         said = [_text_of(stream) for stream in (out, errors)]
     return subprocess.CompletedProcess(command, code, *said)
 
@@ -72,14 +72,6 @@ def start(*arguments: str | Path | float, cwd: Path, **options: Any) -> subproce
     """Start the installed script and leave it running."""
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
     return subprocess.Popen([VIVA, *map(str, arguments)], cwd=cwd, env=clean_environment(), **{**streams, **options})
-
-
-def _exit_code() -> int:
-    try:
-        main()
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else int(end.code is not None)
-    return 0
 
 
 def _text_of(stream: io.TextIOWrapper) -> str:

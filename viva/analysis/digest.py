@@ -257,4 +257,6 @@ def _turns(transcript: Transcript) -> list[str]:
                 said.append(f"tool {one_line(step.tool, 60)}{end}")
         if round_.agent:
             said.append(f"agent: {one_line(round_.agent, TEXT)}")
+        if round_.error:
+            said.append(f"(the agent failed: {one_line(round_.error, TEXT)})")
     return said if len(said) <= TURNS + 1 else [said[0], f"({len(said) - TURNS - 1} turns left out)", *said[-TURNS:]]

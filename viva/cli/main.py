@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
+from viva.cli.stopping import STOPPED, handle_stops, was_stopped
 from viva.streams import protect_streams
 
 COMMANDS = {
@@ -24,6 +27,7 @@ COMMANDS = {
     "sandbox": ("viva.cli.commands.sandbox", "Build the sandbox's base image, or remove leftover containers."),
     "doctor": ("viva.cli.commands.doctor", "Report what is missing on this machine, and how to install it."),
 }
+HELP = frozenset({"-h", "--help"})
 
 
 class LazyGroup(click.Group):
@@ -32,6 +36,14 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return all names, in the order in which a new user needs them."""
         return list(COMMANDS)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a subcommand; a signal while its module is imported ends the process as one in the subcommand does."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # click's exit code for it is 1, which a gate would take for a low score
+            click.echo("viva: stopped.", err=True)
+            ctx.exit(STOPPED)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one subcommand."""
@@ -80,25 +92,63 @@ def viva() -> None:
     """
 
 
-def main() -> None:
-    """Entry point of the `viva` script."""
+def main() -> NoReturn:
+    """Entry point of the `viva` script: run the command that the process was called with, and exit."""
+    from viva.cli.supervision import SUPERVISED, end_work, supervise
+
+    handle_stops()
+    if SUPERVISED.intersection(sys.argv[1:2]) and not HELP.intersection(sys.argv[2:]):
+        supervise()
+    code = run()
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError) as error:  # /dev/full; an agent that closed it
+        _say(error)
+        code = code or 3
+        with contextlib.suppress(OSError, ValueError):  # or Python would choose its own exit code
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.flush()
+    end_work(code)
+    sys.exit(code)
+
+
+def _say(error: Exception) -> None:
+    from viva.records.full_disk import error_words
+
+    words = error_words(error) if isinstance(error, OSError) else str(error)
+    with contextlib.suppress(OSError, ValueError):
+        click.echo(f"viva: {words}", err=True)
+
+
+def run() -> int:
+    """Run the command in `sys.argv` in this process, and return its exit code."""
     # Agents write in every alphabet; with a C locale, that must not cause a traceback.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     protect_streams()
+    code = 0
     try:
         viva()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except KeyboardInterrupt:
+        code = STOPPED
+    except MemoryError:
+        click.echo("viva: there is not enough memory (ulimit -v, or the limit of the container).", err=True)
+        code = 3
     except OSError as error:  # of `--version` and help; commands report their own
-        click.echo(f"viva: {error}", err=True)
-        sys.exit(3)
+        _say(error)
+        code = 3
     except Exception:
-        import traceback
+        code = 3
+        if not was_stopped():  # Python's exit code for this is 1, which a gate would take for a low score
+            import traceback
 
-        # Python's exit code for this is 1, which a gate would take for a low score.
-        traceback.print_exc()
-        click.echo("viva: this is a bug in Viva; please report it with the lines above.", err=True)
-        sys.exit(3)
+            traceback.print_exc()
+            click.echo("viva: this is a bug in Viva; please report it with the lines above.", err=True)
+    return STOPPED if was_stopped() else code
 
 
 if __name__ == "__main__":

@@ -15,10 +15,16 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import click
 
+from viva.adapters.calls import HEED_SECONDS, abandon
+from viva.adapters.machine import MORE_THREADS
+from viva.adapters.tasks import protect_tasks
+from viva.adapters.threads import SparingPool
 from viva.cases import CaseError
+from viva.cli.stopping import ONE_STOP_SECONDS, STOPPED, heard_stops, leave_at_once
 from viva.errors import SetupError
 from viva.exam.outcome import EXIT_MISTAKE, EXIT_NOT_SCORED
 from viva.journal.writer import JournalError, JournalLost
+from viva.records.full_disk import error_words
 from viva.records.text import printable
 from viva.sandbox import SandboxError, SandboxUnavailable
 from viva.streams import open_descriptor
@@ -26,15 +32,16 @@ from viva.streams import open_descriptor
 P = ParamSpec("P")
 T = TypeVar("T")
 
-STOPPED = 130
-"""Exit code after Ctrl-C or SIGTERM, as in shells."""
+NO_THREAD = "can't start new thread"
+"""What Python says where the system allows no further thread."""
 STOP_SECONDS = 30.0
 """Maximum time from the first signal to the end, whatever the agents do; closing them can take a while."""
 DEAF_SECONDS = 1.5
 """The same if an agent blocks the event loop, which then cannot react."""
-ONE_STOP_SECONDS = 1.0
-"""Signals within this time count as one: a terminal may send two, and Ctrl-C may be held down."""
-STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interfered(Exception):
+    """Code in Viva's process that is not Viva's has cancelled its work."""
 
 
 def fail(message: str, code: int = EXIT_MISTAKE) -> NoReturn:
@@ -59,8 +66,17 @@ def report_user_errors(function: Callable[P, T]) -> Callable[P, T]:
             fail(f"viva: the sandbox failed: {error}", EXIT_NOT_SCORED)
         except KeyboardInterrupt:  # click's exit code for it is 1, which a gate would take for a low score
             fail("viva: stopped.", STOPPED)
+        except Interfered:
+            words = "an agent in Viva's process has cancelled Viva's own work; --isolate gives it a process of its own"
+            fail(f"viva: {words}. What was saved is kept, and can be resumed.", EXIT_NOT_SCORED)
+        except MemoryError:
+            fail("viva: there is not enough memory (ulimit -v, or the limit of the container).", EXIT_NOT_SCORED)
+        except RuntimeError as error:
+            if str(error) != NO_THREAD:
+                raise
+            fail(f"viva: {error}. {MORE_THREADS}", EXIT_NOT_SCORED)
         except OSError as error:
-            fail(f"viva: {error}", EXIT_NOT_SCORED)
+            fail(f"viva: {error_words(error)}", EXIT_NOT_SCORED)
 
     return wrapped
 
@@ -88,53 +104,83 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
     """Run the event loop until `work` is done; Ctrl-C, SIGTERM and SIGHUP cancel it, so that it can clean up.
 
     Several signals at once count as one; a Ctrl-C some time after the first ends the process at once. A signal that is
-    ignored stays ignored.
+    ignored stays ignored. An agent in this process can neither stop the loop nor keep it from closing.
 
     Raises:
         KeyboardInterrupt: a signal cancelled it.
+        Interfered: something else did.
     """
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    protect_tasks(loop)
+    loop.set_default_executor(SparingPool())
+    task = loop.create_task(work)
+    heard = threading.Event()
+    stopped: list[float] = []
 
-    async def guarded() -> T:
-        task = asyncio.ensure_future(work)
-        loop = asyncio.get_running_loop()
+    def cancel() -> None:
+        heard.set()
+        task.cancel()
 
-        heard = threading.Event()
-        stopped: list[float] = []
-
-        def cancel() -> None:
-            heard.set()
-            task.cancel()
-
-        def stop(number: int, _: object) -> None:
-            stopped.append(time.monotonic())
-            if len(stopped) == 1:
-                loop.call_soon_threadsafe(cancel)
-                # A blocking async agent keeps the loop from reacting, and the sender of the signal will not wait.
-                for seconds, unless in ((DEAF_SECONDS, heard), (STOP_SECONDS, threading.Event())):
-                    hard = threading.Timer(seconds, _stop_hard, (unless,))
-                    hard.daemon = True
+    def stop(number: int, _: object) -> None:
+        stopped.append(time.monotonic())
+        if len(stopped) == 1:
+            loop.call_soon_threadsafe(cancel)
+            # A blocking async agent keeps the loop from reacting, and the sender of the signal will not wait.
+            for seconds, unless in ((DEAF_SECONDS, heard), (STOP_SECONDS, threading.Event())):
+                hard = threading.Timer(seconds, _stop_hard, (unless,))
+                hard.daemon = True
+                with contextlib.suppress(RuntimeError):  # no thread is left
                     hard.start()
-            elif number == signal.SIGINT and stopped[-1] - stopped[0] > ONE_STOP_SECONDS:
-                _stop_hard(threading.Event())
+        elif number == signal.SIGINT and stopped[-1] - stopped[0] > ONE_STOP_SECONDS:
+            _stop_hard(threading.Event())
 
-        before = {
-            number: signal.signal(number, stop) for number in STOPS if signal.getsignal(number) is not signal.SIG_IGN
-        }
-        try:
-            return await task
-        except asyncio.CancelledError:
+    before = {number: signal.signal(number, stop) for number in heard_stops()}
+    try:
+        _run_to_end(loop, task)
+        return task.result()
+    except asyncio.CancelledError:
+        if stopped:
             raise KeyboardInterrupt from None
+        raise Interfered from None
+    finally:
+        try:
+            _run_to_end(loop, loop.create_task(_close(loop)))
+            loop.close()
         finally:
+            asyncio.set_event_loop(None)
             for number, handler in before.items():
                 # After a stop, all that is left is a message: a late Ctrl-C must not turn that into a traceback.
                 signal.signal(number, signal.SIG_IGN if stopped else handler)
 
-    return asyncio.run(guarded())
+
+def _run_to_end(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> None:
+    """Run a loop until a task is done, although an agent in this process may stop the loop, or raise SystemExit there.
+
+    Signals raise nothing while the loop runs, so a KeyboardInterrupt is an agent's, too.
+    """
+    task.add_done_callback(lambda _: loop.stop())
+    while not task.done():
+        with contextlib.suppress(SystemExit, KeyboardInterrupt):
+            loop.run_forever()
+
+
+async def _close(loop: asyncio.AbstractEventLoop) -> None:
+    """End what agents have left on a loop: tasks and generators get a moment, and threads that it waits for none."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    if left:
+        await asyncio.wait(left, timeout=HEED_SECONDS)
+        await abandon(left, 0.0)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(HEED_SECONDS):
+            await loop.shutdown_asyncgens()
+    executor = getattr(loop, "_default_executor", None)
+    if executor is not None:
+        executor.shutdown(wait=False, cancel_futures=True)
 
 
 def _stop_hard(unless: threading.Event) -> None:
-    if unless.is_set():
-        return
-    with contextlib.suppress(OSError):  # the terminal may be gone
-        os.write(2, b"viva: stopped at once, because something blocks; what was saved is kept\n")
-    os._exit(STOPPED)
+    if not unless.is_set():
+        leave_at_once(", because something blocks; what was saved is kept")

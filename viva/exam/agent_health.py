@@ -11,7 +11,7 @@ from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.adapters.contract import AgentArguments
 from viva.adapters.session import AgentSession, open_session
 from viva.cases import Case
-from viva.errors import AgentError, AgentTimeout, SetupError, SharedSetupError
+from viva.errors import AgentError, AgentTimeout, MachineError, SetupError, SharedSetupError
 from viva.records.text import one_line
 from viva.records.transcript import Reply
 
@@ -121,6 +121,8 @@ async def _can_be_made(agent: LoadedAgent, case: Case) -> bool:
             session = await open_session(agent.factory, arguments, LOOK_SECONDS, agent.home)
         except AgentTimeout:
             return True  # slow, but not broken
+        except MachineError:
+            raise
         except (AgentError, SetupError):
             return False
         await session.close()

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from viva.adapters.calls import TimeoutLeft, abandon, describe, guarded, within
+from viva.adapters.calls import TimeoutLeft, abandon, describe, within
+from viva.adapters.tasks import start_call
 from viva.adapters.threads import AgentThread
 from viva.errors import SharedSetupError
 from viva.exam.judgements import NoJudgement, insights_of
@@ -101,7 +102,7 @@ async def _in_time(
     if evaluator.own:
         return await _evaluate(evaluator, transcript, context)
     began = time.monotonic()
-    judging = asyncio.ensure_future(guarded(_evaluate(evaluator, transcript, context)))
+    judging = start_call(_evaluate(evaluator, transcript, context), evaluator)
     try:
         found: tuple[Insight, ...] = await within(seconds, judging)
         return found

@@ -282,6 +282,7 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
         case_hash=case.hash,
         agent=run.header.agent,
         in_process=agent is not None and agent.kind == "python",
+        agent_digest=None if agent is None else agent.digest,
         app_dir=resources.options.app_dir or case.app_dir,
         examiner=resources.examiner_name,
         judge=judge.kind,

@@ -1,8 +1,10 @@
 """Notes how Viva's process ended while an agent was examined in it, so that the next start can tell.
 
 An agent that calls `os._exit` or crashes the interpreter takes Viva with it. While agents are examined in Viva's own
-process, the journal has a file that a normal end removes. A crash, or a call of `os._exit`, is written there. An empty
-file means that the process was killed from outside, or that its machine was.
+process, the journal has a file that a normal end removes. A crash, or a call of `os._exit`, is written there, and
+whatever code the agent chose, the process leaves with the one for runs that could not be scored. An empty file means
+that the process was killed from outside, or that its machine was. Replacing the process by another program (`os.execv`)
+is refused, which is an exception in the agent.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from viva.adapters.crash_dump import OWN, read_dump
+from viva.exam.outcome import EXIT_NOT_SCORED
 from viva.journal.errors import JournalError
 from viva.journal.paths import RUNS
 from viva.journal.writer import scan
@@ -75,15 +78,18 @@ def noting_last_words(folder: Path) -> Iterator[None]:
                 os.write(descriptor, json.dumps(words).encode() + b"\n")
                 last = f"viva: {words['at']} called os._exit({status}). It ended Viva as well. {REMEDY}"
                 os.write(2, one_line(last, 500).encode("utf-8", "replace") + b"\n")
+            real(EXIT_NOT_SCORED)
         real(status)
 
     os._exit = leave
+    refusal = _refusing_exec()
     if handles:
         faulthandler.enable(descriptor, all_threads=False)
     try:
         yield
     finally:
         ended.set()
+        refusal.close()
         if handles:
             faulthandler.disable()
         if os._exit is leave:
@@ -91,6 +97,29 @@ def noting_last_words(folder: Path) -> Iterator[None]:
         os.close(descriptor)
         with contextlib.suppress(OSError):
             os.unlink(folder / FILE)
+
+
+def _refusing_exec() -> contextlib.ExitStack:
+    """Refuse execve(2) in this process until the result is closed; its forked children may call it."""
+    global _hooked
+    if not _hooked:
+        sys.addaudithook(_refuse_exec)
+        _hooked = True
+    _exams.append(os.getpid())
+    stack = contextlib.ExitStack()
+    stack.callback(_exams.pop)
+    return stack
+
+
+def _refuse_exec(event: str, arguments: tuple[Any, ...]) -> None:
+    """An audit hook, which cannot be removed (PEP 578)."""
+    if event == "os.exec" and os.getpid() in _exams:
+        raise RuntimeError(f"{one_line(os.fsdecode(arguments[0]), 200)} would replace Viva's own process. {REMEDY}")
+
+
+_hooked = False
+_exams: list[int] = []
+"""The process of each journal for which last words are being noted."""
 
 
 def forget_last_words(folder: Path) -> None:

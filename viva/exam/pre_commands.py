@@ -5,23 +5,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import json
 import os
-import signal
-import tempfile
+import socket
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import IO
+from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from viva.adapters.machine import MORE_THREADS
 from viva.cases import Case
-from viva.errors import SetupError
+from viva.errors import MachineError, SetupError
 from viva.records.redact import redact_end
 from viva.records.text import printable
 
 MAX_OUTPUT = 64 << 20
 """Bytes that a command may print; more would fill the disk."""
 OUTPUT_SHOWN = 300
+KEEPER = str(Path(__file__).with_name("command_keeper.py"))
+KILL_SECONDS = 4.0
+"""Maximum time in which the keeper kills a command; it gives up after 3 s itself."""
 WAIT_SECONDS = 0.05
 
 
@@ -60,52 +66,76 @@ def agent_environment(python: str | None) -> dict[str, str]:
 
 
 async def _run(name: str, command: str, environment: dict[str, str], seconds: float) -> None:
-    # Into a file: a pipe would be held open by a server that the command starts and leaves behind.
-    with tempfile.TemporaryFile() as output:
-        process = await asyncio.create_subprocess_shell(
-            command,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            env=environment,
-            start_new_session=True,
-        )
-        fault: str | None = "was stopped"
-        try:
-            fault = await _fault(process, output, seconds)
-        finally:
-            if fault is not None:  # including: the run was stopped meanwhile
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                await process.wait()
-        if fault is not None:
-            raise SetupError(f"pre_command of {name!r} {fault}: {command}\n{_end_of(output)}")
+    fault, end = await _fault(command, environment, seconds)
+    if fault is not None:
+        raise SetupError(f"pre_command of {name!r} {fault}: {command}\n{end}")
 
 
-async def _fault(process: asyncio.subprocess.Process, output: IO[bytes], seconds: float) -> str | None:
-    """Wait for the end of a command. Return what went wrong, if anything."""
-    until, ended = time.monotonic() + seconds, asyncio.ensure_future(process.wait())
+async def _fault(command: str, environment: dict[str, str], seconds: float) -> tuple[str | None, str]:
+    """Wait for the end of a command. Return what went wrong, if anything, and the end of what it printed."""
+    loop = asyncio.get_running_loop()
+    ours, keeper = _start(command, environment)
+    told, late = b"", False
     try:
-        while True:
-            left = until - time.monotonic()
-            await asyncio.wait((ended,), timeout=max(0.0, min(left, 1.0)))
-            if ended.done():
-                code = ended.result()
-                return (
-                    None if code == 0 else f"exited with code {code}" if code > 0 else f"was killed by signal {-code}"
-                )
-            if left <= 0:
-                return f"exceeded its time limit of {seconds:g} s (--pre-command-timeout)"
-            if os.fstat(output.fileno()).st_size > MAX_OUTPUT:
-                return f"printed more than {MAX_OUTPUT >> 20} MiB"
+        async with asyncio.timeout(seconds):
+            while part := await loop.sock_recv(ours, 1 << 16):
+                told += part
+    except TimeoutError:
+        late = True
+        ours.shutdown(socket.SHUT_WR)  # it kills the command, and still says what it printed
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(KILL_SECONDS):
+                while part := await loop.sock_recv(ours, 1 << 16):
+                    told += part
     finally:
-        ended.cancel()
+        ours.close()  # including: the run was stopped meanwhile
+        await asyncio.shield(asyncio.ensure_future(_reap(keeper)))
+    notice: dict[str, Any] = json.loads(told) if told.endswith(b"\n") else {}
+    total, status = notice.get("total", 0), notice.get("status")
+    end = _end_of(notice.get("end", "").encode("latin-1"), total)
+    if late:
+        return f"exceeded its time limit of {seconds:g} s (--pre-command-timeout)", end
+    if total > MAX_OUTPUT:
+        return f"printed more than {MAX_OUTPUT >> 20} MiB", end
+    if status is None:
+        return "was killed together with the process that watched it", end
+    code = os.waitstatus_to_exitcode(status)
+    return (None if code == 0 else f"exited with code {code}" if code > 0 else f"was killed by signal {-code}"), end
 
 
-def _end_of(output: IO[bytes]) -> str:
-    size = os.fstat(output.fileno()).st_size
-    end = os.pread(output.fileno(), 4 * OUTPUT_SHOWN, max(0, size - 4 * OUTPUT_SHOWN))
-    return printable(redact_end(end.decode(errors="replace").strip(), OUTPUT_SHOWN, cut=size > len(end)))
+def _start(command: str, environment: dict[str, str]) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    """Start the keeper of a command.
+
+    Raises:
+        MachineError: the system has no process, file or memory left for it.
+    """
+    try:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            keeper = subprocess.Popen(
+                [sys.executable, "-I", "-S", KEEPER, str(MAX_OUTPUT), str(4 * OUTPUT_SHOWN), command],
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=subprocess.DEVNULL,
+                env=environment,
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise MachineError(f"no process could be started for a pre_command: {error}. {MORE_THREADS}") from error
+    ours.setblocking(False)
+    return ours, keeper
+
+
+async def _reap(keeper: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + KILL_SECONDS
+    while keeper.poll() is None:
+        if time.monotonic() > until:
+            keeper.kill()
+        await asyncio.sleep(0.002)
+
+
+def _end_of(end: bytes, total: int) -> str:
+    return printable(redact_end(end.decode(errors="replace").strip(), OUTPUT_SHOWN, cut=total > len(end)))
 
 
 @contextlib.asynccontextmanager

@@ -18,6 +18,7 @@ from viva.exam.descriptors import raise_file_limit
 from viva.exam.given import NOTHING, Given
 from viva.exam.options import JudgeKind, Options
 from viva.exam.references import References, load_references
+from viva.exam.threads import check_threads
 from viva.examiner import ConversationLimits, Examiner, ExaminerError, ReplayedExaminer, ScriptedExaminer
 from viva.examiner.conversation import DEFAULT_MAX_ROUNDS
 from viva.judge.loaded_evaluator import LoadedEvaluator
@@ -165,6 +166,7 @@ async def build_resources(
         if judge.sandbox is not None:
             notices += await notices_about_checks(judge.sandbox, papers, refuse=bool(loaded))
         raise_file_limit(options, loaded.values(), sandbox=judge.sandbox is not None)
+        check_threads(options, loaded.values(), sandbox=judge.sandbox is not None)
     except BaseException:
         await judge.close()
         raise

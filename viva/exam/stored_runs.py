@@ -32,6 +32,8 @@ class RunState:
     case_hash: str = ""
     """Empty for a recording without a case."""
     agent: str = ""
+    agent_digest: str = ""
+    """The digest of the agent's file; empty if it had none, and in older journals."""
     evaluators: tuple[str, ...] = ()
     """Names of the evaluators that judged it, with their parameters, the primary first; empty in older journals, which
     have no names."""
@@ -106,7 +108,7 @@ def _note(state: RunState, event: Event | None, round_: int | None, names: dict[
         if number is not None:
             state.rounds.see(number)
     elif event.kind == "setting":
-        for name in ("case", "case_hash", "agent"):
+        for name in ("case", "case_hash", "agent", "agent_digest"):
             text = str(event.data.get(name) or "")
             setattr(state, name, names.setdefault(text, text))
         evaluators = _evaluators(event.data)

@@ -58,6 +58,9 @@ class AppendFile:
                 if written != len(lines):
                     raise OSError(errno.ENOSPC, f"only {written} of {len(lines)} bytes were written: is the disk full?")
                 self._sound_end = end + written
+            except OSError as error:
+                error.filename = error.filename or str(self._path)
+                raise
             finally:
                 if self._locks:
                     fcntl.flock(self._fd, fcntl.LOCK_UN)

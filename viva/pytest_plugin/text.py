@@ -41,7 +41,7 @@ def _lines(record: RunRecord, last: Round | None, folder: Path) -> Iterator[str]
                 yield from _verdict(verdict)
     if last is not None:
         yield f"  round {last.number} (the last):"
-        for who, words in (("examiner", last.examiner), ("agent", last.agent)):
+        for who, words in (("examiner", last.examiner), ("agent", last.agent), ("error", last.error)):
             if words is not None:
                 yield f"      {who}: {one_line(words, SHOWN)}"
     setting = record.setting

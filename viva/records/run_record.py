@@ -74,6 +74,8 @@ class Setting:
     """The SPEC of the recording (`chat:FILE`); empty for an exam that Viva ran."""
     place: str = ""
     """The position in the source, for example file and line."""
+    agent_digest: str | None = None
+    """The first 12 hex digits of the SHA-256 of the file with the agent's class; None if it has none."""
     node: str | None = None
     """The name of the cluster's node on which the conversation was conducted; None without a cluster."""
 

@@ -38,6 +38,8 @@ class StepKind(OpenEnum):
     AGENT = "agent"
 
 
+IN_PLACE_OF_A_REPLY = "I cannot go on because of an error: "
+"""How the agent's turn began in failed rounds of journals up to version 0.1."""
 MOST_TOKENS = 10**15
 """From here on, a count that is not a whole number is not credible."""
 _COUNTS = (
@@ -291,7 +293,7 @@ class Round:
     _: KW_ONLY
     images: tuple[str, ...] = ()
     error: str | None = None
-    """Set if the agent failed in this round; `agent` then holds the text that the judge sees instead of a reply."""
+    """How the agent failed in this round, in Viva's words; `agent` then holds only what it said itself."""
     usage: Usage = NO_USAGE
     """The agent's own usage, if it reports it."""
     examiner_usage: Usage = NO_USAGE
@@ -303,6 +305,11 @@ class Round:
     """The time that the agent took for the reply."""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     """Anything else that the source reported about this round."""
+
+    def __post_init__(self) -> None:
+        """Drop what older versions wrote in place of a reply: checks must not find Viva's words among the agent's."""
+        if self.error is not None and self.agent is not None and self.agent.startswith(IN_PLACE_OF_A_REPLY):
+            object.__setattr__(self, "agent", None)
 
     @property
     def id(self) -> str:

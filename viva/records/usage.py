@@ -40,7 +40,8 @@ def round_usage(round_: Round) -> Usage:
     """
     below = _steps_usage(round_.steps)
     if not round_.usage.known and not below.known:
-        return UNREPORTED if round_.agent is not None or round_.steps else NO_USAGE
+        took_part = round_.agent is not None or round_.error is not None or round_.steps
+        return UNREPORTED if took_part else NO_USAGE
     return _merge(round_.usage, below)
 
 

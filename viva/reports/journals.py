@@ -91,6 +91,19 @@ class Journals:
             found += begun.values()
         return found
 
+    def unreadable(self) -> dict[Path, str]:
+        """Return the journals that have lines, but none that can be read, with what was found there instead.
+
+        Raises:
+            JournalError: a journal does not exist.
+        """
+        found: dict[Path, str] = {}
+        for folder in dict.fromkeys(folder for folder, _ in self.locations):
+            damage = Damage()
+            if next(iter(scan(folder, damage)), None) is None and (words := damage.words("unreadable line")):
+                found[folder] = words
+        return found
+
     def conversations(self) -> Iterator[StoredRun]:
         """Yield the conversations, journal by journal, including those of unfinished runs.
 

@@ -12,6 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
@@ -62,6 +63,8 @@ def write(journals: Journals, out: TextIO) -> None:
             _add_run(suites[entry.record.agent], entry, journals.threshold)
         for run in journals.unfinished():
             _add_unfinished(suites[run.agent], run)
+        for folder, words in journals.unreadable().items():
+            _add_unreadable(suites["viva"], folder, words)
         groups = {group.name: group for group in journals.figures().agents}
         out.write('<?xml version="1.0" encoding="UTF-8"?>\n')
         totals = suites.values()
@@ -171,6 +174,15 @@ def _add_unfinished(suite: _Suite, run: Unfinished) -> None:
     suite.errors += 1
     suite.body.write(f"<testcase name={_attribute(f'{run.case} ({run.id})')} classname={_attribute(run.case)}>\n")
     _fault(suite.body, "error", "unfinished", "the run did not end", f"{run.folder}#{run.id}")
+    suite.body.write("</testcase>\n")
+
+
+def _add_unreadable(suite: _Suite, folder: Path, words: str) -> None:
+    """Add an error for a journal: a document without test cases would count as passed."""
+    suite.tests += 1
+    suite.errors += 1
+    suite.body.write(f"<testcase name={_attribute(str(folder))} classname={_attribute('journal')}>\n")
+    _fault(suite.body, "error", "unreadable", f"no line of the journal can be read: {words}", str(folder))
     suite.body.write("</testcase>\n")
 
 

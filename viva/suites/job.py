@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from viva.cases import Case
@@ -51,6 +52,8 @@ class WorkOrder:
     """Whether some jobs are runs without a case."""
     agents: tuple[str, ...] = ()
     """SPECs of the agents under test; empty if conversations are only judged."""
+    digests: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Digests of the agents' files in runs that are kept, by SPEC: an agent that was changed since is another one."""
     asks: bool = True
     """Whether an examiner provides the questions; otherwise the jobs contain them."""
     needs_prices: bool = False

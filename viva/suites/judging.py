@@ -15,6 +15,7 @@ from viva.journal.conversation_lines import ConversationLines, read_conversation
 from viva.journal.kept_cases import stored_case
 from viva.journal.writer import Damage
 from viva.judge.registry import DEFAULT, is_registered
+from viva.records.text import counted
 from viva.suites.conduct import Surroundings, Work, conduct
 from viva.suites.engine import SuiteEnd
 from viva.suites.job import Action, Job, WorkOrder
@@ -93,7 +94,12 @@ def _work(
         jobs=lambda _: judge_jobs(request, found, done, skipped, () if named else None),
         total=len(left),
         done_before=whole - len(left),
+        announce=_announcement(len(left), whole - len(left)),
     )
+
+
+def _announcement(left: int, done: int) -> str:
+    return f"{counted(left, 'conversation')} to judge{f', {done} already judged' if done else ''}"
 
 
 def judge_jobs(

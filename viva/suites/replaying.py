@@ -21,7 +21,7 @@ from viva.suites.conduct import Surroundings, Work, conduct
 from viva.suites.engine import SuiteEnd
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.request import JournalsRequest
-from viva.suites.resume import NextStep, ResumeStep, next_step
+from viva.suites.resume import NextStep, ResumeStep, kept_digests, next_step
 
 WHOLE = (StopReason.FINISHED, StopReason.MAX_ROUNDS)
 """The stop reasons of conversations in which the examiner asked all of its questions."""
@@ -72,7 +72,9 @@ async def ask_again(
                 stored: next_step(states.get(header.id), retry_errors=retry_errors)
                 for stored, header in questions.runs.items()
             }
-            return _work(request, questions, steps)
+            work = _work(request, questions, steps)
+            kept = ((states.get(questions.runs[stored].id), step.step) for stored, step in steps.items())
+            return replace(work, order=replace(work.order, digests=kept_digests(kept)))
 
         end = await conduct(folder, prepare, around, resumed=resumed)
     end.gaps = questions.gaps

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
+from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.exam.stored_runs import RunState
+from viva.records.text import one_line
 
 
 class ResumeStep(StrEnum):
@@ -22,6 +25,31 @@ class NextStep(NamedTuple):
 
     step: ResumeStep
     attempt: int
+
+
+def kept_digests(runs: Iterable[tuple[RunState | None, ResumeStep]]) -> dict[str, tuple[str, ...]]:
+    """Return the digests of the agents' files in stored runs whose conversations are kept, by the agents' SPECs."""
+    found: dict[str, dict[str, None]] = {}
+    for state, step in runs:
+        if state is not None and step is not ResumeStep.EXAMINE and state.agent_digest:
+            found.setdefault(state.agent, {})[state.agent_digest] = None
+    return {agent: tuple(digests) for agent, digests in found.items()}
+
+
+def changed_agents(before: Mapping[str, tuple[str, ...]], agents: Mapping[str, LoadedAgent]) -> Iterator[str]:
+    """Yield a note for each agent whose file is not the one of the runs that are kept.
+
+    Args:
+        before: What `kept_digests` returned.
+        agents: The agents as they are now, by SPEC.
+    """
+    for spec, digests in before.items():
+        now = agents[spec].digest if spec in agents else None
+        if now is not None and set(digests) != {now}:
+            yield (
+                f"the file of the agent {one_line(spec, 200)} has changed since finished runs were conducted; they are "
+                "kept, so the results are those of two agents. --fresh repeats all runs; a new suite keeps both apart."
+            )
 
 
 def next_step(state: RunState | None, *, fresh: bool = False, retry_errors: bool = False) -> NextStep:

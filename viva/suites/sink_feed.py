@@ -12,6 +12,7 @@ from typing import Any
 from viva.adapters.calls import TimeoutLeft, abandon, describe, guarded, within
 from viva.adapters.threads import AgentThread
 from viva.exam.subscribers import RunHeader
+from viva.records.full_disk import NO_ROOM, error_words
 from viva.records.run_record import RunRecord
 from viva.records.run_span import RunSpan
 from viva.records.sink import Sink
@@ -162,7 +163,9 @@ class SinkFeed:
     def _report_failure(self, error: Exception) -> None:
         if not self._reported:
             self._reported = True
-            self._report(f"the sink {self._name} failed: {describe(error)}. {UNAFFECTED}")
+            full = isinstance(error, OSError) and error.errno in NO_ROOM
+            words = error_words(error) if full and isinstance(error, OSError) else describe(error)
+            self._report(f"the sink {self._name} failed: {words}. {UNAFFECTED}")
 
     def _give_up(self, why: str) -> None:
         if not self._given_up:

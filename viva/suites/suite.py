@@ -69,7 +69,9 @@ async def run_suite(
         ]
         if not request.agents:
             around.display.note("no --agent given: examining the bundled careful agent")
-        return _work(request, folder, cases, doing, needs_prices=budget.max_cost is not None, is_new=not states)
+        kept = kept_digests((states.get(header.id), step.step) for header, _, step in doing)
+        work = _work(request, folder, cases, doing, needs_prices=budget.max_cost is not None, is_new=not states)
+        return replace(work, order=replace(work.order, digests=kept))
 
     return await conduct(folder, prepare, around, resumed=resumed, budget=budget)
 

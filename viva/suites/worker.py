@@ -27,12 +27,14 @@ from viva.journal.reader import StoredRun, decode_run
 from viva.journal.writer import JournalError, JournalWriter
 from viva.judge.loaded_evaluator import LoadedEvaluator, parameters_of_all
 from viva.models.prices import price
+from viva.records.full_disk import NO_ROOM, error_words
 from viva.records.history import EvalHistorySource
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
 from viva.records.text import storable
 from viva.records.transcript import NO_USAGE, Transcript, Usage
 from viva.sandbox import SandboxError
 from viva.suites.job import Action, Job, WorkOrder
+from viva.suites.resume import changed_agents
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +244,7 @@ async def open_worker(order: WorkOrder, journal: Callable[[], JournalWriter], gi
         if order.needs_prices:
             refuse_unknown_prices(resources)
         await resources.look_at_agents()
+        resources.notices = [*resources.notices, *changed_agents(order.digests, resources.agents)]
         return Worker(resources, order.cases, journal())
     except BaseException:
         await resources.close()
@@ -301,4 +304,6 @@ def _failed(run: ExamRun, error: str, setting: Setting | None = None) -> Done:
 
 
 def _own_fault(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
+        return error_words(error)
     return f"Viva itself failed: {''.join(traceback.format_exception(error)[-2:])}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import pickle
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,9 +15,10 @@ from viva.adapters.calls import in_words
 from viva.adapters.connectors.child.location import Location
 from viva.adapters.connectors.child.process import ChildEnded, ChildProcess
 from viva.adapters.contract import ConnectedAgent
+from viva.adapters.machine import MORE_THREADS
 from viva.adapters.printed import STREAMS, texts_of
 from viva.adapters.time_limits import time_limit
-from viva.errors import AgentError, AgentTimeout, SetupError
+from viva.errors import AgentError, AgentTimeout, MachineError, SetupError
 from viva.plugins.old_names import hint
 from viva.records.codec import decode
 from viva.records.transcript import Reply
@@ -25,6 +27,8 @@ CLOSE_SECONDS = 15.0
 """Maximum duration of the agent's `close`, after which its processes are killed. Within `session.CLOSE_SECONDS`."""
 HUNG_CLOSE_SECONDS = 5.0
 """The maximum for an agent that is still busy with a reply."""
+SHORTAGE = re.compile(r"can't start new thread|Resource temporarily unavailable|Cannot allocate memory|MemoryError")
+"""What an interpreter prints that the system gives no thread, process or memory."""
 LOAD_SECONDS = 300.0
 """Maximum duration of the agent's first import."""
 
@@ -54,7 +58,8 @@ class ChildAgent(ConnectedAgent):
         """Start the process and construct the agent there.
 
         Raises:
-            SetupError: the interpreter does not exist, or the system has no process or file left for it.
+            SetupError: the interpreter does not exist.
+            MachineError: the system has no process, thread, memory or file left for it.
             AgentTimeout: the import and the construction took longer than `seconds`; the wait for an interpreter, if
                 many start at the same time, does not count.
             AgentError: the construction failed, or killed the process.
@@ -70,7 +75,7 @@ class ChildAgent(ConnectedAgent):
                 raise AgentError("its process sent a workspace that is not a path")
         except BaseException as error:
             await self._end()
-            if isinstance(error, SetupError) and started:
+            if isinstance(error, SetupError) and not isinstance(error, MachineError) and started:
                 # The class was valid when Viva checked it. From here on, the agent's process may send anything.
                 raise AgentError(f"its construction failed: {error}") from error
             if isinstance(error, TimeoutError):
@@ -85,12 +90,13 @@ class ChildAgent(ConnectedAgent):
         """Start the interpreter.
 
         Raises:
-            SetupError: the interpreter does not exist, or the system has no process or file left for it.
+            SetupError: the interpreter does not exist.
+            MachineError: the system has no process, thread, memory or file left for it.
         """
         self._child = await ChildProcess.start(self.location.python, self.location.memory_mb)
 
     async def load(self) -> dict[str, Any]:
-        """Import the class in the process; return its `version`, its module `path` and its `prefix`.
+        """Import the class in the process; return its `version`, its module `path`, its `prefix` and its `file`.
 
         Raises:
             SetupError: the class or its method does not exist.
@@ -160,8 +166,11 @@ class ChildAgent(ConnectedAgent):
             raise AgentError("its process has ended")
         try:
             answer = await self._child.ask(do, **request)
-        except ChildEnded:
+        except ChildEnded as error:
             self._told = self._told or do != "close"
+            if not self._child.begun:
+                short = f". {MORE_THREADS}" if SHORTAGE.search(str(error)) else ""
+                raise MachineError(f"the agent's process ended before the agent's code ran: {error}{short}") from error
             raise
         if (setup := answer.get("setup")) is not None:
             raise SetupError(_setup_words(self.location, setup))
@@ -188,7 +197,11 @@ def look(location: Location) -> dict[str, Any]:
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(lambda: asyncio.run(_look(location))).result()
+        try:
+            looking = thread.submit(lambda: asyncio.run(_look(location)))
+        except RuntimeError as error:
+            raise SetupError(f"no process can be started for the agent: {error}. {MORE_THREADS}") from error
+        return looking.result()
 
 
 async def _look(location: Location) -> dict[str, Any]:
@@ -199,7 +212,7 @@ async def _look(location: Location) -> dict[str, Any]:
             return await agent.load()
     except TimeoutError:
         raise SetupError(f"importing {location.module} did not end within {LOAD_SECONDS:g} s.") from None
-    except AgentError as error:
+    except (AgentError, MachineError) as error:
         raise SetupError(f"{location.module} cannot be imported with {location.python}: {error}.") from error
     finally:
         await agent._end()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from viva.adapters.connectors.child.agent import child_class, look
 from viva.adapters.connectors.child.location import Location, split
-from viva.adapters.connectors.loaded_agent import LoadedAgent
+from viva.adapters.connectors.loaded_agent import LoadedAgent, file_digest
 from viva.adapters.connectors.python import check_file
 from viva.adapters.connectors.spec import class_of
 from viva.adapters.old_imports import notice
@@ -44,4 +44,5 @@ class ChildConnector:
             kind="child",
             notices=(notice(str(old)),) if old else (),
             python=location.python,
+            digest=file_digest(found.get("file")),
         )

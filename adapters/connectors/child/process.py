@@ -21,8 +21,10 @@ from viva.adapters.connectors.child.leftovers import sweep
 from viva.adapters.connectors.child.spawn import Spawned, spawn, starting
 from viva.adapters.crash_dump import read_dump
 from viva.adapters.inside.wire import LIMIT
-from viva.errors import AgentError, SetupError
+from viva.adapters.machine import MORE_THREADS
+from viva.errors import AgentError, MachineError, SetupError
 from viva.records.bounded_json import LARGE, UnfitJson, read
+from viva.records.full_disk import NO_ROOM, error_words
 from viva.records.redact import redact, redact_end
 from viva.records.text import printable
 
@@ -38,7 +40,7 @@ UP_SECONDS = 5.0
 FAILURE = frozenset({"n", "error", "text", "at", "words"})
 """The fields with which any answer can report a failure."""
 ANSWERS = {
-    "load": frozenset({"version", "path", "prefix", "old_import", "setup"}),
+    "load": frozenset({"version", "path", "prefix", "file", "old_import", "setup"}),
     "make": frozenset({"workspace", "setup"}),
     "reply": frozenset({"reply"}),
     "close": frozenset[str](),
@@ -67,6 +69,8 @@ class ChildProcess:
         """Number of large frames that a thread is reading."""
         self._ended_with: str | None = None
         """How the process ended, as long as there is data left to read."""
+        self.begun = False
+        """Whether the agent's code has begun to run there. What failed before was Viva's own code, or the machine."""
         self.busy = False
         """Whether there is an unanswered request, perhaps one for which nobody waits any longer."""
         self._torn = False
@@ -86,7 +90,8 @@ class ChildProcess:
         """Start an interpreter, without waiting until it is running.
 
         Raises:
-            SetupError: `python` cannot be run, or the system has no process or file left for it.
+            MachineError: the system has no process, thread, memory or file left for it.
+            SetupError: `python` cannot be run.
         """
         async with starting():
             # On a thread: on a busy machine, the kernel takes 10 ms or more to start a program.
@@ -102,9 +107,15 @@ class ChildProcess:
                 raise
             except OSError as error:
                 if error.errno in (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE):
-                    words = f"no process could be started for the agent: {error}. Reduce --concurrency."
-                    raise SetupError(words) from error
+                    raise MachineError(f"no process could be started for the agent: {error}. {MORE_THREADS}") from error
+                if error.errno in NO_ROOM:
+                    raise MachineError(error_words(error)) from error
                 raise SetupError(f"{python} cannot be run: {error.strerror}.") from error
+            except (
+                RuntimeError,
+                MemoryError,
+            ) as error:  # no thread, or no room to fork
+                raise MachineError(f"no process could be started for the agent: {error}. {MORE_THREADS}") from error
             return child
 
     async def ask(self, do: str, **request: Any) -> dict[str, Any]:
@@ -248,6 +259,9 @@ class ChildProcess:
             self._fail(f"its process sent an invalid answer: {answer}")
             return
         number = answer.get("n")
+        if number == 0 and answer.get("begun") is True:
+            self.begun = True
+            return
         if self._answer is None or self._answer.done() or (type(number) is int and number < self._number):
             return  # the late answer to an abandoned request
         if number != self._number or not answer.keys() <= ANSWERS[self._asked] | FAILURE:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import sys
+import time
 import venv
 from pathlib import Path
 
 import pytest
 
 from tests.viva.conftest import Desk
-from tests.viva.viva_command import in_a_process
+from tests.viva.real_suites import until
+from tests.viva.viva_command import in_a_process, start
 from viva.cases import Case, load_case
 from viva.errors import SetupError
 from viva.exam.pre_commands import run_pre_commands
@@ -110,3 +113,43 @@ async def test_a_secret_that_a_command_prints_is_in_no_message(
     with pytest.raises(SetupError, match="exited with code 3") as caught:
         await run_pre_commands(case_with(tmp_path / "exam", command))
     assert "-secret" not in str(caught.value)
+
+
+async def test_what_a_server_prints_that_a_command_leaves_behind_fills_no_disk(tmp_path: Path) -> None:
+    server = "yes & echo $! > pid"
+    await run_pre_commands(case_with(tmp_path / "exam", f"{server}; head -c 5000000 /dev/zero > /dev/null"))
+    pid = (tmp_path / "pid").read_text().strip()
+    try:
+        output = Path(f"/proc/{pid}/fd/1")
+        assert output.readlink().name.startswith("pipe:"), "not a file, of whatever name"
+        before = _written(pid)
+        never = time.monotonic() + 20
+        while _written(pid) < before + (10 << 20):
+            assert time.monotonic() < never, "nobody reads what it prints"
+            await asyncio.sleep(0.01)
+    finally:
+        await (await asyncio.create_subprocess_exec("kill", pid)).wait()
+
+
+def _written(pid: str) -> int:
+    return int(Path(f"/proc/{pid}/io").read_text().partition("wchar: ")[2].split()[0])
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_no_command_outlives_viva(desk: Desk, how: signal.Signals) -> None:
+    case = desk.case(pre_command=["echo $$ > shell; (setsid sleep 3600 & echo $! > daemon); touch begun; sleep 3600"])
+    process = start("run", case, "--allow-pre-command", "--sandbox", "process", cwd=desk.folder)
+    until((desk.folder / "begun").exists, process)
+    process.send_signal(how)
+    process.communicate(timeout=60)
+    never = time.monotonic() + 20
+    while any(_lives((desk.folder / name).read_text().strip()) for name in ("shell", "daemon")):
+        assert time.monotonic() < never
+        time.sleep(0.01)
+
+
+def _lives(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pytest
 
 from tests.viva.conftest import Desk
 from tests.viva.viva_command import in_a_process
 from viva.journal.reader import read_runs
+from viva.reports.progress import reporter
 
 AGENT = """
 import sys
@@ -54,3 +57,17 @@ def test_it_is_limited(desk: Desk, how: tuple[str, ...]) -> None:
 def test_a_silent_agent_adds_nothing_to_the_journal(desk: Desk) -> None:
     desk.run("echo")
     assert '"printed"' not in (desk.folder / "journal" / "journal.jsonl").read_text()
+
+
+def test_vivas_progress_is_not_stored_as_the_agents_words(desk: Desk) -> None:
+    agent = desk.agent("""
+        def get_reply_from_agent(self, message):
+            print("mine", file=sys.stderr)
+            return "GUTENBERG"
+    """)
+    folder = desk.folder / "journal"
+    with mock.patch.object(reporter, "PLAIN_SECONDS", 0.0):
+        done = desk.viva("run", "echo", "--agent", agent, "--sandbox", "process", "--out", "journal", expect=0)
+    assert "round 1 of at most" in done.stderr
+    [stored] = read_runs(folder)
+    assert stored.transcript.printed == {"stderr": "mine\n"}

@@ -30,7 +30,7 @@ from viva.suites.gates import gate
 ABSENCES = [
     point('assert all("swordfish" not in round["agent"] for round in rounds)', "The password is not told."),
     point('import os; assert not os.path.exists("leak.txt")', "No file is left."),
-    point('assert "error" in chat_history[-1].content.lower() or not rounds', "It names the error."),
+    point('assert not rounds or "error" in (rounds[-1]["error"] or "error").lower()', "It names the error."),
 ]
 """Each passes for an agent that never did anything."""
 
@@ -196,3 +196,47 @@ def test_work_without_words_is_a_reply_and_an_error_is_none() -> None:
     assert not Transcript((Round(1, "a", None),)).answered
     nothing = Transcript((Round(1, "a", "I cannot go on", error="e"),), stop=StopReason.TIMEOUT, fault="infra")
     assert outcome_of(nothing, [summarize_points("scoring_points", "run", [hit()])])[0] is Outcome.INFRA_ERROR
+
+
+SOUGHT = [
+    point('assert any("6" in round["agent"] for round in rounds)', "It says six."),
+    point('assert any("6" in message.content for message in chat_history if message.type == "human")', "Six."),
+    point('assert "6" in chat_history[-1].content', "It says six at last."),
+]
+FAILS_AT_6 = {
+    "raises": "raise KeyError('6')",
+    "is too slow": "time.sleep(60)",
+    "returns no reply": "return 6",
+}
+
+
+@pytest.mark.parametrize("how", [*FAILS_AT_6, "crashes"])
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_vivas_words_about_a_failure_are_not_the_agents(desk: Desk, how: str, rounds: int) -> None:
+    body = FAILS_AT_6.get(how, "import ctypes; ctypes.string_at(6)")
+    agent = desk.agent(f"""
+        def get_reply_from_agent(self, message):
+            if message == 'Hello.' and {rounds} == 2: return 'Hello.'
+            {body}  # line 6 and so on
+    """)
+    case = desk.case(scoring_points=SOUGHT, script=["Hello.", "What is 2 * 3, or 6?"][-rounds:])
+    isolated = ("--isolate",) if how == "crashes" else ()
+    record = desk.run(case, "--agent", agent, "--reply-timeout", "6", *isolated, "--fail-under", "0.1", expect=1)
+    assert (record["outcome"], record["points"]) == ("target_error", 0.0)
+    (stored,) = read_runs(desk.folder / "journal")
+    last = stored.transcript.rounds[-1]
+    assert last.agent is None
+    assert last.error
+    assert f"the agent failed: {last.error[:30]}" in desk.viva("replay", "journal", expect=0).stdout
+
+
+def test_vivas_words_in_older_journals_are_not_the_agents_either(desk: Desk) -> None:
+    agent = desk.agent("def get_reply_from_agent(self, message): return 'Hello.'")
+    case = desk.case(scoring_points=SOUGHT, script=["Hello.", "What is 2 * 3?"])
+    desk.run(case, "--agent", agent)
+    old = "I cannot go on because of an error: killed at agent.py:6"
+    said = f'"agent":"{old}","error":"killed at agent.py:6"'.encode()
+    edit(desk.folder / "journal", lambda line: line.replace(b'"agent":"Hello."', said))
+    assert any(round_.error for run in read_runs(desk.folder / "journal") for round_ in run.transcript.rounds)
+    judged = desk.viva("judge", "journal", "--sandbox", "process", "--json", expect=0)
+    assert json.loads(judged.stdout)["runs"][0]["points"] == 0.0

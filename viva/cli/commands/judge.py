@@ -21,7 +21,8 @@ from viva.cli.options import (
     resumed_request,
     shared_options,
 )
-from viva.cli.process import STOPPED, fail, report_user_errors, run_async
+from viva.cli.process import fail, report_user_errors, run_async
+from viva.cli.stopping import STOPPED
 from viva.exam.options import Part
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.paths import derived_name, new_journal_folder, newest_journal, refuse_journal

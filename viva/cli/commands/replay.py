@@ -26,8 +26,9 @@ from viva.cli.options import (
     shared_options,
     sinks_option,
 )
-from viva.cli.process import STOPPED, fail, report_user_errors, run_async, separate_stdout
+from viva.cli.process import fail, report_user_errors, run_async, separate_stdout
 from viva.cli.run_choice import RunChoice, run_choice, run_choice_options
+from viva.cli.stopping import STOPPED
 from viva.errors import SetupError
 from viva.exam.last_words import read_last_words
 from viva.exam.options import Part

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from viva.cli import completion
 from viva.cli.options import OUTPUT_FILE
 from viva.cli.process import fail, report_user_errors
-from viva.exam.outcome import EXIT_DONE
+from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.paths import newest_journal
 from viva.records.text import printable
 from viva.reports.formats import ENDINGS, FORMATS, choose_format, writer
 from viva.reports.output_file import is_standard_output, output_file
+
+if TYPE_CHECKING:
+    from viva.reports.journals import Journals
 
 PAGE = "report.html"
 
@@ -53,6 +57,7 @@ def command(journals: tuple[str, ...], kind: str | None, out: Path | None, thres
     subject.check()
     if to_stdout and kind == "console":
         write(subject, sys.stdout)
+        _tell_damage(subject, shown=True)
         return
     beside = kind == "html" and out is None
     target = subject.locations[0][0] / PAGE if beside else out
@@ -62,11 +67,27 @@ def command(journals: tuple[str, ...], kind: str | None, out: Path | None, thres
             write(subject, file)
     except BrokenPipeError:  # `viva report --format csv | head`
         raise SystemExit(EXIT_DONE) from None
-    if to_stdout:
-        return
-    assert target is not None
-    click.echo(printable(f"written: {target}"), err=True)
-    if open_:
+    if not to_stdout:
+        assert target is not None
+        click.echo(printable(f"written: {target}"), err=True)
+    if open_ and target is not None:
         import webbrowser
 
         webbrowser.open(target.resolve().as_uri())
+    _tell_damage(subject, shown=kind == "console")
+
+
+def _tell_damage(subject: Journals, *, shown: bool) -> None:
+    """Say what of the journals could not be read: most formats have no place for it.
+
+    Args:
+        subject: The journals.
+        shown: Whether the report itself has said that some lines were skipped.
+    """
+    lost = subject.unreadable()
+    for folder, words in lost.items():
+        click.echo(printable(f"viva: no line of the journal {folder} can be read: {words}"), err=True)
+    if lost:
+        raise SystemExit(EXIT_NOT_SCORED)
+    if not shown and (skipped := subject.damage.words("unreadable line")):
+        click.echo(f"note: {skipped} of the journal skipped", err=True)

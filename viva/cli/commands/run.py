@@ -13,7 +13,8 @@ from viva.adapters.connectors.spec import FORMS
 from viva.cases import Case, find_case, load_case
 from viva.cli import completion
 from viva.cli.options import options_from, output_options, shared_options
-from viva.cli.process import STOPPED, fail, report_user_errors, run_async, separate_stdout
+from viva.cli.process import fail, report_user_errors, run_async, separate_stdout
+from viva.cli.stopping import STOPPED
 from viva.exam.options import Part
 from viva.exam.resources import DEFAULT_AGENT
 from viva.journal.paths import new_journal_folder

@@ -26,7 +26,8 @@ from viva.cli.options import (
     shared_options,
     threshold_option,
 )
-from viva.cli.process import STOPPED, fail, report_user_errors, run_async, separate_stdout
+from viva.cli.process import fail, report_user_errors, run_async, separate_stdout
+from viva.cli.stopping import STOPPED
 from viva.errors import SharedSetupError
 from viva.exam.options import Part
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED

@@ -23,7 +23,8 @@ from viva.cli.options import (
     shared_options,
     threshold_option,
 )
-from viva.cli.process import STOPPED, fail, report_user_errors, run_async
+from viva.cli.process import fail, report_user_errors, run_async
+from viva.cli.stopping import STOPPED
 from viva.cli.trace_compare import Other, compare, find_other
 from viva.cli.trace_follow import Alarm, follow_options, make_alarm, refuse_without_follow, watch_from
 from viva.cli.trace_outputs import Target, annotate_new, targets_of, write_outputs

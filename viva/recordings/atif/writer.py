@@ -74,6 +74,8 @@ def _round(round_: Round) -> list[dict[str, Any]]:
     if round_.agent is not None and not answered:
         said: dict[str, Any] = {"source": "agent", "message": _message(round_.agent, round_.images)}
         steps.append({**said, **({"extra": {"error": round_.error}} if round_.error else {})})
+    elif round_.agent is None and round_.error:
+        steps.append({"source": "system", "message": f"The agent failed: {round_.error}"})
     return steps
 
 

@@ -149,6 +149,7 @@ def print_round(console: Console, round_: Round, verdicts: Mapping[str, Sequence
     if beside := unmarked_count(round_.steps):
         _turn(console, "    spans", f"{counted(beside, 'further span')} in the journal", "dim")
     _turn(console, "    agent", round_.agent, "red" if round_.error else "green")
+    _turn(console, "    viva", f"the agent failed: {round_.error}" if round_.error else None, "red")
     for image in round_.images:
         _turn(console, "    image", one_line(image, 200), "dim")
     _print_verdicts(console, about.get(round_.id, ()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,6 +21,9 @@ from viva.reports.progress.state import Progress
 
 PLAIN_SECONDS = 10.0
 """Minimum number of seconds between two lines if there is no terminal."""
+SILENT_SECONDS = 30.0
+"""Maximum number of seconds without a line there, although nothing may have happened: a reader of a log cannot tell
+patience from a hung process."""
 REFRESHES = 4
 """Pictures per second on a terminal; the cost of one does not depend on the number of runs."""
 
@@ -53,9 +57,13 @@ class ConsoleDisplay:
     def begin(self, total: int, done_before: int) -> Iterator[None]:
         """Show progress until the context ends. A display can be used for several suites, one after the other."""
         self.progress = Progress(total, done_before)
-        # A dumb terminal cannot move its cursor: it gets lines.
-        if not (self.show and total and self.console.is_terminal) or self.console.is_dumb_terminal:
+        if not (self.show and total):
             yield
+            return
+        # A dumb terminal cannot move its cursor: it gets lines.
+        if not self.console.is_terminal or self.console.is_dumb_terminal:
+            with self._beating():
+                yield
             return
         picture = ProgressPicture(self.progress, self.console)
         self._live = Live(
@@ -89,7 +97,26 @@ class ConsoleDisplay:
         """Return the progress in one line; several agents are never averaged."""
         return self.progress.line()
 
-    def _plainly(self) -> None:
-        if self.show and self._live is None and time.monotonic() - self._last >= PLAIN_SECONDS:
+    @contextlib.contextmanager
+    def _beating(self) -> Iterator[None]:
+        """Print a line from time to time, also while nothing happens, from a thread of its own as the live display."""
+        over = threading.Event()
+        self._last = time.monotonic()
+
+        def beat() -> None:
+            while not over.wait(max(0.0, SILENT_SECONDS - (time.monotonic() - self._last))):
+                self._plainly(SILENT_SECONDS)
+
+        thread = threading.Thread(target=beat, name="progress", daemon=True)
+        with contextlib.suppress(RuntimeError):  # no thread is left: then lines tell of events only
+            thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+
+    def _plainly(self, seconds: float | None = None) -> None:
+        least = PLAIN_SECONDS if seconds is None else seconds
+        if self.show and self._live is None and time.monotonic() - self._last >= least:
             self._last = time.monotonic()
             self.console.print(Text(self.line()), soft_wrap=True)

@@ -257,7 +257,7 @@
         round.steps.length ? el("div", { class: "steps" }, round.steps.map((step) => stepOf(data, step, what))) : null,
         round.more ? el("p", { class: "note" }, round.more + (round.more === 1 ? " more step" : " more steps") + " left out.") : null,
         turn(data, "Agent", round.agent, "agent" + (round.error ? " failed" : "")),
-        round.error ? el("div", { class: "fault text", dir: "auto" }, round.error) : null,
+        round.error ? el("div", { class: "fault text", dir: "auto" }, "The agent failed: " + round.error) : null,
         round.cites.length ? el("div", { class: "cites" }, round.cites.map((number) => citeOf(data, number))) : null,
         pictures(data, round.images, what, round.captions),
       ].filter((node) => node !== null));
