@@ -120,6 +120,20 @@ def decode(kind: type[T], data: Any) -> T:
     return adapter.validate_python(data)  # type: ignore[no-any-return]
 
 
+def decode_json(kind: type[T], text: bytes) -> T:
+    """Build a record from JSON, as `decode` does from what `loads` returns, without the objects in between.
+
+    Raises:
+        ValueError: the text is not JSON, or does not have the shape of `kind`.
+        RecursionError: the text is nested too deeply.
+    """
+    try:
+        return _adapter(kind).validate_json(text)  # type: ignore[no-any-return]
+    except ValidationError:
+        # Lone surrogates, huge numbers, invalid nulls: everything that is read more leniently than pydantic does.
+        return decode(kind, loads(text))
+
+
 def _mend(data: Any, fault: ErrorDetails) -> None:
     """Convert the value that pydantic refused to the right type, or remove it so that the default applies."""
     *parents, last = fault["loc"] or ("",)
