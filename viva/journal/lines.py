@@ -63,6 +63,11 @@ class Damage:
             bisect.insort(self.lines, number)
             del self.lines[SHOWN_LINES:]
 
+    def clear(self) -> None:
+        """Begin to count anew."""
+        self.torn = self.unknown = 0
+        self.lines.clear()
+
     def join(self, other: Damage) -> None:
         """Count the lines that another reader had to skip, too."""
         self.torn += other.torn

@@ -68,13 +68,14 @@ class RunIndex:
                 record = replace(record, usage=self._paid(older, attempt, record.usage))
             yield record
 
-    def parts(self, kind: type[T]) -> Iterator[T]:
+    def parts(self, kind: type[T], runs: Container[str] | None = None) -> Iterator[T]:
         """Yield a part of each newest record, which costs less than the whole; records that lack it are passed over.
 
         Args:
             kind: A dataclass with some fields of RunRecord.
+            runs: The ids of the runs to read; None for all.
         """
-        for _, line in self._newest(None):
+        for _, line in self._newest(runs):
             data = plain_data(line)
             with suppress(ValueError, RecursionError):
                 if data is not None:
