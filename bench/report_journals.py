@@ -51,7 +51,9 @@ def _write_run(journal: Journal, chance: random.Random, agent: str, case: str, t
         failed = "no reply within 300 s" if drawn < 0.01 else None
         _append(
             journal,
-            _record(setting, run, attempt, number, verdicts, Outcome.TARGET_ERROR if failed else Outcome.SCORED, failed),
+            _record(
+                setting, run, attempt, number, verdicts, Outcome.TARGET_ERROR if failed else Outcome.SCORED, failed
+            ),
         )
 
 
@@ -90,7 +92,13 @@ def _verdict(chance: random.Random, run: str, point: int, text: str, agent: str)
 
 
 def _record(
-    setting: Setting, run: str, attempt: int, number: int, verdicts: tuple[Verdict, ...], outcome: Outcome, error: str | None
+    setting: Setting,
+    run: str,
+    attempt: int,
+    number: int,
+    verdicts: tuple[Verdict, ...],
+    outcome: Outcome,
+    error: str | None,
 ) -> RunRecord:
     score = sum(verdict.score or 0.0 for verdict in verdicts) / len(verdicts) if verdicts else None
     low = 0.0 if outcome is Outcome.TARGET_ERROR else score
@@ -100,7 +108,15 @@ def _record(
         label, summary = Label.HIT if score == 1 else Label.MISS, f"{points:g} of {len(verdicts)} points"
         insights = (
             Insight(
-                "scoring_points", run, label, score, low=score, high=score, summary=summary, verdicts=verdicts, seconds=0.01
+                "scoring_points",
+                run,
+                label,
+                score,
+                low=score,
+                high=score,
+                summary=summary,
+                verdicts=verdicts,
+                seconds=0.01,
             ),
             Insight("polite", run, "polite", 0.9, scores={"tone": 0.9, "brevity": 0.8}, summary="no rude word"),
         )

@@ -11,7 +11,7 @@ from viva.journal.conversation_lines import CONVERSATION, ConversationLines, Lin
 from viva.journal.lines import HEAD, Damage, parse
 from viva.journal.long_texts import KeptTexts, plain_data, restore_texts
 from viva.journal.round_tally import RoundTally, number_of
-from viva.journal.run_index import RunIndex, read_records
+from viva.journal.run_index import LastLines, read_records
 from viva.records.codec import decode, decode_json
 from viva.records.run_record import Outcome, RunRecord, Setting, as_earned
 from viva.records.transcript import Round, Transcript
@@ -84,7 +84,7 @@ def read_runs(
     damage: Damage | None = None,
     *,
     keep_lines: bool = False,
-    index: RunIndex | None = None,
+    known: LastLines | None = None,
     wanted: Callable[[str], bool] | None = None,
 ) -> Iterator[StoredRun]:
     """Yield the runs of a journal in the order in which they ended, unfinished runs last.
@@ -96,14 +96,14 @@ def read_runs(
         run: The id of the only run to read; None for all.
         damage: Counts the lines that had to be skipped.
         keep_lines: Whether to include the raw lines, for copying them into another journal.
-        index: Where the journal's runs are, if it is known.
+        known: Where the runs to read end, if it is known.
         wanted: Tells of each run, when its turn comes, whether to decode it.
 
     Raises:
         JournalError: there is no journal, or no such run in it.
     """
     damage = damage if damage is not None else Damage()
-    for name, gathered in gather_runs(folder, run, damage, check_all=True, index=index):
+    for name, gathered in gather_runs(folder, run, damage, check_all=True, known=known):
         if wanted is not None and not wanted(name):
             continue
         yield _decode(folder, name, gathered.attempt, gathered.lines, damage, keep_lines)

@@ -1,4 +1,4 @@
-"""Finds the runs of a journal and the lines with their results in one pass, so that readers decode only what they use."""
+"""Finds the runs of a journal and their records in one pass, so that readers decode only what they use."""
 
 from __future__ import annotations
 
@@ -21,18 +21,28 @@ T = TypeVar("T")
 _NONE = -1
 
 
+@dataclass(frozen=True, slots=True)
+class LastLines:
+    """Where runs end in a journal, and where the journal ended when it was read."""
+
+    runs: dict[str, int]
+    """The number of each run's last line, also of torn lines with a whole head."""
+    end: int
+    """The number of the file's last line."""
+
+
 @dataclass(slots=True)
 class RunIndex:
-    """The positions of one journal's runs, some 200 bytes for each run. Lines that were appended later are not in it."""
+    """The positions of one journal's runs, some 200 bytes for each. Lines that were appended later are not in it."""
 
     folder: Path
     damage: Damage = field(default_factory=Damage)
     """Counts the records and unrecognizable lines that had to be skipped."""
     places: dict[str, int] = field(default_factory=dict)
     """The runs in the order of their first lines, and their places in the columns below."""
-    last: array[int] = field(default_factory=lambda: array("q"))
+    _last: array[int] = field(default_factory=lambda: array("q"))
     """The number of each run's last line."""
-    end: int = 0
+    _end: int = 0
     """The number of the file's last line."""
     _records: array[int] = field(default_factory=lambda: array("q"))
     """The byte offset of each run's newest record, or -1."""
@@ -89,13 +99,10 @@ class RunIndex:
             if (event := parse(line)) is not None:
                 yield event
 
-    def last_lines(self, runs: Container[str] | None = None) -> dict[str, int]:
-        """Return the number of each run's last line.
-
-        Args:
-            runs: The ids of the runs; None for all.
-        """
-        return {name: self.last[place] for name, place in self.places.items() if runs is None or name in runs}
+    def of(self, runs: Container[str] | None) -> LastLines:
+        """Return where the last lines of these runs are; None stands for all."""
+        names = {name: self._last[place] for name, place in self.places.items() if runs is None or name in runs}
+        return LastLines(names, self._end)
 
     def _newest(self, runs: Container[str] | None) -> Iterator[tuple[int, bytes]]:
         wanted = self.places.items() if runs is None else [each for each in self.places.items() if each[0] in runs]
@@ -124,7 +131,7 @@ class RunIndex:
         else:
             return
         place = self._place(name)
-        self.last[place] = number
+        self._last[place] = number
         if kind == "run":
             if self._records[place] >= 0:
                 self._replaced.setdefault(place, []).append(self._records[place])
@@ -139,7 +146,7 @@ class RunIndex:
         if place is None:
             place = self.places[name] = len(self.places)
             see_runs(self.folder, len(self.places))
-            for column in (self.last, self._records, self._numbers, self._settings):
+            for column in (self._last, self._records, self._numbers, self._settings):
                 column.append(_NONE)
         return place
 
@@ -152,7 +159,7 @@ def index_runs(folder: Path) -> RunIndex:
     """
     index = RunIndex(folder)
     for number, offset, line in raw_lines(folder):
-        index.end = number
+        index._end = number
         index._take(number, offset, line)
     return index
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -102,18 +102,21 @@ class Journals:
                     found.append(Unfinished(folder, event.run, case, agent))
         return found
 
-    def conversations(self, wanted: Callable[[Path, str], bool] | None = None) -> Iterator[StoredRun]:
+    def conversations(
+        self, wanted: Callable[[Path, str], bool] | None = None, runs: Container[str] | None = None
+    ) -> Iterator[StoredRun]:
         """Yield the conversations, journal by journal, including those of unfinished runs.
 
         Args:
             wanted: Tells of a folder and a run's id, when its turn comes, whether to read it; None for all.
+            runs: The ids of the runs; the lines of all others are passed over. None for all.
 
         Raises:
             JournalError: a journal or a named run does not exist.
         """
         for folder, run in self.locations:
             wants = None if wanted is None else partial(wanted, folder)
-            yield from read_runs(folder, run, index=self._index(folder), wanted=wants)
+            yield from read_runs(folder, run, known=self._index(folder).of(runs), wanted=wants)
 
     def _index(self, folder: Path) -> RunIndex:
         if folder not in self._indexes:
