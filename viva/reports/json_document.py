@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TextIO
 
-from viva.records.codec import to_plain
+from viva.records.codec import to_plain, to_plain_decoded
 from viva.records.text import storable
 from viva.reports.facts import standing
 from viva.reports.journals import Journals
@@ -29,7 +29,7 @@ def write(journals: Journals, out: TextIO) -> None:
             "standing": standing(entry.record, journals.threshold).value,
             "primary": main.evaluator if (main := primary_insight(entry.record)) is not None else None,
         }
-        out.write(separator + _json({**head, **to_plain(entry.record, full=True)}))
+        out.write(separator + _json({**head, **to_plain_decoded(entry.record)}))
         separator = ",\n"
     unfinished = [{"journal": storable(str(run.folder)), "id": run.id} for run in journals.unfinished()]
     out.write('\n],\n"unfinished": ' + _json(unfinished))
@@ -39,4 +39,7 @@ def write(journals: Journals, out: TextIO) -> None:
 
 def _json(value: object) -> str:
     # DEL is the only control character that JSON does not escape.
-    return json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f")
+    return _ENCODE(value).replace("\x7f", "\\u007f")
+
+
+_ENCODE = json.JSONEncoder(allow_nan=False).encode

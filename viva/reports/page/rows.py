@@ -20,7 +20,7 @@ from viva.statistics.trends import Trend, TrendTally
 
 MOST_COLUMNS = 4
 """Maximum number of evaluators other than the primary one that have a column."""
-MOST_ROWS = 5_000
+MOST_ROWS = 2_000
 """Maximum number of rows, which browsers still show without a wait; what else there is, the page says."""
 REASON_LIMIT = 240
 """Maximum number of characters of the reason in a row."""
