@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.recordings.desktop.names import Names
+from viva.recordings.plain_file import open_recording
 from viva.recordings.recording import RecordingError
 from viva.records.codec import loads
 
@@ -34,7 +35,7 @@ def read_lines(file: Path) -> Lines:
     """
     found = Lines()
     try:
-        with file.open("rb") as lines:
+        with open_recording(file) as lines:
             number = 0
             while line := lines.readline(MOST_LINE):
                 number += 1
