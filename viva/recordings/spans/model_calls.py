@@ -168,7 +168,7 @@ def model_calls(tree: Tree) -> list[ModelCall]:
 
 
 def _outermost(parent: Span, above: Span | None) -> Span | None:
-    """Return the outermost model span around the children of a span, with nothing but model spans and others between."""
+    """Return the outermost model span around the children of a span, with only model spans and others between."""
     if parent.kind is SpanKind.LLM:
         return above or parent
     return above if parent.kind is SpanKind.OTHER else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -217,13 +218,19 @@ def _sum_of(run: Run, tree: Tree) -> Any:
         return NO_USAGE
     inside = {span.id for span in run.spans}
     outer = [span for span in run.spans if span.kind is not SpanKind.LLM and span.kind is not SpanKind.TOOL]
-    counted: set[str] = set()
+    extents = tree.extents()
+    # The extents of the spans that count, none within another.
+    begins: list[int] = []
+    ends: list[int] = []
     total = UNREPORTED
     for span in outer:
-        if any(above.id in counted for above in tree.ancestors(span)):
+        begin, end = extents[span.id]
+        place = bisect(begins, begin)
+        if place and end < ends[place - 1]:
             continue
         usage = total_usage(span)
         if usage is not UNREPORTED and span.id in inside:
-            counted.add(span.id)
+            last = bisect(begins, end)
+            begins[place:last], ends[place:last] = [begin], [end]
             total = usage if total is UNREPORTED else total + usage
     return NO_USAGE if total is UNREPORTED else total
