@@ -11,6 +11,7 @@ from viva.journal.errors import JournalError
 from viva.journal.line_checksum import is_unchanged
 from viva.journal.lines import HEAD, KINDS, Damage, parse, raw_lines, round_number, see_runs
 from viva.journal.round_tally import RoundTally, number_of
+from viva.journal.run_index import LastLines
 from viva.records.transcript import is_ended
 
 CONVERSATION = frozenset({"setting", "round", "transcript"})
@@ -102,7 +103,7 @@ def _texts(lines: list[Line], kinds: frozenset[str], damage: Damage) -> tuple[st
 
 
 def gather_runs(
-    folder: Path, run: str | None, damage: Damage, *, check_all: bool = False
+    folder: Path, run: str | None, damage: Damage, *, check_all: bool = False, known: LastLines | None = None
 ) -> Iterator[tuple[str, RunLines]]:
     """Yield the id and the lines of each run in the order in which they ended, unfinished runs last.
 
@@ -113,11 +114,12 @@ def gather_runs(
         run: The id of the only run to read; None for all.
         damage: Counts the lines that had to be skipped.
         check_all: Whether to parse unused lines (of older attempts) too, to count the torn ones.
+        known: Where the runs to read end, if it is known.
 
     Raises:
         JournalError: there is no journal, or no such run in it.
     """
-    last, end = _last_lines(folder, run)
+    last, end = _last_lines(folder, run) if known is None else (known.runs, known.end)
     if run is not None and run not in last:
         raise JournalError(f"{folder} holds no run {run!r}.{_known(_last_lines(folder, None)[0])}")
     gatherer = _Gatherer(damage, check_all)
@@ -125,7 +127,7 @@ def gather_runs(
         if number > end:
             # Another process may append while this one reads: lines after the first pass are left to the next reader.
             break
-        name = gatherer.take(number, raw, last)
+        name = gatherer.take(number, raw, last if run is None else (run,))
         if name is not None and number == last[name] and name in gatherer.runs:
             yield name, gatherer.give(name)
     # Empty, unless the file was replaced after the first pass.

@@ -23,3 +23,8 @@ def is_unchanged(line: bytes) -> bool | None:
     if not line.startswith(_BEGIN, end) or not line.endswith(_END):
         return None
     return line[-len(_END) - 8 : -len(_END)] == b"%08x" % crc32(line[:end])
+
+
+def unsealed(line: bytes) -> bytes | None:
+    """Return a line as it was given to `seal`, without its closing brace; None if its checksum is missing or wrong."""
+    return line[:-_LENGTH] if line.endswith(b"\n") and is_unchanged(line) else None

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from viva.journal.errors import JournalError, no_journal
 from viva.journal.kept_files import open_plain
-from viva.journal.line_checksum import is_unchanged
+from viva.journal.line_checksum import is_unchanged, unsealed
 from viva.journal.round_tally import number_of
 from viva.records.codec import loads
 from viva.records.text import counted
@@ -62,6 +62,17 @@ class Damage:
         if number:
             bisect.insort(self.lines, number)
             del self.lines[SHOWN_LINES:]
+
+    def clear(self) -> None:
+        """Begin to count anew."""
+        self.torn = self.unknown = 0
+        self.lines.clear()
+
+    def join(self, other: Damage) -> None:
+        """Count the lines that another reader had to skip, too."""
+        self.torn += other.torn
+        self.unknown += other.unknown
+        self.lines = sorted((*self.lines, *other.lines))[:SHOWN_LINES]
 
     def words(self, torn: str = "torn line") -> str:
         """Return how many lines were skipped, as in `1 torn line and 2 lines of a newer format`; empty if none were.
@@ -125,6 +136,24 @@ def raw_lines(folder: Path) -> Iterator[tuple[int, int, bytes]]:
         raise JournalError(f"cannot read {path}: {error.strerror}") from error
 
 
+def lines_at(folder: Path, offsets: Iterable[int]) -> Iterator[bytes]:
+    """Yield the lines that begin at these byte offsets, as `raw_lines` found them.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    path = folder / FILE
+    try:
+        with open_plain(path) as file:
+            for offset in offsets:
+                file.seek(offset)
+                yield file.readline(MOST_LINE)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise no_journal(folder, FILE) from error
+    except OSError as error:
+        raise JournalError(f"cannot read {path}: {error.strerror}") from error
+
+
 def _pass_over(file: BinaryIO, most: int) -> int:
     """Skip to the end of a line; return its length, or somewhat more than `most` if it is longer."""
     length = 0
@@ -164,6 +193,16 @@ def round_number(line: bytes, head: re.Match[bytes], number: int = 0, damage: Da
     if counted is None and damage is not None:
         damage.add(number)
     return counted
+
+
+def sealed_data(line: bytes) -> bytes | None:
+    """Return the JSON of an event's data, not parsed; None for a line that must be parsed to find it.
+
+    It is what the line's head and its checksum enclose; what is not one JSON value is not a line of Viva.
+    """
+    if (head := HEAD.match(line)) is None or (content := unsealed(line)) is None:
+        return None
+    return content[head.end() - 1 :]
 
 
 def parse(line: bytes | str, number: int = 0, damage: Damage | None = None) -> Event | None:

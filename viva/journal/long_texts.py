@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.journal.kept_files import name_for, read_sound
+from viva.journal.lines import sealed_data
 from viva.records.text import storable
 
 TEXT_LIMIT = 64 * 1024
@@ -115,6 +116,12 @@ def restore_texts(folder: Path | KeptTexts, data: dict[str, Any]) -> dict[str, A
             continue
     data.pop("_texts", None)
     return data
+
+
+def plain_data(line: bytes) -> bytes | None:
+    """Return the JSON of an event's data; None if it has to be parsed, for a part of it may be in other files."""
+    data = sealed_data(line)
+    return None if data is None or b'"_texts"' in data or b'"_steps"' in data else data
 
 
 def _restore_steps(texts: KeptTexts, data: dict[str, Any], name: object) -> None:

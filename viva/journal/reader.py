@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from viva.journal.conversation_lines import CONVERSATION, ConversationLines, Line, gather_runs, read_conversation_lines
-from viva.journal.lines import HEAD, Damage, parse, raw_lines, see_runs
-from viva.journal.long_texts import KeptTexts, restore_texts
+from viva.journal.lines import HEAD, Damage, parse
+from viva.journal.long_texts import KeptTexts, plain_data, restore_texts
 from viva.journal.round_tally import RoundTally, number_of
-from viva.records.codec import decode
+from viva.journal.run_index import LastLines, read_records
+from viva.records.codec import decode, decode_json
 from viva.records.run_record import Outcome, RunRecord, Setting, as_earned
-from viva.records.transcript import NO_USAGE, Round, Transcript, Usage
-from viva.records.usage import summed_by_role
+from viva.records.transcript import Round, Transcript
 from viva.records.verdict import Insight
 
 __all__ = [
@@ -80,7 +79,13 @@ def split_reference(reference: str) -> tuple[Path, str | None]:
 
 
 def read_runs(
-    folder: Path, run: str | None = None, damage: Damage | None = None, *, keep_lines: bool = False
+    folder: Path,
+    run: str | None = None,
+    damage: Damage | None = None,
+    *,
+    keep_lines: bool = False,
+    known: LastLines | None = None,
+    wanted: Callable[[str], bool] | None = None,
 ) -> Iterator[StoredRun]:
     """Yield the runs of a journal in the order in which they ended, unfinished runs last.
 
@@ -91,12 +96,16 @@ def read_runs(
         run: The id of the only run to read; None for all.
         damage: Counts the lines that had to be skipped.
         keep_lines: Whether to include the raw lines, for copying them into another journal.
+        known: Where the runs to read end, if it is known.
+        wanted: Tells of each run, when its turn comes, whether to decode it.
 
     Raises:
         JournalError: there is no journal, or no such run in it.
     """
     damage = damage if damage is not None else Damage()
-    for name, gathered in gather_runs(folder, run, damage, check_all=True):
+    for name, gathered in gather_runs(folder, run, damage, check_all=True, known=known):
+        if wanted is not None and not wanted(name):
+            continue
         yield _decode(folder, name, gathered.attempt, gathered.lines, damage, keep_lines)
 
 
@@ -107,79 +116,18 @@ def decode_run(lines: ConversationLines, damage: Damage | None = None) -> Stored
         lines: Lines from `read_conversation_lines`, of this or another process. Long texts are read from its folder.
         damage: Counts the lines that cannot be decoded, without their numbers.
     """
-    found = []
     damage = damage if damage is not None else Damage()
-    for text in (*lines.lines, *lines.judged):
-        event = parse(text, 0, damage)
-        if event is not None:
-            found.append(Line(0, event.kind, b"", event.data))
+    found = [line for text in (*lines.lines, *lines.judged) if (line := _line_of(text, damage)) is not None]
     return _decode(Path(lines.folder), lines.run, lines.attempt, found, damage, False)
-
-
-def read_records(folder: Path, damage: Damage | None = None) -> Iterator[RunRecord]:
-    """Yield the newest record of each run that ended, in the order in which they ended; transcripts are not read.
-
-    Its usage is that of the whole run: what earlier attempts cost was paid for, too, and so were earlier judgings.
-
-    Args:
-        folder: The journal's folder.
-        damage: Counts records that had to be skipped, and lines of an unrecognizable kind.
-
-    Raises:
-        JournalError: there is no journal.
-    """
-    damage = damage if damage is not None else Damage()
-    newest: dict[str, int] = {}
-    replaced: set[int] = set()
-    earlier: dict[str, dict[int, Mapping[str, Usage]]] = {}
-    for number, _, line in raw_lines(folder):
-        head = HEAD.match(line)
-        if (head is None or head[1] == b"run") and (event := parse(line, number, damage)) and event.kind == "run":
-            if event.run in newest:
-                replaced.add(newest[event.run])
-            newest[event.run] = number
-            see_runs(folder, len(newest))
-    wanted = set(newest.values())
-    for number, _, line in raw_lines(folder):
-        if number in replaced and (event := parse(line)) is not None:
-            with suppress(ValueError):
-                usage = decode(_Paid, {"usage": event.data.get("usage") or {}}).usage
-                _add_paid(earlier.setdefault(event.run, {}), event.attempt, usage)
-        if number in wanted and (event := parse(line)) is not None:
-            try:
-                record = as_earned(decode(RunRecord, restore_texts(folder, event.data)))
-            except ValueError:
-                damage.add(number)
-                continue
-            if (paid := earlier.pop(record.id, None)) is not None:
-                _add_paid(paid, event.attempt, record.usage)
-                record = replace(record, usage=summed_by_role(paid.values()))
-            yield record
-
-
-@dataclass(frozen=True, slots=True)
-class _Paid:
-    usage: Mapping[str, Usage] = field(default_factory=dict)
-
-
-def _add_paid(paid: dict[int, Mapping[str, Usage]], attempt: int, usage: Mapping[str, Usage]) -> None:
-    """Add one record. A further one of the same attempt is a further judging of the same conversation."""
-    judged = paid.get(attempt, {}).get("judge")
-    paid[attempt] = usage if judged is None else {**usage, "judge": judged + usage.get("judge", NO_USAGE)}
 
 
 def _decode(folder: Path, run: str, attempt: int, lines: Iterable[Line], damage: Damage, keep_lines: bool) -> StoredRun:
     decoded, texts = _Decoded(), KeptTexts(folder)
     kept = []
     for line in lines:
-        data = line.data
-        if data is None:
-            event = parse(line.raw, line.number, damage)
-            if event is None:
-                continue
-            data = event.data
         try:
-            _take(decoded, line.kind, data, texts)
+            if not _take(decoded, line, texts, damage):
+                continue
         except ValueError:
             damage.add(line.number)
             continue
@@ -205,6 +153,15 @@ def _decode(folder: Path, run: str, attempt: int, lines: Iterable[Line], damage:
     )
 
 
+def _line_of(text: str, damage: Damage) -> Line | None:
+    raw = text.encode() + b"\n"
+    if (head := HEAD.match(raw)) is not None and plain_data(raw) is not None:
+        return Line(0, head[1].decode(), raw, None)
+    # Read and checked before: its checksum covers the bytes on the disk.
+    event = parse(text, 0, damage)
+    return None if event is None else Line(0, event.kind, b"", event.data)
+
+
 def _gap(rounds: tuple[Round, ...], ending: Transcript | None) -> str | None:
     tally = RoundTally()
     for round_ in rounds:
@@ -212,19 +169,49 @@ def _gap(rounds: tuple[Round, ...], ending: Transcript | None) -> str | None:
     return tally.gap(number_of(ending.round_count, least=0) if ending is not None else None)
 
 
-def _take(decoded: _Decoded, kind: str, data: dict[str, Any], texts: KeptTexts) -> None:
-    if "_texts" in data or "_steps" in data:
-        data = restore_texts(texts, data)
-    if kind == "round":
-        round_ = decode(Round, data)
+def _take(decoded: _Decoded, line: Line, texts: KeptTexts, damage: Damage) -> bool:
+    """Decode one line; return whether it is whole.
+
+    Raises:
+        ValueError: its data does not have the shape of its kind.
+    """
+    value = _value(_TYPES.get(line.kind), line, texts, damage)
+    if value is None:
+        return False
+    if isinstance(value, Round):
         # An import that was killed writes its rounds again.
-        decoded.rounds.setdefault(round_.number, round_)
-    elif kind == "setting":
-        decoded.setting = decode(Setting, data)
-    elif kind == "transcript":
-        decoded.transcript = decode(Transcript, data)
-    elif kind == "insight":
-        insight = decode(Insight, data)
-        decoded.insights[insight.evaluator, insight.subject] = insight
-    elif kind == "run":
-        decoded.record = decode(RunRecord, data)
+        decoded.rounds.setdefault(value.number, value)
+    elif isinstance(value, Setting):
+        decoded.setting = value
+    elif isinstance(value, Transcript):
+        decoded.transcript = value
+    elif isinstance(value, Insight):
+        decoded.insights[value.evaluator, value.subject] = value
+    elif isinstance(value, RunRecord):
+        decoded.record = value
+    return True
+
+
+_TYPES: dict[str, type[Round | Setting | Transcript | Insight | RunRecord]] = {
+    "round": Round,
+    "setting": Setting,
+    "transcript": Transcript,
+    "insight": Insight,
+    "run": RunRecord,
+}
+
+
+def _value(kind: type[object] | None, line: Line, texts: KeptTexts, damage: Damage) -> object | None:
+    """Return what a line holds, True for a line of an unknown kind, and None for a torn one."""
+    data = line.data
+    if data is None:
+        if kind is not None and (text := plain_data(line.raw)) is not None:
+            with suppress(ValueError, RecursionError):
+                return decode_json(kind, text)
+        event = parse(line.raw, line.number, damage)
+        if event is None:
+            return None
+        data = event.data
+    if kind is None:
+        return True
+    return decode(kind, restore_texts(texts, data) if "_texts" in data or "_steps" in data else data)

@@ -15,6 +15,7 @@ from typing import Any
 
 from viva.recordings.chat_rounds import MessageError, read_messages
 from viva.recordings.json_pieces import is_whole, load_document, stripped
+from viva.recordings.plain_file import open_recording
 from viva.recordings.recording import Recording, RecordingError
 from viva.records.usage import with_usage
 
@@ -66,7 +67,7 @@ def _read(path: Path) -> Iterator[Recording]:
 def _documents(path: Path) -> Iterator[tuple[str, Any]]:
     """Yield each JSON document of the file with its position: the lines, or the whole file."""
     try:
-        with path.open("rb") as file:
+        with open_recording(path) as file:
             lines = enumerate(file, 1)
             first = next(((number, line) for number, line in lines if stripped(line)), None)
             if first is None:

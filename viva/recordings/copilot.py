@@ -11,6 +11,7 @@ from typing import Any
 
 from viva.recordings.events.collector import EvalCollector
 from viva.recordings.json_pieces import stripped
+from viva.recordings.plain_file import open_recording
 from viva.recordings.recording import Recording, RecordingError
 from viva.records.bounded_json import UnfitJson, read
 from viva.records.text import one_line
@@ -106,7 +107,7 @@ def _new_session(event: dict[str, Any], session: _CopilotSession) -> str | None:
 def _events(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """Read each line with text: its number and its event, which is None if the line is not an event."""
     try:
-        with path.open("rb") as file:
+        with open_recording(path) as file:
             number = 0
             while line := file.readline(LONGEST_LINE + 1):
                 number += 1

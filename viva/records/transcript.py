@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 from viva.records.fault import Fault
@@ -53,6 +54,9 @@ _COUNTS = (
 )
 
 
+_get_counts = attrgetter(*_COUNTS)
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens, calls and money of one role. `+` adds two; `-` returns what a total exceeds an earlier one by."""
@@ -80,8 +84,11 @@ class Usage:
 
         An invalid count becomes 0 and makes the usage not reported; an invalid cost becomes unknown.
         """
-        for name in _COUNTS:
-            value = getattr(self, name)
+        # Nearly all are sound, and there are hundreds of thousands of them in a large journal.
+        counts = _get_counts(self)
+        if {int}.issuperset(map(type, counts)) and min(counts) >= 0 and self.cost in (None, 0.0):
+            return
+        for name, value in zip(_COUNTS, counts, strict=True):
             if type(value) is not int or value < 0:
                 sound = isinstance(value, int | float) and 0 <= value < MOST_TOKENS
                 object.__setattr__(self, name, int(value) if sound else 0)

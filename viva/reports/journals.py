@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
-from viva.journal.reader import StoredRun, read_records, read_runs, split_reference
+from viva.journal.reader import StoredRun, read_runs, split_reference
+from viva.journal.run_index import RunIndex, index_runs
 from viva.journal.writer import Damage, raw_lines, scan
 from viva.records.run_record import RunRecord
 from viva.statistics.summary import Figures, summarize
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,8 @@ class Journals:
     """A run passes if its low bound is at least this."""
     damage: Damage = field(default_factory=Damage)
     """The lines that the latest reading had to skip."""
+    _indexes: dict[Path, RunIndex] = field(default_factory=dict, repr=False, compare=False)
+    """Where the runs of each folder are. A report reads a journal several times, but looks for them once."""
 
     def check(self) -> None:
         """Check that all journals and named runs exist, before anything is written.
@@ -57,11 +64,21 @@ class Journals:
         Raises:
             JournalError: a journal does not exist.
         """
-        self.damage.torn = self.damage.unknown = 0
+        self.damage.clear()
         for folder, run in self.locations:
-            for record in read_records(folder, self.damage):
-                if run is None or record.id == run:
-                    yield Entry(folder, record)
+            index = self._index(folder)
+            self.damage.join(index.damage)
+            for record in index.records(self.damage, None if run is None else (run,)):
+                yield Entry(folder, record)
+
+    def parts(self, kind: type[T]) -> Iterator[T]:
+        """Yield a part of the record of each run that ended; see `RunIndex.parts`.
+
+        Raises:
+            JournalError: a journal does not exist.
+        """
+        for folder, run in self.locations:
+            yield from self._index(folder).parts(kind, None if run is None else (run,))
 
     def figures(self) -> Figures:
         """Compute the statistics of all runs that ended.
@@ -79,16 +96,10 @@ class Journals:
         """
         found: list[Unfinished] = []
         for folder, only in self.locations:
-            ended: set[str] = set()
-            begun: dict[str, Unfinished] = {}
-            for event in scan(folder, kinds=frozenset({"setting", "run"})):
-                if event.kind == "run":
-                    ended.add(event.run)
-                    begun.pop(event.run, None)
-                elif event.run not in ended and only in (None, event.run):
+            for event in self._index(folder).unfinished():
+                if only in (None, event.run):
                     case, agent = (str(event.data.get(name) or "") for name in ("case", "agent"))
-                    begun[event.run] = Unfinished(folder, event.run, case, agent)
-            found += begun.values()
+                    found.append(Unfinished(folder, event.run, case, agent))
         return found
 
     def unreadable(self) -> dict[Path, str]:
@@ -104,14 +115,26 @@ class Journals:
                 found[folder] = words
         return found
 
-    def conversations(self) -> Iterator[StoredRun]:
+    def conversations(
+        self, wanted: Callable[[Path, str], bool] | None = None, runs: Container[str] | None = None
+    ) -> Iterator[StoredRun]:
         """Yield the conversations, journal by journal, including those of unfinished runs.
+
+        Args:
+            wanted: Tells of a folder and a run's id, when its turn comes, whether to read it; None for all.
+            runs: The ids of the runs; the lines of all others are passed over. None for all.
 
         Raises:
             JournalError: a journal or a named run does not exist.
         """
         for folder, run in self.locations:
-            yield from read_runs(folder, run)
+            wants = None if wanted is None else partial(wanted, folder)
+            yield from read_runs(folder, run, known=self._index(folder).of(runs), wanted=wants)
+
+    def _index(self, folder: Path) -> RunIndex:
+        if folder not in self._indexes:
+            self._indexes[folder] = index_runs(folder)
+        return self._indexes[folder]
 
 
 def joined(references: Sequence[str], threshold: float = 1.0) -> Journals:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TextIO
 
-from viva.records.codec import to_plain
+from viva.records.codec import to_plain, to_plain_decoded
+from viva.records.run_record import RunRecord
 from viva.records.text import storable
 from viva.reports.facts import standing
 from viva.reports.journals import Journals
@@ -29,7 +31,7 @@ def write(journals: Journals, out: TextIO) -> None:
             "standing": standing(entry.record, journals.threshold).value,
             "primary": main.evaluator if (main := primary_insight(entry.record)) is not None else None,
         }
-        out.write(separator + _json({**head, **to_plain(entry.record, full=True)}))
+        out.write(separator + _run(head, entry.record))
         separator = ",\n"
     unfinished = [{"journal": storable(str(run.folder)), "id": run.id} for run in journals.unfinished()]
     out.write('\n],\n"unfinished": ' + _json(unfinished))
@@ -37,6 +39,19 @@ def write(journals: Journals, out: TextIO) -> None:
     out.write(',\n"newer_lines": ' + _json(journals.damage.unknown) + "}\n")
 
 
+def _run(head: Mapping[str, object], record: RunRecord) -> str:
+    text: str | None
+    try:
+        text = _json({**head, **to_plain_decoded(record)})
+    except ValueError:
+        text = None  # infinities, which become null
+    # What may be a lone surrogate becomes text that every reader accepts; it may be half of a sign, too.
+    return text if text is not None and "\\ud" not in text else _json({**head, **to_plain(record, full=True)})
+
+
 def _json(value: object) -> str:
     # DEL is the only control character that JSON does not escape.
-    return json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f")
+    return _ENCODE(value).replace("\x7f", "\\u007f")
+
+
+_ENCODE = json.JSONEncoder(allow_nan=False).encode

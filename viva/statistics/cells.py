@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 from viva.records.run_record import Outcome, RunRecord
 from viva.records.transcript import Usage
-from viva.records.usage import summed_by_role
 from viva.statistics.scores import passes, score_of, why_excluded
+from viva.statistics.usage_sum import UsageSum
 
 NOT_TOLD = "unknown"
 
@@ -19,8 +19,8 @@ class Cell:
 
     # fmt: off
     __slots__ = (
-        "agent", "broke_off", "case", "excluded", "highs", "lows", "rounds", "scores", "seconds", "stops", "tags",
-        "trials", "usage",
+        "_usage", "agent", "broke_off", "case", "excluded", "highs", "lows", "rounds", "scores", "seconds", "stops",
+        "tags", "trials",
     )
     # fmt: on
 
@@ -33,7 +33,7 @@ class Cell:
         self.tags: dict[str, None] = {}
         self.excluded: dict[str, int] = {}
         self.stops: dict[str, int] = {}
-        self.usage: dict[str, Usage] = {}
+        self._usage: dict[str, UsageSum] = {}
         self.rounds = 0
         self.seconds = 0.0
 
@@ -52,9 +52,18 @@ class Cell:
         stop = record.stop.value if record.stop else NOT_TOLD
         self.stops[stop] = self.stops.get(stop, 0) + 1
         self.tags.update(dict.fromkeys(record.tags))
-        self.usage = summed_by_role((self.usage, record.usage))
+        for role, used in record.usage.items():
+            found = self._usage.get(role)
+            if found is None:
+                found = self._usage[role] = UsageSum()
+            found.add(used)
         self.seconds += record.timing.seconds
         self.rounds += record.rounds
+
+    @property
+    def usage(self) -> dict[str, Usage]:
+        """Return the usage of all runs by role."""
+        return {role: found.total() for role, found in self._usage.items()}
 
     def passed(self, threshold: float) -> int:
         """Count the runs that pass, of those that count."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from viva.judge.trajectory import SKIPPED
 from viva.records.run_record import Outcome, RunRecord, Setting
@@ -38,7 +38,39 @@ def run_passes(record: RunRecord, threshold: float) -> bool:
     return scored is not None and record.outcome is not Outcome.TARGET_ERROR and passes(scored.low, threshold)
 
 
-def evaluator_names(record: RunRecord) -> tuple[str, ...]:
+class Named(Protocol):
+    """Something that names an evaluator: an insight, or a part of one."""
+
+    @property
+    def evaluator(self) -> str:
+        """Return the evaluator's name."""
+        ...
+
+
+class Chosen(Protocol):
+    """Something that names the evaluators of a run: its setting, or a part of it."""
+
+    @property
+    def evaluators(self) -> Sequence[str]:
+        """Return the names; the first is the primary's."""
+        ...
+
+
+class Judged(Protocol):
+    """What tells the evaluators of a run: its record, or a part of it."""
+
+    @property
+    def insights(self) -> Sequence[Named]:
+        """Return the insights."""
+        ...
+
+    @property
+    def setting(self) -> Chosen:
+        """Return the setting."""
+        ...
+
+
+def evaluator_names(record: Judged) -> tuple[str, ...]:
     """Name the evaluators of a run, each once: those that its setting names, then others that left an insight."""
     named = _chosen(record.setting)
     return tuple(dict.fromkeys((*named, *(insight.evaluator for insight in record.insights))))
@@ -114,5 +146,5 @@ def _failed(insight: Insight) -> bool:
     return insight.label == Label.ERROR or any(verdict.label == Label.ERROR for verdict in insight.verdicts)
 
 
-def _chosen(setting: Setting) -> tuple[str, ...]:
+def _chosen(setting: Chosen) -> tuple[str, ...]:
     return tuple(getattr(setting, "evaluators", ()))

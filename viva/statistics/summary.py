@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from viva.records.run_record import RunRecord
+from viva.records.run_record import RunRecord, Setting
 from viva.records.text import one_line
 from viva.records.wording import agent_words, judge_words, sandbox_words
 from viva.statistics.cells import Cell, gather_cells, natural
@@ -19,6 +19,8 @@ from viva.statistics.trajectory_figures import TrajectoryFigures
 
 MOST_ERROR_GROUPS = 100
 """Kinds of errors that are kept of a suite."""
+MOST_CONDITIONS = 1_000
+"""Settings whose words are remembered."""
 MOST_MISS_GROUPS = 100
 """Kinds of misses that are kept of a suite."""
 
@@ -121,16 +123,30 @@ def _watched(
     held: Counter[Conditions],
     tallies: tuple[ErrorGroups | MissGroups | EvaluatorTallies | TrajectoryTallies, ...],
 ) -> Iterator[RunRecord]:
+    known: dict[tuple[object, ...], Conditions] = {}
     for record in records:
         setting = record.setting
-        how = Conditions(
-            examiner=one_line(setting.examiner, 80),
-            judge=judge_words(setting),
-            sandbox=sandbox_words(setting),
-            viva=one_line(setting.viva, 20),
-            agent=agent_words(setting),
+        # What `_conditions` reads. Most runs of a suite have the same.
+        key = (
+            *(setting.examiner, setting.judge, setting.judge_model, setting.evaluators),
+            *(setting.sandbox, setting.sandbox_isolates, setting.viva, setting.in_process),
         )
+        how = known.get(key)
+        if how is None:
+            if len(known) >= MOST_CONDITIONS:
+                known.clear()
+            how = known[key] = _conditions(setting)
         held[how] += 1
         for each in tallies:
             each.add(record)
         yield record
+
+
+def _conditions(setting: Setting) -> Conditions:
+    return Conditions(
+        examiner=one_line(setting.examiner, 80),
+        judge=judge_words(setting),
+        sandbox=sandbox_words(setting),
+        viva=one_line(setting.viva, 20),
+        agent=agent_words(setting),
+    )

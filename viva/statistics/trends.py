@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby, islice
 from statistics import fmean
+from typing import Any, NamedTuple, TypeVar
 
 from viva.records.run_record import RunRecord
 from viva.statistics.cells import natural
 from viva.statistics.intervals import Interval, mean_interval
 from viva.statistics.scores import evaluator_names, insight_of, score_of
 
+T = TypeVar("T")
 OVERALL = "overall"
 """The dimension of an evaluator's own score."""
 SMALLEST = 0.05
@@ -114,28 +117,62 @@ _Score = tuple[float, str | None, float]
 
 def find_trends(records: Iterable[RunRecord]) -> Trends:
     """Find the trends in a stream of records, in any order; a few numbers are kept of each run."""
-    runs: dict[tuple[str, str, float] | int, tuple[float, str | None, dict[Key, float]]] = {}
-    keys: dict[Key, Key] = {}
-    left_out: set[Key] = set()
-    for number, record in enumerate(records):
-        scores = {}
+    tally = TrendTally()
+    for record in records:
+        tally.add(record)
+    return tally.trends()
+
+
+class _Kept(NamedTuple):
+    """What is kept of a run."""
+
+    began: float
+    version: str | None
+    keys: tuple[int, ...]
+    """The numbers of the trends that it belongs to; one object for all runs with the same ones."""
+    scores: array[float]
+
+
+class TrendTally:
+    """Collects what trends are made of."""
+
+    def __init__(self) -> None:
+        self._runs: dict[tuple[str, str, float] | int, _Kept] = {}
+        self._number = 0
+        self._keys: dict[Key, int] = {}
+        self._same: dict[Any, Any] = {}
+        self._left_out: set[Key] = set()
+
+    def add(self, record: RunRecord) -> None:
+        """Take one run."""
+        scores: dict[int, float] = {}
         for key, score in _scores(record):
-            if key in keys or len(keys) < MOST_TRENDS:
-                scores[keys.setdefault(key, key)] = min(1.0, max(0.0, score))
-            elif len(left_out) < MOST_TRENDS:
-                left_out.add(key)
+            if key in self._keys or len(self._keys) < MOST_TRENDS:
+                scores[self._keys.setdefault(key, len(self._keys))] = min(1.0, max(0.0, score))
+            elif len(self._left_out) < MOST_TRENDS:
+                self._left_out.add(key)
         began = record.timing.started
         began = began if 0 < began < math.inf else 0.0
         # The same conversation judged again has the same id and time.
-        name = (record.id, record.agent, began) if began else number
-        runs[name] = began, record.agent_version, scores
-    series: dict[Key, list[_Score]] = {}
-    for began, version, scores in sorted(runs.values(), key=lambda run: run[0]):
-        for key, score in scores.items():
-            series.setdefault(key, []).append((began, version, score))
-    excluded = sum(not scores for _, _, scores in runs.values())
-    trends = sorted((_trend(key, found) for key, found in series.items()), key=_rank)
-    return Trends(trends=tuple(trends), runs=len(runs), excluded=excluded, left_out=len(left_out))
+        name = (record.id, self._one(record.agent), began) if began else self._number
+        version = self._one(record.agent_version)
+        self._runs[name] = _Kept(began, version, self._one(tuple(scores)), array("d", scores.values()))
+        self._number += 1
+
+    def trends(self) -> Trends:
+        """Return the trends of the runs that were added."""
+        keys = list(self._keys)
+        series: dict[Key, list[_Score]] = {}
+        for run in sorted(self._runs.values(), key=lambda run: run.began):
+            for number, score in zip(run.keys, run.scores, strict=True):
+                series.setdefault(keys[number], []).append((run.began, run.version, score))
+        excluded = sum(not run.keys for run in self._runs.values())
+        trends = sorted((_trend(key, found) for key, found in series.items()), key=_rank)
+        return Trends(trends=tuple(trends), runs=len(self._runs), excluded=excluded, left_out=len(self._left_out))
+
+    def _one(self, value: T) -> T:
+        """Return the object that stands for all equal ones, most of which are the same in thousands of runs."""
+        return self._same.setdefault(value, value)  # type: ignore[no-any-return]
 
 
 def _scores(record: RunRecord) -> Iterator[tuple[Key, float]]:

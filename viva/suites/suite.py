@@ -21,7 +21,7 @@ from viva.suites.engine import Budget, SuiteEnd
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.plan import check_unchanged, find_plan_cases, planned_runs, skipped_notes, specs_of
 from viva.suites.request import SuiteRequest, load_request
-from viva.suites.resume import NextStep, ResumeStep, next_step
+from viva.suites.resume import NextStep, ResumeStep, kept_digests, next_step
 
 NO_BUDGET = Budget()
 

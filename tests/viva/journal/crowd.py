@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import os
 import re
 import resource
@@ -71,12 +72,16 @@ def write(journal: Journal, log: int, name: str, count: int) -> None:
 
 
 def tear(journal: Journal, log: int, name: str) -> None:
-    """Have this process's own writes meet the end of a disk that is full, until one of them is torn."""
+    """Have this process's own writes meet the end of a disk that is full, until one of them is torn.
+
+    Others may write between the look at the size and the write. At the latest when they have ended, a write is torn:
+    every record is longer than what there is room for.
+    """
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-    for number in range(2000):
+    for number in itertools.count():
         run = f"{name}-torn-{number}"
         size = (journal.folder / FILE).stat().st_size
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 700, hard))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, hard))
         try:
             journal.append("run", run, 1, record_of(run))
             os.write(log, f"run {run}\n".encode())

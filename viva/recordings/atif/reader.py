@@ -14,6 +14,7 @@ from typing import Any
 
 from viva.recordings.atif.steps import StepError, read_steps
 from viva.recordings.json_pieces import is_whole, lines_of, load_document
+from viva.recordings.plain_file import open_recording
 from viva.recordings.recording import Recording, RecordingError
 from viva.recordings.spans.files import EVALUATORS
 from viva.recordings.subjects import subject_of
@@ -57,7 +58,7 @@ class AtifReader:
 def _documents(path: Path, name: str) -> Iterator[tuple[str, str, Any]]:
     """Yield each document with its place, and with a key that a moved file keeps."""
     try:
-        with path.open("rb") as file:
+        with open_recording(path) as file:
             data = file.read(1 << 16)
             first, _, rest = data.partition(b"\n")
             file.seek(0)

@@ -11,6 +11,7 @@ from typing import Any
 
 from viva.recordings.desktop.names import Names
 from viva.recordings.json_pieces import stripped
+from viva.recordings.plain_file import open_recording
 from viva.recordings.recording import RecordingError
 from viva.records.codec import loads
 
@@ -35,7 +36,7 @@ def read_lines(file: Path) -> LogLines:
     """
     found = LogLines()
     try:
-        with file.open("rb") as lines:
+        with open_recording(file) as lines:
             number = 0
             while line := lines.readline(MOST_LINE):
                 number += 1

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from viva.recordings.json_pieces import Pieces, elements, is_whole, lines_of
+from viva.recordings.plain_file import open_recording
 from viva.recordings.recording import Recording, RecordingError
 from viva.recordings.spans.span import Span
 from viva.recordings.spans.spool import Spool, with_context
@@ -44,7 +45,7 @@ class SpansReader:
         notes: list[str] = []
         with Spool() as spool:
             try:
-                with path.open("rb") as file:
+                with open_recording(path) as file:
                     spool.add(raw_spans(path, file, notes))
             except OSError as error:
                 raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error

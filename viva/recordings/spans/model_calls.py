@@ -149,9 +149,10 @@ def model_calls(tree: Tree) -> list[ModelCall]:
     the same. A model's span without an output is not counted as a call.
     """
     outer: dict[str, list[Span]] = {}
+    around = tree.inherited(_outermost)
     for span in tree.spans:
         if span.kind is SpanKind.LLM:
-            top = _outermost(span, tree)
+            top = around[span.id] or span
             outer.setdefault(top.id, [])
             if top is not span:
                 outer[top.id].append(span)
@@ -164,14 +165,11 @@ def model_calls(tree: Tree) -> list[ModelCall]:
     return _without_repeats(sorted(known, key=lambda call: tree.places[call.span.id]))
 
 
-def _outermost(span: Span, tree: Tree) -> Span:
-    top = span
-    for ancestor in tree.ancestors(span):
-        if ancestor.kind is SpanKind.LLM:
-            top = ancestor
-        elif ancestor.kind is not SpanKind.OTHER:
-            break
-    return top
+def _outermost(parent: Span, above: Span | None) -> Span | None:
+    """Return the outermost model span around the children of a span, with only model spans and others between."""
+    if parent.kind is SpanKind.LLM:
+        return above or parent
+    return above if parent.kind is SpanKind.OTHER else None
 
 
 def _call(top: Span, inner: list[Span], *, loose: bool) -> ModelCall | None:

@@ -31,7 +31,8 @@ def runs_of(tree: Tree, calls: list[ModelCall]) -> list[Run]:
     own) or its first model call continues the conversation before it, as after a handoff. A span that belongs to no
     agent is in the run that began last before it.
     """
-    anchors = _anchors(tree, calls)
+    agents = tree.nearest(SpanKind.AGENT)
+    anchors = _anchors(tree, calls, agents)
     runs: list[Run] = []
     owner: dict[str, Run] = {}
     for call in calls:
@@ -39,7 +40,7 @@ def runs_of(tree: Tree, calls: list[ModelCall]) -> list[Run]:
         key = "" if anchor is None else anchor.id
         run = owner.get(key)
         if run is None:
-            before = _before(runs, owner, anchor, tree)
+            before = _before(runs, owner, anchor, agents)
             run = before if before is not None and _goes_on(before, call, anchor) else Run()
             if run is not before:
                 runs.append(run)
@@ -52,33 +53,35 @@ def runs_of(tree: Tree, calls: list[ModelCall]) -> list[Run]:
     return runs
 
 
-def _anchors(tree: Tree, calls: list[ModelCall]) -> dict[str, Span]:
+def _anchors(tree: Tree, calls: list[ModelCall], agents: dict[str, Span | None]) -> dict[str, Span]:
     """Id of a model call's span to the outermost agent around it, up to a tool, that calls models itself."""
-    direct = {call.span.id: _nearest(call.span, tree) for call in calls}
+    direct = {call.span.id: agents[call.span.id] for call in calls}
     active = {span.id for span in direct.values() if span is not None}
+
+    def outermost(parent: Span, above: Span | None) -> Span | None:
+        if parent.kind is SpanKind.TOOL:
+            return None
+        return above or (parent if parent.id in active else None)
+
+    around = tree.inherited(outermost)
     anchors: dict[str, Span] = {}
     for call in calls:
         anchor = direct[call.span.id]
-        if anchor is None:
-            continue
-        for ancestor in tree.ancestors(anchor):
-            if ancestor.kind is SpanKind.TOOL:
-                break
-            if ancestor.id in active:
-                anchor = ancestor
-        anchors[call.span.id] = anchor
+        if anchor is not None:
+            anchors[call.span.id] = around[anchor.id] or anchor
     return anchors
 
 
-def _nearest(span: Span, tree: Tree) -> Span | None:
-    return next((ancestor for ancestor in tree.ancestors(span) if ancestor.kind is SpanKind.AGENT), None)
-
-
-def _before(runs: list[Run], owner: dict[str, Run], anchor: Span | None, tree: Tree) -> Run | None:
+def _before(runs: list[Run], owner: dict[str, Run], anchor: Span | None, agents: dict[str, Span | None]) -> Run | None:
     """Find the run that a new agent may continue: the last one that does not enclose it."""
     if not runs:
         return None
-    around = {id(owner[above.id]) for above in tree.ancestors(anchor) if above.id in owner} if anchor else set()
+    around: set[int] = set()
+    while anchor is not None:
+        # Only agents own runs.
+        anchor = agents[anchor.id]
+        if anchor is not None and anchor.id in owner:
+            around.add(id(owner[anchor.id]))
     return next((run for run in reversed(runs) if id(run) not in around), None)
 
 
@@ -106,27 +109,7 @@ def _text(message: Message) -> str:
 def _share(tree: Tree, runs: list[Run], owner: dict[str, Run]) -> None:
     """Give each span of the trace to one run."""
     begins = [tree.places[run.calls[0].span.id] if run.calls else 0 for run in runs]
-    nearest: dict[str, Run | None] = {}
-    for span in _parents_first(tree):
-        parent = tree.parents.get(span.id)
-        nearest[span.id] = owner.get(span.id) or (nearest.get(parent.id) if parent is not None else None)
+    above = tree.inherited(lambda parent, found: owner.get(parent.id) or found)
     for place, span in enumerate(tree.spans):
-        run = nearest[span.id] or runs[max(0, bisect_right(begins, place) - 1)]
+        run = owner.get(span.id) or above[span.id] or runs[max(0, bisect_right(begins, place) - 1)]
         run.spans.append(span)
-
-
-def _parents_first(tree: Tree) -> list[Span]:
-    """Order spans so that a parent comes before its children, regardless of the clocks."""
-    ordered: list[Span] = []
-    done: set[str] = set()
-    for span in tree.spans:
-        path = [span]
-        while (
-            (parent := tree.parents.get(path[-1].id)) is not None and parent.id not in done and path[-1].id not in done
-        ):
-            path.append(parent)
-        for each in reversed(path):
-            if each.id not in done:
-                done.add(each.id)
-                ordered.append(each)
-    return ordered

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -100,12 +102,14 @@ class ToolRuns:
     def __init__(self, spans: Sequence[Span], calls: Sequence[ModelCall], tree: Tree) -> None:
         """Read the tools among the spans; one that repeats a tool around it under the same name is left out."""
         read = [tool_run(span) for span in spans if span.kind is SpanKind.TOOL]
-        names = {run.span.id: run.name for run in read}
         self._tree = tree
-        self.left = {run.span.id: run for run in read if not _repeats(run, names, tree)}
+        self._read = sorted(read, key=lambda run: tree.places[run.span.id])
+        self._places = [tree.places[run.span.id] for run in self._read]
+        repeated = _repeated(read, tree)
+        self.left = {run.span.id: run for run in read if run.span.id not in repeated}
         """By id of the span: those that no call has asked for so far."""
         self._calls = calls
-        self._ends = [_next_start(place, calls, tree) for place in range(len(calls))]
+        self._ends = _next_starts(calls, tree)
 
     def outcomes(self, place: int, asked: Sequence[RequestedCall], text: str | None) -> list[CallOutcome]:
         """Find what came of the calls of one model call.
@@ -119,7 +123,8 @@ class ToolRuns:
             One for each call, in order.
         """
         begin = self._tree.places[self._calls[place].span.id]
-        near = [run for run in self.left.values() if begin < self._tree.places[run.span.id] < self._ends[place]]
+        first, last = (bisect.bisect_left(self._places, end) for end in (begin + 1, self._ends[place]))
+        near = [self.left[run.span.id] for run in self._read[first:last] if run.span.id in self.left]
         ran: list[ToolRun | None] = [None] * len(asked)
         for fits in (_by_id, _by_arguments, _by_name):
             for number, call in enumerate(asked):
@@ -163,8 +168,21 @@ def _by_name(call: RequestedCall, run: ToolRun) -> bool:
     return call.name is not None and call.name == run.name and (run.call_id is None or call.id is None)
 
 
-def _repeats(run: ToolRun, names: Mapping[str, str | None], tree: Tree) -> bool:
-    return any(above.id in names and names[above.id] == run.name for above in tree.ancestors(run.span))
+def _repeated(runs: Sequence[ToolRun], tree: Tree) -> set[str]:
+    """Return the ids of the tools below another one of the same name."""
+    extents = tree.extents()
+    around: Counter[str | None] = Counter()
+    open_: list[ToolRun] = []
+    found = set()
+    for run in sorted(runs, key=lambda run: extents[run.span.id]):
+        begin, _ = extents[run.span.id]
+        while open_ and extents[open_[-1].span.id][1] < begin:
+            around[open_.pop().name] -= 1
+        if around[run.name]:
+            found.add(run.span.id)
+        around[run.name] += 1
+        open_.append(run)
+    return found
 
 
 def _may_be(call: RequestedCall, run: ToolRun) -> bool:
@@ -172,17 +190,17 @@ def _may_be(call: RequestedCall, run: ToolRun) -> bool:
     return run.call_id is None or call.id is None or call.id == run.call_id
 
 
-def _next_start(place: int, calls: Sequence[ModelCall], tree: Tree) -> int:
-    """Return where the same agent calls a model next; the requested tools have run by then."""
-    parent = _home(calls[place], tree)
-    for later in calls[place + 1 :]:
-        if _home(later, tree) == parent:
-            return tree.places[later.span.id]
-    return len(tree.spans)
-
-
-def _home(call: ModelCall, tree: Tree) -> str | None:
-    return next((span.id for span in tree.ancestors(call.span) if span.kind in (SpanKind.AGENT, SpanKind.TOOL)), None)
+def _next_starts(calls: Sequence[ModelCall], tree: Tree) -> list[int]:
+    """Return where the agent of each call calls a model next; the requested tools have run by then."""
+    homes = tree.nearest(SpanKind.AGENT, SpanKind.TOOL)
+    ends: list[int] = []
+    following: dict[str | None, int] = {}
+    for call in reversed(calls):
+        home = homes[call.span.id]
+        name = None if home is None else home.id
+        ends.append(following.get(name, len(tree.spans)))
+        following[name] = tree.places[call.span.id]
+    return ends[::-1]
 
 
 def _answer(later: ModelCall, call: RequestedCall, number: int) -> str | None:

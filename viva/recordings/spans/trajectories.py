@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 from viva.recordings.output_text import text_of_output
@@ -109,10 +109,10 @@ def _steps(run: Run, tree: Tree) -> tuple[list[SpanDecision], list[Step]]:
         by_span.setdefault(decision.call.span.id, []).append(decision)
     counted = {call.span.id for call in run.calls}
     repeats = {span.id: call.span.id for call in run.calls for span in call.others}
-    parents = {span.id for span in run.spans}
+    parents, agents = {span.id for span in run.spans}, tree.nearest(SpanKind.AGENT)
     steps = []
     for span in run.spans:
-        step = _step(span, tree, span.parent_id if span.parent_id in parents else None)
+        step = _step(span, agents, span.parent_id if span.parent_id in parents else None)
         if span.id in repeats:
             step = replace(step, kind=StepKind.AGENT, usage=NO_USAGE)
             step = replace(step, attributes={**step.attributes, "repeats": repeats[span.id]})
@@ -126,16 +126,14 @@ def _steps(run: Run, tree: Tree) -> tuple[list[SpanDecision], list[Step]]:
     return decisions, steps
 
 
-def _step(span: Span, tree: Tree, parent_id: str | None) -> Step:
+def _step(span: Span, agents: Mapping[str, Span | None], parent_id: str | None) -> Step:
     ran = tool_run(span) if span.kind is SpanKind.TOOL else None
     model_usage = usage_of(span) if span.kind is SpanKind.LLM else NO_USAGE
     return Step(
         span.id,
         _KINDS.get(span.kind, StepKind.AGENT),
         parent_id,
-        agent=agent_name(
-            next((each for each in chain((span,), tree.ancestors(span)) if each.kind is SpanKind.AGENT), None)
-        ),
+        agent=agent_name(span if span.kind is SpanKind.AGENT else agents[span.id]),
         tool=None if ran is None else ran.name or span.name,
         tool_input=None if ran is None else ran.arguments,
         result=None if ran is None else ran.result,
@@ -220,13 +218,19 @@ def _sum_of(run: Run, tree: Tree) -> Any:
         return NO_USAGE
     inside = {span.id for span in run.spans}
     outer = [span for span in run.spans if span.kind is not SpanKind.LLM and span.kind is not SpanKind.TOOL]
-    counted: set[str] = set()
+    extents = tree.extents()
+    # The extents of the spans that count, none within another.
+    begins: list[int] = []
+    ends: list[int] = []
     total = UNREPORTED
     for span in outer:
-        if any(above.id in counted for above in tree.ancestors(span)):
+        begin, end = extents[span.id]
+        place = bisect(begins, begin)
+        if place and end < ends[place - 1]:
             continue
         usage = total_usage(span)
         if usage is not UNREPORTED and span.id in inside:
-            counted.add(span.id)
+            last = bisect(begins, end)
+            begins[place:last], ends[place:last] = [begin], [end]
             total = usage if total is UNREPORTED else total + usage
     return NO_USAGE if total is UNREPORTED else total

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from viva.recordings.spans.span import Span
+from viva.recordings.spans.span import Span, SpanKind
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,8 @@ class Tree:
     """What is broken, in words."""
     places: dict[str, int] = field(default_factory=dict)
     """Id of a span to its place in `spans`."""
+    _nearest: dict[tuple[SpanKind, ...], dict[str, Span | None]] = field(default_factory=dict, repr=False)
+    _extents: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False)
 
     def ancestors(self, span: Span) -> Iterator[Span]:
         """Yield the parent, its parent and so on."""
@@ -27,6 +32,57 @@ class Tree:
         while parent is not None:
             yield parent
             parent = self.parents.get(parent.id)
+
+    def inherited(self, step: Callable[[Span, T | None], T | None]) -> dict[str, T | None]:
+        """Return what each span has from the spans above it, in time that grows with the spans, however deep they are.
+
+        Args:
+            step: Given a parent and what it has itself, returns what its children have. A span at the top has None.
+        """
+        found: dict[str, T | None] = {}
+        for span in self._parents_first():
+            parent = self.parents.get(span.id)
+            found[span.id] = None if parent is None else step(parent, found[parent.id])
+        return found
+
+    def nearest(self, *kinds: SpanKind) -> dict[str, Span | None]:
+        """Return the id of each span with the nearest span of these kinds above it."""
+        if kinds not in self._nearest:
+            self._nearest[kinds] = self.inherited(lambda parent, above: parent if parent.kind in kinds else above)
+        return self._nearest[kinds]
+
+    def extents(self) -> dict[str, tuple[int, int]]:
+        """Return the id of each span with two numbers; those of the spans below it lie between them."""
+        if not self._extents:
+            children: dict[str, list[Span]] = {}
+            for span in self.spans:
+                if (parent := self.parents.get(span.id)) is not None:
+                    children.setdefault(parent.id, []).append(span)
+            begins: dict[str, int] = {}
+            waiting = [(span, True) for span in self.spans if span.id not in self.parents]
+            number = 0
+            while waiting:
+                number += 1
+                span, before = waiting.pop()
+                if before:
+                    begins[span.id] = number
+                    waiting.append((span, False))
+                    waiting += [(child, True) for child in children.get(span.id, ())]
+                else:
+                    self._extents[span.id] = begins[span.id], number
+        return self._extents
+
+    def _parents_first(self) -> Iterator[Span]:
+        """Order spans so that a parent comes before its children, regardless of the clocks."""
+        done: set[str] = set()
+        for span in self.spans:
+            path: list[Span] = []
+            above: Span | None = span
+            while above is not None and above.id not in done:
+                path.append(above)
+                above = self.parents.get(above.id)
+            done.update(each.id for each in path)
+            yield from reversed(path)
 
 
 def tree_of(spans: Iterable[Span]) -> Tree:

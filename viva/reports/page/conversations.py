@@ -50,8 +50,15 @@ class Blocks:
     left_out: int = 0
     """Number of conversations that did not fit."""
 
-    def blocks(self, number: int, stored: StoredRun, attempt: int, *, passed: bool) -> Iterator[tuple[str, str]]:
-        """Yield the id and the JSON of one run, and of its case before it; nothing if the page is full.
+    def has_room(self, *, passed: bool) -> bool:
+        """Return whether there is room for one more run; if not, it is counted as left out."""
+        if self.size < (self.limit // 2 if passed else self.limit):
+            return True
+        self.left_out += 1
+        return False
+
+    def blocks(self, number: int, stored: StoredRun, attempt: int) -> Iterator[tuple[str, str]]:
+        """Yield the id and the JSON of one run, and of its case before it.
 
         The JSON is safe inside of HTML's `<script>`.
 
@@ -59,11 +66,7 @@ class Blocks:
             number: The number of the run's row.
             stored: The conversation.
             attempt: The attempt of the run's record; a newer attempt may have broken off.
-            passed: Whether the run passed.
         """
-        if self.size >= (self.limit // 2 if passed else self.limit):
-            self.left_out += 1
-            return
         setting = stored.setting if stored.record is None else stored.record.setting
         shown = conversation(stored, attempt, self.images)
         shown["paper"] = self.papers.number(stored.folder, setting)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,6 +14,8 @@ from viva.records.text import one_line, printable
 from viva.reports.facts import Standing, missed
 from viva.statistics.scores import primary_insight
 
+MOST_FAILURES = 40
+"""Maximum number of missed points and errors that are shown above the table of runs."""
 MOST_GROUPS = 5000
 """Maximum number of groups that are kept; the failures of further groups are only counted."""
 MOST_REASONS = 8
@@ -53,19 +55,26 @@ class Failure:
     others: int = 0
     """Number of runs with reasons that are not kept."""
 
-    def add(self, row: int, agent: str, label: str, reason: str) -> None:
-        """Count one run."""
+    def add(self, row: int, agent: str, label: str, reason: str) -> bool:
+        """Count one run, and return whether it is the first of this agent with its reason."""
         self.runs += 1
         text = printable(reason, MOST_CHARACTERS).strip("\n")
         key = _NUMBER.sub("0", text) if self.is_error else text
         if key not in self.reasons:
             if len(self.reasons) >= MOST_REASONS:
                 self.others += 1
-                return
+                return False
             self.reasons[key] = Reason(text, label)
         found = self.reasons[key]
         found.runs += 1
-        found.agents.setdefault(agent, [0, row])[0] += 1
+        counts = found.agents.setdefault(agent, [0, row])
+        counts[0] += 1
+        return counts[0] == 1
+
+    def examples(self) -> Iterator[list[int]]:
+        """Yield the numbers of runs and the row of the first of them, of each reason and agent."""
+        for reason in self.reasons.values():
+            yield from reason.agents.values()
 
     @property
     def commonest(self) -> list[Reason]:
@@ -81,14 +90,15 @@ class Failures:
         self.left_out = 0
         """Number of failures that belong to no group that is kept."""
 
-    def add(self, row: int, record: RunRecord, standing: Standing) -> None:
-        """Take one run.
+    def add(self, row: int, record: RunRecord, standing: Standing) -> bool:
+        """Take one run, and return whether it is an example of a failure.
 
         Args:
             row: The number of its row.
             record: Any record.
             standing: The result of the run.
         """
+        named = False
         for group, (statement, label, reason) in _failures(record, standing):
             key = (standing.value if record.error else "", group)
             failure = self._found.get(key)
@@ -98,7 +108,18 @@ class Failures:
                     continue
                 failure = self._found[key] = Failure(standing, statement, is_error=bool(record.error))
             failure.cases[one_line(record.subject, 200)] += 1
-            failure.add(row, record.agent, label, reason)
+            named = failure.add(row, record.agent, label, reason) or named
+        return named
+
+    def examples(self) -> set[int]:
+        """Return the rows that the page names as examples."""
+        return {found[1] for each in self.worst()[:MOST_FAILURES] for found in each.examples()}
+
+    def renumber(self, rows: Mapping[int, int]) -> None:
+        """Name the rows by other numbers, as not all runs have one."""
+        for each in self._found.values():
+            for found in each.examples():
+                found[1] = rows.get(found[1], found[1])
 
     def worst(self) -> list[Failure]:
         """Return the groups: those that count against an agent first, then those of most runs."""

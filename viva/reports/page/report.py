@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from viva.reports.facts import Standing
 from viva.reports.journals import Journals
 from viva.reports.page import plots
 from viva.reports.page.conversations import Blocks
+from viva.reports.page.failures import MOST_FAILURES
 from viva.reports.page.lead import lead_of, ranked
 from viva.reports.page.reason_diffs import compared, framed, shortened
 from viva.reports.page.rows import MOST_COLUMNS, ORDER, Row, Rows, gather_rows
@@ -29,7 +29,6 @@ from viva.reports.trajectory_words import trajectory_lines
 from viva.statistics.evaluators import EvaluatorStatistics
 from viva.statistics.groups import Group
 from viva.statistics.summary import Figures
-from viva.statistics.trends import TaskTrend, find_trends
 
 TEMPLATES = Path(__file__).parent / "templates"
 MOST_MATRIX_ROWS = 300
@@ -38,8 +37,6 @@ MOST_MATRIX_AGENTS = 24
 ROWS_SHOWN = 200
 """Number of rows that are shown at first; the script shows more on request."""
 MOST_GROUPS = 60
-MOST_FAILURES = 40
-"""Maximum number of missed points and errors that are shown above the table of runs."""
 
 
 def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> None:
@@ -62,7 +59,7 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
         .get_template("page.html")
         .generate(
             values,
-            trends=_trends(journals),
+            trends=rows.trends,
             trajectories=_trajectories(rows.figures, labels),
             rows=rows.failures_first,
             rows_shown=ROWS_SHOWN,
@@ -77,8 +74,8 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
 def _labels(rows: Rows) -> dict[str, str]:
     """Return a short name for each agent; agents without a run that counts come last."""
     labels = short_names([group.name for group in rows.figures.agents])
-    for row in rows.rows:
-        labels.setdefault(row.agent, one_line(row.agent, 24) or "unknown")
+    for agent in rows.trials.agents:
+        labels.setdefault(agent, one_line(agent, 24) or "unknown")
     return labels
 
 
@@ -114,8 +111,9 @@ def _statistics(rows: Rows, labels: Mapping[str, str]) -> dict[str, Any]:
         "ranks": {standing: rank for rank, standing in enumerate(ORDER)},
         "counted": {one_line(case.name, 200): case.runs for case in figures.cases},
         "suite": figures.suite,
-        "standings": Counter(row.standing.value for row in rows.rows),
-        "outcomes": Counter(row.outcome for row in rows.rows),
+        "standings": rows.standings,
+        "outcomes": rows.outcomes,
+        "rows_left_out": rows.left_out,
         "matrix": _matrix(rows),
         "evaluators": _evaluators(figures),
         "columns": [each.name for each in figures.evaluators if not each.primary][:MOST_COLUMNS],
@@ -134,13 +132,6 @@ def _agents(labels: Mapping[str, str]) -> dict[str, Any]:
         "labels": labels,
         "specs": [(labels[agent], one_line(agent, 300)) for agent in agents[:MOST_GROUPS] if labels[agent] != agent],
     }
-
-
-def _trends(journals: Journals) -> Sequence[TaskTrend]:
-    """The trends over journals that are joined, regressions first; one journal's runs are not history."""
-    if len({folder.resolve() for folder, _ in journals.locations}) < 2:
-        return ()
-    return find_trends(entry.record for entry in journals.entries()).trends
 
 
 def _evaluators(figures: Figures) -> Sequence[EvaluatorStatistics]:
@@ -170,9 +161,6 @@ class Matrix:
 
 
 def _matrix(rows: Rows) -> Matrix:
-    trials: dict[tuple[str, str], list[tuple[int, Standing]]] = {}
-    for row in rows.rows:
-        trials.setdefault((row.case, row.agent), []).append((row.trial or 0, row.standing))
     cells = {(group.case, group.agent): group for group in rows.figures.cells}
     agents = tuple(group.name for group in ranked(rows.figures.agents)[:MOST_MATRIX_AGENTS])
     cases = sorted(rows.figures.cases, key=lambda group: 2.0 if group.mean is None else group.mean)
@@ -180,22 +168,21 @@ def _matrix(rows: Rows) -> Matrix:
     lines = []
     for case in cases[:MOST_MATRIX_ROWS]:
         name = one_line(case.name, 200)
-        line = []
-        for agent in agents:
-            found = sorted(trials.get((name, agent), []), key=lambda pair: pair[0])
-            line.append((cells.get((case.name, agent)), plots.marks([where for _, where in found])))
-        lines.append((name, tuple(line)))
+        line = tuple((cells.get((case.name, agent)), plots.marks(rows.trials.of(name, agent))) for agent in agents)
+        lines.append((name, line))
     return Matrix(agents, tuple(lines), left_out)
 
 
 def _blocks(journals: Journals, rows: Rows, blocks: Blocks) -> Iterator[tuple[str, Markup]]:
-    for stored in journals.conversations():
-        number = rows.numbers.get((str(stored.folder), stored.id))
-        if number is None:
-            continue
+    def wanted(folder: Path, run: str) -> bool:
+        number = rows.numbers.get((str(folder), run))
+        return number is not None and blocks.has_room(passed=rows.rows[number].standing is Standing.PASSED)
+
+    for stored in journals.conversations(wanted, {name for _, name in rows.numbers} if rows.left_out else None):
+        number = rows.numbers[str(stored.folder), stored.id]
         row: Row = rows.rows[number]
         attempt = stored.attempt if row.standing is Standing.UNFINISHED else row.attempt
-        for name, text in blocks.blocks(number, stored, attempt, passed=row.standing is Standing.PASSED):
+        for name, text in blocks.blocks(number, stored, attempt):
             yield name, Markup(text)  # noqa: S704  # `in_script` escaped everything that HTML interprets
 
 

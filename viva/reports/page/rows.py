@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from array import array
+from collections import Counter
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line, printable
 from viva.records.wording import score_line
 from viva.reports.facts import Standing, cost_of, standing, tokens_of
-from viva.reports.journals import Journals
+from viva.reports.journals import Journals, Unfinished
 from viva.reports.page.failures import Failures, misses
 from viva.reports.page.reason_diffs import without_line
 from viva.statistics.scores import evaluator_names, score_of
 from viva.statistics.summary import Figures, summarize
+from viva.statistics.trends import TaskTrend, TrendTally
 
 MOST_COLUMNS = 4
 """Maximum number of evaluators other than the primary one that have a column."""
+MOST_ROWS = 2_000
+"""Maximum number of rows, which browsers still show without a wait; what else there is, the page says."""
 REASON_LIMIT = 240
 """Maximum number of characters of the reason in a row."""
 ORDER = (Standing.FAILED, Standing.EXCLUDED, Standing.UNFINISHED, Standing.PASSED)
@@ -55,13 +60,25 @@ class Row:
 
 @dataclass(slots=True)
 class Rows:
-    """All runs of a report, and their statistics."""
+    """The runs of a report that have a row on the page, and the statistics of all."""
 
     rows: list[Row]
     figures: Figures
     failures: Failures
+    standings: Counter[str]
+    """The number of all runs by standing, also of those without a row."""
+    outcomes: Counter[str]
+    """The number of all runs by outcome."""
+    trials: Trials
+    trends: Sequence[TaskTrend] = ()
+    """The trends over journals that are joined, regressions first; one journal's runs are not history."""
     numbers: dict[tuple[str, str], int] = field(default_factory=dict)
     """The row number, by journal and run id."""
+
+    @property
+    def left_out(self) -> int:
+        """The number of runs without a row."""
+        return self.standings.total() - len(self.rows)
 
     @property
     def failures_first(self) -> list[Row]:
@@ -69,37 +86,111 @@ class Rows:
         return sorted(self.rows, key=lambda row: ORDER.index(row.standing))
 
 
-def gather_rows(journals: Journals) -> Rows:
-    """Read all records once.
+class Trials:
+    """The standing of each run, by case and agent: some ten bytes for each run."""
+
+    def __init__(self) -> None:
+        self.agents: dict[str, None] = {}
+        """In the order of their first runs."""
+        self._found: dict[tuple[str, str], tuple[array[int], bytearray]] = {}
+
+    def add(self, case: str, agent: str, trial: int, standing: Standing) -> None:
+        """Take one run."""
+        self.agents.setdefault(agent)
+        numbers, standings = self._found.setdefault((case, agent), (array("q"), bytearray()))
+        numbers.append(max(-(1 << 62), min(trial, 1 << 62)))
+        standings.append(ORDER.index(standing))
+
+    def of(self, case: str, agent: str) -> list[Standing]:
+        """Return the standings of a case with an agent in the order of the trials."""
+        numbers, standings = self._found.get((case, agent), (array("q"), bytearray()))
+        return [ORDER[standings[place]] for place in sorted(range(len(numbers)), key=numbers.__getitem__)]
+
+
+def gather_rows(journals: Journals, most: int = MOST_ROWS) -> Rows:
+    """Read all records once, and make rows of those that a reader wants to see first.
+
+    Args:
+        journals: The journals.
+        most: Maximum number of rows, apart from those of the runs that the failures name as examples.
 
     Raises:
         JournalError: a journal cannot be read.
     """
-    rows: list[Row] = []
-    numbers: dict[tuple[str, str], int] = {}
-    failures = Failures()
+    failures, trials, trends, chosen = Failures(), Trials(), TrendTally(), _Chosen(most)
+    several = len({folder.resolve() for folder, _ in journals.locations}) > 1
+    outcomes: Counter[str] = Counter()
 
     def passing() -> Iterator[RunRecord]:
-        for entry in journals.entries():
-            numbers[(str(entry.folder), entry.record.id)] = len(rows)
-            row = _row(len(rows), entry.record, journals.threshold)
-            failures.add(row.number, entry.record, row.standing)
-            rows.append(row)
-            yield entry.record
+        for place, entry in enumerate(journals.entries()):
+            record = entry.record
+            found = standing(record, journals.threshold)
+            named = failures.add(place, record, found)
+            trials.add(one_line(record.subject, 200), record.agent, record.trial, found)
+            outcomes[record.outcome.value] += 1
+            if chosen.take(place, found, named=named):
+                chosen.rows[place] = str(entry.folder), record.id, _row(place, record, journals.threshold)
+            if several:
+                trends.add(record)
+            yield record
 
     figures = summarize(passing(), journals.threshold)
-    for run in journals.unfinished():
-        numbers[(str(run.folder), run.id)] = len(rows)
-        row = Row(
-            number=len(rows),
-            case=one_line(run.case or run.id, 200),
-            agent=run.agent,
-            standing=Standing.UNFINISHED,
-            outcome="unfinished",
-            reason=one_line(run.id, 200),
-        )
-        rows.append(row)
-    return Rows(rows, figures, failures, numbers)
+    for place, run in enumerate(journals.unfinished(), outcomes.total()):
+        trials.add(one_line(run.case or run.id, 200), run.agent, 0, Standing.UNFINISHED)
+        if chosen.take(place, Standing.UNFINISHED):
+            chosen.rows[place] = str(run.folder), run.id, _unfinished_row(place, run)
+    if unfinished := chosen.standings[Standing.UNFINISHED.value]:
+        outcomes["unfinished"] = unfinished
+    rows = Rows([], figures, failures, chosen.standings, outcomes, trials, trends.trends().trends)
+    places: dict[int, int] = {}
+    for folder, name, row in chosen.shown(failures.examples()):
+        rows.numbers[folder, name] = places[row.number] = row.number = len(rows.rows)
+        rows.rows.append(row)
+    failures.renumber(places)
+    return rows
+
+
+class _Chosen:
+    """Chooses the runs that get a row: by `ORDER`, then in the order in which they ended."""
+
+    def __init__(self, most: int) -> None:
+        self.rows: dict[int, tuple[str, str, Row]] = {}
+        """The rows of all runs that may be chosen, by place, each with the journal and the id of its run."""
+        self.standings: Counter[str] = Counter()
+        """The number of all runs."""
+        self._most = most
+
+    def take(self, place: int, found: Standing, *, named: bool = False) -> bool:
+        """Count a run, and return whether it may get a row.
+
+        Args:
+            place: The position of the run among all.
+            found: Its standing.
+            named: Whether it is an example of a failure.
+        """
+        self.standings[found.value] += 1
+        return named or self.standings[found.value] <= self._most
+
+    def shown(self, examples: Container[int]) -> Iterator[tuple[str, str, Row]]:
+        """Yield the chosen rows in the order of their places."""
+        left = self._most
+        wanted: set[int] = set()
+        for kind in ORDER:
+            of_kind = [place for place, (_, _, row) in self.rows.items() if row.standing is kind]
+            wanted.update(of_kind[: max(0, left)])
+            left -= self.standings[kind.value]
+        return (self.rows[place] for place in self.rows if place in wanted or place in examples)
+
+
+def _unfinished_row(number: int, run: Unfinished) -> Row:
+    return Row(
+        number=number,
+        case=one_line(run.case or run.id, 200),
+        agent=run.agent,
+        standing=Standing.UNFINISHED,
+        outcome="unfinished",
+        reason=one_line(run.id, 200),
+    )
 
 
 def _row(number: int, record: RunRecord, threshold: float) -> Row:

@@ -6,7 +6,11 @@ import asyncio
 import contextlib
 import logging
 import os
+import shutil
+import signal
 import sys
+import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +25,10 @@ RESOURCE = "viva_sandbox"
 EXTRA = "--engine ray requires Ray: pip install 'vivavoce[ray]'."
 STORE_BYTES = 80 * 1024 * 1024
 """The object store of a cluster that Viva starts on this machine, which carries events only."""
+LOOPBACK = "127.0.0.1"
+NO_OTHERS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+MOST_PARENT = 32
+"""Maximum number of characters of the folder for temporary files: paths of sockets have at most 107."""
 CALLS = 1000
 """Maximum number of calls that a worker has at a time; one of them waits for events."""
 
@@ -47,6 +55,7 @@ class Cluster:
         """
         self._address = address or os.environ.get("RAY_ADDRESS") or "local"
         self._connected = False
+        self._session: Path | None = None
 
     def connect(self, staged: Path, *, cpus: int | None = None) -> None:
         """Connect to the cluster, or start one on this machine.
@@ -60,6 +69,11 @@ class Cluster:
         """
         require_ray()
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        local = self._address == "local"
+        with _on_loopback() if local else contextlib.nullcontext():
+            self._connect(staged, cpus, local=local)
+
+    def _connect(self, staged: Path, cpus: int | None, *, local: bool) -> None:
         import ray
 
         # Ray logs warnings about its own affairs; what a user should know comes as an error.
@@ -69,7 +83,10 @@ class Cluster:
                 "this process is already connected to a Ray cluster: call ray.shutdown() before the suite."
             )
         options: dict[str, Any] = {"address": self._address}
-        if self._address == "local":
+        if local:
+            self._session = _session_folder()
+            # Ray lets everybody read its folder, and makes it so: this is one inside of a folder for the owner.
+            options |= {"_temp_dir": str(self._session / "ray"), "_node_ip_address": LOOPBACK}
             room = cpus or os.cpu_count() or 1
             options |= {"num_cpus": room, "resources": {RESOURCE: room}}
             options |= {"include_dashboard": False, "object_store_memory": STORE_BYTES}
@@ -86,6 +103,7 @@ class Cluster:
                     configure_logging=False,
                 )
         except Exception as error:
+            self._remove_session()
             raise SetupError(
                 f"the Ray cluster at {self._address} cannot be used: {_words(error)} This machine must be a node of "
                 "the cluster (ray start --address=HOST:PORT --num-cpus=0), and if the cluster requires a token, set "
@@ -134,6 +152,12 @@ class Cluster:
             self._connected = False
             with contextlib.suppress(Exception):
                 ray.shutdown()
+        self._remove_session()
+
+    def _remove_session(self) -> None:
+        if self._session is not None:
+            shutil.rmtree(self._session, ignore_errors=True)
+            self._session = None
 
 
 class RayNodeWorker:
@@ -195,6 +219,47 @@ class RayLink:
             raise LinkLost(_words(error)) from error
         except ray.exceptions.RayError as error:
             raise LinkLost(_words(error)) from error
+
+
+def take_signals_back() -> None:
+    """Give SIGTERM back to the handler that this process had before Ray set its own, which prints C++ stacks.
+
+    Call it on the main thread when Ray is connected; elsewhere it does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    if (handler := signal.getsignal(signal.SIGTERM)) is not None:
+        signal.signal(signal.SIGTERM, handler)
+        # As asyncio sets it: system calls are not to fail because of a signal.
+        signal.siginterrupt(signal.SIGTERM, False)
+
+
+def _session_folder() -> Path:
+    """Make a folder for the files of a cluster of this machine. Paths of sockets in it must stay short."""
+    parent = tempfile.gettempdir()
+    return Path(tempfile.mkdtemp(prefix="viva-ray-", dir=parent if len(parent) <= MOST_PARENT else "/tmp"))  # noqa: S108
+
+
+@contextlib.contextmanager
+def _on_loopback() -> Iterator[None]:
+    """Have Ray listen on the loopback only while it starts a cluster of this machine.
+
+    Ray replaces the loopback by an address that others can reach, unless it is told to make no cluster of several
+    machines; its name for that is of the systems for which this is the default.
+    """
+    import ray._private.ray_constants as constants
+
+    before, allowed = os.environ.get(NO_OTHERS), constants.ENABLE_RAY_CLUSTER
+    os.environ[NO_OTHERS] = "0"
+    constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        constants.ENABLE_RAY_CLUSTER = allowed
+        if before is None:
+            del os.environ[NO_OTHERS]
+        else:
+            os.environ[NO_OTHERS] = before
 
 
 def _words(error: Exception) -> str:

@@ -11,7 +11,7 @@ from viva.exam.last_words import forget_last_words
 from viva.exam.versions import viva_version
 from viva.journal.writer import Journal
 from viva.suites.job import WorkOrder
-from viva.suites.on_ray.cluster import Cluster, require_ray
+from viva.suites.on_ray.cluster import Cluster, require_ray, take_signals_back
 from viva.suites.on_ray.pool import WorkerPool
 from viva.suites.on_ray.shares import needs_sandbox_of, share_out
 from viva.suites.on_ray.staff import Places, Staff
@@ -54,6 +54,7 @@ class RayEngine:
         self._staged = Path(tempfile.mkdtemp(prefix="viva-staged-"))
         staged_order, staging = await asyncio.to_thread(stage, order, self._staged)
         await asyncio.to_thread(self._cluster.connect, self._staged, cpus=self._most)
+        take_signals_back()
         # Ray has a copy now; what is removed at once is not left when this process is killed.
         await asyncio.to_thread(remove, self._staged)
         slots = await asyncio.to_thread(self._cluster.slots)

@@ -87,6 +87,8 @@ class NodeWorker:
     async def _build(self, order: WorkOrder, setup: Mapping[str, Plain]) -> Resources:
         here = Path(setup["here"])
         if here.is_dir():
+            # Ray lets everybody on the node read what it unpacks; cases and agents are for their owner.
+            os.chmod(here.absolute().parent, 0o700)
             os.chdir(here)
         cases = [
             replace(case, data_folder=Path(setup["data"][case.hash])) if case.hash in setup["data"] else case
@@ -233,4 +235,5 @@ def _parent() -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():
         raise SetupError(f"{folder} belongs to another user: remove it, or set TMPDIR for Ray on this node.")
+    folder.chmod(0o700)  # also one that was made earlier, with other permissions
     return folder

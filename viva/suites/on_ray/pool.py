@@ -136,6 +136,10 @@ class WorkerPool:
                 while True:
                     willing = self._willing(job)
                     if chosen is None or chosen not in willing:
+                        if chosen is not None:
+                            # It lives, but its node refuses this job: other jobs may have it.
+                            chosen.kept_free = False
+                            self._changed.notify_all()
                         others = [worker for worker in willing if not worker.kept_free]
                         chosen = min(others, key=lambda worker: worker.busy, default=None)
                         if chosen is not None:

@@ -156,24 +156,25 @@ class Staff:
         Raises:
             NotOpened: it cannot.
         """
-        link = await asyncio.to_thread(self._places.start_worker, checks=share.checks)
-        node = "?"
+        node, link = "?", None
         try:
+            link = await asyncio.to_thread(self._places.start_worker, checks=share.checks)
             place = await link.place()
             if place not in self._names:
                 self._names = await asyncio.to_thread(self._places.node_names)
             node = self._names.get(place, place)
             found = await link.call("open", pack(share.order), {**self._setup, "node": node})
-        except LinkLost as error:
-            link.kill()
-            raise NotOpened(node, one_line(str(error), 500), "lost") from error
-        except BaseException:
-            link.kill()
-            raise
-        if "error" in found:
-            link.kill()
-            raise NotOpened(node, str(found["error"]), str(found["kind"]), str(found.get("remedy", "")))
-        return _Opened(link, node, share, [str(notice) for notice in found["notices"]])
+            if "error" in found:
+                raise NotOpened(node, str(found["error"]), str(found["kind"]), str(found.get("remedy", "")))
+            return _Opened(link, node, share, [str(notice) for notice in found["notices"]])
+        except BaseException as error:
+            if link is not None:
+                link.kill()
+            if isinstance(error, NotOpened) or not isinstance(error, Exception):
+                raise
+            # Whatever it is, it is this worker's: the jobs must learn that they need not wait for it.
+            words = str(error) if isinstance(error, LinkLost) else f"{type(error).__name__}: {error}"
+            raise NotOpened(node, one_line(words, 500), "lost") from error
 
     def _add(self, opened: _Opened) -> None:
         assert self.pool is not None
@@ -192,20 +193,23 @@ class Staff:
         pool.expected += 1
 
         async def wait() -> None:
-            await asyncio.wait({starting}, timeout=START_SECONDS)
-            if late := not starting.done():
-                pool.expected -= 1
-                await pool.changed()
-                await asyncio.wait({starting})
-            self._starting.pop(starting, None)
+            late = False
             try:
+                await asyncio.wait({starting}, timeout=START_SECONDS)
+                if not starting.done():
+                    late = True
+                    pool.expected -= 1
+                    await pool.changed()
+                    await asyncio.wait({starting})
+                self._starting.pop(starting, None)
                 self._add(starting.result())
             except NotOpened as error:
                 if error.kind != "lost":
                     self._tell(error.node, f"the node {error.node} does not take part: {error.words}")
-            # Only now: between the two, jobs without another worker would find that none is left.
-            pool.expected -= not late
-            await pool.changed()
+            finally:
+                # Only now: between the two, jobs without another worker would find that none is left.
+                pool.expected -= not late
+                await pool.changed()
 
         self._keep(asyncio.create_task(wait()))
 

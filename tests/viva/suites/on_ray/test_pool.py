@@ -11,14 +11,18 @@ from typing import Any
 import pytest
 
 from tests.viva.conftest import Desk, point
-from tests.viva.suites.on_ray.in_process import InProcessPlaces
+from tests.viva.suites.on_ray.in_process import InProcess, InProcessPlaces
 from viva.errors import SetupError, SharedSetupError
 from viva.exam.options import Options
+from viva.exam.subscribers import RunHeader
 from viva.journal.reader import read_records, read_runs
-from viva.journal.writer import scan
+from viva.journal.writer import Journal, scan
 from viva.suites.conduct import Silence, Surroundings
 from viva.suites.engine import SuiteEnd
+from viva.suites.job import Action, Job
 from viva.suites.on_ray.engine import RayEngine
+from viva.suites.on_ray.pool import WorkerPool
+from viva.suites.on_ray.remote_worker import RemoteWorker
 from viva.suites.request import SuiteRequest
 from viva.suites.suite import run_suite
 
@@ -295,3 +299,42 @@ async def test_the_folders_of_jobs_are_gone_afterwards(place: Desk) -> None:
     await suite
     assert list(place.folder.glob("viva-nodes-*/*")) == []
     assert list(place.folder.glob("viva-staged-*")) == []
+
+
+async def test_a_replacement_that_cannot_be_started_for_any_reason_ends_the_suite_with_an_error(place: Desk) -> None:
+    class Failing(InProcessPlaces):
+        """Starts one worker, and fails at every other one in a way that nobody foresaw."""
+
+        def start_worker(self, **more: Any) -> Any:
+            if self.links:
+                raise RuntimeError("the scheduler is gone")
+            return super().start_worker(**more)
+
+    case(place, "waits", "one", "wait")
+    places = Failing("a")
+    suite, _ = start(place, places, attempts=3)
+    await until((place.folder / "waiting").exists)
+    places.links[0].lose()
+    with pytest.raises(SharedSetupError, match="no worker of the Ray cluster is left"):
+        async with asyncio.timeout(60):
+            await suite
+
+
+async def test_a_worker_that_is_kept_free_for_a_job_that_its_node_refuses_gets_other_jobs_again(place: Desk) -> None:
+    case(place, "talks", "one")
+    with Journal(place.folder / "j") as journal:
+        pool = WorkerPool(journal, [], 2, lambda _: False)
+        one, two = (RemoteWorker(InProcess(node), node, 1, checks=True) for node in "ab")
+        pool.workers += [one, two]
+        one.busy, two.busy = 1, 2
+        header = RunHeader(id="r", subject="talks", agent="agent.py:Agent")
+        waiting = asyncio.create_task(pool._take_all_places(Job(action=Action.EXAMINE, header=header, case_hash="")))
+        await until(lambda: one.kept_free)
+        pool._refusals["a", "agent.py:Agent"] = "no such agent here"
+        await pool.changed()
+        await until(lambda: two.kept_free)
+        assert not one.kept_free
+        two.busy = 0
+        await pool.changed()
+        assert await waiting is two
+        assert not two.kept_free

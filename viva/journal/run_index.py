@@ -1,0 +1,212 @@
+"""Finds the runs of a journal and their records in one pass, so that readers decode only what they use."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Container, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from pathlib import Path
+from typing import TypeVar
+
+from viva.journal.line_checksum import is_unchanged
+from viva.journal.lines import HEAD, Damage, Event, lines_at, parse, raw_lines, see_runs
+from viva.journal.long_texts import plain_data, restore_texts
+from viva.records.codec import decode, decode_json
+from viva.records.run_record import RunRecord, as_earned
+from viva.records.transcript import NO_USAGE, Usage
+
+T = TypeVar("T")
+_NONE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class LastLines:
+    """Where runs end in a journal, and where the journal ended when it was read."""
+
+    runs: dict[str, int]
+    """The number of each run's last line, also of torn lines with a whole head."""
+    end: int
+    """The number of the file's last line."""
+
+
+@dataclass(slots=True)
+class RunIndex:
+    """The positions of one journal's runs, some 200 bytes for each. Lines that were appended later are not in it."""
+
+    folder: Path
+    damage: Damage = field(default_factory=Damage)
+    """Counts the records and unrecognizable lines that had to be skipped."""
+    places: dict[str, int] = field(default_factory=dict)
+    """The runs in the order of their first lines, and their places in the columns below."""
+    _last: array[int] = field(default_factory=lambda: array("q"))
+    """The number of each run's last line."""
+    _end: int = 0
+    """The number of the file's last line."""
+    _records: array[int] = field(default_factory=lambda: array("q"))
+    """The byte offset of each run's newest record, or -1."""
+    _numbers: array[int] = field(default_factory=lambda: array("q"))
+    """The line number of that record."""
+    _settings: array[int] = field(default_factory=lambda: array("q"))
+    """The byte offset of each run's newest setting, or -1."""
+    _begun: dict[int, None] = field(default_factory=dict)
+    """The places of runs with a setting and without a record, in the order of their first settings."""
+    _replaced: dict[int, list[int]] = field(default_factory=dict)
+    """The byte offsets of older records, by place."""
+
+    def records(self, damage: Damage | None = None, runs: Container[str] | None = None) -> Iterator[RunRecord]:
+        """Yield the newest record of each run that ended, in the order in which they ended.
+
+        Its usage is that of the whole run: what earlier attempts cost was paid for, too, and so were earlier judgings.
+
+        Args:
+            damage: Counts the records that cannot be decoded.
+            runs: The ids of the runs to read; None for all.
+
+        Raises:
+            JournalError: the journal cannot be read any more.
+        """
+        for place, line in self._newest(runs):
+            try:
+                attempt, record = _record_in(self.folder, line)
+            except ValueError:
+                if damage is not None:
+                    damage.add(self._numbers[place])
+                continue
+            if (older := self._replaced.get(place)) is not None:
+                record = replace(record, usage=self._paid(older, attempt, record.usage))
+            yield record
+
+    def parts(self, kind: type[T], runs: Container[str] | None = None) -> Iterator[T]:
+        """Yield a part of each newest record, which costs less than the whole; records that lack it are passed over.
+
+        Args:
+            kind: A dataclass with some fields of RunRecord.
+            runs: The ids of the runs to read; None for all.
+        """
+        for _, line in self._newest(runs):
+            data = plain_data(line)
+            with suppress(ValueError, RecursionError):
+                if data is not None:
+                    yield decode_json(kind, data)
+                elif (event := parse(line)) is not None:
+                    yield decode(kind, restore_texts(self.folder, event.data))
+
+    def unfinished(self) -> Iterator[Event]:
+        """Yield the newest setting of each run that began and has no record, in the order in which they began."""
+        for line in lines_at(self.folder, (self._settings[place] for place in self._begun)):
+            if (event := parse(line)) is not None:
+                yield event
+
+    def of(self, runs: Container[str] | None) -> LastLines:
+        """Return where the last lines of these runs are; None stands for all."""
+        names = {name: self._last[place] for name, place in self.places.items() if runs is None or name in runs}
+        return LastLines(names, self._end)
+
+    def _newest(self, runs: Container[str] | None) -> Iterator[tuple[int, bytes]]:
+        wanted = self.places.items() if runs is None else [each for each in self.places.items() if each[0] in runs]
+        places = sorted((place for _, place in wanted if self._records[place] >= 0), key=self._records.__getitem__)
+        yield from zip(places, lines_at(self.folder, (self._records[place] for place in places)), strict=True)
+
+    def _paid(self, older: list[int], attempt: int, usage: Mapping[str, Usage]) -> Mapping[str, Usage]:
+        paid: dict[int, Mapping[str, Usage]] = {}
+        for line in lines_at(self.folder, older):
+            if (event := parse(line)) is not None:
+                with suppress(ValueError):
+                    _add_paid(paid, event.attempt, decode(_Paid, {"usage": event.data.get("usage") or {}}).usage)
+        _add_paid(paid, attempt, usage)
+        return reduce(_added, paid.values())
+
+    def _take(self, number: int, offset: int, line: bytes) -> None:
+        if (head := HEAD.match(line)) is not None:
+            kind, name = head[1].decode(), head[2].decode()
+            # The checksum proves that the line is valid, so it need not be parsed.
+            sound = kind not in ("run", "setting") or is_unchanged(line) is True
+            if not sound:
+                event = parse(line, number, self.damage if kind == "run" else None)
+                kind = "" if event is None else kind
+        elif (event := parse(line, number, self.damage)) is not None:
+            kind, name = event.kind, event.run
+        else:
+            return
+        place = self._place(name)
+        self._last[place] = number
+        if kind == "run":
+            if self._records[place] >= 0:
+                self._replaced.setdefault(place, []).append(self._records[place])
+            self._records[place], self._numbers[place] = offset, number
+            self._begun.pop(place, None)
+        elif kind == "setting" and self._records[place] < 0:
+            self._settings[place] = offset
+            self._begun.setdefault(place)
+
+    def _place(self, name: str) -> int:
+        place = self.places.get(name)
+        if place is None:
+            place = self.places[name] = len(self.places)
+            see_runs(self.folder, len(self.places))
+            for column in (self._last, self._records, self._numbers, self._settings):
+                column.append(_NONE)
+        return place
+
+
+def index_runs(folder: Path) -> RunIndex:
+    """Read a journal once, and return where its runs are.
+
+    Raises:
+        JournalError: there is no journal, it cannot be read, or it holds too many runs.
+    """
+    index = RunIndex(folder)
+    for number, offset, line in raw_lines(folder):
+        index._end = number
+        index._take(number, offset, line)
+    return index
+
+
+def read_records(folder: Path, damage: Damage | None = None) -> Iterator[RunRecord]:
+    """Yield the newest record of each run that ended, in the order in which they ended; transcripts are not read.
+
+    Its usage is that of the whole run: what earlier attempts cost was paid for, too, and so were earlier judgings.
+
+    Args:
+        folder: The journal's folder.
+        damage: Counts records that had to be skipped, and lines of an unrecognizable kind.
+
+    Raises:
+        JournalError: there is no journal.
+    """
+    damage = damage if damage is not None else Damage()
+    index = index_runs(folder)
+    damage.join(index.damage)
+    yield from index.records(damage)
+
+
+@dataclass(frozen=True, slots=True)
+class _Paid:
+    usage: Mapping[str, Usage] = field(default_factory=dict)
+
+
+def _record_in(folder: Path, line: bytes) -> tuple[int, RunRecord]:
+    """Return the attempt and the record in a line.
+
+    Raises:
+        ValueError: there is no record in it.
+    """
+    if (data := plain_data(line)) is not None and (head := HEAD.match(line)) is not None:
+        with suppress(ValueError, RecursionError):
+            return int(head[3]), as_earned(decode_json(RunRecord, data))
+    event = parse(line)
+    if event is None:
+        raise ValueError("this is not a line of a journal")
+    return event.attempt, as_earned(decode(RunRecord, restore_texts(folder, event.data)))
+
+
+def _add_paid(paid: dict[int, Mapping[str, Usage]], attempt: int, usage: Mapping[str, Usage]) -> None:
+    """Add one record. A further one of the same attempt is a further judging of the same conversation."""
+    judged = paid.get(attempt, {}).get("judge")
+    paid[attempt] = usage if judged is None else {**usage, "judge": judged + usage.get("judge", NO_USAGE)}
+
+
+def _added(one: Mapping[str, Usage], two: Mapping[str, Usage]) -> Mapping[str, Usage]:
+    return {role: one.get(role, NO_USAGE) + two.get(role, NO_USAGE) for role in dict.fromkeys((*one, *two))}
