@@ -112,7 +112,7 @@ class ProcessUsage(NamedTuple):
 
 def _usage(pid: int) -> ProcessUsage:
     """Return what a process uses; zeros for one that is gone."""
-    found = {"RssAnon": 0, "RssShmem": 0, "VmPTE": 0, "Threads": 0}
+    found = {"RssAnon": 0, "RssShmem": 0, "Threads": 0}
     try:
         with open(f"/proc/{pid}/status") as file:
             for line in file:
@@ -121,8 +121,7 @@ def _usage(pid: int) -> ProcessUsage:
                     found[name] = int(value.split()[0])
     except (OSError, ValueError):
         pass
-    # Page tables are the kernel's memory, but grow by what a process reads: also where nothing has been written.
-    return ProcessUsage((found["RssAnon"] + found["VmPTE"]) * 1024, found["RssShmem"] * 1024, found["Threads"])
+    return ProcessUsage(found["RssAnon"] * 1024, found["RssShmem"] * 1024, found["Threads"])
 
 
 def shared_memory() -> int:

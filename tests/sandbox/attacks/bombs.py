@@ -288,11 +288,9 @@ while True: pass
         "kernel memory for page tables, of memory that is only read",
         """
 import mmap
-held = mmap.mmap(-1, 1 << 40, flags=mmap.MAP_PRIVATE | 0x4000, prot=mmap.PROT_READ)
-for place in range(0, 1 << 40, 1 << 21): held[place]
-time.sleep(600)
+for flags in (mmap.MAP_PRIVATE, mmap.MAP_SHARED):
+    refused('address space', lambda: mmap.mmap(-1, 1 << 34, flags=flags | 0x4000, prot=mmap.PROT_READ))
 """,
-        (LIMIT,),
     ),
     Attack(
         "bombs",
