@@ -30,6 +30,7 @@ from viva.adapters.machine import are_descriptors_free, check_machine
 from viva.adapters.threads import AgentThread
 from viva.adapters.virtual_user import VirtualUser
 from viva.errors import AgentError, AgentTimeout, DescriptorsGone, SetupError, WorkspaceError
+from viva.records.redact import Keys
 from viva.records.transcript import Metrics, Reply
 
 __all__ = ["AgentArguments", "AgentSession", "open_session"]
@@ -57,6 +58,7 @@ class AgentSession:
         self._thread = thread
         self._home = home
         self._method: Any = agent.get_reply_from_agent
+        self._keys = Keys()
         self._in_process = _is_foreign(type(agent))
         self._keywords = {} if verbose is None else {"verbose": verbose}
         self._made = False
@@ -120,7 +122,7 @@ class AgentSession:
         if gone:  # outside of the clause above, where the error's frames would still hold what the agent opened
             await self._give_back()
             _blame(gone)
-        return as_reply(answer)
+        return as_reply(answer, self._keys)
 
     async def _give_back(self) -> None:
         """Close the agent, and let go of it."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from viva.judge.answers import Answer, Form
+from viva.judge.asking import AskAgain, Conversation, NoAnswer
 from viva.judge.quotes import Text
 from viva.judge.view import new_marker, show_fields, visible
 from viva.models.prompts import digest, render
@@ -17,7 +18,7 @@ from viva.records.text import storable
 from viva.records.verdict import Evidence, Fault, Label, Verdict
 
 if TYPE_CHECKING:
-    from viva.models.client import Model
+    from viva.models.model import Model
 
 PROMPTS = Path(__file__).parent / "prompts"
 RULES, QUESTION = PROMPTS / "rules.md", PROMPTS / "question.md"
@@ -113,8 +114,6 @@ async def ask_all(model: Model, form: Form[Q], prompt: Path, questions: Sequence
 
 
 async def _ask(model: Model, form: Form[Q], system: str, question: Question, marker: str) -> Ruling:
-    from viva.judge.asking import AskAgain, Conversation, NoAnswer  # AutoGen is loaded only where a model judges
-
     shown = show_fields({field.name: field.text for field in question.fields})
     if marker not in shown.text:
         shown = replace(shown, marker=marker)

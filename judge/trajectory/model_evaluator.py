@@ -12,12 +12,13 @@ from viva.judge.trajectory import SKIPPED
 from viva.judge.trajectory.asking import PROMPTS, Question, Ruling, ask_all, prompt_hashes, stopwatch
 from viva.judge.trajectory.decisions import Decision, decisions
 from viva.judge.trajectory.insights import summarize
+from viva.models.metered_model import MeteredModel
 from viva.records.evaluator import Context
 from viva.records.transcript import Transcript
 from viva.records.verdict import Insight, Label, Verdict
 
 if TYPE_CHECKING:
-    from viva.models.client import Model
+    from viva.models.model import Model
 
 Steps = Sequence[Decision]
 MOST_KEPT = 20
@@ -64,7 +65,7 @@ class ModelEvaluator:
         seconds = stopwatch()
         asked = list(self.questions(transcript, decisions(transcript), context))
         questions = [each for each in asked if isinstance(each, Question)]
-        model = self._model.for_run()
+        model = MeteredModel(self._model)
         known = self._usable.pop(context.subject, {})
         left = [each for each in questions if each not in known]
         found = {**known, **dict(zip(left, await ask_all(model, self.form, self.prompt, left), strict=True))}

@@ -22,6 +22,7 @@ from viva.errors import AgentError
 from viva.journal.reader import read_records
 from viva.models.retry import RetryPolicy
 from viva.records.codec import encode, loads
+from viva.records.redact import Keys
 from viva.records.run_record import Outcome, RunRecord
 
 AGENT = '''
@@ -162,7 +163,7 @@ def test_what_an_endpoint_answers_is_a_reply_or_the_agents_failure(
         )
         agent._policy = RetryPolicy(attempts=1, initial_seconds=0.0, longest_seconds=0.0, longest_retry_after=0)
         try:
-            reply = as_reply(await agent.get_reply_from_agent("Hello?"))
+            reply = as_reply(await agent.get_reply_from_agent("Hello?"), Keys())
             json.dumps(loads(encode(reply)), allow_nan=False)
         except AgentError:
             pass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -176,7 +175,7 @@ def _scores_of(insight: Insight) -> Iterator[object]:
 
 
 def _is_score(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value) and -LAST_BIT <= value <= 1 + LAST_BIT
+    return isinstance(value, int | float) and -LAST_BIT <= value <= 1 + LAST_BIT  # NaN is not
 
 
 def _has_text(transcript: Transcript) -> bool:
