@@ -14,6 +14,7 @@ from viva.adapters.virtual_user import VirtualUser, offer_workspace
 from viva.adapters.workspace import make_folder
 from viva.errors import AgentError, SetupError
 from viva.records.codec import decode, to_plain
+from viva.records.redact import Keys
 from viva.records.text import storable
 from viva.records.transcript import NO_USAGE, Reply, Step, Usage
 
@@ -103,8 +104,10 @@ def _keep(rule: Callable[..., T], *arguments: Any) -> T:
         raise SetupError(mistakes.in_words(wrong.facts)) from None
 
 
-def as_reply(answer: object) -> Reply:
+def as_reply(answer: object, keys: Keys) -> Reply:
     """Convert what an adapter returned to a Reply whose fields have their types, as if it was read from a journal.
+
+    `keys` are removed from its texts, because an endpoint may echo what it is sent, and replies are stored.
 
     A live run is therefore judged by the same text as a stored one, and no unexpected value breaks its readers.
 
@@ -112,7 +115,7 @@ def as_reply(answer: object) -> Reply:
         AgentError: the value is neither text nor a Reply.
     """
     if isinstance(answer, str):
-        return Reply(_text(answer))
+        return Reply(keys.hide(_text(answer)))
     if not isinstance(answer, Reply):
         raise AgentError(f"get_reply_from_agent returned {type(answer).__name__}, not text or a Reply")
     if not isinstance(answer.text, str):
@@ -120,12 +123,15 @@ def as_reply(answer: object) -> Reply:
     if not isinstance(answer.usage, Usage):
         raise AgentError(f"get_reply_from_agent returned a Reply whose usage is {type(answer.usage).__name__}")
     reply = Reply(
-        _text(answer.text), _all(Step, answer.steps, "steps"), answer.usage, _all(str, answer.images, "images")
+        keys.hide(_text(answer.text)),
+        _all(Step, answer.steps, "steps"),
+        answer.usage,
+        _all(str, answer.images, "images"),
     )
     if not reply.steps and not reply.images and reply.usage is NO_USAGE:
         return reply
     try:
-        return decode(Reply, to_plain(reply))
+        return decode(Reply, keys.hide(to_plain(reply)))
     except ValueError as error:
         raise AgentError(f"get_reply_from_agent returned a Reply that cannot be stored: {error}") from error
 

@@ -31,6 +31,7 @@ from viva.adapters.tasks import start_call
 from viva.adapters.threads import AgentThread
 from viva.adapters.virtual_user import VirtualUser
 from viva.errors import AgentError, AgentTimeout, DescriptorsGone, MachineError, SetupError, WorkspaceError
+from viva.records.redact import Keys
 from viva.records.transcript import Metrics, Reply
 
 __all__ = ["AgentArguments", "AgentSession", "open_session"]
@@ -61,6 +62,7 @@ class AgentSession:
         self._owner = owner
         """Identifies the agent to its own code: see `calls.IN_AGENT`."""
         self._method: Any = agent.get_reply_from_agent
+        self._keys = Keys()
         self._in_process = _is_foreign(type(agent))
         self._keywords = {} if verbose is None else {"verbose": verbose}
         self._made = False
@@ -124,7 +126,7 @@ class AgentSession:
         if gone:  # outside of the clause above, where the error's frames would still hold what the agent opened
             await self._give_back()
             _blame(gone)
-        return as_reply(answer)
+        return as_reply(answer, self._keys)
 
     async def _give_back(self) -> None:
         """Close the agent, and let go of it."""

@@ -21,7 +21,8 @@ from bench.table import Figure
 from viva.cases import Case, ScoringPoint
 from viva.judge import ScoringPointsEvaluator
 from viva.judge.scoring_points.by_model import BYTES_PER_TOKEN
-from viva.models.client import Model
+from viva.models.autogen.client import AutoGenModel
+from viva.models.client import ModelClient
 from viva.records.evaluator import Context
 from viva.records.transcript import Round, Transcript
 from viva.records.verdict import Insight
@@ -79,7 +80,7 @@ async def judge(model: CachingModel, points: int, rounds: int) -> Insight:
     """Judge so many scoring points on one transcript of so many rounds of 240 characters."""
     listed = tuple(ScoringPoint(f"p{index}", STATEMENT.format(index + 1), 1.0) for index in range(points))
     talk = Transcript(tuple(Round(number, TEXT, TEXT) for number in range(1, rounds + 1)))
-    evaluator = ScoringPointsEvaluator("model", None, Model(model, "cached"))
+    evaluator = ScoringPointsEvaluator("model", None, ModelClient(AutoGenModel(model, "cached")))
     insight = await evaluator.evaluate(talk, Context("run", Case("bench", Path("case.yaml"), "0" * 64, TASK, listed)))
     assert [verdict.label for verdict in insight.verdicts] == ["miss"] * points, insight.verdicts
     return insight

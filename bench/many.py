@@ -83,10 +83,11 @@ def resources_for(rounds: int, concurrency: int, agent: type, *, model: bool) ->
     client = None
     if model:
         from bench.stubs import InstantModel
-        from viva.models.client import Model
+        from viva.models.autogen.client import AutoGenModel
+        from viva.models.client import ModelClient
         from viva.models.retry import RetryPolicy
 
-        client = Model(InstantModel(), "instant", RetryPolicy())
+        client = ModelClient(AutoGenModel(InstantModel(), "instant"), RetryPolicy())
 
     def examiner(case: Case) -> Examiner:
         if client is None:

@@ -15,14 +15,15 @@ from viva.cases import ScriptLine
 from viva.examiner import ConversationLimits, ScriptedExaminer, converse
 from viva.examiner.model import ModelExaminer
 from viva.journal.writer import Journal
-from viva.models.client import Model
+from viva.models.autogen.client import AutoGenModel
+from viva.models.client import ModelClient
 from viva.models.retry import RetryPolicy
 from viva.records.transcript import Round
 
 REPEATS = 5
 
 
-async def _conversations(agent: type, rounds: int, number: int, journal: Journal, model: Model | None) -> None:
+async def _conversations(agent: type, rounds: int, number: int, journal: Journal, model: ModelClient | None) -> None:
     script = (ScriptLine(f"{{n}} {TEXT[:110]}", 1, rounds),)
     for index in range(number):
         run = f"run-{index}"
@@ -41,7 +42,7 @@ def _per_round(agent: type, rounds: int, number: int, *, model: bool = False) ->
     """Return the microseconds per round, as the median of several passes."""
     passes = []
     with tempfile.TemporaryDirectory() as folder, Journal(Path(folder)) as journal:
-        client = Model(InstantModel(), "instant", RetryPolicy()) if model else None
+        client = ModelClient(AutoGenModel(InstantModel(), "instant"), RetryPolicy()) if model else None
         asyncio.run(_conversations(agent, rounds, 3, journal, client))
         for _ in range(REPEATS):
             began = time.perf_counter()

@@ -5,15 +5,13 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
-from autogen_agentchat.agents import AssistantAgent
-from autogen_agentchat.messages import TextMessage
-from autogen_core import CancellationToken
-
 from viva.adapters.calls import describe
 from viva.errors import ModelAnswerError, ModelError, SharedSetupError
 from viva.examiner.conversation import KICK_OFF, ExaminerError
 from viva.examiner.stop import STOP_KEYWORD, read_message
-from viva.models.client import Model
+from viva.models.autogen.agent import ConversingAgent
+from viva.models.metered_model import MeteredModel
+from viva.models.model import Model
 from viva.models.prompts import render
 from viva.records.text import printable
 from viva.records.transcript import Usage
@@ -35,12 +33,12 @@ class ModelExaminer:
     may_repeat = False
 
     def __init__(self, model: Model, task_description: str) -> None:
-        self._model = model.for_run()
+        self._model = MeteredModel(model)
         self.name = model.name
         # Made for this conversation and never sent to the agent, so the agent cannot forge a text that contains it.
         self._mark = secrets.token_hex(6)
         prompt = render_prompt(task_description, self._mark)
-        self._agent = AssistantAgent("examiner", self._model, system_message=prompt)
+        self._agent = ConversingAgent("examiner", self._model, prompt)
 
     @property
     def usage(self) -> Usage:
@@ -67,17 +65,16 @@ class ModelExaminer:
     async def _say(self, heard: str) -> str:
         """Return the model's answer to `heard`."""
         try:
-            response = await self._agent.on_messages([TextMessage(content=heard, source="agent")], CancellationToken())
+            answer = await self._agent.say(heard, "agent")
         except ModelAnswerError as error:
             raise ExaminerError(f"the examiner's model gave no usable message: {error}") from error
         except (ModelError, SharedSetupError):
             raise
         except Exception as error:  # AutoGen's own, for an answer it did not expect
             raise ExaminerError(f"the examiner's model gave no usable message: {describe(error)}") from error
-        content = getattr(response.chat_message, "content", None)
-        if not isinstance(content, str):
+        if answer is None:
             raise ExaminerError("the examiner's model answered with something that is not text")
-        return content
+        return answer
 
     def _notice(self, words: str) -> str:
         return f"[notice {self._mark}] {words}"

@@ -7,22 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
-from autogen_agentchat.agents import AssistantAgent
-from autogen_agentchat.messages import MultiModalMessage, StructuredMessage, TextMessage
-from autogen_core import CancellationToken, Image
-from pydantic import ValidationError
-
 from viva.adapters.calls import describe
 from viva.errors import ModelAnswerError, ModelError, SchemaError, SharedSetupError
 from viva.judge.answers import COPIED, PLANTED_REASON, A, Copied, Form, Said, Unusable, parse_answer
-from viva.models.client import Model
-from viva.models.retry import status_of
+from viva.models.model import Model, ModelMessage, PictureFile
 from viva.records.fault import Fault
 
 ASKS = 3
 """Maximum number of questions: the first, and two more that say what was wrong with the answer."""
 T = TypeVar("T")
-Shown = Image | str
+Shown = PictureFile | str
 """What goes with a question, in order: pictures, and words between them."""
 
 
@@ -51,7 +45,7 @@ class Conversation(Generic[A]):
 
     def __init__(self, model: Model, form: Form[A], system: str, said: str) -> None:
         """Args:
-        model: The model, with a counter of its own (`Model.for_run`).
+        model: The model; the caller counts what it uses.
         form: The form of each answer.
         system: The rendered system prompt.
         said: The text of the judged conversation that the model is shown; an answer that is found in it is a copy.
@@ -62,11 +56,11 @@ class Conversation(Generic[A]):
         self._said = Said(said)
         self.mark = secrets.token_hex(4)
         """The mark at the end of the question. It is random, so no verdict written beforehand can contain it."""
-        self._agent: AssistantAgent | None = None
-        self._structured = model.traits.structured
-        self._ignored = False
-        self._questions: list[str] = []
-        self._images: list[Shown] = []
+        self._messages: list[ModelMessage] = []
+        """The questions that were answered, and their answers."""
+        self._unanswered: list[Shown] = []
+        """What was asked since the last answer."""
+        self._structured = True
 
     async def ask(self, question: str, images: Sequence[Shown] = ()) -> A:
         """Ask one question with its images, and return the answer.
@@ -75,9 +69,8 @@ class Conversation(Generic[A]):
             Unusable: the answer does not have the requested form, or contradicts itself.
             ModelError: the provider failed.
         """
-        self._questions.append(question)
-        self._images.extend(images)
-        answer = await self._in_form(list(images))
+        self._unanswered = [*self._unanswered, question, *images]
+        answer = await self._answer()
         if self._said.holds_reason(answer.reason):
             raise Copied(COPIED)
         if not secrets.compare_digest(answer.mark.strip().encode(), self.mark.encode()):
@@ -125,60 +118,26 @@ class Conversation(Generic[A]):
             return NoAnswer(f"{PLANTED_REASON} in each of {ASKS} answers", Fault.TARGET, last, planted=True)
         return NoAnswer(f"no usable verdict after {ASKS} questions: {fault}", Fault.JUDGE, last)
 
-    async def _in_form(self, images: list[Shown]) -> A:
-        """Return the model's answer to the last question, without a schema if the provider refuses one."""
+    async def _answer(self) -> A:
+        """Return the model's answer to what was asked since its last one."""
+        question = ModelMessage("user", _content(self._unanswered))
+        asked = [ModelMessage("system", self._system), *self._messages, question]
         try:
-            answer = await self._once(images)
+            completion = await self._model.ask(asked, self._form.model if self._structured else None)
         except SchemaError as error:
             # It accepts schemas but does not follow them: from now on it answers in text, which is read more leniently.
-            self._ignored = True
-            self._go_on_without_schema()
+            self._structured = False
             raise Unusable(str(error)) from error
-        except ModelError as error:
-            refused = error.__cause__ is not None and status_of(error.__cause__) in (400, 404, 415, 422)
-            if not (refused and self._structured):
-                raise
-            # Either the provider does not support schemas, or it rejects the question: asking for text shows which.
-            self._go_on_without_schema()
-            try:
-                answer = await self._once(images)
-            except Unusable:
-                self._model.traits.structured = False
-                raise
-            self._model.traits.structured = False
-        if self._ignored:
-            self._model.traits.structured = False
-        return answer
-
-    def _go_on_without_schema(self) -> None:
-        """Use a new agent, because the memory of the old one holds a question without an answer."""
-        self._structured, self._agent = False, None
-
-    async def _once(self, images: list[Shown]) -> A:
-        question = self._questions[-1]
-        if self._agent is None:
-            question, images = "\n\n".join(self._questions), self._images
-            self._agent = AssistantAgent(
-                "judge",
-                self._model,
-                system_message=self._system,
-                output_content_type=self._form.model if self._structured else None,
-            )
-        try:
-            response = await self._agent.on_messages([_message(question, images)], CancellationToken())
-        except SchemaError:
-            raise
         except ModelAnswerError as error:
             raise Unusable(str(error)) from error
-        except ValidationError as error:
-            raise SchemaError("it was empty, or not JSON in the form asked for") from error
-        message = response.chat_message
-        if isinstance(message, StructuredMessage):
-            return cast("A", self._form.model.model_validate(message.content.model_dump()))
-        return parse_answer(self._form, str(getattr(message, "content", "")), self._said)
+        self._messages += [question, ModelMessage("assistant", completion.text)]
+        self._unanswered = []
+        if completion.value is not None:
+            return cast("A", completion.value)
+        return parse_answer(self._form, completion.text, self._said)
 
 
-def _message(question: str, images: Sequence[Shown]) -> TextMessage | MultiModalMessage:
-    if not images:
-        return TextMessage(content=question, source="user")
-    return MultiModalMessage(content=[question, *images], source="user")
+def _content(parts: Sequence[Shown]) -> str | tuple[Shown, ...]:
+    """Return texts in one piece, and texts with pictures in order."""
+    texts = [part for part in parts if isinstance(part, str)]
+    return "\n\n".join(texts) if len(texts) == len(parts) else tuple(parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 
 from viva.judge.registry import Need
 from viva.records.evaluator import Context
@@ -13,6 +13,8 @@ ATTRIBUTE = "reward"
 """The attribute of a transcript under which readers keep a recorded reward."""
 RECORDED = "recorded"
 """The label of a reward that was found."""
+LARGEST = sys.float_info.max
+"""The largest number that is one; NaN, infinities and longer whole numbers are not."""
 
 
 class RewardEvaluator:
@@ -46,7 +48,7 @@ class RewardEvaluator:
 def _fault(reward: object) -> str | None:
     if reward is None:
         return "the recording has no reward"
-    if isinstance(reward, bool) or not isinstance(reward, int | float) or not math.isfinite(reward):
+    if isinstance(reward, bool) or not isinstance(reward, int | float) or not -LARGEST <= reward <= LARGEST:
         return f"the recorded reward is not a number: {reward!r}"[:200]
     if not 0 <= reward <= 1:
         return f"the recorded reward is {reward:g}, but a score must be between 0 and 1"

@@ -15,17 +15,20 @@ import pytest
 import tenacity
 
 from viva.models import retry
+from viva.models.autogen.silenced import filters_for_pytest
 from viva.models.retry import RetryPolicy
-from viva.models.silenced import filters_for_pytest
 
 if TYPE_CHECKING:
-    from viva.models.client import Model
+    from viva.models.client import ModelClient
+    from viva.models.metered_model import MeteredModel
 
 KEY = "test-key-123456"
 QUICK = RetryPolicy(attempts=3, initial_seconds=0.001, longest_seconds=0.002, longest_retry_after=120)
 
-ModelAt = Callable[..., "Model"]
+ModelAt = Callable[..., "ModelClient"]
 """`model_at(url, spec="openai:m")`."""
+MeteredAt = Callable[..., "MeteredModel"]
+"""`metered_at(url, spec="openai:m")`."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -63,10 +66,10 @@ async def model_at(monkeypatch: pytest.MonkeyPatch, one_certificate: Path) -> As
     """Makes clients of the server at an address, quick to try again and with `KEY`; closes them in the end."""
     from viva.models.factory import make_model  # loads AutoGen, which most tests do without
 
-    made: list[Model] = []
+    made: list[ModelClient] = []
     monkeypatch.setenv("SSL_CERT_FILE", str(one_certificate))
 
-    def make(url: str, spec: str = "openai:m") -> Model:
+    def make(url: str, spec: str = "openai:m") -> ModelClient:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", url)
         made.append(make_model(spec, policy=QUICK))
@@ -75,6 +78,14 @@ async def model_at(monkeypatch: pytest.MonkeyPatch, one_certificate: Path) -> As
     yield make
     for model in made:
         await model.close()
+
+
+@pytest.fixture
+def metered_at(model_at: ModelAt) -> MeteredAt:
+    """Does the same, with a counter around each client."""
+    from viva.models.metered_model import MeteredModel
+
+    return lambda *arguments: MeteredModel(model_at(*arguments))
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,8 @@ from viva.judge.evidence import look_up
 from viva.judge.scoring_points.answer import FORM, PointAnswer
 from viva.judge.scoring_points.verdicts import point_verdict
 from viva.judge.view import ShownTranscript, show
-from viva.models.client import Model
+from viva.models.metered_model import MeteredModel
+from viva.models.model import Model
 from viva.models.prompts import digest, render
 from viva.records.text import storable
 from viva.records.transcript import Transcript
@@ -39,7 +40,7 @@ class ModelJudge:
     """Asks a model about the scoring points of one run."""
 
     def __init__(self, model: Model, case: Case, subject: str, transcript: Transcript) -> None:
-        self.model = model.for_run()
+        self.model = MeteredModel(model)
         self._case = case
         self._subject = subject
         self._transcript = transcript

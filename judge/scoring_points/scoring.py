@@ -20,7 +20,7 @@ from viva.records.verdict import Insight, Label, Verdict, Vote
 from viva.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from viva.models.client import Model
+    from viva.models.model import Model
 
 JudgeKind = Literal["code", "model", "both"]
 SANDBOXES = 4
@@ -124,9 +124,7 @@ class ScoringPointsEvaluator:
     ) -> tuple[dict[str, Verdict], Usage]:
         if not points or self._model is None or context.case is None:
             return {}, NO_USAGE
-        from viva.judge.scoring_points.by_model import (
-            ModelJudge,  # imported here, because only a model requires AutoGen
-        )
+        from viva.judge.scoring_points.by_model import ModelJudge  # only a model requires prompts
 
         judge = ModelJudge(self._model, context.case, context.subject, transcript)
         slots = asyncio.Semaphore(POINTS_AT_ONCE)

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from viva.journal.images import embedded_picture
 from viva.journal.kept_files import read_sound
+from viva.judge.asking import NoAnswer
 from viva.judge.session.insights import answered, attempt_details, failed, nothing, of_rounds, told
+from viva.judge.session.judging import SessionJudge
 from viva.judge.session.settings import Settings, load_settings
 from viva.judge.session.shots import ReadPicture
 from viva.judge.session.trajectory import Subject, of_round, of_session, request_of
@@ -22,7 +24,7 @@ from viva.records.transcript import Transcript
 from viva.records.verdict import Insight
 
 if TYPE_CHECKING:
-    from viva.models.client import Model
+    from viva.models.model import Model
 
 ROUNDS_AT_ONCE = 4
 
@@ -115,10 +117,6 @@ class SessionEvaluator:
         return tuple(found)
 
     async def _judge(self, subject: Subject, read: ReadPicture) -> Insight:
-        # Brings AutoGen along, which takes half a second to import.
-        from viva.judge.asking import NoAnswer
-        from viva.judge.session.judging import SessionJudge
-
         began = time.monotonic()
         judge = SessionJudge(self._model, self.settings, self._backup)
         found = await judge.judge(subject, read)

@@ -16,8 +16,8 @@ from viva.judge.session.settings import Screenshots, Settings
 from viva.judge.session.shots import ReadPicture, Shown, prepare
 from viva.judge.session.trajectory import BY_PICTURE, CLAIMS_ONLY, Citations, FoundEvidence, Subject, show_session
 from viva.judge.view import ShownTranscript
-from viva.models.client import Model
-from viva.models.picture import Picture
+from viva.models.metered_model import MeteredModel
+from viva.models.model import Model, PictureFile
 from viva.models.prompts import digest, render
 from viva.models.retry import status_of
 from viva.records.text import one_line
@@ -99,11 +99,10 @@ class SessionJudge:
     async def _attempt(
         self, model: Model, subject: Subject, mode: Screenshots, read: ReadPicture
     ) -> JudgedSubject | NoAnswer:
-        model = model.for_run()
-        sees = bool(model.model_info.get("vision", True))
-        shown = await asyncio.to_thread(prepare, subject.transcript, mode if sees else "none", read)
+        metered = MeteredModel(model)
+        shown = await asyncio.to_thread(prepare, subject.transcript, mode if model.features.vision else "none", read)
         session = show_session(subject)
-        conversation = Conversation(model, FORM, system_prompt(self.settings, shown), session.text)
+        conversation = Conversation(metered, FORM, system_prompt(self.settings, shown), session.text)
         question, parts = compose(subject, session, shown, conversation.mark)
         citations = Citations(subject, shown)
 
@@ -112,7 +111,7 @@ class SessionJudge:
 
         found = await conversation.ask_until_usable(question, accept, parts)
         failed = found.reason if isinstance(found, NoAnswer) else ""
-        self.attempts.append(Attempt(model.name, shown, model.usage, failed))
+        self.attempts.append(Attempt(model.name, shown, metered.usage, failed))
         return found
 
     @property
@@ -164,7 +163,7 @@ def is_refusal(failed: NoAnswer) -> bool:
 def _parts(shown: Shown) -> Iterator[Part]:
     for number, shot in enumerate(shown.shots, 1):
         yield f"[{number} of {len(shown.shots)}] {shot.caption}:"
-        yield Picture(shot.content)
+        yield PictureFile(shot.content)
 
 
 def _supported(answer: SessionAnswer, citations: Citations, last: bool, *, cut: bool) -> JudgedSubject:

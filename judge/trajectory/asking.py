@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from viva.judge.answers import PLANTED, Form, JudgeAnswer
+from viva.judge.asking import AskAgain, Conversation, NoAnswer
 from viva.judge.steps import readings
 from viva.judge.view import show_fields
 from viva.models.prompts import digest, render
@@ -18,7 +19,7 @@ from viva.records.text import storable
 from viva.records.verdict import Evidence, Label, Verdict
 
 if TYPE_CHECKING:
-    from viva.models.client import Model
+    from viva.models.model import Model
 
 PROMPTS = Path(__file__).parent / "prompts"
 RULES, QUESTION = PROMPTS / "rules.md", PROMPTS / "question.md"
@@ -120,12 +121,6 @@ async def ask_all(
 
 
 async def _ask(model: Model, form: Form[Q], system: str, question: Question, marker: str, worst: str) -> Ruling:
-    from viva.judge.asking import (  # AutoGen is loaded only where a model judges
-        AskAgain,
-        Conversation,
-        NoAnswer,
-    )
-
     shown = show_fields({field.name: field.text for field in question.fields}, marker)
     conversation = Conversation(model, form, system, shown.text)
     words = render(QUESTION, data=shown.text, marker=shown.marker, mark=conversation.mark)

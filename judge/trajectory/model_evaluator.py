@@ -13,12 +13,13 @@ from viva.judge.trajectory import SKIPPED
 from viva.judge.trajectory.asking import PROMPTS, Question, Ruling, ask_all, prompt_hashes, stopwatch
 from viva.judge.trajectory.decisions import StepDecision, decisions
 from viva.judge.trajectory.insights import summarize
+from viva.models.metered_model import MeteredModel
 from viva.records.evaluator import Context
 from viva.records.transcript import Transcript
 from viva.records.verdict import Insight, Label, Verdict
 
 if TYPE_CHECKING:
-    from viva.models.client import Model
+    from viva.models.model import Model
 
 Steps = Sequence[StepDecision]
 MOST_KEPT = 20
@@ -67,7 +68,7 @@ class ModelEvaluator:
         marker, known = self._usable.pop(context.subject, (new_marker(), {}))
         asked = list(self.questions(transcript, decisions(transcript), context, marker))
         questions = [each for each in asked if isinstance(each, Question)]
-        model = self._model.for_run()
+        model = MeteredModel(self._model)
         left = [each for each in questions if each not in known]
         found = {**known, **dict(zip(left, await self._ask(model, left, marker), strict=True))}
         self._keep(context.subject, marker, found)

@@ -19,7 +19,8 @@ from tests.fuzz.mutations import as_json, changed, damaged, fuzzing, placed
 from tests.fuzz.originals import MOST_GROWTH, peak_memory
 from viva.cases import Case, ScoringPoint
 from viva.judge import ScoringPointsEvaluator
-from viva.models.client import Model
+from viva.models.autogen.client import AutoGenModel
+from viva.models.client import ModelClient
 from viva.models.retry import RetryPolicy
 from viva.records.codec import encode, loads
 from viva.records.evaluator import Context
@@ -87,7 +88,7 @@ def _said(data: st.DataObject) -> str:
 
 def _verdict(answer: str, *, structured: bool) -> Verdict:
     policy = RetryPolicy(attempts=1, initial_seconds=0.0, longest_seconds=0.0, longest_retry_after=0)
-    model = Model(Playing(answer, structured), "m", policy)
+    model = ModelClient(AutoGenModel(Playing(answer, structured), "m"), policy)
     insight = asyncio.run(ScoringPointsEvaluator("model", None, model).evaluate(TALK, Context("run", CASE)))
     (verdict,) = insight.verdicts
     assert verdict.label == Label.HIT or not insight.low

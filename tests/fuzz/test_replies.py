@@ -21,6 +21,7 @@ from viva.adapters.contract import as_reply
 from viva.errors import AgentError
 from viva.journal.reader import read_records
 from viva.records.codec import encode, loads
+from viva.records.redact import Keys
 from viva.records.run_record import Outcome, RunRecord
 
 AGENT = '''
@@ -155,7 +156,7 @@ def test_what_an_endpoint_answers_is_a_reply_or_the_agents_failure(
     async def ask() -> None:
         agent = type("Served", (ChatAgent,), {"url": server.url, "model": "m"})("Talk.")
         try:
-            reply = as_reply(await agent.get_reply_from_agent("Hello?"))
+            reply = as_reply(await agent.get_reply_from_agent("Hello?"), Keys())
             json.dumps(loads(encode(reply)), allow_nan=False)
         except AgentError:
             pass

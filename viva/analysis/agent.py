@@ -18,7 +18,7 @@ from viva.analysis.options import (
     default_instruction,
     default_persona,
 )
-from viva.analysis.runners import AutoGenRunner, Configure, session_runner, usage_of
+from viva.analysis.runners import Configure, ModelRunner, session_runner, usage_of
 from viva.analysis.sources import Material, Runs, gather
 from viva.errors import ModelError, SetupError
 from viva.models.prices import parse_prices
@@ -111,7 +111,7 @@ class EvalAgent:
         from viva.models.factory import make_model
 
         model = make_model(self.options.model, prices=parse_prices(self.options.prices))
-        return AutoGenRunner(model), model.close
+        return ModelRunner(model), model.close
 
     async def _ask(self, runner: EvalAnalysisRunner, material: Material) -> tuple[AnalystAnswer, Digest]:
         """Ask until an answer is usable, with as much data as the model accepts."""

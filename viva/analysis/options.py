@@ -38,7 +38,7 @@ class EvalAnalysisRequest:
 
 
 EvalAnalysisRunner = Callable[[EvalAnalysisRequest], Awaitable[str]]
-"""Answers a request with text: an AutoGen agent, a session of an SDK, another provider, a stub in a test."""
+"""Answers a request with text: a model, a session of an SDK, another provider, a stub in a test."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class EvalAgentOptions:
     prices: tuple[str, ...] = ()
     """Prices of models, as `--price` takes them, for the default runner."""
     runner: EvalAnalysisRunner | None = None
-    """None means an AutoGen agent."""
+    """None means the model."""
     context_tokens: int = CONTEXT_TOKENS
     """Size of the request: as many runs are shown as fit. It is halved if the model rejects it as too long."""
     answers: int = 3

@@ -1,21 +1,19 @@
-"""Runners answer an analyst's request: an AutoGen agent by default, or a session of the Copilot SDK."""
+"""Runners answer an analyst's request: a model by default, or a session of the Copilot SDK."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from viva.adapters.calls import describe
 from viva.analysis.findings import UnusableAnswer
 from viva.analysis.options import EvalAnalysisRequest, EvalAnalysisRunner
 from viva.errors import ModelAnswerError, ModelError, SetupError
+from viva.models.metered_model import MeteredModel
+from viva.models.model import CallLimits, Model, ModelMessage
 from viva.records.text import one_line
 from viva.records.transcript import UNREPORTED, Usage
-
-if TYPE_CHECKING:
-    from viva.models.client import Model
 
 Configure = Callable[[MutableMapping[str, Any]], None]
 """Changes the arguments with which a session is created."""
@@ -23,14 +21,14 @@ NAME = "viva-analyst"
 LOG = logging.getLogger("viva")
 
 
-class AutoGenRunner:
-    """Runs an AutoGen agent without tools on one of Viva's model clients."""
+class ModelRunner:
+    """Asks a model, which has no tools."""
 
     def __init__(self, model: Model) -> None:
         """Args:
-        model: The client; the caller closes it.
+        model: The model; the caller closes it.
         """
-        self._model = model.for_run()
+        self._model = MeteredModel(model)
 
     @property
     def usage(self) -> Usage:
@@ -44,20 +42,11 @@ class AutoGenRunner:
             ModelError: the provider failed after retries, or did not answer in time.
             UnusableAnswer: it answered with nothing that can be read.
         """
-        from autogen_agentchat.agents import AssistantAgent
-        from autogen_agentchat.messages import TextMessage
-        from autogen_core import CancellationToken
-
-        agent = AssistantAgent(NAME.replace("-", "_"), self._model, system_message=request.persona)
-        message = TextMessage(content=request.prompt, source="user")
+        messages = [ModelMessage("system", request.persona), ModelMessage("user", request.prompt)]
         try:
-            async with asyncio.timeout(request.seconds):
-                response = await agent.on_messages([message], CancellationToken())
-        except TimeoutError as error:
-            raise ModelError(f"the analyst did not answer within {request.seconds:g} s") from error
+            return (await self._model.ask(messages, limits=CallLimits(seconds=request.seconds))).text
         except ModelAnswerError as error:
             raise UnusableAnswer(str(error)) from error
-        return str(getattr(response.chat_message, "content", ""))
 
 
 def session_runner(client: Any, configure: Configure | None = None) -> EvalAnalysisRunner:

@@ -32,7 +32,8 @@ from viva.records.text import one_line
 from viva.records.verdict import Insight
 
 if TYPE_CHECKING:
-    from viva.models.client import Model
+    from viva.models.client import ModelClient
+    from viva.models.model import Model
 
 LOG = logging.getLogger("viva")
 MODEL, BACKUP_MODEL = "VIVA_MODEL", "VIVA_BACKUP_MODEL"
@@ -118,7 +119,7 @@ class EvaluationAgent:
         """Judge a session like `evaluate`, in code with an event loop."""
         folder = Path(log_path)
         recording = await asyncio.to_thread(read_session, folder)
-        made: list[Model] = []
+        made: list[ModelClient] = []
         try:
             model = self._made(self._model, made)
             if model is None:
@@ -148,7 +149,6 @@ class EvaluationAgent:
         Raises:
             SetupError: the log cannot be read.
         """
-        # Brings AutoGen along, which takes half a second to import.
         from viva.judge.session.judging import compose, system_prompt
         from viva.judge.session.shots import prepare
 
@@ -161,7 +161,9 @@ class EvaluationAgent:
         shown = prepare(recording.transcript, settings.screenshots, pictures_in(folder))
         question, parts = compose(subject, show_session(subject), shown, secrets.token_hex(4))
         content: list[dict[str, Any]] = [
-            {"type": "text", "text": part} if isinstance(part, str) else part.to_openai_format()
+            {"type": "text", "text": part}
+            if isinstance(part, str)
+            else {"type": "image_url", "image_url": {"url": part.url, "detail": "auto"}}
             for part in (question, *parts)
         ]
         return [
@@ -194,7 +196,7 @@ class EvaluationAgent:
         task = context.case.task_description if context is not None and context.case is not None else ""
         return request or request_of(recording.transcript.rounds, task)
 
-    def _made(self, model: str | Model | None, made: list[Model]) -> Model | None:
+    def _made(self, model: str | Model | None, made: list[ModelClient]) -> Model | None:
         """Return the model of this name. A model that is created here is closed by `evaluate`."""
         if not isinstance(model, str):
             return model

@@ -32,7 +32,7 @@ from viva.sandbox.choice import choose
 from viva.sandbox.limits import largest, limits_for
 
 if TYPE_CHECKING:
-    from viva.models.client import Model
+    from viva.models.client import ModelClient
 
 ExaminerFactory = Callable[[Case], Examiner]
 DEFAULT_AGENT = "example:careful"
@@ -46,8 +46,8 @@ class JudgeResources:
     evaluators: Mapping[str, LoadedEvaluator]
     """By their names in the options, the primary first."""
     sandbox: Sandbox | None = None
-    model: Model | None = None
-    backup_model: Model | None = None
+    model: ModelClient | None = None
+    backup_model: ModelClient | None = None
     prompts: Mapping[str, str] = field(default_factory=dict)
     """The hash of each prompt, by name."""
     references: References | None = None
@@ -78,7 +78,7 @@ class Resources:
     make_examiner: ExaminerFactory | None = None
     """None if each run brings its own questions."""
     examiner_name: str = "replay"
-    examiner_model: Model | None = None
+    examiner_model: ModelClient | None = None
     notices: Sequence[str] = ()
     """What the user should know before the exam begins."""
     prompts: Mapping[str, str] = field(default_factory=dict)
@@ -183,7 +183,7 @@ async def build_resources(
     )
 
 
-def _examiner(options: Options, cases: list[Case]) -> tuple[ExaminerFactory, str, Model | None, dict[str, str]]:
+def _examiner(options: Options, cases: list[Case]) -> tuple[ExaminerFactory, str, ModelClient | None, dict[str, str]]:
     spec = options.examiner_model or options.model
     kind = options.examiner or ("model" if spec else "script")
     if kind.startswith("replay:"):
@@ -221,7 +221,7 @@ def _examiner(options: Options, cases: list[Case]) -> tuple[ExaminerFactory, str
 async def build_judge(
     options: Options,
     cases: Sequence[Case | None],
-    examiner_model: Model | None = None,
+    examiner_model: ModelClient | None = None,
     given: Given = NOTHING,
 ) -> JudgeResources:
     """Build what judging runs of these cases requires.
@@ -269,7 +269,7 @@ async def build_judge(
 
 
 def _offered(
-    options: Options, kind: JudgeKind, sandbox: Sandbox | None, model: Model | None, backup: Model | None
+    options: Options, kind: JudgeKind, sandbox: Sandbox | None, model: ModelClient | None, backup: ModelClient | None
 ) -> dict[str, object]:
     return {
         "kind": kind,

@@ -7,12 +7,14 @@ import platform
 from functools import cache
 from importlib import metadata
 
+from viva.models.autogen import PACKAGES
+
 
 @cache
 def versions() -> dict[str, str]:
     """Return the versions of Python and of packages, by name."""
     found = {"python": platform.python_version()}
-    for name in ("autogen-agentchat", "openai", "docker"):
+    for name in (*PACKAGES, "docker"):
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:

@@ -1,24 +1,21 @@
-"""The client of a language model: it retries calls by one policy, counts and prices them, and checks the answers."""
+"""The client of a model: it retries calls by one policy, limits, counts and prices them, and checks the answers."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
 
-from autogen_core import CancellationToken
-from autogen_core.models import ChatCompletionClient, CreateResult, LLMMessage, ModelInfo, RequestUsage
-from autogen_core.tools import Tool, ToolSchema
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from viva.errors import ModelAnswerError, ModelError, SharedSetupError, WithheldError
-from viva.models.cached import cached_tokens
+from viva.errors import ModelAnswerError, ModelError, SchemaError, SharedSetupError, WithheldError
+from viva.models.metered_model import note_spent, spent_on
+from viva.models.model import NO_LIMITS, CallLimits, Completion, FinishReason, Model, ModelFeatures, ModelMessage
 from viva.models.prices import LISTED, Prices
-from viva.models.retry import RetryPolicy, is_refused, status_of, with_retries
-from viva.models.silenced import silence
+from viva.models.retry import RetryPolicy, call_seconds, is_refused, status_of, unusable_answer, with_retries
 from viva.records.codec import has_doubled_key
+from viva.records.redact import Keys
 from viva.records.text import storable
 from viva.records.transcript import NO_USAGE, Usage
 
@@ -26,126 +23,146 @@ MODEL_CALLS = 64
 """Default of the maximum number of concurrent calls to one provider."""
 LONGEST_ANSWER = 200_000
 """Maximum number of characters of one answer; an examiner's message or a judge's verdict has a few hundred."""
+NO_SCHEMA = frozenset({400, 404, 415, 422})
+"""The HTTP statuses with which providers reject a schema."""
 
 # The tags around the reasoning of models, if the server does not remove it.
 THOUGHTS = (("<think>", "</think>"), ("<thinking>", "</thinking>"))
 
-# AutoGen logs every call with its whole prompt at INFO, which must not appear in an application's root logger.
-logging.getLogger("autogen_core").setLevel(logging.WARNING)
-silence()
+
+class Provider(Model, Protocol):
+    """A model that makes one attempt for each call; its errors are those of the provider's SDK."""
+
+    async def close(self) -> None:
+        """Close the connections."""
 
 
-@dataclass(slots=True)
-class Traits:
-    """What was learnt about a provider during use; all runs share it."""
-
-    structured: bool
-    """Whether it accepts a schema for its answers; False after it has refused one."""
-    slots: asyncio.Semaphore
-    """Limits the number of concurrent calls."""
-    answered: bool = False
-    """Whether it has ever answered."""
-    hint: str = ""
-    """Where the key and the address are set, in words."""
-    prices: Prices = LISTED
-    """The prices that the user gave."""
-
-
-class Model(ChatCompletionClient):
-    """A model client that retries calls and counts its usage.
-
-    `for_run` returns a client with its own counter for each run, on the same connections.
-    """
-
-    component_type = "model"
+class ModelClient:
+    """A model that all runs share, on the connections of one provider. `MeteredModel` counts for each run."""
 
     def __init__(
         self,
-        client: ChatCompletionClient,
-        name: str,
+        provider: Provider,
         policy: RetryPolicy | None = None,
-        traits: Traits | None = None,
+        *,
+        seconds: float | None = None,
+        calls: int = MODEL_CALLS,
+        prices: Prices = LISTED,
+        hint: str = "",
     ) -> None:
-        self.client = client
-        self.name = name
+        """Args:
+        provider: Makes one attempt.
+        policy: The number of attempts and the waits; None for those of the environment.
+        seconds: Maximum time of one attempt, from the request to the last byte; None for that of the environment.
+        calls: Maximum number of concurrent calls.
+        prices: The prices that the user gave.
+        hint: Where the key and the address are set, in words.
+        """
+        self.name = provider.name
         self.policy = policy or RetryPolicy.from_environment()
-        self.traits = traits or Traits(
-            bool(client.model_info.get("structured_output", False)), asyncio.Semaphore(MODEL_CALLS)
-        )
-        self.usage = NO_USAGE
+        self.prices = prices
+        self._provider = provider
+        self._seconds = seconds or call_seconds()
+        self._slots = asyncio.Semaphore(calls)
+        self._hint = hint
+        self._answered = False
+        self._structured = provider.features.structured
+        self._ignored = False
+        self._keys = Keys()
 
     @property
-    def hint(self) -> str:
-        """Return where the key and the address are set, in words."""
-        return self.traits.hint
+    def features(self) -> ModelFeatures:
+        """Return what the model accepts, as far as that is known by now."""
+        return replace(self._provider.features, structured=self._structured)
 
     def cost(self, input_tokens: int, output_tokens: int, cached: int = 0) -> float | None:
-        """US dollars for so many tokens, `cached` of the input from the provider's cache; None if not known."""
-        return self.traits.prices.cost(self.name, input_tokens, output_tokens, cached)
+        """Return US dollars for so many tokens, `cached` of the input from the provider's cache; None if not known."""
+        return self.prices.cost(self.name, input_tokens, output_tokens, cached)
 
-    def for_run(self) -> Model:
-        """Return the same client with a new counter."""
-        return Model(self.client, self.name, self.policy, self.traits)
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._provider.close()
 
-    async def create(
-        self,
-        messages: Sequence[LLMMessage],
-        *,
-        tools: Sequence[Tool | ToolSchema] = [],
-        tool_choice: Tool | Literal["auto", "required", "none"] = "auto",
-        json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, Any] = {},
-        cancellation_token: CancellationToken | None = None,
-    ) -> CreateResult:
-        """Return one answer.
+    async def ask(
+        self, messages: Sequence[ModelMessage], schema: type[BaseModel] | None = None, limits: CallLimits = NO_LIMITS
+    ) -> Completion:
+        """Return one answer, in text if the provider refuses schemas.
 
         Raises:
-            ModelError: the provider failed after retries, or refused.
-            ModelAnswerError: the answer is not usable.
+            ModelError: the provider failed after retries, or refused, or did not answer within the limit.
+            ModelAnswerError: the answer is not usable; `SchemaError` if it does not match the schema.
+            SharedSetupError: the provider has never answered, and refuses the key, the model or the address.
         """
-        retries = 0
-        cached: list[int] = []
-
-        def retried(_: BaseException) -> None:
-            nonlocal retries
-            retries += 1
-
-        async def call() -> CreateResult:
-            nonlocal cached
-            async with self.traits.slots:
-                with cached_tokens() as cached:
-                    return await self.client.create(
-                        messages,
-                        tools=tools,
-                        tool_choice=tool_choice,
-                        json_output=json_output,
-                        extra_create_args=extra_create_args,
-                        cancellation_token=cancellation_token,
-                    )
-
+        call = _Call(self, messages, limits)
         try:
-            result = await with_retries(call, self.policy, retried)
-        except ModelAnswerError:
-            # The call was answered and will be charged, but the SDK's error does not contain its cost.
-            self.traits.answered = True
-            self.usage += Usage(calls=1, retries=retries, cost=None)
-            raise
+            if limits.seconds is None:
+                return await self._in_form(call, schema)
+            try:
+                async with asyncio.timeout(limits.seconds):
+                    return await self._in_form(call, schema)
+            except TimeoutError as error:
+                raise ModelError(f"the model {self.name} did not answer within {limits.seconds:g} s") from error
         except BaseException as error:
-            self.usage += Usage(retries=retries, cost=0.0)
-            if isinstance(error, ModelError) and not self.traits.answered:
-                self._check_setup(error, schema=isinstance(json_output, type))
+            note_spent(error, call.spent)
             raise
-        self.traits.answered = True
-        self.usage += self._usage_of(result, retries, sum(cached))
-        if not tools and not isinstance(result.content, str):
-            raise ModelAnswerError("the model called a tool, although it has none")
-        if result.finish_reason == "length":
-            raise ModelAnswerError("the answer was cut off at the model's token limit")
-        if result.finish_reason == "content_filter":
-            raise WithheldError("the provider's content filter withheld the answer")
-        if isinstance(result.content, str):
-            result.content = _checked(result.content, json_output=bool(json_output))
-        return result
+
+    async def _in_form(self, call: _Call, schema: type[BaseModel] | None) -> Completion:
+        """Ask with the schema if the provider accepts schemas, and remember it if not."""
+        if schema is None or not self._structured:
+            completion = await self._attempted(call, None)
+            self._structured = self._structured and not self._ignored
+            return completion
+        try:
+            completion = await self._attempted(call, schema)
+        except SchemaError:
+            # It accepts schemas but does not follow them; if it then answers without one, it is given none any more.
+            self._ignored = True
+            raise
+        except ModelError as error:
+            if error.__cause__ is None or status_of(error.__cause__) not in NO_SCHEMA:
+                raise
+            # Either the provider does not support schemas, or it rejects the question: asking for text shows which.
+            completion = await self._attempted(call, None)
+            self._structured = False
+        return completion
+
+    async def _attempted(self, call: _Call, schema: type[BaseModel] | None) -> Completion:
+        """Ask with retries; return the answer with the usage of the whole call."""
+        try:
+            completion = await with_retries(lambda: self._once(call, schema), self.policy, call.retried)
+        except ModelAnswerError:
+            self._answered = True
+            raise
+        except ModelError as error:
+            if not self._answered:
+                self._check_setup(error, schema=schema is not None)
+            raise
+        # Removed before it is read, because the model may repeat what it was sent.
+        text, value = _checked(self._keys.hide(completion.text), completion.finish, schema)
+        return Completion(text, value, call.spent, completion.finish)
+
+    async def _once(self, call: _Call, schema: type[BaseModel] | None) -> Completion:
+        """Make one attempt, and count what it uses."""
+        async with self._slots:
+            try:
+                async with asyncio.timeout(self._seconds):
+                    completion = await self._provider.ask(call.messages, schema, call.limits)
+            except Exception as error:
+                used = spent_on(error)
+                if not used.calls and unusable_answer(error) is not None:
+                    # The call was answered and will be charged, but the SDK's error does not contain its cost.
+                    used = Usage(calls=1, reported=False)
+                call.spent += self._priced(used)
+                raise
+        self._answered = True
+        call.spent += self._priced(completion.usage)
+        return completion
+
+    def _priced(self, used: Usage) -> Usage:
+        if not used.calls:
+            return replace(used, cost=0.0)
+        cost = self.cost(used.input_tokens, used.output_tokens, used.cached_tokens) if used.reported else None
+        return replace(used, cost=cost)
 
     def _check_setup(self, error: ModelError, *, schema: bool) -> None:
         """Check that a provider that has never answered does not refuse the key, the model or the address.
@@ -156,66 +173,49 @@ class Model(ChatCompletionClient):
         cause = error.__cause__
         if cause is None or not is_refused(cause) or (schema and status_of(cause) == 404):
             return  # some providers answer a schema with 404; the caller then tries without one
-        raise SharedSetupError(f"the model {self.name} cannot be used: {error} {self.hint}".rstrip()) from error
-
-    def _usage_of(self, result: CreateResult, retries: int, cached: int) -> Usage:
-        given, made = result.usage.prompt_tokens, result.usage.completion_tokens
-        cached = max(0, min(cached, given))
-        cost = self.cost(given, made, cached) if given > 0 or made > 0 else None
-        return Usage(given, made, cached, calls=1, retries=retries, cost=cost)
-
-    def create_stream(
-        self,
-        messages: Sequence[LLMMessage],
-        *,
-        tools: Sequence[Tool | ToolSchema] = [],
-        tool_choice: Tool | Literal["auto", "required", "none"] = "auto",
-        json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, Any] = {},
-        cancellation_token: CancellationToken | None = None,
-    ) -> AsyncGenerator[str | CreateResult, None]:
-        """Raise NotImplementedError: an interrupted stream cannot be retried without repeating its beginning."""
-        raise NotImplementedError("Viva's model clients do not stream")
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self.client.close()
-
-    def actual_usage(self) -> RequestUsage:
-        """AutoGen's counter of the client."""
-        return self.client.actual_usage()
-
-    def total_usage(self) -> RequestUsage:
-        """AutoGen's counter of the client."""
-        return self.client.total_usage()
-
-    def count_tokens(self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = []) -> int:
-        """Report usage as the client counts it."""
-        return self.client.count_tokens(messages, tools=tools)
-
-    def remaining_tokens(self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = []) -> int:
-        """Report usage as the client counts it."""
-        return self.client.remaining_tokens(messages, tools=tools)
-
-    @property
-    def capabilities(self) -> Any:
-        """Return the model's capabilities; deprecated in AutoGen in favour of `model_info`."""
-        return self.model_info
-
-    @property
-    def model_info(self) -> ModelInfo:
-        """Return the model's capabilities."""
-        return self.client.model_info
+        raise SharedSetupError(f"the model {self.name} cannot be used: {error} {self._hint}".rstrip()) from error
 
 
-def _checked(content: str, *, json_output: bool) -> str:
-    if len(content) > LONGEST_ANSWER:
-        raise ModelAnswerError(f"the answer is {len(content):,} characters long; the maximum is {LONGEST_ANSWER:,}")
+class _Call:
+    """One call with all its attempts, and what they have used so far."""
+
+    __slots__ = ("limits", "messages", "spent")
+
+    def __init__(self, client: ModelClient, messages: Sequence[ModelMessage], limits: CallLimits) -> None:
+        self.messages = messages
+        self.limits = limits
+        self.spent = NO_USAGE
+
+    def retried(self, _: BaseException) -> None:
+        """Count a further attempt."""
+        self.spent += Usage(retries=1, cost=0.0)
+
+
+def _checked(answer: str, finish: FinishReason, schema: type[BaseModel] | None) -> tuple[str, BaseModel | None]:
+    """Return a whole answer without its reasoning, and the validated object if it has a schema.
+
+    Raises:
+        ModelAnswerError: the answer is not usable.
+    """
+    if finish == "tool_calls":
+        raise ModelAnswerError("the model called a tool, although it has none")
+    if finish == "length":
+        raise ModelAnswerError("the answer was cut off at the model's token limit")
+    if finish == "content_filter":
+        raise WithheldError("the provider's content filter withheld the answer")
+    if len(answer) > LONGEST_ANSWER:
+        length = f"{len(answer):,} characters long"
+        raise ModelAnswerError(f"the answer is {length}; the maximum is {LONGEST_ANSWER:,}")
     # A lone surrogate could not be sent back to the model as part of the conversation.
-    content = _without_thought(storable(content))
-    if json_output and _doubled(content):
+    text = _without_thought(storable(answer))
+    if schema is None:
+        return text, None
+    if _doubled(text):
         raise ModelAnswerError("the answer's JSON has a duplicate key")
-    return content
+    try:
+        return text, schema.model_validate_json(text)
+    except ValidationError as error:
+        raise SchemaError("it was empty, or not JSON in the form asked for") from error
 
 
 def _without_thought(content: str) -> str:
@@ -237,5 +237,5 @@ def _without_thought(content: str) -> str:
 def _doubled(content: str) -> bool:
     try:
         return has_doubled_key(content)
-    except (ValueError, RecursionError):  # not JSON, which AutoGen reports
+    except (ValueError, RecursionError):  # not JSON, which validation reports
         return False

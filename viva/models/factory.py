@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
-from autogen_core.models import ChatCompletionClient, ModelInfo
 from pydantic import ValidationError
 
 from viva.errors import SetupError
-from viva.models.cached import watch
-from viva.models.client import MODEL_CALLS, Model
+from viva.models.client import MODEL_CALLS, ModelClient
+from viva.models.keys import check_key, checked_key
 from viva.models.prices import LISTED, Prices
-from viva.models.retry import RetryPolicy
+from viva.models.retry import RetryPolicy, call_seconds
 from viva.records.redact import SECRET_NAMES, keep_secret, redact
 
-__all__ = ["Model", "make_model"]
+if TYPE_CHECKING:
+    from viva.models.autogen.client import AutoGenModel
 
-# For models unknown to AutoGen, the capabilities of current models are assumed; what a provider refuses is not used.
-UNKNOWN_MODEL = ModelInfo(
-    vision=True,
-    function_calling=True,
-    json_output=True,
-    family="unknown",
-    structured_output=True,
-    multiple_system_messages=True,
-)
-CALL_SECONDS = 300.0
-"""Default of the maximum wait for one answer of a model."""
+__all__ = ["ModelClient", "make_model"]
 
 
 def make_model(
     spec: str, *, policy: RetryPolicy | None = None, calls: int = MODEL_CALLS, prices: Prices = LISTED
-) -> Model:
+) -> ModelClient:
     """Make a model client.
 
     Args:
@@ -52,45 +41,36 @@ def make_model(
     """
     kind, colon, name = spec.partition(":")
     if kind == "openai" and colon and name:
-        model = Model(_openai(name), name, policy)
-        model.traits.hint = "The key is OPENAI_API_KEY, the address OPENAI_BASE_URL."
+        seconds = call_seconds()
+        provider = _openai(name, seconds)
+        hint = "The key is OPENAI_API_KEY, the address OPENAI_BASE_URL."
     elif spec.endswith((".json", ".yaml", ".yml")):
-        model = _from_file(Path(spec), policy)
-        model.traits.hint = f"The key and the address are in {spec}."
+        provider, seconds = _from_file(Path(spec))
+        hint = f"The key and the address are in {spec}."
     else:
-        model = None
-    if model is not None:
-        model.traits.slots = asyncio.Semaphore(calls)
-        model.traits.prices = prices
-        watch(model.client)
-        return model
-    raise SetupError(
-        f"{spec!r} is not a model; write openai:NAME, or the path of a JSON or YAML file with an AutoGen component."
-    )
+        raise SetupError(
+            f"{spec!r} is not a model; write openai:NAME, or the path of a JSON or YAML file with an AutoGen component."
+        )
+    return ModelClient(provider, policy, seconds=seconds, calls=calls, prices=prices, hint=hint)
 
 
-def _openai(name: str) -> ChatCompletionClient:
-    from autogen_ext.models.openai import OpenAIChatCompletionClient
+def _openai(name: str, seconds: float) -> AutoGenModel:
+    from viva.models.autogen.components import openai_model
 
-    if not os.environ.get("OPENAI_API_KEY"):
-        if not os.environ.get("OPENAI_BASE_URL"):
-            raise SetupError(
-                f"openai:{name} requires a key: set OPENAI_API_KEY in the environment "
-                "(and OPENAI_BASE_URL for a server of your own)."
-            )
-        key = "none"  # the user's own server often requires none; otherwise it answers 401
-    else:
-        key = os.environ["OPENAI_API_KEY"]
-    arguments: dict[str, Any] = {"model": name, "api_key": key, "max_retries": 0, "timeout": _call_seconds()}
-    if base_url := os.environ.get("OPENAI_BASE_URL"):
-        arguments["base_url"] = base_url
-    try:
-        return OpenAIChatCompletionClient(**arguments)
-    except ValueError:
-        return OpenAIChatCompletionClient(**arguments, model_info=UNKNOWN_MODEL)
+    base_url = os.environ.get("OPENAI_BASE_URL")
+    key = checked_key("OPENAI_API_KEY")
+    if not key and not base_url:
+        raise SetupError(
+            f"openai:{name} requires a key: set OPENAI_API_KEY in the environment "
+            "(and OPENAI_BASE_URL for a server of your own)."
+        )
+    # The user's own server often requires no key; otherwise it answers 401.
+    config: dict[str, Any] = {"api_key": key or "none", "max_retries": 0, "timeout": seconds}
+    return openai_model(name, {**config, "base_url": base_url} if base_url else config)
 
 
-def _from_file(path: Path, policy: RetryPolicy | None) -> Model:
+def _from_file(path: Path) -> tuple[AutoGenModel, float]:
+    """Return the model of a file, and the maximum time of one attempt."""
     try:
         text = path.read_text(encoding="utf-8")
         data = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
@@ -101,24 +81,32 @@ def _from_file(path: Path, policy: RetryPolicy | None) -> Model:
     config = data["config"] = data.get("config") or {}
     if not isinstance(config, dict):
         raise SetupError(f"{path} is not an AutoGen component: its 'config' is not a mapping.")
-    _keep_secrets(config)
-    if ".openai." in str(data["provider"]) or "OpenAI" in str(data["provider"]):
+    _keep_secrets(config, path)
+    from viva.models.autogen.components import component_model, is_of_openai
+
+    seconds = call_seconds()
+    if is_of_openai(data):
         # One policy does all retries; those of the SDK would multiply them and hide them from the record.
         config["max_retries"] = 0
-        config.setdefault("timeout", _call_seconds())
+        seconds = _timeout(config.setdefault("timeout", seconds), seconds)
     try:
-        client = ChatCompletionClient.load_component(data)
+        return component_model(str(config.get("model") or data["provider"]), data), seconds
     except Exception as error:
         raise SetupError(f"AutoGen cannot create a model from {path}: {_without_content(error)}") from error
-    return Model(client, str(config.get("model") or data["provider"]), policy)
 
 
-def _keep_secrets(config: Mapping[str, Any]) -> None:
+def _timeout(given: object, usual: float) -> float:
+    """Return the time limit of a file; AutoGen reports one that is not a number."""
+    return float(given) if isinstance(given, int | float) and 0 < given < float("inf") else usual
+
+
+def _keep_secrets(config: Mapping[str, Any], path: Path) -> None:
     for name, value in config.items():
         if isinstance(value, Mapping):
-            _keep_secrets(value)
+            _keep_secrets(value, path)
         elif isinstance(value, str) and SECRET_NAMES.search(str(name)):
             keep_secret(value)
+            check_key(value, f"{name} in {path}")
 
 
 def _without_content(error: Exception) -> str:
@@ -130,14 +118,3 @@ def _without_content(error: Exception) -> str:
         faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors(include_input=False)]
         return redact("; ".join(faults))
     return redact(" ".join(str(error).split()))[:300]
-
-
-def _call_seconds() -> float:
-    text = os.environ.get("VIVA_MODEL_SECONDS") or CALL_SECONDS
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise SetupError(f"VIVA_MODEL_SECONDS must be a number of seconds above 0, not {text!r}.")
-    return seconds

@@ -16,6 +16,24 @@ from viva.errors import ModelAnswerError, ModelError, ProtocolError, SchemaError
 from viva.records.redact import redact
 
 T = TypeVar("T")
+CALL_SECONDS = 300.0
+"""Default of the maximum time of one attempt, from the request to the last byte of the answer."""
+
+
+def call_seconds() -> float:
+    """Return the maximum time of one attempt: `VIVA_MODEL_SECONDS`, or the default.
+
+    Raises:
+        SetupError: it is not a number of seconds.
+    """
+    text = os.environ.get("VIVA_MODEL_SECONDS") or CALL_SECONDS
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise SetupError(f"VIVA_MODEL_SECONDS must be a number of seconds above 0, not {text!r}.")
+    return seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +214,7 @@ def explain(error: BaseException) -> str:
         return f"no such model or address there (404); most addresses end in /v1. {text}"
     if status == 429:
         return f"the provider still limits the rate (429), or the quota is used up. {text}"
-    if name == "APITimeoutError":
+    if name == "APITimeoutError" or isinstance(error, TimeoutError):
         return "the provider did not answer in time"
     if name == "APIConnectionError":
         cause = error.__cause__

@@ -12,7 +12,7 @@ import pytest
 from viva.cases import Case, CaseError, load_case
 from viva.errors import SetupError
 from viva.journal.writer import JournalError
-from viva.models.silenced import filters_for_pytest
+from viva.models.autogen.silenced import filters_for_pytest
 from viva.pytest_plugin.text import failure_text, headline
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line, printable

@@ -1,33 +1,53 @@
-"""Removes secrets from error texts. The replies of an agent are not changed, because they are evidence."""
+"""Removes secrets from texts: all of them from errors and output, and keys alone from the replies of an agent.
+
+A reply is evidence, so only what is certainly a key is removed from it, and its name stands in its place.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+from urllib.parse import quote, quote_plus, unquote
 
-SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTHORIZATION|HEADERS", re.IGNORECASE)
 SHORTEST = 6
 """Minimum length of a secret; shorter values occur too often in ordinary words."""
+SHORTEST_KEY = 16
+"""Minimum length of a key that is removed from replies; a shorter value may be a part of what the agent means."""
+OWN_KEYS = frozenset({"OPENAI_API_KEY", "VIVA_AGENT_API_KEY"})
+"""The variables whose keys Viva sends, also to an agent's endpoint, which may echo what it is sent."""
+SHORTEST_OWN = 8
+"""Minimum length of such a key, and of one in a model's file; servers of one's own are given shorter ones."""
 
 SHORTEST_END = 4
 """Minimum length of what a cut leaves of a secret and is removed; less tells nothing, and occurs by chance."""
+
+_SECRET_HEADERS = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
+_URL_SECRETS = re.compile(r"(?<=://)(?:[^\s/?#]*:[^\s/?#]*|[^\s/?#:@]{16,})(?=@)")
+"""Name and password in an address (RFC 3986 3.2.1), or a token alone."""
 
 _kept: set[str] = set()
 
 
 def keep_secret(value: str) -> None:
     """Remember a secret that is not in the environment, such as a key in a model's configuration file."""
-    if len(value) >= SHORTEST:
+    if len(value.strip()) >= SHORTEST:
         _kept.add(value)
 
 
 def redact(text: str) -> str:
-    """Remove the values of secret environment variables, and the secrets remembered here, from a text."""
+    """Remove the values of secret environment variables, the secrets remembered here, and passwords in addresses.
+
+    Each is also found without the white space around it, and as Python, JSON and addresses write it.
+    """
     for value, label in _secrets():
         if value in text:
             text = text.replace(value, label)
-    return text
+    return _URL_SECRETS.sub("[password]", text) if "://" in text else text
 
 
 def redact_end(text: str, length: int, *, cut: bool = False) -> str:
@@ -45,13 +65,96 @@ def redact_end(text: str, length: int, *, cut: bool = False) -> str:
     return redact(text)
 
 
-def _secrets() -> Iterator[tuple[str, str]]:
-    """Yield each secret, and what stands for it."""
+class Keys:
+    """The keys that are known when this is made, for use with many texts: reading the environment takes 20 us."""
+
+    __slots__ = ("_forms",)
+
+    def __init__(self) -> None:
+        found = [(value, f"[{name}]", name in OWN_KEYS) for name, value in _variables()]
+        found += [(value, "[secret]", True) for value in _kept]
+        self._forms = _all_forms(
+            [(value, label) for value, label, own in found if _is_key(value, SHORTEST_OWN if own else SHORTEST_KEY)]
+        )
+
+    def hide(self, value: Any) -> Any:
+        """Return text, or JSON with texts, without the keys."""
+        return self._hide(value) if self._forms else value
+
+    def _hide(self, value: Any) -> Any:
+        if isinstance(value, str):
+            for form, label in self._forms:
+                if form in value:
+                    value = value.replace(form, label)
+            return value
+        if isinstance(value, list):
+            return [self._hide(part) for part in value]
+        if isinstance(value, Mapping):
+            return {self._hide(name): self._hide(part) for name, part in value.items()}
+        return value
+
+
+def _secrets() -> list[tuple[str, str]]:
+    """Return each form of each secret, and what stands for it."""
+    values = [(value, f"[{name}]") for name, value in _variables()]
+    return _all_forms([*values, *((value, "[secret]") for value in _kept)])
+
+
+def _variables() -> Iterator[tuple[str, str]]:
     for name, value in os.environ.items():
-        if len(value) >= SHORTEST and SECRET_NAMES.search(name):
-            yield value, f"[{name}]"
-    for value in _kept:
-        yield value, "[secret]"
+        if len(value) >= SHORTEST and _is_secret(name):
+            yield name, value
+            if "HEADERS" in name.upper():
+                yield from ((name, each) for each in _secret_headers(value) if len(each) >= SHORTEST)
+
+
+def _secret_headers(value: str) -> Iterator[str]:
+    """Yield the secrets in a list of NAME=VALUE, percent-encoded, as the variables of OpenTelemetry have them."""
+    for header in value.split(","):
+        name, _, content = header.partition("=")
+        if _SECRET_HEADERS.search(name):
+            yield unquote(content).strip()
+
+
+@cache
+def _is_secret(name: str) -> bool:
+    return SECRET_NAMES.search(name) is not None
+
+
+def _is_key(value: str, shortest: int) -> bool:
+    """Return whether a value can only be a key: long, without white space, of letters and digits, and not a path."""
+    return (
+        len(value.strip()) >= shortest
+        and not value.startswith(("/", ".", "~"))
+        and "://" not in value
+        and not any(character.isspace() for character in value.strip())
+        and any(character.isdigit() for character in value)
+        and any(character.isalpha() for character in value)
+    )
+
+
+def _all_forms(secrets: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the forms of secrets, the longest first, because one may be a part of another."""
+    forms = {form: label for value, label in reversed(secrets) for form in _forms(value)}
+    return sorted(forms.items(), key=lambda item: -len(item[0]))
+
+
+@cache
+def _forms(value: str) -> tuple[str, ...]:
+    """Return how a secret may be written: as it is, stripped, and as Python, JSON and addresses write it."""
+    stripped = value.strip()
+    # `Bearer KEY` is sent, and the provider repeats the key.
+    plain = {value, stripped, " ".join(value.split()), re.sub(r"^(?:Bearer|Basic)\s+", "", stripped)}
+    forms = {form for text in plain for form in (text, *_written(text))}
+    return tuple(form for form in forms if len(form) >= SHORTEST)
+
+
+def _written(text: str) -> Iterator[str]:
+    yield repr(text)[1:-1]
+    yield repr(text.encode(errors="replace"))[2:-1]
+    yield json.dumps(text)[1:-1]
+    yield quote(text, safe="", errors="replace")
+    yield quote_plus(text, errors="replace")
 
 
 def _end_of(value: str, text: str) -> int:

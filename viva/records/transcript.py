@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from operator import attrgetter
@@ -42,7 +41,9 @@ class StepKind(OpenEnum):
 IN_PLACE_OF_A_REPLY = "I cannot go on because of an error: "
 """How the agent's turn began in failed rounds of journals up to version 0.1."""
 MOST_TOKENS = 10**15
-"""From here on, a count that is not a whole number is not credible."""
+"""Maximum of each count, far above what is possible. Without a bound, one number could exceed what a float can hold."""
+MOST_DOLLARS = 1e12
+"""Maximum of a cost, for the same reason."""
 _COUNTS = (
     "input_tokens",
     "output_tokens",
@@ -80,34 +81,36 @@ class Usage:
     """False if some of the tokens were not reported. The counts are then lower bounds, and counts of 0 are unknown."""
 
     def __post_init__(self) -> None:
-        """Keep invalid values (not a number, NaN, or below 0) out of all sums, because they would defeat budgets.
+        """Keep invalid values (not a number, NaN, below 0, or beyond the maximum) out of all sums.
 
-        An invalid count becomes 0 and makes the usage not reported; an invalid cost becomes unknown.
+        They would defeat budgets, or end every report that computes with them. An invalid count becomes 0 and makes
+        the usage not reported; an invalid cost becomes unknown.
         """
         # Nearly all are sound, and there are hundreds of thousands of them in a large journal.
         counts = _get_counts(self)
-        if {int}.issuperset(map(type, counts)) and min(counts) >= 0 and self.cost in (None, 0.0):
+        sound_cost = self.cost in (None, 0.0)
+        if {int}.issuperset(map(type, counts)) and min(counts) >= 0 and max(counts) <= MOST_TOKENS and sound_cost:
             return
         for name, value in zip(_COUNTS, counts, strict=True):
-            if type(value) is not int or value < 0:
-                sound = isinstance(value, int | float) and 0 <= value < MOST_TOKENS
+            if type(value) is not int or not 0 <= value <= MOST_TOKENS:
+                sound = isinstance(value, int | float) and 0 <= value <= MOST_TOKENS
                 object.__setattr__(self, name, int(value) if sound else 0)
                 if not sound:
                     object.__setattr__(self, "reported", False)
-        if self.cost is not None and not (isinstance(self.cost, int | float) and 0 <= self.cost < math.inf):
+        if self.cost is not None and not (isinstance(self.cost, int | float) and 0 <= self.cost <= MOST_DOLLARS):
             object.__setattr__(self, "cost", None)
 
     def __add__(self, other: Usage) -> Usage:
-        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        cost = None if self.cost is None or other.cost is None else min(self.cost + other.cost, MOST_DOLLARS)
         return Usage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.reasoning_tokens + other.reasoning_tokens,
-            self.calls + other.calls,
-            self.retries + other.retries,
+            _at_most(self.input_tokens + other.input_tokens),
+            _at_most(self.output_tokens + other.output_tokens),
+            _at_most(self.cached_tokens + other.cached_tokens),
+            _at_most(self.reasoning_tokens + other.reasoning_tokens),
+            _at_most(self.calls + other.calls),
+            _at_most(self.retries + other.retries),
             cost,
-            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+            cache_write_tokens=_at_most(self.cache_write_tokens + other.cache_write_tokens),
             reported=self.reported and other.reported,
         )
 
@@ -173,6 +176,11 @@ class Usage:
         (cost,) = (part["schema"] for part in schema["schema"]["fields"] if part["name"] == "cost")
         cost["default"] = 0.0
         return schema
+
+
+def _at_most(total: int) -> int:
+    """Return a sum of valid counts, which stops at the maximum instead of becoming invalid."""
+    return total if total <= MOST_TOKENS else MOST_TOKENS
 
 
 NO_USAGE = Usage(cost=0.0)

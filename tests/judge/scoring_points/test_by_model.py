@@ -283,7 +283,7 @@ async def test_a_question_that_a_provider_refuses_does_not_cost_the_others_their
         points = case(*(ScoringPoint(f"p{number}", f"Statement {number}.", 1.0) for number in range(2)))
         insight = await ScoringPointsEvaluator("model", None, model).evaluate(TALK, Context("run", points))
     assert [one.label for one in insight.verdicts] == ["error", "hit"]
-    assert model.traits.structured
+    assert model.features.structured
 
 
 async def test_a_schema_refused_in_the_second_ask_loses_nothing_of_the_question(model_at: ModelAt) -> None:

@@ -13,6 +13,7 @@ from tests.model_server import Request, system_text, text_of
 from tests.ufo_folders import app_line, flat_picture, make_folder, picture
 from viva.judge.session import shots
 from viva.judge.session.settings import Settings
+from viva.models.model import ModelFeatures
 from viva.recordings.desktop.ufo import read_session
 from viva.records.transcript import Round, Step, Transcript
 
@@ -67,18 +68,12 @@ async def test_a_session_without_any_picture_is_judged_by_its_steps(tmp_path: Pa
 async def test_a_model_that_takes_no_pictures_gets_none(
     tmp_path: Path, model_at: ModelAt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from viva.models import client
+    from viva.models.client import ModelClient
 
-    monkeypatch.setattr(client.Model, "model_info", {**_info(), "vision": False})
+    monkeypatch.setattr(ModelClient, "features", ModelFeatures(vision=False))
     (insight,), (request,) = await judge(UNSURE, model_at, folder_of(tmp_path))
     assert pictures(request) == []
     assert insight.details["attempts"][0]["screenshots"] == "none"
-
-
-def _info() -> dict[str, object]:
-    from viva.models.factory import UNKNOWN_MODEL
-
-    return dict(UNKNOWN_MODEL)
 
 
 async def test_of_more_than_forty_the_rest_is_thinned_evenly_and_the_model_is_told(

@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 
 import pytest
-from autogen_core.models import AssistantMessage, UserMessage
 
 from tests.conftest import ModelAt
 from tests.model_server import Answer, Garbage, ModelServer
 from viva.errors import ModelAnswerError, ModelError
 from viva.models.client import LONGEST_ANSWER
+from viva.models.model import ModelMessage
 
-ASK = [UserMessage(content="Say something.", source="user")]
+ASK = [ModelMessage("user", "Say something.")]
 
 
 async def said(text: str, model_at: ModelAt) -> str:
     with ModelServer({"m": text}) as server:
-        content = (await model_at(server.url).create(ASK)).content
-    assert isinstance(content, str)
-    return content
+        return (await model_at(server.url).ask(ASK)).text
 
 
 @pytest.mark.parametrize(
@@ -75,16 +73,16 @@ def body(content: object) -> str:
 )
 async def test_an_odd_body_ends_in_words_and_in_no_other_error(text: str, model_at: ModelAt) -> None:
     with ModelServer({"m": Garbage(text=text)}) as server, pytest.raises((ModelError, ModelAnswerError)) as caught:
-        await model_at(server.url).create(ASK)
+        await model_at(server.url).ask(ASK)
     assert 0 < len(str(caught.value)) < 500
 
 
 async def test_half_a_character_is_written_out_so_that_it_can_be_sent_again(model_at: ModelAt) -> None:
     with ModelServer({"m": Garbage(text=body("a\ud800b"))}) as server:
         model = model_at(server.url)
-        content = (await model.create(ASK)).content
+        content = (await model.ask(ASK)).text
         assert content == "a\\ud800b"
-        await model.create([*ASK, AssistantMessage(content=str(content), source="m")])
+        await model.ask([*ASK, ModelMessage("assistant", content)])
 
 
 async def test_an_event_stream_that_nobody_asked_for_is_named(model_at: ModelAt) -> None:
@@ -92,9 +90,9 @@ async def test_an_event_stream_that_nobody_asked_for_is_named(model_at: ModelAt)
         ModelServer({"m": Garbage(text="data: {}\n\n", content_type="text/event-stream")}) as server,
         pytest.raises(ModelError, match="does not follow the protocol"),
     ):
-        await model_at(server.url).create(ASK)
+        await model_at(server.url).ask(ASK)
 
 
 async def test_a_refusal_is_an_answer_without_words(model_at: ModelAt) -> None:
     with ModelServer({"m": Answer(None, refusal="I will not.")}) as server:
-        assert not (await model_at(server.url).create(ASK)).content
+        assert not (await model_at(server.url).ask(ASK)).text

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from autogen_core.models import UserMessage
 from pydantic import BaseModel
 
-from tests.conftest import KEY, QUICK, ModelAt
+from tests.conftest import KEY, QUICK, MeteredAt, ModelAt
 from tests.model_server import (
     Answer,
     BadRequest,
@@ -32,9 +31,11 @@ from tests.model_server import (
 )
 from viva.errors import ModelAnswerError, ModelError, SetupError, SharedSetupError
 from viva.models.factory import make_model
+from viva.models.metered_model import MeteredModel
+from viva.models.model import ModelMessage
 from viva.models.retry import RetryPolicy, retry_after
 
-ASK = [UserMessage(content="Say something.", source="user")]
+ASK = [ModelMessage("user", "Say something.")]
 
 
 class Ruling(BaseModel):
@@ -68,10 +69,12 @@ FINAL: list[Fault] = [
 
 
 @pytest.mark.parametrize("fault", TRANSIENT, ids=repr)
-async def test_what_may_pass_is_tried_again_and_counted(fault: Fault, model_at: ModelAt, waits: list[float]) -> None:
+async def test_what_may_pass_is_tried_again_and_counted(
+    fault: Fault, metered_at: MeteredAt, waits: list[float]
+) -> None:
     with ModelServer({"m": sequence(fault, fault, then="At last.")}) as server:
-        model = model_at(server.url)
-        assert (await model.create(ASK)).content == "At last."
+        model = metered_at(server.url)
+        assert (await model.ask(ASK)).text == "At last."
     assert len(server.requests) == 3
     assert len(waits) == 2
     assert (model.usage.retries, model.usage.calls) == (2, 1)
@@ -79,12 +82,12 @@ async def test_what_may_pass_is_tried_again_and_counted(fault: Fault, model_at: 
 
 @pytest.mark.parametrize("fault", TRANSIENT, ids=repr)
 async def test_what_does_not_pass_fails_after_the_last_attempt(
-    fault: Fault, model_at: ModelAt, waits: list[float]
+    fault: Fault, metered_at: MeteredAt, waits: list[float]
 ) -> None:
     with ModelServer({"m": fault}) as server:
-        model = model_at(server.url)
+        model = metered_at(server.url)
         with pytest.raises(ModelError) as caught:
-            await model.create(ASK)
+            await model.ask(ASK)
     assert len(server.requests) == QUICK.attempts
     assert (model.usage.retries, model.usage.calls) == (2, 0)
     assert KEY not in str(caught.value)
@@ -93,29 +96,29 @@ async def test_what_does_not_pass_fails_after_the_last_attempt(
 
 
 @pytest.mark.parametrize("fault", FINAL, ids=repr)
-async def test_what_cannot_pass_is_not_tried_again(fault: Fault, model_at: ModelAt, waits: list[float]) -> None:
+async def test_what_cannot_pass_is_not_tried_again(fault: Fault, metered_at: MeteredAt, waits: list[float]) -> None:
     with ModelServer({"m": fault}) as server:
-        model = model_at(server.url)
+        model = metered_at(server.url)
         with pytest.raises((ModelError, SharedSetupError)):
-            await model.create(ASK)
+            await model.ask(ASK)
     assert len(server.requests) == 1
     assert (waits, model.usage.retries) == ([], 0)
 
 
 async def test_a_stall_ends_at_the_call_limit_and_is_tried_again(
-    model_at: ModelAt, waits: list[float], monkeypatch: pytest.MonkeyPatch
+    metered_at: MeteredAt, waits: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VIVA_MODEL_SECONDS", "1")
     with ModelServer({"m": sequence(Stall(30), then="At last.")}) as server:
-        assert (await model_at(server.url).create(ASK)).content == "At last."
+        assert (await metered_at(server.url).ask(ASK)).text == "At last."
     monkeypatch.setenv("VIVA_MODEL_SECONDS", "0.2")
     with ModelServer({"m": Stall(30)}) as server, pytest.raises(ModelError, match="did not answer in time"):
-        await model_at(server.url).create(ASK)
+        await metered_at(server.url).ask(ASK)
 
 
-async def test_a_provider_that_is_not_there_is_told_with_its_reason(model_at: ModelAt, waits: list[float]) -> None:
+async def test_a_provider_that_is_not_there_is_told_with_its_reason(metered_at: MeteredAt, waits: list[float]) -> None:
     with pytest.raises(ModelError, match="cannot be reached"):
-        await model_at("http://127.0.0.1:9/v1").create(ASK)
+        await metered_at("http://127.0.0.1:9/v1").ask(ASK)
     assert len(waits) == 2
 
 
@@ -123,24 +126,26 @@ async def test_a_provider_that_is_not_there_is_told_with_its_reason(model_at: Mo
 
 
 async def test_retry_after_in_seconds_is_obeyed_beyond_our_own_longest_wait(
-    model_at: ModelAt, waits: list[float]
+    metered_at: MeteredAt, waits: list[float]
 ) -> None:
     with ModelServer({"m": sequence(RateLimited(7), RateLimited(1.5), then="ok")}) as server:
-        await model_at(server.url).create(ASK)
+        await metered_at(server.url).ask(ASK)
     assert waits == [7, 1.5]
 
 
-async def test_retry_after_as_a_date_is_obeyed(model_at: ModelAt, waits: list[float]) -> None:
+async def test_retry_after_as_a_date_is_obeyed(metered_at: MeteredAt, waits: list[float]) -> None:
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
     with ModelServer({"m": sequence(RateLimited(date), then="ok")}) as server:
-        await model_at(server.url).create(ASK)
+        await metered_at(server.url).ask(ASK)
     assert 60 < waits[0] <= 90
 
 
 @pytest.mark.parametrize("value", ["soon", "", "Wed, 99 Foo 2026"])
-async def test_an_unreadable_retry_after_leaves_our_own_wait(value: str, model_at: ModelAt, waits: list[float]) -> None:
+async def test_an_unreadable_retry_after_leaves_our_own_wait(
+    value: str, metered_at: MeteredAt, waits: list[float]
+) -> None:
     with ModelServer({"m": sequence(RateLimited(value), then="ok")}) as server:
-        await model_at(server.url).create(ASK)
+        await metered_at(server.url).ask(ASK)
     assert 0 <= waits[0] <= QUICK.longest_seconds
 
 
@@ -161,7 +166,7 @@ async def test_our_own_waits_grow_and_stay_below_the_longest(model_at: ModelAt, 
         model = model_at(server.url)
         model.policy = policy
         with pytest.raises(ModelError):
-            await model.create(ASK)
+            await model.ask(ASK)
     assert len(waits) == 7
     assert waits[0] <= 2
     assert waits[0] < waits[2] < waits[3]
@@ -197,12 +202,12 @@ def test_a_call_limit_that_is_no_time_is_told(value: str, key: str, monkeypatch:
     ],
 )
 async def test_an_answer_that_is_none_is_not_handed_on(
-    play: Play, words: str, model_at: ModelAt, waits: list[float]
+    play: Play, words: str, metered_at: MeteredAt, waits: list[float]
 ) -> None:
     with ModelServer({"m": play}) as server:
-        model = model_at(server.url)
+        model = metered_at(server.url)
         with pytest.raises(ModelAnswerError, match=words):
-            await model.create(ASK)
+            await model.ask(ASK)
     assert len(server.requests) == 1
     assert model.usage.calls == 1
 
@@ -213,10 +218,10 @@ async def test_an_answer_that_is_none_is_not_handed_on(
     ids=repr,
 )
 async def test_a_structured_answer_out_of_form_is_an_answer_error(
-    play: Play, model_at: ModelAt, waits: list[float]
+    play: Play, metered_at: MeteredAt, waits: list[float]
 ) -> None:
     with ModelServer({"m": play}) as server, pytest.raises(ModelAnswerError):
-        await model_at(server.url).create(ASK, json_output=Ruling)
+        await metered_at(server.url).ask(ASK, schema=Ruling)
     assert len(server.requests) == 1
 
 
@@ -226,13 +231,12 @@ async def test_a_structured_answer_out_of_form_is_an_answer_error(
 async def test_tokens_are_counted_for_each_run_apart(model_at: ModelAt) -> None:
     with ModelServer({"m": Answer("ok", usage=(100, 7))}) as server:
         model = model_at(server.url)
-        one, two = model.for_run(), model.for_run()
-        await one.create(ASK)
-        await one.create(ASK)
-        await two.create(ASK)
+        one, two = MeteredModel(model), MeteredModel(model)
+        await one.ask(ASK)
+        await one.ask(ASK)
+        await two.ask(ASK)
     assert (one.usage.input_tokens, one.usage.output_tokens, one.usage.calls) == (200, 14, 2)
     assert (two.usage.input_tokens, two.usage.calls) == (100, 1)
-    assert model.usage.calls == 0
 
 
 @pytest.mark.parametrize(
@@ -240,11 +244,11 @@ async def test_tokens_are_counted_for_each_run_apart(model_at: ModelAt) -> None:
     [("gpt-4o", (1000, 1000), True), ("m", (1000, 1000), False), ("gpt-4o", None, False)],
 )
 async def test_an_unknown_price_is_none_and_never_zero(
-    name: str, usage: tuple[int, int] | None, known: bool, model_at: ModelAt
+    name: str, usage: tuple[int, int] | None, known: bool, metered_at: MeteredAt
 ) -> None:
     with ModelServer({name: Answer("ok", usage=usage)}) as server:
-        model = model_at(server.url, f"openai:{name}")
-        await model.create(ASK)
+        model = metered_at(server.url, f"openai:{name}")
+        await model.ask(ASK)
     cost = model.usage.cost
     assert (cost is not None and cost > 0) if known else cost is None
 
@@ -265,13 +269,13 @@ def test_a_model_in_no_known_form_is_told(spec: str, key: str) -> None:
         make_model(spec)
 
 
-async def test_a_wrong_key_is_said_to_be_wrong_and_not_printed(model_at: ModelAt) -> None:
+async def test_a_wrong_key_is_said_to_be_wrong_and_not_printed(metered_at: MeteredAt) -> None:
     for play, words in (
         (BadRequest(f"Incorrect API key provided: {KEY}"), r"Incorrect API key provided: \[OPENAI_API_KEY\]"),
         (Unauthorized(), r"refused the key \(401\)\. Set the right one in the environment"),
     ):
         with ModelServer({"m": play}) as server, pytest.raises((ModelError, SharedSetupError), match=words):
-            await model_at(server.url).create(ASK)
+            await metered_at(server.url).ask(ASK)
 
 
 COMPONENT = {
@@ -292,25 +296,27 @@ COMPONENT = {
 
 @pytest.mark.parametrize("suffix", ["json", "yaml", "yml"])
 async def test_a_component_file_makes_a_client_with_our_retries_alone(
-    suffix: str, tmp_path: Path, model_at: ModelAt, waits: list[float]
+    suffix: str, tmp_path: Path, metered_at: MeteredAt, waits: list[float]
 ) -> None:
     with ModelServer({"m": sequence(ServerError(), then="ok")}) as server:
         data = {**COMPONENT, "config": {**COMPONENT["config"], "base_url": server.url, "max_retries": 5}}  # type: ignore[dict-item]
         file = tmp_path / f"model.{suffix}"
         file.write_text(json.dumps(data) if suffix == "json" else yaml.safe_dump(data))
-        model = model_at(server.url, str(file))
-        await model.create(ASK)
+        model = metered_at(server.url, str(file))
+        await model.ask(ASK)
     assert model.name == "m"
     assert (len(server.requests), len(waits), model.usage.retries) == (2, 1, 1)
     assert server.requests[0].headers["authorization"] == "Bearer key-in-a-file-42"
 
 
-async def test_a_key_in_a_component_file_is_in_no_error(tmp_path: Path, model_at: ModelAt, waits: list[float]) -> None:
+async def test_a_key_in_a_component_file_is_in_no_error(
+    tmp_path: Path, metered_at: MeteredAt, waits: list[float]
+) -> None:
     with ModelServer({"m": BadRequest("bad key key-in-a-file-42")}) as server:
         file = tmp_path / "model.json"
         file.write_text(json.dumps({**COMPONENT, "config": {**COMPONENT["config"], "base_url": server.url}}))  # type: ignore[dict-item]
         with pytest.raises(ModelError, match=r"bad key \[secret\]"):
-            await model_at(server.url, str(file)).create(ASK)
+            await metered_at(server.url, str(file)).ask(ASK)
 
 
 @pytest.mark.parametrize(

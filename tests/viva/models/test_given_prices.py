@@ -7,6 +7,8 @@ import pytest
 from tests.conftest import ModelAt
 from tests.model_server import Answer, ModelServer
 from viva.errors import SetupError
+from viva.models.metered_model import MeteredModel
+from viva.models.model import ModelMessage
 from viva.models.prices import Prices, parse_prices
 
 
@@ -34,10 +36,10 @@ def test_a_price_given_twice_is_a_mistake(texts: list[str]) -> None:
 
 
 async def test_a_call_costs_what_the_user_says(model_at: ModelAt) -> None:
-    from autogen_core.models import UserMessage
 
     with ModelServer({"m": Answer("Hello.", usage=(1_000_000, 500_000))}) as server:
-        model = model_at(server.url)
-        model.traits.prices = parse_prices(["m=2/4"])
-        await model.create([UserMessage(content="Hello", source="user")])
+        client = model_at(server.url)
+        client.prices = parse_prices(["m=2/4"])
+        model = MeteredModel(client)
+        await model.ask([ModelMessage("user", "Hello")])
     assert model.usage.cost == 4.0

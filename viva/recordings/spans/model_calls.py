@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +11,7 @@ from viva.recordings.output_text import text_of_output
 from viva.recordings.spans.messages import Message, input_messages, loaded, output_messages, system_text
 from viva.recordings.spans.span import Span, SpanKind
 from viva.recordings.spans.tree import Tree
-from viva.records.transcript import UNREPORTED, Usage
+from viva.records.transcript import MOST_DOLLARS, MOST_TOKENS, UNREPORTED, Usage
 
 # `gen_ai.*` first; see the semantic conventions named in `messages`.
 _TOKENS = {
@@ -102,7 +101,7 @@ def total_usage(span: Span) -> Usage:
 def _number(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> float | None:
     for key in keys:
         value = attributes.get(key)
-        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 and math.isfinite(value):
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_DOLLARS:  # NaN is not
             return float(value)
     return None
 
@@ -114,7 +113,7 @@ def _count(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
-        if 0 <= value < 10**15:  # NaN is not
+        if 0 <= value <= MOST_TOKENS:  # NaN is not
             return int(value)
     return None
 

@@ -8,10 +8,12 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from viva.errors import SetupError
+from viva.models.keys import checked_key
 from viva.recordings.moments import read_moment
 from viva.recordings.recording import Recording, RecordingError
 from viva.recordings.spans.files import EVALUATORS, recordings
 from viva.recordings.spans.span import Span, read_span
+from viva.records.redact import redact
 
 DEFAULT_PROJECT = "default"
 PAGE = 100
@@ -49,17 +51,25 @@ class PhoenixReader:
 
 
 def split_source(source: str) -> tuple[str, str, dict[str, str]]:
-    """Part a source into the server's address, the project and the filters.
+    """Return the server's address, the project and the filters of a source.
 
     Raises:
-        SetupError: it is not an address, or names an unknown filter.
+        SetupError: it is not an address, contains a password, or names an unknown filter.
     """
     try:
         parts = urlsplit(source)
     except ValueError as error:
-        raise SetupError(f"phoenix:{source}: not a valid address: {error}.") from error
+        raise SetupError(f"phoenix:{redact(source)}: not a valid address: {error}.") from error
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise SetupError(f"phoenix:{source}: an address is required, as in phoenix:http://localhost:6006#my-project.")
+        raise SetupError(
+            f"phoenix:{redact(source)}: an address is required, as in phoenix:http://localhost:6006#my-project."
+        )
+    if "@" in parts.netloc:
+        # Sources are stored and printed.
+        raise SetupError(
+            "phoenix: the address must not contain a password or key: set PHOENIX_API_KEY, or PHOENIX_CLIENT_HEADERS "
+            "for a server with basic authentication."
+        )
     filters = dict(parse_qsl(parts.query, keep_blank_values=True))
     unknown = [name for name in filters if name not in _FILTERS and "." not in name]
     if unknown:
@@ -72,12 +82,13 @@ def make_client(address: str) -> Any:
     """Make Phoenix's light client. It takes its key from the environment (`PHOENIX_API_KEY`).
 
     Raises:
-        SetupError: it is not installed.
+        SetupError: it is not installed, or the key cannot be sent.
     """
     try:
         from phoenix.client import Client
     except ImportError as error:
         raise SetupError("phoenix: requires the Phoenix client: pip install 'vivavoce[phoenix]'.") from error
+    checked_key("PHOENIX_API_KEY")
     return Client(base_url=address)
 
 
@@ -176,11 +187,10 @@ class _Project:
             }.get(code, f"it answered with the status {code}")
             raise RecordingError(f"Phoenix at {self._address}: {why}.") from error
         except httpx.HTTPError as error:
-            raise RecordingError(
-                f"Phoenix at {self._address} cannot be reached: {error or type(error).__name__}."
-            ) from error
+            words = redact(str(error)) or type(error).__name__
+            raise RecordingError(f"Phoenix at {self._address} cannot be reached: {words}.") from error
         except Exception as error:
-            raise RecordingError(f"Phoenix at {self._address}: {type(error).__name__}: {error}") from error
+            raise RecordingError(f"Phoenix at {self._address}: {type(error).__name__}: {redact(str(error))}") from error
         return answer
 
 

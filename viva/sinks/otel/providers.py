@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from viva.errors import SetupError
+from viva.records.redact import redact
 
 if TYPE_CHECKING:
     from opentelemetry._logs import LoggerProvider
@@ -103,7 +104,7 @@ class _Complaints(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         # A transient error that is followed by a success was none.
         if record.levelno >= logging.ERROR or "dropping" in record.getMessage().lower():
-            self.words = self.words or record.getMessage()[:500]
+            self.words = self.words or redact(record.getMessage())[:500]
 
     def remove(self) -> None:
         for name in self.LOGGERS:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from viva.adapters.calls import describe
 from viva.errors import SetupError
 from viva.recordings.spans.phoenix import make_client, split_source
+from viva.records.redact import redact
 from viva.sinks.phoenix.annotations import Annotation
 
 AT_ONCE = 500
@@ -36,7 +37,7 @@ class PhoenixServer:
         """
         self.address, self.project, filters = split_source(source)
         if filters:
-            raise SetupError(f"phoenix:{source}: an address to write to cannot have filters.")
+            raise SetupError(f"phoenix:{redact(source)}: an address to write to cannot have filters.")
         self._client = make_client(self.address)
 
     def __str__(self) -> str:
@@ -125,7 +126,7 @@ class PhoenixServer:
             try:
                 return call()
             except httpx.HTTPStatusError as error:
-                code, said = error.response.status_code, error.response.text[:300]
+                code, said = error.response.status_code, redact(error.response.text)[:300]
                 if code == 404 and patient and time.monotonic() < until:
                     time.sleep(pause)
                     pause = min(1.0, pause * 2)

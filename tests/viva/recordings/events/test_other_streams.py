@@ -11,7 +11,7 @@ import pytest
 from autogen_core import EVENT_LOGGER_NAME
 from autogen_core.logging import LLMCallEvent, LLMStreamEndEvent, MessageHandlerExceptionEvent, ToolCallEvent
 
-import viva.models.client  # noqa: F401 -- it silences AutoGen's loggers, which observing must overcome
+import viva.models.autogen.client  # noqa: F401 -- it silences AutoGen's loggers, which observing must overcome
 from tests.conftest import require
 from viva.recordings.events.autogen import LOGGER, autogen_collector, observing_autogen
 from viva.recordings.events.collector import EvalCollector

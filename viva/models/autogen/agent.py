@@ -1,0 +1,68 @@
+"""AutoGen's `AssistantAgent` on any `Model`: it keeps the conversation, and has no tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from autogen_agentchat.agents import AssistantAgent
+from autogen_agentchat.messages import TextMessage
+from autogen_core import CancellationToken
+from autogen_core.models import ChatCompletionClient, CreateResult, LLMMessage, ModelInfo, RequestUsage
+
+from viva.models.autogen.messages import from_autogen
+from viva.models.model import Model, ModelMessage
+
+
+class ConversingAgent:
+    """An agent that leads a conversation with a model of Viva's."""
+
+    def __init__(self, name: str, model: Model, system: str) -> None:
+        """Args:
+        name: The agent's name.
+        model: Answers, counts and retries.
+        system: The system message.
+        """
+        # An agent without tools uses these two members of a client, and no others.
+        client = cast("ChatCompletionClient", _Client(model))
+        self._agent = AssistantAgent(name, client, system_message=system)
+
+    async def say(self, words: str, speaker: str) -> str | None:
+        """Return the agent's answer to words of a speaker; None if it is not text.
+
+        Raises:
+            ModelError: as `Model.ask`.
+            ModelAnswerError: as `Model.ask`.
+            SharedSetupError: as `Model.ask`.
+        """
+        response = await self._agent.on_messages([TextMessage(content=words, source=speaker)], CancellationToken())
+        content = getattr(response.chat_message, "content", None)
+        return content if isinstance(content, str) else None
+
+
+class _Client:
+    """What AutoGen's agent asks instead of a client."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._conversation: list[ModelMessage] = []
+
+    @property
+    def model_info(self) -> ModelInfo:
+        """Return what the model accepts."""
+        features = self._model.features
+        return ModelInfo(
+            vision=features.vision,
+            function_calling=False,
+            json_output=features.structured,
+            family="unknown",
+            structured_output=features.structured,
+        )
+
+    async def create(self, messages: Sequence[LLMMessage], **_: Any) -> CreateResult:
+        """Return one answer to a conversation of which the beginning is known from earlier calls."""
+        known = len(self._conversation)
+        self._conversation += map(from_autogen, messages[known:])
+        completion = await self._model.ask(self._conversation)
+        usage = RequestUsage(completion.usage.input_tokens, completion.usage.output_tokens)
+        return CreateResult(finish_reason="stop", content=completion.text, usage=usage, cached=False)

@@ -1,0 +1,94 @@
+"""AutoGen's clients for OpenAI and Azure, with Viva's HTTP client: limited responses, checked before the SDK sees them.
+
+What a response reports of its usage is noted when it arrives, because it is lost if the SDK then rejects the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from autogen_ext.models.openai import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
+
+from viva.errors import ProtocolError
+from viva.models.bounded_http import BoundedHttp, with_content
+from viva.models.chat_protocol import ChatResponse, read_response
+from viva.records.bounded_json import LARGE
+from viva.records.transcript import Usage
+
+_HEARD: ContextVar[list[Usage] | None] = ContextVar("_HEARD", default=None)
+
+
+@contextmanager
+def heard_usage() -> Iterator[list[Usage]]:
+    """Collect the usage of each response that arrives inside the context."""
+    heard: list[Usage] = []
+    token = _HEARD.set(heard)
+    try:
+        yield heard
+    finally:
+        _HEARD.reset(token)
+
+
+class ChatHttp(BoundedHttp):
+    """Checks each response to a chat request: the SDK builds objects from any JSON, and AutoGen trusts them."""
+
+    async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:
+        """Send a request, and return its response, which has a message and sound numbers if it was successful.
+
+        Raises:
+            ProtocolError: the response does not follow the protocol.
+            ModelAnswerError: the response is too long, or cannot be trusted.
+            ModelError: the response redirects to another host or port.
+        """
+        response = await super().send(request, stream=stream, **options)
+        if not response.is_success:
+            return response
+        found = await read_response(response.content)
+        if isinstance(found.message.get("content"), list):
+            raise ProtocolError("its content is a list instead of text")
+        # The SDK runs in a task of its own, whose context is a copy of this one: both refer to the same list.
+        heard = _HEARD.get()
+        if heard is not None:
+            heard.append(found.usage)
+        small = len(response.content) <= LARGE
+        return with_content(response, _sound(found) if small else await asyncio.to_thread(_sound, found))
+
+
+class BoundedOpenAIClient(OpenAIChatCompletionClient):
+    """AutoGen's client for OpenAI on `ChatHttp`."""
+
+    component_provider_override = "viva.models.autogen.openai_clients.BoundedOpenAIClient"
+
+    def __init__(self, **config: Any) -> None:
+        """Args:
+        config: As AutoGen's client takes it.
+        """
+        super().__init__(**{**config, "http_client": ChatHttp()})
+
+
+class BoundedAzureClient(AzureOpenAIChatCompletionClient):
+    """AutoGen's client for Azure on `ChatHttp`."""
+
+    component_provider_override = "viva.models.autogen.openai_clients.BoundedAzureClient"
+
+    def __init__(self, **config: Any) -> None:
+        """Args:
+        config: As AutoGen's client takes it.
+        """
+        super().__init__(**{**config, "http_client": ChatHttp()})
+
+
+def _sound(found: ChatResponse) -> bytes:
+    """Return a response with one choice and whole numbers, which AutoGen adds up."""
+    used = found.usage
+    usage = {
+        "prompt_tokens": used.input_tokens,
+        "completion_tokens": used.output_tokens,
+        "total_tokens": used.input_tokens + used.output_tokens,
+    }
+    return json.dumps({**found.body, "choices": found.body["choices"][:1], "usage": usage}).encode()

@@ -1,0 +1,111 @@
+"""What judges, examiner and analyst need of a language model: one method, and the plain data that it takes and returns.
+
+Anything with this method can examine and judge. `viva.models.autogen` has the clients of AutoGen, `ModelClient` adds
+retries, limits and prices to any model, and `MeteredModel` a counter.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from pydantic import BaseModel
+
+from viva.records.transcript import NO_USAGE, Usage
+
+FinishReason = Literal["stop", "length", "content_filter", "tool_calls", "unknown"]
+"""Why an answer ended; only `stop` and `unknown` are whole answers in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class PictureFile:
+    """A PNG or JPEG file in a message, which is sent byte for byte."""
+
+    content: bytes
+
+    @property
+    def url(self) -> str:
+        """Return the file as a `data:` URL (RFC 2397)."""
+        kind = "jpeg" if self.content.startswith(b"\xff\xd8\xff") else "png"
+        return f"data:image/{kind};base64,{base64.b64encode(self.content).decode()}"
+
+
+Content = str | tuple[str | PictureFile, ...]
+"""Text, or texts and pictures in the order in which they are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelMessage:
+    """One message to a model, or one of its own earlier answers."""
+
+    role: Literal["system", "user", "assistant"]
+    content: Content
+    name: str = ""
+    """Who speaks, for providers that are told; empty for the name of the role."""
+    native: object = field(default=None, compare=False, repr=False)
+    """The same message in a client's own form, if one made it: a long history is then not converted for each call."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallLimits:
+    """Limits of one call; None leaves a limit to the model and to its client."""
+
+    output_tokens: int | None = None
+    """Maximum number of tokens of the answer."""
+    seconds: float | None = None
+    """Maximum time until the answer is complete, with all retries."""
+
+
+NO_LIMITS = CallLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The answer of a model."""
+
+    text: str
+    value: BaseModel | None = None
+    """The validated object, if a schema was given and the model follows schemas; else only the text is there."""
+    usage: Usage = NO_USAGE
+    """What the call used, including attempts that failed."""
+    finish: FinishReason = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFeatures:
+    """What a model accepts, as far as that is known in advance."""
+
+    vision: bool = True
+    """Whether it accepts pictures."""
+    structured: bool = True
+    """Whether it accepts a schema for its answers."""
+
+
+class Model(Protocol):
+    """A language model."""
+
+    @property
+    def name(self) -> str:
+        """Return the name by which records and price lists know it."""
+
+    @property
+    def features(self) -> ModelFeatures:
+        """Return what it accepts."""
+
+    async def ask(
+        self, messages: Sequence[ModelMessage], schema: type[BaseModel] | None = None, limits: CallLimits = NO_LIMITS
+    ) -> Completion:
+        """Return the answer to a conversation.
+
+        Args:
+            messages: The conversation so far; the last message is the question.
+            schema: The form of the answer. A model that does not follow schemas answers in text.
+            limits: The limits of this call.
+
+        Raises:
+            ModelError: the provider failed after retries, or refused.
+            ModelAnswerError: the answer is not usable; `SchemaError` if it does not match the schema.
+            SharedSetupError: the key, the address or the model's name is wrong.
+        """
