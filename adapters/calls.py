@@ -120,7 +120,7 @@ async def within(seconds: float, work: Awaitable[Any], *, leave: bool = False) -
 
 
 async def abandon(tasks: Iterable[asyncio.Future[Any]], seconds: float = HEED_SECONDS) -> None:
-    """Give cancelled tasks a moment to end; forget a task that does not, because the end of the loop would wait for it.
+    """Wait a moment for cancelled tasks to end, and abandon others, because the end of the loop would wait for them.
 
     See https://docs.python.org/3/library/asyncio-extending.html#task-lifetime-support.
     """

@@ -41,7 +41,7 @@ class _OldName(MetaPathFinder, Loader):
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the present module in place of the new one, so that no module is loaded under two names."""
+        """Replace the new module by the present one, so that no module is loaded under two names."""
         assert module.__spec__ is not None
         assert module.__spec__.origin is not None
         sys.modules[module.__name__] = importlib.import_module(module.__spec__.origin)

@@ -66,7 +66,7 @@ class AgentSession:
         self._in_process = _is_foreign(type(agent))
         self._keywords = {} if verbose is None else {"verbose": verbose}
         self._made = False
-        """Whether its workspace was made before it was: what lies there instead, it has left."""
+        """Whether the workspace existed before the agent was constructed. Anything that has replaced it is the agent's."""
         self._closed = False
         self._busy = False
         """Whether the agent's thread is still in a call, perhaps one that was abandoned."""
@@ -189,7 +189,7 @@ class AgentSession:
 
 
 _FOREIGN: WeakSet[Any] = WeakSet()
-"""What made agents in this process that are not Viva's own: their code shares Viva's descriptors."""
+"""Factories of users' in-process agents, which share Viva's file descriptors."""
 
 
 def _is_foreign(factory: Any) -> bool:
@@ -207,7 +207,7 @@ async def _let_go() -> None:
 
 
 def _blame(words: str) -> NoReturn:
-    """Say who took this process's descriptors, once an agent that met their end is gone.
+    """Raise the error for exhausted file descriptors, after the agent that hit the limit was closed.
 
     Raises:
         AgentError: they are free again; or nobody else's code runs here that could have taken them.

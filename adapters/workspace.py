@@ -52,7 +52,7 @@ def make_folder(path: Path) -> Path:
 def copy_data_files(case: Case, workspace: Path) -> None:
     """Copy the case's data files into the workspace as TaskWeaver does: a file by its name, a folder by its path.
 
-    The agent was there before: no link in its workspace is followed, nor one that it put in place of the workspace.
+    The agent may already have written here, so no link in the workspace, or in its place, is followed.
 
     Raises:
         WorkspaceError: a file of the case cannot be read, or the workspace cannot be made.

@@ -92,7 +92,7 @@ def case_files(folder: Path) -> list[Path]:
 
 
 def looks_like_a_case(file: Path) -> bool:
-    """Tell whether a YAML file has a key that only cases have, or nearly so. Those of models or CI are passed over."""
+    """Return whether a YAML file has a key that hardly any file but a case has. Those of models or CI do not count."""
     try:
         keys = _top_keys(file)
     except OSError:

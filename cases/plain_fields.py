@@ -110,5 +110,5 @@ class PlainReader:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a number above 0. The upper limit also refuses infinity, and NaN is in no range."""
+    """Return whether a value is a number above 0. The upper limit also refuses infinity, and NaN is in no range."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MAX_NUMBER

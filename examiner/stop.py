@@ -30,7 +30,7 @@ class ExaminerMessage:
 
 
 def read_message(text: str) -> ExaminerMessage:
-    """Look for the stop keyword.
+    """Split a message into its text and whether it contains the stop keyword.
 
     The keyword ends the exam if it stands alone, or at the beginning or end of a sentence or line, whatever its case
     and decoration. In the middle of a sentence it is misplaced.

@@ -164,7 +164,7 @@ class Said:
 
 
 def parse_answer(form: Form[A], text: str, said: Said | None = None) -> A:
-    """Find the answer in a model's text: JSON alone, in a code fence, or with text around it.
+    """Return the answer in a model's text: JSON alone, in a code fence, or with text around it.
 
     Args:
         form: The form of the answer.

@@ -69,7 +69,7 @@ class Need(StrEnum):
     REFERENCE = "reference"
     """A reference trajectory."""
     RECORDING = "recording"
-    """A recorded run; a live exam is none."""
+    """A recorded run, not a live exam."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ class _TarPacker:
             try:
                 self._entry(descriptor, name, prefix, depth)
             except OSError as error:
-                # What cannot be read does not exist for the check: no agent gets out of its exam by changing a mode.
+                # Unreadable files are left out, so that an agent cannot avoid a check with chmod.
                 if error.errno in _OURS:
                     raise
 
@@ -108,7 +108,7 @@ class _TarPacker:
 
 
 def _stays_inside(prefix: str, target: str) -> bool:
-    """Tell from its text alone whether a relative link in the folder `prefix` leads to a path in the workspace.
+    """Return whether a relative link in the folder `prefix` leads to a path in the workspace, judged by its text alone.
 
     It may lead upwards only at its beginning: behind the name of another link, `..` leads to wherever that one points.
     """

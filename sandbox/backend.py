@@ -31,7 +31,7 @@ MAX_DISTRUSTED = 1000
 
 
 class EnvironmentGone(SandboxError):
-    """What a server was to start from was removed by somebody. It can be made again."""
+    """The image or folder that servers start from was removed; it can be rebuilt."""
 
 
 class ServerSandbox:
@@ -75,7 +75,7 @@ class ServerSandbox:
         raise NotImplementedError
 
     async def start_keeper(self, environment: str, run_id: str) -> ServerConnection:
-        """Start a keeper in this environment. Its hello may say why it can make no worlds here.
+        """Start a keeper; if it cannot create worlds, its hello message says why.
 
         Raises:
             SandboxError: it did not come up.
@@ -179,7 +179,7 @@ class ServerSandbox:
         return await self._open_on(connection, environment, payload, fault, run_id)
 
     def _count_failure(self, why: str) -> None:
-        """Give worlds up where they fail one after the other."""
+        """Stop using worlds if several in a row have failed."""
         self._failures += 1
         if self._failures >= MAX_FAILURES:
             self.fallback = self.fallback or why

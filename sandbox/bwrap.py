@@ -128,7 +128,7 @@ async def start(launch: Launch, room: Room, isolation: Isolation) -> ServerConne
 
 
 def counts_processes(launch: Launch) -> bool:
-    """Tell whether the kernel's limit on processes (RLIMIT_NPROC) counts only those of one session.
+    """Return whether the kernel's limit on processes (RLIMIT_NPROC) counts only those of one session.
 
     It counts by user, and since Linux 5.14 by user and user namespace. Before that an ordinary user's other programs
     would count as well, and leave none to a check. Root's own processes are not limited at all.

@@ -120,7 +120,7 @@ class ServerConnection:
             raise SandboxError("the server answered for another run")
 
     async def alive(self) -> bool:
-        """Tell whether the server still answers, before a run relies on it."""
+        """Return whether the server still answers, before a run relies on it."""
         try:
             async with asyncio.timeout(ALIVE_SECONDS):
                 await self.ask(b"P", b"", b"P")

@@ -165,7 +165,7 @@ def cache_folder(below: str) -> Path:
 
 @contextlib.asynccontextmanager
 async def only_one(key: str) -> AsyncIterator[None]:
-    """Hold a lock that all harnesses on this machine share. The kernel releases it when we die."""
+    """Hold a lock that all Viva processes on this machine share. The kernel releases it when this process dies."""
     descriptor = os.open(cache_folder("locks") / key, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         while True:

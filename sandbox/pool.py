@@ -45,7 +45,7 @@ class ServerPool:
         return starting
 
     async def take(self, environment: str, run_id: str = "") -> ServerConnection:
-        """Return a server of this environment: one that is ready, the one started for this run, another, a fresh one.
+        """Return a server for this environment; prefer a ready one, then the one started for this run.
 
         Raises:
             SandboxError: no server could be started.
@@ -71,7 +71,7 @@ class ServerPool:
         return connection
 
     def give_back(self, connection: ServerConnection, environment: str, *, sound: bool) -> None:
-        """Take back what a run was served by. It serves the next one where it is a keeper, and all is well with it."""
+        """Return a run's server to the pool. It serves the next run if it is a keeper in good order."""
         self._lent.discard(connection)
         if not (connection.keeps and sound) or len(self._waiting) + len(self._lent) >= self._size:
             self._later(connection.pipe.close())  # nobody has to wait until it is gone

@@ -63,7 +63,7 @@ class ServerSession:
         await self._do(self._connection.begin(payload, options), START_SECONDS + len(payload) / 1_000_000)
 
     def expect(self, checks: int) -> None:
-        """Say how many checks will be asked for: nothing is prepared for one after them. More may come all the same."""
+        """Announce the number of checks; nothing is prepared beyond it, but more may be requested."""
         self._expected = checks
 
     async def check(self, code: str, limits: SandboxLimits | None = None) -> CheckResult:

@@ -207,7 +207,7 @@ def _jumps(nodes: Iterable[ast.AST]) -> bool:
 
 
 def _has(nodes: Iterable[ast.AST], kinds: tuple[type[ast.AST], ...]) -> bool:
-    """Tell whether nodes of these kinds are among the nodes or below them, but for those in other scopes."""
+    """Return whether nodes of these kinds are among the nodes or below them, but for those in other scopes."""
     waiting = list(nodes)
     while waiting:
         node = waiting.pop()

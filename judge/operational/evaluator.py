@@ -61,7 +61,7 @@ class OperationalEvaluator:
         )
 
     async def _earlier(self, context: Context) -> tuple[Sequence[EvalRunRecord], tuple[str, ...]]:
-        """Find the newest runs of the same task and agent that began before this one, and say what went wrong."""
+        """Return the newest runs of the same task and agent that began before this one, and what went wrong."""
         source, elsewhere = self._history or context.history, self._history is not None
         if source is None or not context.task:
             return (), ()
@@ -113,7 +113,7 @@ def _reason(signals: Sequence[Signal], earlier: int) -> str:
 
 
 def _notes(metrics: Metrics) -> tuple[str, ...]:
-    """Say what was counted; names of tools and kinds come from the source, and are shown as hostile text is."""
+    """Yield notes about the counts; names of tools and kinds come from the source, and are escaped as hostile text."""
     usage, calls = metrics.usage, sum(metrics.tool_calls.values())
     tokens = f"{usage.tokens:,}{'' if usage.reported else ' or more'}"
     notes = [f"{tokens} tokens in {counted(usage.calls, 'model call')}"]

@@ -31,7 +31,7 @@ class OperationalFigures:
 
 
 def figures_of(metrics: Metrics, success: bool | None) -> OperationalFigures:
-    """Take the figures of one run. Tokens of which a part was not reported are not known."""
+    """Return the figures of one run. Tokens are unknown if a part of them was not reported."""
     usage = metrics.usage
     return OperationalFigures(
         tokens=float(usage.tokens) if usage.tokens and usage.reported else None,
@@ -42,7 +42,7 @@ def figures_of(metrics: Metrics, success: bool | None) -> OperationalFigures:
 
 
 def is_observed(metrics: Metrics, success: bool | None) -> bool:
-    """Tell whether anything was counted at all."""
+    """Return whether anything was counted."""
     counts = (metrics.usage_by_model, metrics.tool_calls, metrics.aborts, metrics.model_failures)
     return success is not None or metrics.never_started > 0 or any(counts)
 

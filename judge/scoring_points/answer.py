@@ -47,7 +47,7 @@ _CALLED_FALSE = re.compile(
 
 
 def _beside(answer: PointAnswer, prose: str) -> None:
-    """Hold words beside the JSON that deny the statement against a hit."""
+    """Raise `Unusable` if words beside the JSON deny the statement and the verdict is a hit."""
     own = without_quotes(prose)
     if answer.verdict == "hit" and (_DENIED.search(own) or _CALLED_FALSE.search(own)):
         raise Unusable("what it says beside its JSON denies the statement, its verdict is hit")
@@ -62,5 +62,5 @@ FORM: Form[PointAnswer] = Form(PointAnswer, ("verdict",), _beside, _agree)
 
 
 def parse_answer(text: str, said: answers.Said | None = None) -> PointAnswer:
-    """Find the answer in a model's text; see `viva.judge.answers.parse_answer`."""
+    """Return the answer in a model's text; see `viva.judge.answers.parse_answer`."""
     return answers.parse_answer(FORM, text, said)

@@ -72,7 +72,7 @@ _NOT_DONE = re.compile(
 
 
 def _beside(answer: SessionAnswer, prose: str) -> None:
-    """Hold words of the judge that deny the whole against a "yes"."""
+    """Raise `Unusable` if the judge's words deny the whole and `complete` is "yes"."""
     own = without_quotes(prose)
     if answer.complete == "yes" and (_DENIED.search(own) or _NOT_DONE.search(own)):
         raise Unusable("its own words deny the whole, its `complete` is yes")

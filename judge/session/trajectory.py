@@ -62,7 +62,7 @@ def of_round(transcript: Transcript, round_: Round, request: str, apis: str) -> 
 
 
 def _told_apart(transcript: Transcript) -> tuple[Transcript, dict[str, str]]:
-    """Give new ids to steps that a judge could not cite by their own.
+    """Return the transcript with new ids for steps that a judge could not cite by their own.
 
     An agent may begin to count again in each round, and may call a step what it likes, such as `final`.
 

@@ -90,14 +90,14 @@ class Ruling:
 
 
 def prompt_hashes(evaluator: str, prompt: Path) -> dict[str, str]:
-    """Name of each prompt to its hash, as runs record it."""
+    """Return the hash of each prompt by its name, as runs record it."""
     return {evaluator: digest(prompt), "trajectory_rules": digest(RULES), "trajectory_question": digest(QUESTION)}
 
 
 async def ask_all(
     model: Model, form: Form[Q], prompt: Path, questions: Sequence[Question], *, marker: str, worst: str
 ) -> list[Ruling]:
-    """Ask all questions, several at once; give their answers in order.
+    """Ask all questions, several at once, and return their answers in order.
 
     Args:
         model: The judge.

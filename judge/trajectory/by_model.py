@@ -192,7 +192,7 @@ class PlanAndRecovery(ModelEvaluator):
             yield ruling.verdict(question, decision, decision, self.labels, self._model.name, self.name)
 
     def scores(self, verdicts: Sequence[Verdict]) -> Mapping[str, float]:
-        """Give the score of each decision that applies."""
+        """Return the score of each decision that applies."""
         return {verdict.criterion: verdict.score for verdict in verdicts if verdict.score is not None}
 
 

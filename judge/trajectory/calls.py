@@ -30,7 +30,7 @@ class RepeatedCalls:
     needs = ()
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
-        """Give one verdict for each tool call."""
+        """Return one verdict for each tool call."""
         seen: dict[tuple[str, str], StepDecision] = {}
         verdicts: list[Verdict] = []
         for each in calls(decisions(transcript)):
@@ -59,7 +59,7 @@ class ToolSuccess:
     needs = ()
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
-        """Give one verdict for each tool call."""
+        """Return one verdict for each tool call."""
         return summarize(self.name, context.subject, [self._judge(each) for each in calls(decisions(transcript))])
 
     def _judge(self, call: StepDecision) -> Verdict:
@@ -82,7 +82,7 @@ class Loops:
     needs = ()
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
-        """Give one verdict on the trajectory."""
+        """Return one verdict on the trajectory."""
         made = calls(decisions(transcript))
         found = find_loop([(each.tool, canonical(each.arguments)) for each in made])
         if found is None:
@@ -100,7 +100,7 @@ class Loops:
 
 
 def find_loop(keys: Sequence[object]) -> tuple[int, int, int] | None:
-    """Find a block of keys that comes at least `LOOP_TIMES` times in a row.
+    """Return a block of keys that repeats at least `LOOP_TIMES` times in a row.
 
     Returns:
         Where the longest stretch begins, the length of its block (the shortest that repeats), and how many times it
@@ -127,7 +127,7 @@ class KnownTools:
     needs = ()
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
-        """Give one verdict for each tool call."""
+        """Return one verdict for each tool call."""
         tools = tool_definitions(transcript.tools)
         made = calls(decisions(transcript))
         if not tools and made:

@@ -40,7 +40,7 @@ class StepDecision:
 
     @property
     def calls_tool(self) -> bool:
-        """Tell whether a tool was called."""
+        """Return whether a tool was called."""
         return self.step.tool is not None
 
     @property
@@ -89,7 +89,7 @@ class StepDecision:
 
 
 def failed_in_words(result: str) -> bool:
-    """Tell whether a result reads like that of a call that failed."""
+    """Return whether a result reads like that of a call that failed."""
     return result[:200].lstrip(" \t\r\n\"'[{(<").casefold().startswith(FAILED_BEGINS)
 
 

@@ -52,7 +52,7 @@ class TrajectoryMatch:
         self._like = find_likeness(match_arguments)
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
-        """Give one verdict on the trajectory; `error` where it has no reference."""
+        """Return one verdict on the trajectory; `error` if it has no reference."""
         if context.reference is None:
             return cannot_judge(self.name, context.subject, "there is no reference trajectory for this subject")
         try:
@@ -133,7 +133,7 @@ class SupersetMatch(TrajectoryMatch):
 
 
 def find_likeness(spec: str) -> Likeness:
-    """Find a comparison of arguments by its name or import string.
+    """Return a comparison of arguments by its name or import string.
 
     Raises:
         SetupError: there is none, or what it requires is not installed.

@@ -71,12 +71,12 @@ def compare(reference: Sequence[TrajectoryCall], made: Sequence[TrajectoryCall],
 
 
 def is_strict(reference: Sequence[TrajectoryCall], made: Sequence[TrajectoryCall], like: Likeness) -> bool:
-    """Tell whether the calls are the same, in the same order, and no others."""
+    """Return whether the calls are the same, in the same order, and no others."""
     return len(reference) == len(made) and all(map(_same(like), reference, made))
 
 
 def is_in_order(reference: Sequence[TrajectoryCall], made: Sequence[TrajectoryCall], like: Likeness) -> bool:
-    """Tell whether the reference's calls were made in their order; other calls may lie between them."""
+    """Return whether the reference's calls were made in their order; other calls may lie between them."""
     same, place = _same(like), 0
     for call in made:
         # The earliest call that fits is never a worse choice than a later one.

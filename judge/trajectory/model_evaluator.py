@@ -35,7 +35,8 @@ class ModelEvaluator:
     """Label to score, in the order in which the prompt has them; `unsure` and `error` are always there."""
 
     def __init__(self, model: Model | None) -> None:
-        """Take the model.
+        """Args:
+            model: Judges; shared by all runs.
 
         Raises:
             SetupError: there is none.
@@ -109,7 +110,7 @@ class ModelEvaluator:
         yield ruling.verdict(question, self.name, "label", self.labels, self._model.name, self.name)
 
     def scores(self, verdicts: Sequence[Verdict]) -> Mapping[str, float]:
-        """Give the named scores of the insight."""
+        """Return the named scores of the insight."""
         return {}
 
     def skip(self, subject: str, why: str, statement: str = "") -> Verdict:

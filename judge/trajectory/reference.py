@@ -72,7 +72,7 @@ def exact(reference: TrajectoryCall, call: TrajectoryCall) -> float:
 
 
 def partial(reference: TrajectoryCall, call: TrajectoryCall) -> float:
-    """Give the share of the reference's arguments that the call has, with the same values; others do not matter."""
+    """Return the share of the reference's arguments that the call has, with the same values; others do not matter."""
     wanted, given = reference.arguments, call.arguments
     if not isinstance(wanted, Mapping) or not isinstance(given, Mapping):
         return exact(reference, call)

@@ -55,7 +55,7 @@ class ArgumentSchema:
         self._known: dict[str, _Checker | str] = {}
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
-        """Give one verdict for each tool call."""
+        """Return one verdict for each tool call."""
         tools = tool_definitions(transcript.tools)
         made = calls(decisions(transcript))
         if not tools and made:

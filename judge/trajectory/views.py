@@ -19,19 +19,19 @@ EARLIER_STEPS = 20
 
 
 def tools_field(transcript: Transcript) -> Iterator[Field]:
-    """Give the tool definitions, where the recording has any. They come first: a provider's cache serves them."""
+    """Yield the tool definitions, where the recording has any. They come first: a provider's cache serves them."""
     if tools := tool_definitions(transcript.tools):
         yield Field("Available Tools", definitions_text(tools))
 
 
 def instructions_field(transcript: Transcript) -> Iterator[Field]:
-    """Give what whoever runs the agent told it, where the recording has it."""
+    """Yield the instructions that the agent was given, if the recording contains them."""
     if transcript.system:
         yield Field("Instructions", transcript.system)
 
 
 def conversation_field(transcript: Transcript, marker: str) -> Iterator[Field]:
-    """Give what was said, without steps, if there are several rounds: consent and corrections stand only there."""
+    """Yield what was said, without steps, if there are several rounds: only there are consent and corrections."""
     said = tuple(
         replace(each, steps=()) for each in transcript.rounds if each.examiner is not None or each.agent is not None
     )
@@ -40,7 +40,7 @@ def conversation_field(transcript: Transcript, marker: str) -> Iterator[Field]:
 
 
 def queries_field(transcript: Transcript) -> Iterator[Field]:
-    """Give every message of the user."""
+    """Yield every message of the user."""
     asked = [round_ for round_ in transcript.rounds if round_.examiner]
     if len(asked) == 1:
         yield Field("User Query", asked[0].examiner or "", asked[0].id)
@@ -50,7 +50,7 @@ def queries_field(transcript: Transcript) -> Iterator[Field]:
 
 
 def answer_field(transcript: Transcript) -> Iterator[Field]:
-    """Give the agent's last words."""
+    """Yield the agent's last words."""
     last = next((round_ for round_ in reversed(transcript.rounds) if round_.agent), None)
     if last is not None:
         yield Field("Final Answer", last.agent or "", last.id)
@@ -59,7 +59,7 @@ def answer_field(transcript: Transcript) -> Iterator[Field]:
 def said_before(
     transcript: Transcript, step: StepDecision, name: str, marker: str, *, with_query: bool
 ) -> Iterator[Field]:
-    """Give what was said before a step, without steps; with the query that it answers, or up to it."""
+    """Yield what was said before a step, without steps; with the query that it answers, or up to it."""
     rounds: list[Round] = []
     for round_ in transcript.rounds:
         if round_.number > step.round:
@@ -82,7 +82,7 @@ def earlier_steps(
     *,
     same_round: bool,
 ) -> Iterator[Field]:
-    """Give the newest steps before one: of its round, or of all."""
+    """Yield the newest steps before one: of its round, or of all."""
     before = [each for each in path[: step.number - 1] if not same_round or each.round == step.round]
     if before:
         words = step_lines(before[-EARLIER_STEPS:], RESULT_SHOWN, marker, without_result(transcript))
@@ -90,7 +90,7 @@ def earlier_steps(
 
 
 def steps_field(transcript: Transcript, path: Sequence[StepDecision], marker: str) -> Field:
-    """Give all steps."""
+    """Return all steps."""
     # All of them must find room: the more there are, the less is shown of each.
     longest = max(100, min(RESULT_SHOWN, 300_000 // (4 * len(path) or 1)))
     return Field("Steps", step_lines(path, longest, marker, without_result(transcript)), path[0].id if path else None)
@@ -106,7 +106,7 @@ def reduced(transcript: Transcript, path: Sequence[StepDecision]) -> Transcript:
 
 
 def sources(transcript: Transcript, path: Sequence[StepDecision]) -> tuple[tuple[str, str], ...]:
-    """Give the texts of a trajectory, each with the id of its step or round, to look quotes up in."""
+    """Return the texts of a trajectory, each with the id of its step or round, to look quotes up in."""
     texts = [(each.id, text) for each in path for text in (each.thought, each.tool, each.input, each.result) if text]
     said = [(each.id, text) for each in transcript.rounds for text in (each.examiner, each.agent) if text]
     return (*texts, *said)

@@ -185,7 +185,7 @@ async def _off_loop(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def is_absence(error: BaseException) -> bool:
-    """Tell whether an error says that no daemon answered, and not that one refused."""
+    """Return whether an error says that no daemon answered, and not that one refused."""
     from docker.errors import DockerException
     from requests.exceptions import ConnectionError as NoConnection
     from requests.exceptions import Timeout
@@ -196,14 +196,14 @@ def is_absence(error: BaseException) -> bool:
 
 
 def is_api_error(error: BaseException) -> bool:
-    """Tell whether the daemon answered with an error."""
+    """Return whether the daemon answered with an error."""
     from docker.errors import APIError
 
     return isinstance(error, APIError)
 
 
 def is_missing(error: BaseException) -> bool:
-    """Tell whether the daemon answered that there is no such thing."""
+    """Return whether the daemon answered that there is no such thing."""
     from docker.errors import NotFound
 
     return isinstance(error, NotFound)

@@ -64,17 +64,17 @@ def start_of(pid: int) -> str | None:
 
 
 def is_ours(found: dict[str, str] | None, name: str | None = None) -> bool:
-    """Tell whether these are the labels of a container that a harness made, and gave this name."""
+    """Return whether these are the labels of a container that a harness made, and gave this name."""
     return found is not None and found.get(KIND) in CONTAINERS and name in (None, found.get(NAME, name))
 
 
 def is_leftover(found: dict[str, str] | None) -> bool:
-    """Tell whether a container is ours and its owner certainly dead. An owner elsewhere counts as living."""
+    """Return whether a container is ours and its owner certainly dead. An owner elsewhere counts as living."""
     return found is not None and is_ours(found) and _is_dead(found.get(HOST), found.get(PID), found.get(START))
 
 
 def is_leftover_image(found: dict[str, str] | None) -> bool:
-    """Tell the same of an image."""
+    """Return whether an image is ours and its owner certainly dead."""
     return found is not None and _is_dead(*(found.get(image_key(key)) for key in (HOST, PID, START)))
 
 

@@ -158,7 +158,7 @@ def names(header: dict[str, Any], classes: dict[str, Any]) -> dict[str, Any]:
 
 
 def put_history_file(code: str, given: dict[str, Any], dumps: Any) -> None:
-    """Put the conversation as a file into the working directory, for a check that names this file.
+    """Write the conversation as a file into the working directory, for a check that names this file.
 
     A file of this name that the agent left is replaced, so that it cannot forge the conversation.
 

@@ -86,7 +86,7 @@ def ending_of(
 
 
 def _is_text(name: str) -> bool:
-    """Tell whether code of this file name comes from no file: `<string>`, but not Python's own frozen modules."""
+    """Return whether code of this file name comes from no file: `<string>`, but not Python's own frozen modules."""
     return name.startswith("<") and not name.startswith("<frozen ")
 
 

@@ -27,7 +27,7 @@ def set_dumpable(on: bool) -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up all capabilities. Root without them is an ordinary user: it cannot look into processes that have some."""
+    """Drop all capabilities. Root without them is an ordinary user: it cannot look into processes that have some."""
     version_3 = struct.pack("Ii", 0x20080522, 0)
     _capset(version_3, bytes(24))
 
@@ -38,7 +38,7 @@ def become_subreaper() -> None:
 
 
 def end_with_parent(number: int) -> None:
-    """Have the kernel send this process a signal when its parent ends."""
+    """Make the kernel send this process a signal when its parent ends."""
     libc.prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
 
 
@@ -82,7 +82,7 @@ def limit_resources(limits: dict[str, float], base: tuple[int, int, int], helper
 
 
 def first_to_die() -> None:
-    """Have the kernel kill this process, and not the server, when memory runs out."""
+    """Make the kernel kill this process, and not the server, when memory runs out."""
     try:
         descriptor = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
     except OSError:

@@ -169,7 +169,7 @@ def _trial(server: Server) -> str:
 
 
 def _end_with(keeper: int) -> None:
-    """Have the kernel tell this process when its keeper ends, and stop then as if stdin had ended."""
+    """Make the kernel signal this process when its keeper ends, which stops it as if stdin had ended."""
 
     def stop(number: int, frame: object) -> None:
         raise watch.ServerStop("stdin ended")

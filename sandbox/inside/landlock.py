@@ -55,6 +55,6 @@ def _allow(ruleset: int, path: str, access: int) -> bool:
 
 
 def enter_domain(ruleset: int) -> None:
-    """Put this process and all its future children into a new domain of the ruleset, for good."""
+    """Move this process and all its future children into a new domain of the ruleset, permanently."""
     if ruleset >= 0:
         _syscall(_RESTRICT_SELF, ruleset, 0)

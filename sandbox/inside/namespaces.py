@@ -154,7 +154,7 @@ def masks() -> list[tuple[str, str]]:
 
 
 def close_off(masked: list[tuple[str, str]]) -> None:
-    """Give the first process of a PID namespace mounts of its own, and a /proc without what tells of others.
+    """Set up mounts for the first process of a PID namespace, and a /proc that shows no other processes.
 
     It is read-only: so are the kernel's settings, and the switches of processes.
 

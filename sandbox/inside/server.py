@@ -120,7 +120,7 @@ class Server:
             self.renew()
 
     def hello(self, **more: Any) -> None:
-        """Say that this process is ready."""
+        """Report that this process is ready."""
         frames.send(b"H", {"python": sys.version.split()[0], "pid": os.getpid(), **more})
 
     def loop(self) -> None:
@@ -145,7 +145,7 @@ class Server:
                 raise watch.ServerStop("unknown frame")
 
     def load(self, payload: memoryview) -> None:
-        """Take a workspace and a conversation, and see what a fork of this process begins with."""
+        """Load a workspace and a conversation, and record the state that a fork of this process starts from."""
         self.workspace = files.Workspace(payload)
         self.names = conversation.names(self.workspace.header, self.classes)
         self.base = hardening.own_memory()
@@ -173,7 +173,7 @@ class Server:
             hardening.remove_sysv()
 
     def is_empty(self, mounts: list[str]) -> bool:
-        """Tell whether nothing but the mounted folders is left: files without a name can be held by sockets."""
+        """Return whether nothing but the mounted folders is left: files without a name can be held by sockets."""
         for _ in range(20):
             if files.used_entries(mounts) <= len(mounts):
                 return True
@@ -269,7 +269,7 @@ class Server:
 
 
 def _add_packages(folder: str) -> None:
-    """Put installed dependencies behind the standard library, and before all other packages of the image."""
+    """Insert installed dependencies after the standard library, and before all other packages of the image."""
     before = list(sys.path)
     import_module("site").addsitedir(folder)
     added = [path for path in sys.path if path not in before]

@@ -91,7 +91,7 @@ def _rules(column: int) -> dict[int, _Code]:
 
 
 def _search(rules: list[tuple[int, _Code]]) -> _Code:
-    """Find the rule of a system call, whose number is loaded, by halving: `rules` are sorted by number.
+    """Return the code that finds the rule of a system call, whose number is loaded, by bisection of the sorted `rules`.
 
     The kernel works through the program once for each number there is when it is installed, which each check waits for.
     """

@@ -133,7 +133,7 @@ def shared_memory() -> int:
 
 
 def collect_sockets() -> None:
-    """Have the kernel look for sockets that are gone but hold each other, and files, by messages nobody received.
+    """Make the kernel collect closed sockets that hold each other, and files, by messages nobody received.
 
     It looks when a Unix socket is closed, whoever's that is; without this one they may stay until it is switched off.
     """
@@ -171,7 +171,7 @@ class Output:
         self._dropped = 0
 
     def add(self, data: bytes) -> None:
-        """Take in what was printed next."""
+        """Add what was printed next."""
         space = self._half - len(self._head)
         if space > 0:
             self._head += data[:space]

@@ -106,7 +106,7 @@ class AnalystAnswer(BaseModel):
 
 
 def read_answer(text: str, mark: str, said: Said) -> AnalystAnswer:
-    """Find the answer in a model's text: JSON alone, in a code fence, or with words around it.
+    """Return the answer in a model's text: JSON alone, in a code fence, or with words around it.
 
     Args:
         text: The model's text.

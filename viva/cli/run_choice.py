@@ -54,7 +54,7 @@ class RunChoice:
                     yield run
 
     def explain_none(self) -> str:
-        """Say in words why no run was chosen: none has the outcome.
+        """Return the message that no run was chosen, because none has the outcome.
 
         Raises:
             SetupError: no run is of the wanted case, agent and trial.
@@ -98,7 +98,7 @@ def run_choice_options(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def run_choice(given: dict[str, Any]) -> RunChoice:
-    """Take the options of `run_choice_options` out of a command's parameters."""
+    """Remove the options of `run_choice_options` from a command's parameters, and return them."""
     names = ("names", "agents", "trials", "outcomes", "failed", "threshold")
     return RunChoice(**{name: given.pop(name) for name in names})
 

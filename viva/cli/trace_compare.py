@@ -21,7 +21,7 @@ class Other:
 
 
 def find_other(given: str) -> Other:
-    """Find what `--compare` means.
+    """Return what `--compare` means.
 
     Raises:
         SetupError: it is neither a journal nor READER:LOCATION.

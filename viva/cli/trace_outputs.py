@@ -28,7 +28,7 @@ class Target:
 
 
 def targets_of(to: Sequence[str], recordings: Sequence[str]) -> list[Target]:
-    """Find the servers that `--to` means, and see that they can be written to.
+    """Return the servers that `--to` names, after checking that they can be written to.
 
     Args:
         to: Each is `phoenix`, for the server that each source is read from, or `phoenix:ADDRESS#PROJECT`.

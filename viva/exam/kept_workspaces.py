@@ -47,7 +47,7 @@ def workspace_name(run: str) -> str:
 
 
 def find_workspace(stored: StoredRun, named: Sequence[str] = ()) -> FoundWorkspace:
-    """Find the agent's files in the run's own journal, or in a folder that the user named.
+    """Return the agent's files in the run's own journal, or in a folder that the user named.
 
     Args:
         stored: The run.

@@ -70,7 +70,7 @@ class Subscribers:
         self._note = having("on_note")
 
     def note(self, words: str) -> None:
-        """Tell the user something that concerns no single run."""
+        """Notify the user about something that concerns no single run."""
         for notify in self._note:
             notify(words)  # type: ignore[operator]
 

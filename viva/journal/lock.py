@@ -47,7 +47,7 @@ def exclusive_writer(folder: Path) -> Iterator[None]:
 
 
 def _taken(lock: int) -> bool:
-    """Take the lock, if it is free or was left by a dead process."""
+    """Acquire the lock if it is free or was left by a dead process."""
     until = time.monotonic() + INHERITED_SECONDS
     while True:
         try:

@@ -23,7 +23,7 @@ NOBODY_SAYS = "unknown"
 def suite_evaluators(
     options: EvalOptions, cases: Mapping[str, Any], agent: type[SessionAgent], history: EvalHistorySource | None
 ) -> tuple[tuple[str, ...], dict[str, object]]:
-    """Give the names of a suite's evaluators, the primary first, and those that are objects by their name.
+    """Return the names of a suite's evaluators, the primary first, and those that are objects by their name.
 
     `history` holds the earlier runs that the operational evaluator compares with; None is the suite's own journal.
 

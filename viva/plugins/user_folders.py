@@ -82,7 +82,7 @@ def let_import(folder: str) -> None:
 
 
 def users_module(name: str) -> ModuleSpec | None:
-    """Find the user's module that the present import statement means, if it is in the user's code; else None."""
+    """Return the user's module that the present import statement means, if it is in the user's code; else None."""
     found = _FOLDERS.find_spec(name, None)
     return found if found is not None and found.loader is not None else None
 

@@ -149,7 +149,7 @@ class Exams:
         return CaseFile.from_parent(parent, path=file_path)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Find cases with the same name: their runs would have the same id."""
+        """Reject cases with the same name, because their runs would have the same id."""
         seen: dict[str, Path] = {}
         for item in items:
             if isinstance(item, CaseItem):
@@ -182,7 +182,7 @@ class Exams:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Give all workers of pytest-xdist one journal, which this process locks for them.
+        """Share one journal among all workers of pytest-xdist; this process locks it for them.
 
         Raises:
             pytest.UsageError: another process is writing to it.

@@ -96,7 +96,7 @@ def _label(transcript: Transcript) -> str:
 
 
 def _new_session(event: dict[str, Any], session: _CopilotSession) -> str | None:
-    """Give the id of the session that this event begins, if it begins another one than the current."""
+    """Return the id of the session that this event begins, if it is not the current one."""
     data = event.get("data")
     if event.get("type") != "session.start" or not isinstance(data, dict):
         return None

@@ -42,7 +42,7 @@ class Pieces:
                 return self._text[self._at : self._at + 1]
 
     def take(self, expected: str) -> None:
-        """Go past one character.
+        """Consume one character.
 
         Raises:
             RecordingError: another character is there.
@@ -75,7 +75,7 @@ class Pieces:
                 return value
 
     def fault(self, words: str, position: int | None = None) -> RecordingError:
-        """Say what is wrong, and in which line."""
+        """Return an error that says what is wrong, and in which line."""
         line = self._line + self._text.count("\n", 0, self._at if position is None else position)
         return RecordingError(f"{self._path}, line {line}: not valid JSON: {words}")
 

@@ -76,7 +76,7 @@ class ReactText:
 
 
 def segments(text: str) -> list[Segment]:
-    """Take a text apart at its labels, which begin a line.
+    """Split a text at its labels, which begin a line.
 
     An `Action Input` that begins with a JSON value (one of the first `INPUTS`) extends as far as the value, whatever
     lines it contains. An `Answer` extends to the end. In a text without an action, an `Answer:` also counts within a

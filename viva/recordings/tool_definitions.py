@@ -40,7 +40,7 @@ def name_of(tool: Mapping[str, Any]) -> str | None:
 
 
 def normal(given: Any) -> dict[str, Any] | None:
-    """Bring a definition into the chat format: OpenAI's flat form, Anthropic's `input_schema`, MCP's `inputSchema`."""
+    """Convert a definition of OpenAI's flat form, Anthropic's (`input_schema`) or MCP's (`inputSchema`) to the chat format."""
     value = loaded(given)
     if not isinstance(value, Mapping) or (name := name_of(value)) is None:
         return None
@@ -123,7 +123,7 @@ def _of_tool(span: Span) -> dict[str, Any] | None:
 
 
 def _nested(attributes: Mapping[str, Any], prefix: str) -> dict[str, Any] | None:
-    """Put a schema together that a server took apart: `PREFIX.properties.city.type` and so on."""
+    """Rebuild a schema that a server flattened: `PREFIX.properties.city.type` and so on."""
     start = f"{prefix}."
     whole: dict[str, Any] = {}
     for key, value in attributes.items():

@@ -133,7 +133,7 @@ class RunRecord:
 
 
 def as_earned(record: RunRecord, answered: bool | None = None) -> RunRecord:
-    """Hold a stored record to the rule that a run in which the agent failed never passes, and earns nothing alone.
+    """Return a stored record under the rule that a run in which the agent failed never passes.
 
     Journals from before this rule have scores above 0 for agents that never replied: a check that asserts an absence
     passed for them.

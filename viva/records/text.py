@@ -27,7 +27,7 @@ def plural(noun: str, number: float, several: str | None = None) -> str:
 
 
 def counted(number: int, noun: str, several: str | None = None) -> str:
-    """Put a count before its noun: `1 run`, `2 runs`, `1,200 runs`; `several` is an irregular plural."""
+    """Return a count with its noun: `1 run`, `2 runs`, `1,200 runs`; `several` is an irregular plural."""
     return f"{number:,} {plural(noun, number, several)}"
 
 

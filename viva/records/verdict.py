@@ -101,10 +101,10 @@ class Insight:
     usage: Usage = NO_USAGE
     seconds: float = 0.0
     isolation: tuple[Mapping[str, str], ...] = ()
-    """What separated the checks from the `host` and from other `runs`, and in a `note` why it was not what was asked
-    for; several where sessions differed, none where no check ran."""
+    """Isolation of the checks from the `host` and from other `runs`, one entry per distinct session; `note` says why it
+    is weaker than requested. Empty if no check ran."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """What else the evaluator noted, as plain data; it says under which keys."""
+    """Further data of the evaluator, which documents the keys."""
 
 
 def error_insight(

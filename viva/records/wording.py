@@ -28,15 +28,15 @@ OUTCOMES = _OutcomeWords(
     {
         Outcome.SCORED: "completed and judged in full",
         Outcome.TARGET_ERROR: "the agent failed; judged as it stands, never a pass",
-        Outcome.EXAMINER_ERROR: "the examiner failed; this says nothing about the agent",
-        Outcome.JUDGE_ERROR: "could not be judged in full; this says nothing about the agent",
-        Outcome.INFRA_ERROR: "sandbox, disk, network or provider failed; this says nothing about the agent",
+        Outcome.EXAMINER_ERROR: "the examiner failed; excluded from averages",
+        Outcome.JUDGE_ERROR: "judging failed; excluded from averages",
+        Outcome.INFRA_ERROR: "sandbox, disk, network or provider failed; excluded from averages",
     }
 )
 
 
 def judge_words(setting: Setting) -> str:
-    """Name the kind of judge, or the evaluators if there are others than scoring points; with the model, if any."""
+    """Return the kind of judge, or the evaluators if there are others than scoring points; with the model, if any."""
     model = f" ({one_line(setting.judge_model, 60)})" if setting.judge_model else ""
     if setting.evaluators in ((), (SCORING_POINTS,)):
         return one_line(setting.judge, 20) + model
@@ -47,7 +47,7 @@ def judge_words(setting: Setting) -> str:
 
 
 def sandbox_words(setting: Setting) -> str:
-    """Name the sandbox, with a warning if it does not isolate; empty if no check ran."""
+    """Return the sandbox's name, with a warning if it does not isolate; empty if no check ran."""
     if not setting.sandbox:
         return ""
     weak = "" if setting.sandbox_isolates in (True, None) else f" ({UNSAFE})"
@@ -55,12 +55,12 @@ def sandbox_words(setting: Setting) -> str:
 
 
 def agent_words(setting: Setting) -> str:
-    """Say where the agent's code ran, if that was in Viva's own process: it could have changed what Viva found."""
+    """Return where the agent's code ran, if that was in Viva's own process: it could have changed what Viva found."""
     return IN_PROCESS if setting.in_process else ""
 
 
 def score_line(record: RunRecord) -> str:
-    """Put the score into words: `15/15 = 1.00`, or `1.00` without scoring points; with bounds if points are open."""
+    """Return the score in words: `15/15 = 1.00`, or `1.00` without scoring points; with bounds if points are open."""
     if record.score is None:
         return "no score"
     line = f"{record.score:.2f}"
@@ -72,23 +72,23 @@ def score_line(record: RunRecord) -> str:
 
 
 def insight_line(insight: Insight) -> str:
-    """Put an insight's label, score and named scores into words: `correct, 0.80, safety 1.00`."""
+    """Return an insight's label, score and named scores in words: `correct, 0.80, safety 1.00`."""
     score = "no score" if insight.score is None else f"{insight.score:.2f}{_bounds(insight.low, insight.high)}"
     return ", ".join(part for part in (one_line(insight.label, 40), score, *named_scores(insight)) if part)
 
 
 def named_scores(insight: Insight, most: int = 60) -> list[str]:
-    """Put each named score of an insight into words: `safety 1.00`."""
+    """Return each named score of an insight in words: `safety 1.00`."""
     return [f"{one_line(name, 60)} {value:.2f}" for name, value in list(insight.scores.items())[:most]]
 
 
 def dollars(cost: float | None) -> str:
-    """Put a sum of money into words."""
+    """Return a sum of money in words."""
     return UNKNOWN if cost is None else f"${cost:.4f}" if cost < 1 else f"${cost:,.2f}"
 
 
 def tokens_words(usage: Usage) -> str:
-    """Put input and output tokens into words: `1,234 tokens`, or `tokens unknown` if not reported."""
+    """Return input and output tokens in words: `1,234 tokens`, or `tokens unknown` if not reported."""
     tokens = usage.known_tokens
     if tokens is None:
         return f"tokens {UNKNOWN}"
@@ -96,13 +96,13 @@ def tokens_words(usage: Usage) -> str:
 
 
 def cost_words(usage: Usage) -> str:
-    """Put the cost into words: `$0.0123`, or `cost unknown` if it was not reported or a price is unknown."""
+    """Return the cost in words: `$0.0123`, or `cost unknown` if it was not reported or a price is unknown."""
     cost = usage.known_cost
     return f"cost {UNKNOWN}" if cost is None else f"${cost:.4f}"
 
 
 def usage_words(usage: Usage) -> str:
-    """Put tokens and cost into words; `tokens and cost unknown` if not reported."""
+    """Return tokens and cost in words; `tokens and cost unknown` if not reported."""
     return f"{tokens_words(usage)}, {cost_words(usage)}" if usage.known else f"tokens and cost {UNKNOWN}"
 
 

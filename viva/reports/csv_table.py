@@ -49,7 +49,7 @@ def write(journals: Journals, out: TextIO) -> None:
 
 
 def head(evaluators: Sequence[str]) -> tuple[str, ...]:
-    """Name the columns.
+    """Write the names of the columns.
 
     Args:
         evaluators: Those that have columns of their own.

@@ -41,7 +41,7 @@ class AlertChannel(Protocol):
         ...
 
     def measure(self, alert: Alert) -> None:
-        """Take the figures of one poll."""
+        """Record the figures of one poll."""
         ...
 
     def close(self) -> None:
@@ -53,7 +53,8 @@ class Webhook:
     """Posts each alert as a JSON object."""
 
     def __init__(self, url: str) -> None:
-        """Take an address.
+        """Args:
+            address: URL that is posted to.
 
         Raises:
             SetupError: it is not an address.

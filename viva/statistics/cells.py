@@ -38,7 +38,7 @@ class Cell:
         self.seconds = 0.0
 
     def add(self, record: RunRecord, evaluator: str | None = None) -> None:
-        """Take one run, with the score that an evaluator gave it; None is the primary evaluator."""
+        """Add one run, with the score that an evaluator gave it; None is the primary evaluator."""
         scored = score_of(record, evaluator)
         if scored is None:
             why = why_excluded(record, evaluator)
@@ -70,7 +70,7 @@ class Cell:
         return sum(self.passing(threshold))
 
     def passing(self, threshold: float) -> list[bool]:
-        """Tell of each run that counts whether it passes, in the order of `trials`."""
+        """Return for each counted run whether it passes, in the order of `trials`."""
         runs = zip(self.lows, self.broke_off, strict=True)
         return [not broke_off and passes(low, threshold) for low, broke_off in runs]
 

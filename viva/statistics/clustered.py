@@ -24,7 +24,7 @@ _RESAMPLES, _FEWEST_RESAMPLES, _DRAWS = 2_000, 500, 4_000_000
 
 
 def clustered_wilson(clusters: Sequence[tuple[float, int]], confidence: float = CONFIDENCE) -> Interval:
-    """Take the score interval of a proportion whose trials come in clusters.
+    """Return the Wilson score interval of a proportion with clustered trials.
 
     The trials are worth n / deff independent ones, deff being the design effect of the ratio estimator (Kish 1965,
     "Survey Sampling", chapter 8); the Wilson interval is taken at that size (Dean and Pagano 2015, "Evaluating
@@ -57,7 +57,7 @@ def clustered_mean_interval(
     most: float = 1.0,
     seed: int = _SEED,
 ) -> Interval:
-    """Take the bootstrap interval of a mean over runs, drawing whole clusters (Davison and Hinkley 1997, section 3.8).
+    """Return the bootstrap interval of a mean over runs from whole clusters (Davison and Hinkley 1997, section 3.8).
 
     The *expanded* percentile interval (Hesterberg 2015, "What Teachers Should Know About the Bootstrap", section 5.2,
     arXiv:1411.5279): the plain one is too narrow for few clusters by t against z and by sqrt((n-1)/n), and BCa mends
@@ -118,7 +118,7 @@ def _half_width(clusters: Sequence[tuple[float, int]], mean: float, confidence: 
 
 
 def paired_interval(differences: Sequence[float], confidence: float = CONFIDENCE, *, reach: float = 1.0) -> Interval:
-    """Take the bootstrap interval of a mean difference, drawing whole pairs (cases); see `clustered_mean_interval`.
+    """Return the bootstrap interval of a mean difference, drawing whole pairs (cases); see `clustered_mean_interval`.
 
     Args:
         differences: One for each case, between -`reach` and `reach`.

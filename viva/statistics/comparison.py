@@ -42,7 +42,7 @@ class Difference:
 
     @property
     def clear(self) -> bool:
-        """Tell whether the interval leaves 0 out."""
+        """Return whether the interval excludes 0."""
         return self.interval.low > 0 or self.interval.high < 0
 
 
@@ -62,29 +62,29 @@ class CasePair:
 
     @property
     def first_passed(self) -> bool:
-        """Tell whether A passes the case: in more than half of its trials."""
+        """Return whether A passes the case, that is, more than half of its trials."""
         return 2 * self.first_passes > self.first_runs
 
     @property
     def second_passed(self) -> bool:
-        """Tell whether B passes it."""
+        """Return whether B passes it."""
         return 2 * self.second_passes > self.second_runs
 
     @property
     def turned(self) -> str:
-        """Say `better` or `worse`, or nothing where both pass or both fail."""
+        """Return "better", "worse", or "" if both pass or both fail."""
         if self.first_passed == self.second_passed:
             return ""
         return "better" if self.second_passed else "worse"
 
     @property
     def score_difference(self) -> float:
-        """Take the score of B minus that of A."""
+        """Return the score of B minus that of A."""
         return self.second_score - self.first_score
 
     @property
     def rate_difference(self) -> float:
-        """Take the pass rate of B minus that of A."""
+        """Return the pass rate of B minus that of A."""
         return self.second_passes / self.second_runs - self.first_passes / self.first_runs
 
 

@@ -36,7 +36,7 @@ class Runs:
 
     @property
     def agents(self) -> list[str]:
-        """Name all that were examined, in natural order."""
+        """Return the names of all agents that were examined, in natural order."""
         return sorted({cell.agent for cell in self._cells}, key=natural)
 
     def of(self, agent: str) -> dict[str, Cell]:

@@ -33,7 +33,7 @@ class ErrorGroups:
         self._found: dict[tuple[Outcome, str], ErrorGroup] = {}
 
     def add(self, record: RunRecord) -> None:
-        """Take one run; most have no error."""
+        """Add one run; most have no error."""
         if not record.error:
             return
         words = exact_line(record.error, WORDS)

@@ -40,7 +40,7 @@ class EvaluatorStatistics:
 
     @property
     def has_bounds(self) -> bool:
-        """Tell whether open verdicts leave room between the bounds."""
+        """Return whether the bounds differ because of open verdicts."""
         return self.low is not None and self.high is not None and self.high - self.low > LAST_BIT
 
 
@@ -52,7 +52,7 @@ class EvaluatorTallies:
         self._scores: dict[tuple[str, str], dict[str, _Mean]] = {}
 
     def add(self, record: RunRecord) -> None:
-        """Take one run."""
+        """Add one run."""
         primary = primary_evaluator(record.setting, record.insights)
         for name in islice(evaluator_names(record), MOST_EVALUATORS):
             if name not in self._cells and len(self._cells) >= MOST_EVALUATORS:
@@ -73,13 +73,13 @@ class EvaluatorTallies:
                 means.setdefault(name, _Mean()).add(value)
 
     def overall(self) -> Iterator[EvaluatorStatistics]:
-        """Give the statistics of each evaluator over all runs, in the order in which they were first named."""
+        """Yield the statistics of each evaluator over all runs, in the order in which they were first named."""
         for name, cells in self._cells.items():
             means = [found for (evaluator, _), found in self._scores.items() if evaluator == name]
             yield _statistics(name, list(cells.values()), means)
 
     def by_agent(self) -> Iterator[EvaluatorStatistics]:
-        """Give those of each evaluator and agent, agents in natural order."""
+        """Yield those of each evaluator and agent, agents in natural order."""
         for name, cells in self._cells.items():
             agents: dict[str, list[_Tally]] = {}
             for (agent, _), tally in cells.items():
@@ -89,7 +89,7 @@ class EvaluatorTallies:
                 yield _statistics(name, agents[agent], [means] if means else [], agent)
 
     def by_cell(self) -> Iterator[EvaluatorStatistics]:
-        """Give those of each evaluator, case and agent, by case, then agent, in natural order."""
+        """Yield those of each evaluator, case and agent, by case, then agent, in natural order."""
         for name, cells in self._cells.items():
             for agent, case in sorted(cells, key=lambda key: (natural(key[1]), natural(key[0]))):
                 yield _statistics(name, [cells[agent, case]], [], agent, case)

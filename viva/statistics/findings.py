@@ -11,7 +11,7 @@ from viva.statistics.intervals import fewest_discordant
 
 
 def findings(comparison: PairedComparison) -> list[str]:
-    """Say what the comparison shows, and what it cannot show, in plain words."""
+    """Return sentences that say what the comparison shows, and what it cannot show."""
     one, two = comparison.first.label, comparison.second.label
     count, words = len(comparison.cases), []
     # Where every score is 0 or 1, the two say the same.

@@ -93,7 +93,7 @@ class Group:
 
     @property
     def too_few(self) -> bool:
-        """Tell whether too few cases count for an interval; the question does not arise for one case alone."""
+        """Return whether too few cases count for an interval; False for a single case."""
         return self.kind not in ("case", "cell") and 0 < self.cases < FEWEST_CASES
 
     @property

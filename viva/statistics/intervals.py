@@ -21,7 +21,7 @@ class Interval:
 
 
 def wilson(successes: float, n: float, confidence: float = CONFIDENCE) -> Interval:
-    """Take the score interval of a proportion, without continuity correction.
+    """Return the Wilson score interval of a proportion, without continuity correction.
 
     Wilson 1927, "Probable inference, the law of succession, and statistical inference", JASA 22.
     Stays within [0, 1] and keeps a width at 0 and at n successes; [0, 1] for n = 0, where nothing is known.
@@ -45,7 +45,7 @@ def wilson(successes: float, n: float, confidence: float = CONFIDENCE) -> Interv
 def mean_interval(
     values: Sequence[float], confidence: float = CONFIDENCE, *, least: float = 0.0, most: float = 1.0
 ) -> Interval:
-    """Take Student's t interval of the mean of independent values (trials of one case), cut to what is possible.
+    """Return Student's t interval of the mean of independent values (trials of one case), clipped to [least, most].
 
     Student 1908, "The probable error of a mean", Biometrika 6. Where the values do not vary: see `constant_interval`.
 
@@ -62,7 +62,7 @@ def mean_interval(
 def constant_interval(
     value: float, n: int, confidence: float = CONFIDENCE, *, least: float = 0.0, most: float = 1.0
 ) -> Interval:
-    """Take the interval of a mean where all n values are the same; for 0 and 1 it is Clopper and Pearson's exact one.
+    """Return the interval of a mean if all n values are the same; for 0 and 1 it is Clopper and Pearson's exact one.
 
     At most a share 1 - (alpha/2)^(1/n) of what was not seen can differ (Hanley and Lippman-Hand 1983, "If nothing
     goes wrong, is everything all right?", JAMA 249: the rule of three), and it can differ as far as `least` or `most`.
@@ -72,7 +72,7 @@ def constant_interval(
 
 
 def mcnemar(better: int, worse: int) -> float:
-    """Find the two-sided exact p-value of McNemar's test: twice the smaller binomial tail at 1/2, at most 1.
+    """Return the exact two-sided p-value of McNemar's test: twice the smaller binomial tail at 1/2, at most 1.
 
     McNemar 1947, Psychometrika 12; exact form: Fagerland, Lydersen and Laake 2013, BMC Medical Research Methodology
     13:91. Pairs that agree say nothing about the difference and do not enter.
@@ -90,7 +90,7 @@ def mcnemar(better: int, worse: int) -> float:
 
 
 def fewest_discordant(alpha: float = 1 - CONFIDENCE) -> int:
-    """Find how many pairs must differ before the exact McNemar test can reach p < alpha at all: 6 for 0.05."""
+    """Return how many pairs must differ before the exact McNemar test can reach p < alpha at all: 6 for 0.05."""
     n = 1
     while mcnemar(n, 0) >= alpha:
         n += 1
@@ -98,7 +98,7 @@ def fewest_discordant(alpha: float = 1 - CONFIDENCE) -> int:
 
 
 def detectable_difference(differences: Sequence[float], confidence: float = CONFIDENCE, power: float = 0.8) -> float:
-    """Find the smallest true mean difference that a paired sample like this one finds with the given power.
+    """Return the smallest true mean difference that a paired sample like this one finds with the given power.
 
     (t + z_power) * sd / sqrt(n): Lachin 1981, "Introduction to sample size determination and power analysis for
     clinical trials", Controlled Clinical Trials 2; with t for z. Infinite below two differences, 0 where all are alike

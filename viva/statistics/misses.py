@@ -64,7 +64,7 @@ class MissGroups:
         self._found: dict[tuple[str, str], _Kind] = {}
 
     def add(self, record: RunRecord) -> None:
-        """Take one run."""
+        """Add one run."""
         if record.error or score_of(record) is None:
             return
         seen = set()
@@ -105,7 +105,7 @@ class MissGroups:
 
 
 def has_miss(record: RunRecord, group: MissGroup) -> bool:
-    """Tell whether a run has this miss for this reason, up to numbers; journals can hold different runs of one id."""
+    """Return whether a run has this miss for this reason, up to numbers; journals can hold different runs of one id."""
     if record.error or score_of(record) is None:
         return False
     reason = _NUMBER.sub("0", group.reason)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """Find the chance that at least one of k trials passes, unbiased: 1 - C(n-c, k) / C(n, k).
+    """Return the chance that at least one of k trials passes, unbiased: 1 - C(n-c, k) / C(n, k).
 
     Chen et al. 2021, "Evaluating Large Language Models Trained on Code", arXiv:2107.03374, equation 1.
 
@@ -25,7 +25,7 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float:
-    """Find pass^k, the chance that all of k trials pass, unbiased: C(c, k) / C(n, k).
+    """Return pass^k, the chance that all of k trials pass, unbiased: C(c, k) / C(n, k).
 
     Yao et al. 2024, "tau-bench: A Benchmark for Tool-Agent-User Interaction in Real-World Domains", arXiv:2406.12045,
     section 3. Arguments and errors as for `pass_at_k`.
@@ -35,7 +35,7 @@ def pass_hat_k(n: int, c: int, k: int) -> float:
 
 
 def mean_pass_k(cells: Iterable[tuple[int, int]]) -> tuple[dict[int, float], dict[int, float]]:
-    """Take the means of `pass_at_k` and `pass_hat_k` over cells, for every k up to the fewest trials of any cell.
+    """Return the means of `pass_at_k` and `pass_hat_k` over cells, for every k up to the fewest trials of any cell.
 
     From one k to the next each chance is multiplied by a ratio of two counts, C(c, k) / C(n, k) by (c-k) / (n-k), so
     that the work grows with the trials; the binomials of thousands of trials have thousands of digits.

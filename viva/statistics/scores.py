@@ -23,12 +23,12 @@ class Score(NamedTuple):
 
 
 def passes(low: float, threshold: float) -> bool:
-    """Tell whether a low bound, of a run or of a mean, reaches a threshold."""
+    """Return whether a low bound, of a run or of a mean, reaches a threshold."""
     return low >= threshold - LAST_BIT
 
 
 def run_passes(record: RunRecord, threshold: float) -> bool:
-    """Tell whether a run passes: never where the agent failed, whatever the threshold, and never where it is excluded.
+    """Return whether a run passes: never if the agent failed, whatever the threshold, and never if it is excluded.
 
     Args:
         record: The run.
@@ -71,13 +71,13 @@ class Judged(Protocol):
 
 
 def evaluator_names(record: Judged) -> tuple[str, ...]:
-    """Name the evaluators of a run, each once: those that its setting names, then others that left an insight."""
+    """Return the evaluators of a run, each once: those that its setting names, then others that left an insight."""
     named = _chosen(record.setting)
     return tuple(dict.fromkeys((*named, *(insight.evaluator for insight in record.insights))))
 
 
 def primary_evaluator(setting: Setting, insights: Sequence[Insight]) -> str | None:
-    """Name the evaluator that decides score, points and outcome: the setting's first, else the first insight's."""
+    """Return the evaluator that decides score, points and outcome: the setting's first, else the first insight's."""
     named = _chosen(setting)
     if named:
         return named[0]
@@ -85,12 +85,12 @@ def primary_evaluator(setting: Setting, insights: Sequence[Insight]) -> str | No
 
 
 def primary_insight(record: RunRecord) -> Insight | None:
-    """Find the insight that decides a record's score, points and outcome; None if its evaluator left none."""
+    """Return the insight that decides a record's score, points and outcome; None if its evaluator left none."""
     return insight_of(record.insights, primary_evaluator(record.setting, record.insights), record.id)
 
 
 def insight_of(insights: Sequence[Insight], evaluator: str | None, run: str) -> Insight | None:
-    """Find what an evaluator says of a run as a whole; None if it speaks only of rounds and steps.
+    """Return an evaluator's insight about a run as a whole; None if it speaks only of rounds and steps.
 
     Without a run's id, the first insight of the evaluator counts.
     """
@@ -99,7 +99,7 @@ def insight_of(insights: Sequence[Insight], evaluator: str | None, run: str) -> 
 
 
 def score_of(record: RunRecord, evaluator: str | None = None) -> Score | None:
-    """Give the score of a run that counts; None for one that must not be averaged.
+    """Return the score of a run that counts; None for one that must not be averaged.
 
     An agent that failed before anything could be judged has earned nothing, and the low bound of a run in which it
     failed is 0, so that it never passes. A run whose primary evaluator failed still
@@ -119,7 +119,7 @@ def score_of(record: RunRecord, evaluator: str | None = None) -> Score | None:
 
 
 def why_excluded(record: RunRecord, evaluator: str | None = None) -> str:
-    """Say why a run has no `score_of`: the outcome that keeps it out of averages, `skipped`, or `unscored`.
+    """Return why a run has no `score_of`: the outcome that keeps it out of averages, `skipped`, or `unscored`.
 
     A run is skipped by an evaluator that finds nothing to judge in it, such as a trajectory without steps.
     """

@@ -9,7 +9,7 @@ from statistics import NormalDist
 
 @cache
 def student_t(p: float, freedom: int) -> float:
-    """Find the quantile of Student's t distribution for whole degrees of freedom >= 1 and 0.5 <= p < 1.
+    """Return the quantile of Student's t distribution for whole degrees of freedom >= 1 and 0.5 <= p < 1.
 
     Bisection on the distribution function, which is a finite sum (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4);
     above 200 degrees the expansion 26.7.5, there exact to 1e-8.

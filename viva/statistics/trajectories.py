@@ -56,7 +56,7 @@ class TrajectoryTally:
         self._rewards: dict[str, Counter[tuple[bool, bool]]] = {}
 
     def add(self, record: RunRecord) -> None:
-        """Take one run; one that was no exam, or has no insight of a trajectory evaluator, changes nothing."""
+        """Add one run; one that was no exam, or has no insight of a trajectory evaluator, changes nothing."""
         found = insights_of(record)
         if record.outcome is Outcome.EXAMINER_ERROR or not found:
             return
@@ -72,7 +72,7 @@ class TrajectoryTally:
         self._compare(record, found)
 
     def figures(self, agent: str | None = None) -> TrajectoryFigures:
-        """Give what was added up."""
+        """Return the sums."""
         ordered = sorted(self._rates, key=RATES.index)
         tools = sorted(self._tools.items(), key=lambda item: (-item[1].uses, natural(item[0])))
         return TrajectoryFigures(
@@ -134,26 +134,26 @@ class TrajectoryTallies:
         self._agents: dict[str, TrajectoryTally] = {}
 
     def add(self, record: RunRecord) -> None:
-        """Take one run."""
+        """Add one run."""
         self._all.add(record)
         if record.agent not in self._agents:
             self._agents[record.agent] = TrajectoryTally()
         self._agents[record.agent].add(record)
 
     def overall(self) -> TrajectoryFigures | None:
-        """Give the figures of all runs; None if no trajectory evaluator judged any."""
+        """Return the figures of all runs; None if no trajectory evaluator judged any."""
         figures = self._all.figures()
         return figures if figures.runs else None
 
     def by_agent(self) -> Iterator[TrajectoryFigures]:
-        """Give those of each agent, in natural order."""
+        """Yield those of each agent, in natural order."""
         for agent in sorted(self._agents, key=natural):
             if (figures := self._agents[agent].figures(agent)).runs:
                 yield figures
 
 
 def insights_of(record: RunRecord) -> dict[str, Insight]:
-    """Find the insight of each trajectory evaluator about the run as a whole."""
+    """Return the insight of each trajectory evaluator about the run as a whole."""
     found: dict[str, Insight] = {}
     for insight in record.insights:
         if insight.evaluator in _NAMES and insight.subject == record.id:

@@ -116,5 +116,5 @@ class TrajectoryFigures:
     """One for each evaluator of whole trajectories, where runs have a recorded reward besides."""
 
     def rate(self, name: str) -> Rate | None:
-        """Find a rate by its name."""
+        """Return a rate by its name."""
         return next((each for each in self.rates if each.name == name), None)

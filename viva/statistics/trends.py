@@ -116,7 +116,7 @@ _Score = tuple[float, str | None, float]
 
 
 def find_trends(records: Iterable[RunRecord]) -> Trends:
-    """Find the trends in a stream of records, in any order; a few numbers are kept of each run."""
+    """Return the trends in a stream of records, in any order; a few numbers are kept of each run."""
     tally = TrendTally()
     for record in records:
         tally.add(record)
@@ -144,7 +144,7 @@ class TrendTally:
         self._left_out: set[Key] = set()
 
     def add(self, record: RunRecord) -> None:
-        """Take one run."""
+        """Add one run."""
         scores: dict[int, float] = {}
         for key, score in _scores(record):
             if key in self._keys or len(self._keys) < MOST_TRENDS:
@@ -235,7 +235,7 @@ def _sample(scores: Sequence[_Score]) -> Sample:
 
 
 def change_interval(before: Sequence[float], now: Sequence[float]) -> Interval:
-    """Take the 95 % interval of a difference of two means of independent scores in [0, 1].
+    """Return the 95 % interval of a difference of two means of independent scores in [0, 1].
 
     From the intervals of both means by the method of variance estimates recovery: Zou and Donner 2008, "Construction
     of confidence limits about effect measures", Statistics in Medicine 27. Unlike Welch's it also holds where all

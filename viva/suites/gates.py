@@ -125,8 +125,8 @@ def gate(
         for name in dict.fromkeys((*floors.evaluators, *drops.evaluators))
         if (words := rate_missing(figures, name) if name in RATES else _missing(figures, name))
     ]
-    # A run that holds nothing to judge has no score, and need not have one; nor has one of which only steps are open,
-    # where all gates are rates over steps.
+    # Runs with nothing to judge need no score; if all gates are rates over steps, neither do runs with unresolved
+    # steps only.
     if suite.excluded.keys() - ({SKIPPED} if of_runs else {SKIPPED, UNSCORED}):
         missing.append(f"some runs could not be scored: {_excluded(figures)}")
     if below:
@@ -135,7 +135,7 @@ def gate(
 
 
 def _has_gates_of_runs(floors: Gates, drops: Gates) -> bool:
-    """Tell whether runs must have scores: not where all gates are rates of trajectories."""
+    """Return whether runs must have scores; not if all gates are rates of trajectories."""
     named = {*floors.evaluators, *drops.evaluators}
     return floors.primary is not None or drops.primary is not None or not named or not named <= set(RATES)
 

@@ -31,7 +31,7 @@ def parse_labels(values: Sequence[str], option: str) -> dict[str, str]:
 
 
 def labelled(recording: Recording, labels: Mapping[str, str]) -> Recording:
-    """Give a recording the names that the user gave; they go before those that it tells itself."""
+    """Return a recording with the user's names, which take precedence over its own."""
     if not labels:
         return recording
     told = {name: labels[name] for name in ("framework", "technique") if name in labels}

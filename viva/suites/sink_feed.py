@@ -55,7 +55,7 @@ class SinkFeed:
         """Number of runs that were not written."""
 
     async def on_start(self, run: RunHeader) -> None:
-        """Have a sink that traces runs open the span of one that is conducted now.
+        """Let a sink that traces runs open the span of the run that starts now.
 
         It is called in the run's own task, so that what it makes current there is current for the agent.
         """

@@ -47,7 +47,7 @@ class Poll:
     runs: int
     """Runs in the window."""
     figures: Figures
-    """Of the window."""
+    """Statistics of the runs in the window."""
     below: str
     """Which figure is below its bound, in words; empty where none is."""
     unjudged: str = ""
@@ -63,7 +63,7 @@ class Window:
     records: deque[RunRecord] = field(default_factory=deque)
 
     def take(self, folder: Path) -> tuple[str, ...]:
-        """Take the runs of the journal that were not there before; return their ids."""
+        """Add the runs of the journal that are new, and return their ids."""
         new = [record for record in read_records(folder) if record.id not in self.seen]
         self.seen.update(record.id for record in new)
         self.records.extend(new[-self.size :])
@@ -78,7 +78,7 @@ async def follow(
     watch: Watch,
     gates: Gates,
     make_around: Callable[[], Surroundings],
-    told: Callable[[Poll], bool],
+    on_poll: Callable[[Poll], bool],
     *,
     resumed: bool = False,
 ) -> None:
@@ -90,7 +90,7 @@ async def follow(
         watch: How.
         gates: The bounds of the figures over the window.
         make_around: Makes what each look runs with.
-        told: Is told of each look that found something new, and says whether to go on.
+        on_poll: Called after each poll that imported runs; returning False stops.
         resumed: The folder holds some of it already.
 
     Raises:
@@ -115,7 +115,7 @@ async def follow(
             continue
         number += 1
         new = window.take(folder)
-        if new and not told(_look(new, window, gates, watch)):
+        if new and not on_poll(_look(new, window, gates, watch)):
             return
 
 

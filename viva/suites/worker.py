@@ -215,7 +215,7 @@ class Worker:
         return self._histories.setdefault(folder, JournalHistory(folder))
 
     def find_files(self, stored: StoredRun) -> FoundWorkspace:
-        """Find the files that the agent of a stored conversation left."""
+        """Return the files that the agent of a stored conversation left."""
         return find_workspace(stored, self.resources.options.workspaces)
 
     def _case_of(self, job: Job) -> Case:

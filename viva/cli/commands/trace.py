@@ -153,7 +153,7 @@ def command(
             around = Surroundings(display, import_sinks(request.recordings, sinks), engine=engine)
             run_async(trace_recordings(request, folder, around, resumed=resume is not None, retry_errors=retry_errors))
     except KeyboardInterrupt:
-        again = " --follow, with the options that you gave for --follow" if follow else ""
+        again = " --follow, and repeat your --follow options" if follow else ""
         fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}{again}", STOPPED)
     figures = summarize(read_records(folder), threshold)
     if other is None and request.compared is not None:

@@ -46,7 +46,7 @@ class Screenshots:
     used: set[str] = field(default_factory=set)
 
     def of_step(self, line: LineFields, step: int | None, round_: int) -> Shots:
-        """Find the pictures of a step: those that its line names, or else those with the usual names for its number.
+        """Return the pictures of a step: those that its line names, or else those with the usual names for its number.
 
         A picture that another step has is not taken by its usual name: steps may be numbered anew in each round.
         """
@@ -62,7 +62,7 @@ class Screenshots:
         return self._look(found)
 
     def of_round(self, number: int) -> Shots:
-        """Find the pictures taken at the end of a round and of its sub-rounds. They are optional."""
+        """Return the pictures taken at the end of a round and of its sub-rounds. They are optional."""
         names = [name for name in self._listed() if self._is_sub_round(name, number)]
         subs = sorted(names, key=lambda name: (len(name), name))
         final = self._standard("round_final", round=number)
@@ -70,7 +70,7 @@ class Screenshots:
         return self._look_all([*found, *([("round_final", final)] if self._exists(final) else [])])
 
     def final(self) -> Shots:
-        """Find the picture taken at the end of the session. If there is none, it counts as missing."""
+        """Return the picture taken at the end of the session. If there is none, it counts as missing."""
         name = self._standard("final")
         return self._look({"final": name} if name else {})
 

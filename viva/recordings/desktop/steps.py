@@ -63,7 +63,7 @@ def usage_of(line: LineFields) -> Usage:
 
 
 def _acted(step: Step, action: Any, names: Names) -> Step:
-    """Put an action into a step. The action is an object with function and arguments, or text."""
+    """Return a step with an action, which is an object with function and arguments, or text."""
     if not isinstance(action, Mapping):
         words = text_of(action)
         if words is None:

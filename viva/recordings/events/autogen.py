@@ -35,7 +35,7 @@ def autogen_collector(*, capture_content: bool = False) -> EvalCollector:
 
 @contextmanager
 def observing_autogen(collector: EvalCollector) -> Iterator[EvalCollector]:
-    """Have a collector of `autogen_collector` take what AutoGen logs in this process, until the context ends.
+    """Send what AutoGen logs in this process to a collector of `autogen_collector`, until the context ends.
 
     The logger's level is INFO meanwhile, and what it was before afterwards. All AutoGen agents of the process log
     there: run one task at a time.
@@ -56,7 +56,7 @@ def observing_autogen(collector: EvalCollector) -> Iterator[EvalCollector]:
 
 
 def take_autogen_record(collector: EvalCollector, record: logging.LogRecord) -> None:
-    """Take one record of AutoGen's event logger."""
+    """Process one record of AutoGen's event logger."""
     event = getattr(record.msg, "kwargs", None)
     if not isinstance(event, dict):
         return

@@ -73,7 +73,7 @@ class EvalCollector(Intake):
             unsubscribe()
 
     def take(self, event: Any) -> None:
-        """Take one event. No event raises an exception; one that cannot be read is counted as unknown."""
+        """Process one event. No event raises an exception; one that cannot be read is counted as unknown."""
         with self._lock:
             try:
                 self._take(self, event)
@@ -91,12 +91,12 @@ class EvalCollector(Intake):
         return self._task.label
 
     def snapshot(self) -> EvalMetricsSnapshot:
-        """Give the figures of the current task so far. They can be read from any thread, and never change."""
+        """Return the figures of the current task so far. They can be read from any thread, and never change."""
         with self._lock:
             return self._task.tally.metrics()
 
     def transcript(self) -> Transcript:
-        """Give the current task as a transcript, with its metrics; texts are in it where they were captured."""
+        """Return the current task as a transcript, with its metrics; texts are in it where they were captured."""
         with self._lock:
             task, metrics = self._task, self._task.tally.metrics()
             return Transcript(

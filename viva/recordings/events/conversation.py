@@ -25,7 +25,7 @@ def conversation_metrics(transcript: Transcript) -> Metrics:
 
 
 def take_round(collector: EvalCollector, round_: Round) -> None:
-    """Take one round: its tool calls, and what its model calls used, each counted once."""
+    """Add one round: its tool calls, and the usage of its model calls, each counted once."""
     called = {id(step) for step in tool_calls(round_.steps)}
     for place, step in enumerate(round_.steps):
         if id(step) in called:

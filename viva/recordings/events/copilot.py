@@ -37,7 +37,7 @@ class EventFields:
         self._data, self._dict = data, isinstance(data, Mapping)
 
     def __call__(self, name: str) -> Any:
-        """Give a plain value: an enumeration's value, seconds and times as they are; None if it is missing."""
+        """Return a plain value: an enumeration's value, seconds and times unchanged; None if it is missing."""
         if self._dict:
             return self._data.get(name)
         value = getattr(self._data, _SNAKE[name], None)
@@ -55,7 +55,7 @@ _SNAKE = _Snake()
 
 
 def take_copilot_event(collector: EvalCollector, event: Any) -> None:
-    """Take one event: a `SessionEvent`, the dict that it is made from, or that dict in a `session.event` message."""
+    """Process one event: a `SessionEvent`, the dict that it is made from, or that dict in a `session.event` message."""
     if isinstance(event, Mapping):
         if "type" not in event and isinstance(event.get("event"), Mapping):
             event = event["event"]
@@ -74,7 +74,7 @@ def take_copilot_event(collector: EvalCollector, event: Any) -> None:
 
 
 def seconds_of(moment: Any) -> float | None:
-    """Give a moment (ISO 8601 text or a datetime) in seconds since the epoch; None for anything else."""
+    """Return a moment (ISO 8601 text or a datetime) in seconds since the epoch; None for anything else."""
     try:
         return (datetime.fromisoformat(moment) if isinstance(moment, str) else moment).timestamp()
     except (ValueError, AttributeError, OverflowError, OSError):
@@ -247,7 +247,7 @@ def _compaction(collector: EvalCollector, data: EventFields, agent: Any, at: Any
 
 
 def _shutdown(collector: EvalCollector, data: EventFields, agent: Any, at: Any) -> None:
-    """Take the sums of a whole session. A stored session has no other figures, because `assistant.usage` is not
+    """Record the sums of a whole session. A stored session has no other figures, because `assistant.usage` is not
     stored."""
     models = data("modelMetrics")
     for name, given in list(models.items())[:1000] if isinstance(models, Mapping) else ():

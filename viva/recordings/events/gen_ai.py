@@ -41,7 +41,7 @@ class GenAiSpans:
         """Do nothing."""
 
     def on_end(self, span: Any) -> None:
-        """Take a span that has ended."""
+        """Process a span that has ended."""
         self.collector.take(span)
 
     def shutdown(self) -> None:
@@ -53,7 +53,7 @@ class GenAiSpans:
 
 
 def take_gen_ai_span(collector: EvalCollector, span: Any) -> None:
-    """Take one ended span (`opentelemetry.sdk.trace.ReadableSpan`); spans of other conventions are ignored."""
+    """Process one ended span (`opentelemetry.sdk.trace.ReadableSpan`); spans of other conventions are ignored."""
     given: Mapping[str, Any] = span.attributes or {}
     operation = given.get("gen_ai.operation.name")
     if operation is None or given.get("gen_ai.provider.name") == VIVA:

@@ -123,7 +123,7 @@ class Intake:
         calls: object = 0,
         billing: Mapping[str, float] = NO_BILLING,
     ) -> None:
-        """Take a sum over all calls of a model in the session, as closing events state it.
+        """Record a sum over all calls of a model in the session, as closing events state it.
 
         It is ignored if calls were reported one by one; otherwise, its excess over earlier sums is counted.
 
@@ -267,7 +267,7 @@ class Intake:
         part_of: str | None = None,
         at: float | None = None,
     ) -> None:
-        """Take the agent's words: its reply, what it says beside tool calls, or what a sub-agent says.
+        """Record the agent's words: its reply, what it says beside tool calls, or what a sub-agent says.
 
         Args:
             text: The words.

@@ -89,7 +89,7 @@ class RoundsDraft:
         """Words that the agent said beside the calls that come next."""
 
     def open(self, at: float | None = None) -> RoundDraft:
-        """Give the round that events now belong to."""
+        """Return the round that events now belong to."""
         if not self._rounds:
             self._rounds.append(RoundDraft(None, at))
         return self._rounds[-1]
@@ -103,7 +103,7 @@ class RoundsDraft:
             self.thought = None
 
     def said(self, text: str, at: float | None, part_of: str | None = None) -> None:
-        """Take the agent's words; parts of one message are joined as they are."""
+        """Record the agent's words; parts of one message are joined as they are."""
         round_ = self.open(at)
         round_.ended = at
         if part_of is not None and part_of == self._message and round_.agent:

@@ -45,7 +45,7 @@ def name_of(value: object) -> str:
 
 
 def is_count(value: object) -> bool:
-    """Tell whether a value is a valid count of tokens."""
+    """Return whether a value is a valid count of tokens."""
     return (type(value) is int or isinstance(value, float)) and 0 <= value < MOST_TOKENS
 
 
@@ -55,7 +55,7 @@ def count_of(value: object) -> int | None:
 
 
 def amount_of(value: object) -> float | None:
-    """Give a finite amount from 0 on; None for anything else."""
+    """Return a finite amount from 0 on; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if 0 <= value < math.inf and value < 1e300 else None
@@ -123,7 +123,7 @@ class Tally:
         """Tool calls that have started and not completed."""
 
     def model(self, name: str) -> UsageTally:
-        """Give the sums of a model."""
+        """Return the sums of a model."""
         found = self.models.get(name)
         if found is None:
             name = name if len(self.models) < MOST_NAMES else OTHERS
@@ -131,7 +131,7 @@ class Tally:
         return found
 
     def agent(self, name: str) -> _AgentTally:
-        """Give the sums of a sub-agent."""
+        """Return the sums of a sub-agent."""
         found = self.agents.get(name)
         if found is None:
             name = name if len(self.agents) < MOST_NAMES else OTHERS
@@ -139,7 +139,7 @@ class Tally:
         return found
 
     def metrics(self) -> Metrics:
-        """Give what was counted so far; nothing that is counted later changes it."""
+        """Return what was counted so far; nothing that is counted later changes it."""
         billing: dict[str, float] = {}
         for tally in self.models.values():
             for name, amount in tally.billing.items():

@@ -36,7 +36,7 @@ _FRAMEWORKS = (
 
 
 def framework_of(spans: Sequence[Span]) -> str | None:
-    """Name the framework by the instrumentation's scope, the names of spans, or LangChain's metadata."""
+    """Return the framework's name, from the instrumentation's scope, the names of spans, or LangChain's metadata."""
     said = [f"{span.scope} {span.name} {span.attributes.get('metadata', '')}" for span in spans[:50]]
     for name, marks in _FRAMEWORKS:
         if any(mark in words for mark in marks for words in said):

@@ -141,7 +141,7 @@ def output_of(span: Span, *, loose: bool) -> Message | None:
 
 
 def model_calls(tree: Tree) -> list[ModelCall]:
-    """Find the model calls of a trace in the order of their start, each once.
+    """Return the model calls of a trace in the order of their start, each once.
 
     A model's span within another model's span repeats it, unless a tool or an agent lies between them: the outer one
     stands for both, and takes from the inner what it lacks. So does a span that covers the time of another one and says

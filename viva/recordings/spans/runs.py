@@ -1,4 +1,4 @@
-"""Parts a trace into the agent runs that it holds: nearly always one, more where a program ran agents repeatedly."""
+"""Splits a trace into agent runs: usually one, several if the program ran agents repeatedly."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Run:
 
 
 def runs_of(tree: Tree, calls: list[ModelCall]) -> list[Run]:
-    """Part a trace into runs.
+    """Split a trace into agent runs.
 
     An agent's span begins a run unless another agent's span is around it (an agent that a tool starts has a run of its
     own) or its first model call continues the conversation before it, as after a handoff. A span that belongs to no
@@ -73,7 +73,7 @@ def _anchors(tree: Tree, calls: list[ModelCall], agents: dict[str, Span | None])
 
 
 def _before(runs: list[Run], owner: dict[str, Run], anchor: Span | None, agents: dict[str, Span | None]) -> Run | None:
-    """Find the run that a new agent may continue: the last one that does not enclose it."""
+    """Return the run that a new agent may continue: the last one that does not enclose it."""
     if not runs:
         return None
     around: set[int] = set()
@@ -107,7 +107,7 @@ def _text(message: Message) -> str:
 
 
 def _share(tree: Tree, runs: list[Run], owner: dict[str, Run]) -> None:
-    """Give each span of the trace to one run."""
+    """Assign each span of the trace to one run."""
     begins = [tree.places[run.calls[0].span.id] if run.calls else 0 for run in runs]
     above = tree.inherited(lambda parent, found: owner.get(parent.id) or found)
     for place, span in enumerate(tree.spans):

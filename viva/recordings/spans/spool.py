@@ -37,7 +37,7 @@ class Spool:
         self._base.close()
 
     def add(self, spans: Iterable[Any]) -> None:
-        """Take the raw spans of a source.
+        """Add the raw spans of a source.
 
         Raises:
             RecordingError: the disk for temporary files is full.

@@ -58,7 +58,7 @@ def tool_run(span: Span) -> ToolRun:
 
 
 def _read_arguments(given: Any) -> Any:
-    """Take LlamaIndex's `{"kwargs": {…}}` apart, and OpenLLMetry's `{"inputs": …}`."""
+    """Unwrap LlamaIndex's `{"kwargs": {…}}` and OpenLLMetry's `{"inputs": …}`."""
     if isinstance(given, Mapping):
         if set(given) == {"kwargs"} and isinstance(given["kwargs"], Mapping):
             return given["kwargs"]
@@ -112,7 +112,7 @@ class ToolRuns:
         self._ends = _next_starts(calls, tree)
 
     def outcomes(self, place: int, asked: Sequence[RequestedCall], text: str | None) -> list[CallOutcome]:
-        """Find what came of the calls of one model call.
+        """Return the results of the calls of one model call.
 
         Args:
             place: Of the model call among the calls of the run.
@@ -204,7 +204,7 @@ def _next_starts(calls: Sequence[ModelCall], tree: Tree) -> list[int]:
 
 
 def _answer(later: ModelCall, call: RequestedCall, number: int) -> str | None:
-    """Find a call's result in the input of a later model call: by id from the end, for ids are used again."""
+    """Return a call's result from the input of a later model call: by id, newest first, because ids may be reused."""
     if call.id is not None:
         answers = (answer for message in reversed(later.inputs) for answer in reversed(message.answers))
         return next((text for identity, text in answers if identity == call.id), None)
@@ -214,7 +214,7 @@ def _answer(later: ModelCall, call: RequestedCall, number: int) -> str | None:
 
 
 def _after_words(later: ModelCall, text: str) -> tuple[str | None, str | None]:
-    """Find what follows an agent's words in the input of a later model call.
+    """Return what follows an agent's words in the input of a later model call.
 
     Returns:
         The observation and the parser's complaint; None for each that is not there.

@@ -20,7 +20,7 @@ class NarrowTable:
     """Draws a table of text cells. rich cuts figures, or leaves out the names of the rows, where the space is short."""
 
     def __init__(self, table: Table) -> None:
-        """Take a table whose first column names the rows; its cells and heads are plain or rich text."""
+        """Lay out a table whose first column names the rows; its cells and heads are plain or rich text."""
         self._table = table
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:

@@ -52,7 +52,7 @@ def write(journals: Journals, out: TextIO) -> None:
 
 
 def _locations(journals: Journals, figures: Figures) -> Locate:
-    """Find the journals of the runs that are named as examples: a run of the same id can be in several."""
+    """Return the journals of the runs that are named as examples: a run of the same id can be in several."""
     errors, misses = {group.run for group in figures.troubles}, {group.run for group in figures.misses}
     found: dict[int, Path] = {}
     for entry in journals.entries():

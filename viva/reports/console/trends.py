@@ -70,7 +70,7 @@ def trends_report(trends: Trends, *, everything: bool = False) -> RenderableType
 
 
 def trends_plain(trends: Trends) -> dict[str, Any]:
-    """Give the trends as JSON data, each with its sparkline."""
+    """Return the trends as JSON data, each with its sparkline."""
     plain: dict[str, Any] = to_plain(trends, full=True)
     for trend, each in zip(trends.trends, plain["trends"], strict=True):
         each["sparkline"] = sparkline(trend.points)
@@ -78,17 +78,17 @@ def trends_plain(trends: Trends) -> dict[str, Any]:
 
 
 def scores_words(trend: TaskTrend) -> str:
-    """Put both means into words: `0.90→0.50`."""
+    """Return both means in words: `0.90→0.50`."""
     return f"{trend.now.mean:.2f}" if trend.before is None else f"{trend.before.mean:.2f}→{trend.now.mean:.2f}"
 
 
 def change_words(trend: TaskTrend) -> str:
-    """Put the change into words: `-0.40`; nothing where there is nothing to compare with."""
+    """Return the change in words: `-0.40`; nothing where there is nothing to compare with."""
     return "" if trend.change is None else f"{trend.change:+.2f}"
 
 
 def compared_words(trend: TaskTrend) -> str:
-    """Say what is compared: `3.0→3.1`, or the numbers of runs."""
+    """Return what is compared: `3.0→3.1`, or the numbers of runs."""
     now, before = trend.now, trend.before
     if before is None:
         return one_line(now.version, 20) if now.version is not None else counted(now.runs, "run")
@@ -98,7 +98,7 @@ def compared_words(trend: TaskTrend) -> str:
 
 
 def name_words(trend: TaskTrend) -> str:
-    """Name a trend's evaluator, and its dimension if it is not the overall score."""
+    """Return a trend's evaluator, and its dimension if it is not the overall score."""
     name = one_line(trend.evaluator, 60)
     return name if trend.dimension == OVERALL else f"{name}: {one_line(trend.dimension, 60)}"
 

@@ -98,7 +98,7 @@ class _Insights:
         self._runs: Counter[tuple[str, str]] = Counter()
 
     def add(self, record: RunRecord) -> None:
-        """Take one run."""
+        """Add one run."""
         for insight in further_insights(record)[:MOST_INSIGHTS]:
             key = insight.evaluator[:80], insight.label[:80]
             if key not in self._found and len(self._found) < MOST_INSIGHTS:

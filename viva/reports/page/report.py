@@ -142,7 +142,7 @@ def _evaluators(figures: Figures) -> Sequence[EvaluatorStatistics]:
 
 
 def _trajectories(figures: Figures, labels: Mapping[str, str]) -> list[tuple[str, list[str]]]:
-    """Name of an agent (empty for all) and the figures of its trajectories, in lines."""
+    """Yield the lines about the trajectories of an agent (empty for all)."""
     if len(figures.trajectory_agents) > 1:
         each = figures.trajectory_agents[:MOST_GROUPS]
         return [(labels.get(one.agent or "", ""), list(trajectory_lines(one))) for one in each]

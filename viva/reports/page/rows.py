@@ -95,7 +95,7 @@ class Trials:
         self._found: dict[tuple[str, str], tuple[array[int], bytearray]] = {}
 
     def add(self, case: str, agent: str, trial: int, standing: Standing) -> None:
-        """Take one run."""
+        """Add one run."""
         self.agents.setdefault(agent)
         numbers, standings = self._found.setdefault((case, agent), (array("q"), bytearray()))
         numbers.append(max(-(1 << 62), min(trial, 1 << 62)))

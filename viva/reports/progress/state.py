@@ -57,7 +57,7 @@ class AgentTally:
     _scored: int = 0
 
     def add(self, record: RunRecord) -> None:
-        """Take one run that ended."""
+        """Add one run that ended."""
         self.done += 1
         if record.outcome is not Outcome.SCORED:
             self.faults[record.outcome] += 1
@@ -183,7 +183,7 @@ def fault_words(faults: Counter[Outcome]) -> Iterator[str]:
 
 
 def duration(seconds: float) -> str:
-    """Put a duration into words: `42 s`, `4 min 10 s`, `1 h 05 min`."""
+    """Return a duration in words: `42 s`, `4 min 10 s`, `1 h 05 min`."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

@@ -41,12 +41,12 @@ def text(words: str) -> str:
 
 
 def as_json(value: Any) -> str:
-    """Put arguments into words, as they stand if they are text."""
+    """Return arguments as JSON, or unchanged if they are text."""
     return text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
 
 
 def message(role: str, words: str) -> str:
-    """Put a message into the conventions' form, as JSON."""
+    """Return a message in the conventions' form, as JSON."""
     part = {"role": role, "parts": [{"type": "text", "content": text(words)}]}
     if role == "assistant":
         part["finish_reason"] = "stop"

@@ -100,6 +100,6 @@ def emit(logger: Logger, record: RunRecord, spans: RunSpans, at: int) -> None:
 
 
 def _words(found: Evaluation) -> str:
-    """Say the result in one line, for backends that list logs by their bodies."""
+    """Return the result in one line, for backends that list logs by their bodies."""
     score = "" if found.score is None else f"{found.score:.2f}"
     return f"{one_line(found.name, 200)}: {' '.join(part for part in (one_line(found.label or '', 60), score) if part)}"

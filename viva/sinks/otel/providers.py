@@ -167,7 +167,7 @@ def _own_providers(environment: Mapping[str, str]) -> Providers:
 
 
 def _exporters(signal: str, environment: Mapping[str, str]) -> list[Callable[[], Any]]:
-    """Find the exporter classes of a signal: those of `OTEL_TRACES_EXPORTER` and its like, else OTLP.
+    """Return the exporter classes of a signal: those of `OTEL_TRACES_EXPORTER` and its like, else OTLP.
 
     Raises:
         SetupError: there is no exporter of this name.

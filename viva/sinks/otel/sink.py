@@ -177,7 +177,7 @@ class OpenTelemetrySink:
         return spans.count + 1
 
     def _ready(self) -> Providers:
-        """Find the providers when they are first needed: an agent's own module may be what sets OpenTelemetry up."""
+        """Look up the providers when they are first needed, because an agent's own module may set up OpenTelemetry."""
         from viva.sinks.otel.measurements import Measurements
         from viva.sinks.otel.providers import find_providers
 

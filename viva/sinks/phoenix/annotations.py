@@ -49,7 +49,7 @@ class Annotation:
     metadata: Mapping[str, Any]
 
     def plain(self) -> dict[str, Any]:
-        """Give it as the server's interface has it."""
+        """Return it in the form of the server's interface."""
         result: dict[str, Any] = {"label": self.label, "explanation": self.explanation}
         if self.score is not None:
             result["score"] = self.score
@@ -65,7 +65,7 @@ class Annotation:
 
 
 def name_of(evaluator: str, criterion: str) -> str:
-    """Name the annotations of an evaluator; of one with several criteria, each has a name of its own."""
+    """Return the name of an evaluator's annotations; with several criteria, each has a name of its own."""
     own = NAMES.get(evaluator, f"Viva {evaluator}")
     return own if criterion in ("", evaluator) else f"{own}: {criterion}"
 

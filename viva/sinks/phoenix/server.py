@@ -30,7 +30,8 @@ class PhoenixServer:
     """One project of a server."""
 
     def __init__(self, source: str) -> None:
-        """Take `http://host:6006#project`.
+        """Args:
+            address: `http://host:6006#project`.
 
         Raises:
             SetupError: it is not an address, or the client is not installed.

@@ -22,7 +22,8 @@ class PhoenixSink:
     """
 
     def __init__(self, source: str = DEFAULT) -> None:
-        """Take `http://host:6006#project`.
+        """Args:
+            address: `http://host:6006#project`.
 
         Raises:
             SetupError: it is not an address, or the client is not installed.

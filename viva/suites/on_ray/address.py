@@ -15,7 +15,7 @@ SETTINGS = 4
 
 
 def require_head(address: str) -> None:
-    """Find out whether the head of a cluster can be at an address.
+    """Check that the head of a cluster can be at an address.
 
     Raises:
         SetupError: nobody listens there, or something else does, or it is not an address.
@@ -44,7 +44,7 @@ def require_head(address: str) -> None:
 
 
 def _can_be_head(connection: socket.socket) -> bool:
-    """Tell whether a server speaks gRPC, as the head does: it begins with its HTTP/2 settings."""
+    """Return whether a server speaks gRPC, as the head does: it begins with its HTTP/2 settings."""
     if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
         return True  # only a client with the user's certificates could tell
     try:

@@ -119,7 +119,7 @@ class Cluster:
         return int(found.get("CPU", 0)), int(found.get(RESOURCE, 0))
 
     def start_worker(self, *, checks: bool) -> RayLink:
-        """Have Ray start a worker on a node that has a free slot."""
+        """Start a worker through Ray on a node that has a free slot."""
         import ray
 
         actor = ray.remote(RayNodeWorker).options(
@@ -222,7 +222,7 @@ class RayLink:
 
 
 def take_signals_back() -> None:
-    """Give SIGTERM back to the handler that this process had before Ray set its own, which prints C++ stacks.
+    """Return SIGTERM back to the handler that this process had before Ray set its own, which prints C++ stacks.
 
     Call it on the main thread when Ray is connected; elsewhere it does nothing.
     """

@@ -62,7 +62,9 @@ class RayEngine:
         self._staff = Staff(self._cluster, {"version": viva_version(), **staging.plain()})
         await self._staff.hire(shares)
         options, opened = order.options, journal()
-        forget_last_words(opened.folder)  # those of a process that this one takes over from; agents run elsewhere
+        forget_last_words(
+            opened.folder
+        )  # last words of the process that is being resumed; here, agents run on the nodes
         pool = WorkerPool(opened, order.cases, max(2, options.attempts), needs_sandbox, options.workspaces)
         self._staff.employ(pool)
         return pool

@@ -42,7 +42,7 @@ class NodeJournal:
         self._channel.put(self._job, "append", kind, run, attempt, body, urgent=kind in ("transcript", "run"))
 
     def copy_lines(self, lines: bytes, source: Path) -> None:
-        """Have the driver copy the conversation, which it has; only the files that its lines name are copied here."""
+        """Make the driver copy the conversation, which it has; only the files that its lines name are copied here."""
         for name in names_in(lines):
             if not self.holds(name) and (content := read_sound(source, name)) is not None:
                 self._write(name, content)
@@ -106,7 +106,7 @@ class NodeSubscriber:
         self._channel, self._job = channel, job
 
     async def on_start(self, run: RunHeader) -> None:
-        """Tell the driver that a run starts, and join the trace in which its sinks record it."""
+        """Notify the driver that a run starts, and join the trace in which its sinks record it."""
         traceparent = await self._channel.ask(self._job, "start", pack(run))
         if traceparent:
             join_trace(traceparent)

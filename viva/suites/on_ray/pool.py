@@ -79,7 +79,7 @@ class WorkerPool:
         self._keep_case(job)
         losses, first = 0, job
         while True:
-            # The last worker does nothing else: runs that share a worker with one that kills it must not end with it.
+            # The last attempt gets a worker of its own, so that other runs do not die with it.
             alone = losses == self._attempts - 1
             worker = await (self._take_all_places(job) if alone else self._take_place(job))
             places = worker.places if alone else 1

@@ -75,7 +75,7 @@ class RemoteWorker:
             remote.close()
 
     async def close(self) -> None:
-        """Have the worker release what it has, and end its process."""
+        """Make the worker release its resources, and end its process."""
         if self._listening is not None:
             self._listening.cancel()
             await asyncio.gather(self._listening, return_exceptions=True)

@@ -56,7 +56,7 @@ class Places(Protocol):
         ...
 
     def start_worker(self, *, checks: bool) -> PlacedLink:
-        """Have a worker started in a free slot."""
+        """Start a worker in a free slot."""
         ...
 
     def node_names(self) -> dict[str, str]:
@@ -233,7 +233,7 @@ class Staff:
             self._await(starting)
 
     def _tell(self, node: str, words: str) -> None:
-        """Tell the user something, once."""
+        """Notify the user of something once."""
         if (node, words) not in self._told:
             self._told.add((node, words))
             self.note(words)
