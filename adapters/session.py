@@ -66,7 +66,7 @@ class AgentSession:
         self._in_process = _is_foreign(type(agent))
         self._keywords = {} if verbose is None else {"verbose": verbose}
         self._made = False
-        """Whether the workspace existed before the agent was constructed. Anything that has replaced it is the agent's."""
+        """Whether the workspace existed before the agent was constructed. What replaced it since is the agent's."""
         self._closed = False
         self._busy = False
         """Whether the agent's thread is still in a call, perhaps one that was abandoned."""

@@ -40,7 +40,7 @@ def name_of(tool: Mapping[str, Any]) -> str | None:
 
 
 def normal(given: Any) -> dict[str, Any] | None:
-    """Convert a definition of OpenAI's flat form, Anthropic's (`input_schema`) or MCP's (`inputSchema`) to the chat format."""
+    """Convert OpenAI's flat form, Anthropic's (`input_schema`) or MCP's (`inputSchema`) to the chat format."""
     value = loaded(given)
     if not isinstance(value, Mapping) or (name := name_of(value)) is None:
         return None
