@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import pytest
 
 from tests.model_server import Garbage, ModelServer, sequence
-from viva.adapters.connectors import http as chat
 from viva.adapters.connectors.table import load_agent
 from viva.adapters.session import AgentArguments, AgentSession, open_session
 from viva.errors import AgentError
+from viva.models import bounded_http
 from viva.records.transcript import Reply
 
 
@@ -210,7 +210,7 @@ def endpoint() -> Iterator[str]:
 async def test_a_response_without_end_is_cut_off_and_not_asked_for_again(
     endpoint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chat, "LONGEST_RESPONSE", 1_000_000)
+    monkeypatch.setattr(bounded_http, "LONGEST_RESPONSE", 1_000_000)
     session = await session_at(f"{endpoint}/flood/v1")
     with pytest.raises(AgentError, match="longer than 1,000,000 bytes"):
         await session.reply("Hello.", 60)
@@ -248,6 +248,9 @@ class Elsewhere(BaseHTTPRequestHandler):
         ("http://localhost:{port}/moved", False),
         ("http://127.0.0.1:{other}/moved", False),
         ("http://[::1]:{port}/moved", False),
+        ("http:/moved", False),  # to port 80 of the host
+        ("http:///moved", False),
+        ("https:/moved", False),
         ("http://169.254.169.254/latest/meta-data", False),
         ("https://example.invalid/moved", False),
         ("http://127.0.0.1:99999/moved", False),
