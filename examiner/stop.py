@@ -35,7 +35,8 @@ def read_message(text: str) -> ExaminerMessage:
     The keyword ends the exam if it stands alone, or at the beginning or end of a sentence or line, whatever its case
     and decoration. In the middle of a sentence it is misplaced.
     """
-    found = list(_KEYWORD.finditer(text))
+    # The pattern takes a microsecond for eight characters, and most messages have no underscore.
+    found = list(_KEYWORD.finditer(text)) if "_" in text else []
     if not found:
         return ExaminerMessage(text.strip(), stop=False)
     rest = _FENCE.sub("", _KEYWORD.sub("", text)).strip()

@@ -47,6 +47,13 @@ class ToolCall:
 
 
 @dataclass(frozen=True)
+class Usage:
+    """What is sent as `usage`, whatever it is."""
+
+    sent: object
+
+
+@dataclass(frozen=True)
 class Answer:
     """One assistant message; a part may return plain text where the content is all there is."""
 
@@ -56,7 +63,7 @@ class Answer:
     refusal: str | None = None
     finish_reason: str | None = None
     """None: `tool_calls` where there are any, else `stop`."""
-    usage: tuple[int, int] | Literal["estimate"] | None = "estimate"
+    usage: tuple[int, int] | Literal["estimate"] | Usage | None = "estimate"
     """(prompt, completion) tokens; `estimate` counts a quarter of the characters, None sends no usage at all."""
     cached_tokens: object = None
     """Tokens of the prompt that came from the provider's cache; None does not say."""
@@ -141,6 +148,24 @@ class Redirect(Fault):
 @dataclass(frozen=True)
 class Flood(Fault):
     """A body without an end, until nobody listens; `ModelServer.flooded` counts its bytes."""
+
+
+@dataclass(frozen=True)
+class Raw(Fault):
+    """A body of any bytes."""
+
+    body: bytes
+    status: int = 200
+    encoding: str | None = None
+    """Of the content; the body has it already."""
+
+
+@dataclass(frozen=True)
+class Drip(Fault):
+    """An answer one byte at a time, until the client goes away or the server is closed."""
+
+    seconds: float = 0.05
+    """Between two bytes."""
 
 
 Part: TypeAlias = Callable[[Request], str | Answer | Fault]
@@ -275,7 +300,9 @@ class SeenRequest:
     """Empty for a request without one."""
 
 
-def _usage(request: Request, answer: Answer) -> dict[str, Any] | None:
+def _usage(request: Request, answer: Answer) -> object:
+    if isinstance(answer.usage, Usage):
+        return answer.usage.sent
     if answer.usage == "estimate":
         made = [answer.content or "", answer.reasoning_content or "", *(call.arguments for call in answer.tool_calls)]
         prompt, completion = sum(len(text_of(m)) for m in request["messages"]) // 4, sum(map(len, made)) // 4
@@ -396,6 +423,10 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(status, "text/plain", b"", {"Location": location})
             case Flood():
                 self._flood()
+            case Raw(body, status, encoding):
+                self._send(status, "application/json", body, {"Content-Encoding": encoding} if encoding else None)
+            case Drip(seconds):
+                self._drip(seconds)
             case EmptyContent(null):
                 self._send(200, *_completion(request, Answer(None if null else "")))
             case Answer():
@@ -409,6 +440,12 @@ class _Handler(BaseHTTPRequestHandler):
                 self.server.owner.flooded += self.wfile.write(b" " * 65_536)
         except OSError:
             return
+
+    def _drip(self, seconds: float) -> None:
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{")
+        while not self.server.closing.wait(seconds):
+            self.wfile.write(b" ")
+        self.close_connection = True
 
     def _note(self, body: Request) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from viva.errors import ModelAnswerError, ProtocolError
+from viva.models.metered_model import note_spent
 from viva.records.bounded_json import DoubledKey, UnfitJson, parse
 from viva.records.text import one_line
 from viva.records.transcript import MOST_TOKENS, Usage
@@ -52,10 +53,10 @@ async def read_response(body: bytes) -> ChatResponse:
     message = first.get("message") if isinstance(first, dict) else None
     if not isinstance(message, dict):
         words = _error_words(whole.get("error"))
-        raise ProtocolError("it has no message" + (f", but the error {words}" if words else ""))
+        raise _charged("it has no message" + (f", but the error {words}" if words else ""), whole)
     content = message.get("content")
     if content is not None and not isinstance(content, str | list):
-        raise ProtocolError(f"its content is {type(content).__name__} instead of text")
+        raise _charged(f"its content is {type(content).__name__} instead of text", whole)
     silent = not any(message.get(part) for part in COUNTED)
     return ChatResponse(whole, message, read_usage(whole.get("usage"), silent=silent))
 
@@ -83,6 +84,15 @@ def read_usage(reported: object, *, silent: bool = False) -> Usage:
         calls=1,
         reported=given is not None and made is not None,
     )
+
+
+def _charged(fault: str, whole: Mapping[str, Any]) -> ProtocolError:
+    """Return the error for a response without an answer, with the tokens that it reports all the same."""
+    error = ProtocolError(fault)
+    used = read_usage(whole.get("usage"))
+    if used.reported:
+        note_spent(error, used)
+    return error
 
 
 def _part(holder: object, name: str) -> object:

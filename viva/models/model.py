@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from pydantic import BaseModel
@@ -44,8 +44,6 @@ class ModelMessage:
     content: Content
     name: str = ""
     """Who speaks, for providers that are told; empty for the name of the role."""
-    native: object = field(default=None, compare=False, repr=False)
-    """The same message in a client's own form, if one made it: a long history is then not converted for each call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@ _COUNTS = (
     "retries",
     "cache_write_tokens",
 )
+_INT = {int}
 
 
 _get_counts = attrgetter(*_COUNTS)
@@ -86,33 +87,39 @@ class Usage:
         They would defeat budgets, or end every report that computes with them. An invalid count becomes 0 and makes
         the usage not reported; an invalid cost becomes unknown.
         """
-        # Nearly all are sound, and there are hundreds of thousands of them in a large journal.
         counts = _get_counts(self)
-        sound_cost = self.cost in (None, 0.0)
-        if {int}.issuperset(map(type, counts)) and min(counts) >= 0 and max(counts) <= MOST_TOKENS and sound_cost:
-            return
-        for name, value in zip(_COUNTS, counts, strict=True):
+        # Nearly all are sound, and there are hundreds of thousands of them in a large journal.
+        if not {int}.issuperset(map(type, counts)) or min(counts) < 0 or max(counts) > MOST_TOKENS:
+            self._bound_counts()
+        if self.cost is not None and not (isinstance(self.cost, int | float) and 0 <= self.cost <= MOST_DOLLARS):
+            object.__setattr__(self, "cost", None)
+
+    def _bound_counts(self) -> None:
+        for name in _COUNTS:
+            value = getattr(self, name)
             if type(value) is not int or not 0 <= value <= MOST_TOKENS:
                 sound = isinstance(value, int | float) and 0 <= value <= MOST_TOKENS
                 object.__setattr__(self, name, int(value) if sound else 0)
                 if not sound:
                     object.__setattr__(self, "reported", False)
-        if self.cost is not None and not (isinstance(self.cost, int | float) and 0 <= self.cost <= MOST_DOLLARS):
-            object.__setattr__(self, "cost", None)
 
     def __add__(self, other: Usage) -> Usage:
         cost = None if self.cost is None or other.cost is None else min(self.cost + other.cost, MOST_DOLLARS)
-        return Usage(
-            _at_most(self.input_tokens + other.input_tokens),
-            _at_most(self.output_tokens + other.output_tokens),
-            _at_most(self.cached_tokens + other.cached_tokens),
-            _at_most(self.reasoning_tokens + other.reasoning_tokens),
-            _at_most(self.calls + other.calls),
-            _at_most(self.retries + other.retries),
-            cost,
-            cache_write_tokens=_at_most(self.cache_write_tokens + other.cache_write_tokens),
-            reported=self.reported and other.reported,
+        counts: tuple[int, ...] = (
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            self.calls + other.calls,
+            self.retries + other.retries,
+            self.cache_write_tokens + other.cache_write_tokens,
         )
+        if max(counts) > MOST_TOKENS:
+            # A sum of valid counts stops at the maximum instead of becoming invalid.
+            counts = tuple(min(count, MOST_TOKENS) for count in counts)
+        given, made, cached, hidden, calls, retries, written = counts
+        reported = self.reported and other.reported
+        return Usage(given, made, cached, hidden, calls, retries, cost, cache_write_tokens=written, reported=reported)
 
     def __sub__(self, other: Usage) -> Usage:
         cost = None if self.cost is None or other.cost is None else max(0.0, self.cost - other.cost)
@@ -176,11 +183,6 @@ class Usage:
         (cost,) = (part["schema"] for part in schema["schema"]["fields"] if part["name"] == "cost")
         cost["default"] = 0.0
         return schema
-
-
-def _at_most(total: int) -> int:
-    """Return a sum of valid counts, which stops at the maximum instead of becoming invalid."""
-    return total if total <= MOST_TOKENS else MOST_TOKENS
 
 
 NO_USAGE = Usage(cost=0.0)

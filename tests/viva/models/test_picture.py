@@ -7,7 +7,7 @@ import base64
 from autogen_core.models import UserMessage
 
 from tests.ufo_folders import picture
-from viva.models.autogen.messages import SentPicture, from_autogen, to_autogen
+from viva.models.autogen.messages import AgentMessages, SentPicture, to_autogen
 from viva.models.model import ModelMessage, PictureFile
 
 
@@ -20,4 +20,4 @@ def test_the_file_is_sent_byte_for_byte_with_its_own_type() -> None:
     url = shown.to_openai_format()["image_url"]["url"]
     assert url == f"data:image/png;base64,{base64.b64encode(content).decode()}" == PictureFile(content).url
     assert shown.image.size == (320, 200), "for code of AutoGen's that looks at it"
-    assert from_autogen(message).content == ("Look:", PictureFile(content))
+    assert AgentMessages([message])[0].content == ("Look:", PictureFile(content))

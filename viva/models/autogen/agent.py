@@ -10,8 +10,8 @@ from autogen_agentchat.messages import TextMessage
 from autogen_core import CancellationToken
 from autogen_core.models import ChatCompletionClient, CreateResult, LLMMessage, ModelInfo, RequestUsage
 
-from viva.models.autogen.messages import from_autogen
-from viva.models.model import Model, ModelMessage
+from viva.models.autogen.messages import AgentMessages
+from viva.models.model import Model
 
 
 class ConversingAgent:
@@ -44,14 +44,9 @@ class _Client:
     """What AutoGen's agent asks instead of a client."""
 
     def __init__(self, model: Model) -> None:
+        features = model.features
         self._model = model
-        self._conversation: list[ModelMessage] = []
-
-    @property
-    def model_info(self) -> ModelInfo:
-        """Return what the model accepts."""
-        features = self._model.features
-        return ModelInfo(
+        self.model_info = ModelInfo(
             vision=features.vision,
             function_calling=False,
             json_output=features.structured,
@@ -60,9 +55,7 @@ class _Client:
         )
 
     async def create(self, messages: Sequence[LLMMessage], **_: Any) -> CreateResult:
-        """Return one answer to a conversation of which the beginning is known from earlier calls."""
-        known = len(self._conversation)
-        self._conversation += map(from_autogen, messages[known:])
-        completion = await self._model.ask(self._conversation)
+        """Return one answer."""
+        completion = await self._model.ask(AgentMessages(messages))
         usage = RequestUsage(completion.usage.input_tokens, completion.usage.output_tokens)
         return CreateResult(finish_reason="stop", content=completion.text, usage=usage, cached=False)

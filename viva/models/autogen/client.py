@@ -11,10 +11,10 @@ from pydantic import BaseModel
 
 from viva.errors import ModelAnswerError
 from viva.models.autogen.messages import to_autogen
-from viva.models.autogen.openai_clients import heard_usage
+from viva.models.autogen.openai_clients import hear_usage
 from viva.models.autogen.silenced import silence
 from viva.models.bounded_http import own_error
-from viva.models.metered_model import note_spent
+from viva.models.metered_model import note_spent, spent_on
 from viva.models.model import NO_LIMITS, CallLimits, Completion, FinishReason, ModelFeatures, ModelMessage
 from viva.records.transcript import NO_USAGE, Usage
 
@@ -57,13 +57,13 @@ class AutoGenModel:
         options: dict[str, Any] = {} if schema is None else {"json_output": schema}
         if limits.output_tokens is not None:
             options["extra_create_args"] = {"max_tokens": limits.output_tokens}
-        with heard_usage() as heard:
-            try:
-                result = await self._client.create(to_autogen(messages), **options)
-            except Exception as error:
-                found = own_error(error)
-                note_spent(found, sum(heard, NO_USAGE))
-                raise found from found.__cause__
+        heard = hear_usage()
+        try:
+            result = await self._client.create(to_autogen(messages), **options)
+        except Exception as error:
+            found = own_error(error)
+            note_spent(found, sum(heard, spent_on(found)))
+            raise found from found.__cause__
         usage = sum(heard, NO_USAGE) if heard else _usage_of(result)
         if not isinstance(result.content, str):
             called = ModelAnswerError("the model called a tool, although it has none")

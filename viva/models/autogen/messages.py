@@ -6,7 +6,7 @@ import base64
 import io
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from autogen_core import Image
 from autogen_core.models import AssistantMessage, LLMMessage, SystemMessage, UserMessage
@@ -16,27 +16,39 @@ from viva.models.model import Content, ModelMessage, PictureFile
 if TYPE_CHECKING:
     from PIL.Image import Image as PilImage
 
-_NATIVE = (SystemMessage, UserMessage, AssistantMessage)
+
+class AgentMessages(Sequence[ModelMessage]):
+    """The messages of an AutoGen agent, converted only when another client than one of AutoGen's reads them."""
+
+    def __init__(self, native: Sequence[LLMMessage]) -> None:
+        self.native = native
+
+    def __len__(self) -> int:
+        return len(self.native)
+
+    @overload
+    def __getitem__(self, index: int) -> ModelMessage: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[ModelMessage]: ...
+    def __getitem__(self, index: int | slice) -> ModelMessage | Sequence[ModelMessage]:
+        if isinstance(index, slice):
+            return AgentMessages(self.native[index])
+        return _from_autogen(self.native[index])
 
 
-def to_autogen(messages: Sequence[ModelMessage]) -> list[LLMMessage]:
+def to_autogen(messages: Sequence[ModelMessage]) -> Sequence[LLMMessage]:
     """Return messages as AutoGen's clients take them."""
-    return [message.native if isinstance(message.native, _NATIVE) else _to_autogen(message) for message in messages]
+    return messages.native if isinstance(messages, AgentMessages) else [_to_autogen(message) for message in messages]
 
 
-def from_autogen(message: LLMMessage) -> ModelMessage:
-    """Return a message of an AutoGen agent, which keeps its own form.
-
-    Raises:
-        ValueError: it is the result of a tool, and Viva's models have none.
-    """
+def _from_autogen(message: LLMMessage) -> ModelMessage:
     if isinstance(message, SystemMessage):
-        return ModelMessage("system", message.content, native=message)
+        return ModelMessage("system", message.content)
     if isinstance(message, UserMessage):
         content = message.content if isinstance(message.content, str) else tuple(map(_part, message.content))
-        return ModelMessage("user", content, message.source, native=message)
+        return ModelMessage("user", content, message.source)
     if isinstance(message, AssistantMessage) and isinstance(message.content, str):
-        return ModelMessage("assistant", message.content, message.source, native=message)
+        return ModelMessage("assistant", message.content, message.source)
     raise ValueError(f"a model without tools cannot be sent a {type(message).__name__}")
 
 

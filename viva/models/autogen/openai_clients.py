@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -23,15 +21,11 @@ from viva.records.transcript import Usage
 _HEARD: ContextVar[list[Usage] | None] = ContextVar("_HEARD", default=None)
 
 
-@contextmanager
-def heard_usage() -> Iterator[list[Usage]]:
-    """Collect the usage of each response that arrives inside the context."""
+def hear_usage() -> list[Usage]:
+    """Return a list that gets the usage of each response that arrives in this task, or in one that it starts."""
     heard: list[Usage] = []
-    token = _HEARD.set(heard)
-    try:
-        yield heard
-    finally:
-        _HEARD.reset(token)
+    _HEARD.set(heard)
+    return heard
 
 
 class ChatHttp(BoundedHttp):

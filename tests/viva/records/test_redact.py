@@ -1,0 +1,129 @@
+"""Secrets are found in every form in which a library may write them; replies of agents lose their keys alone."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from viva.records.redact import Keys, keep_secret, redact, redact_end
+
+PASTED = "sk-live/0123456789+abc=\n"
+KEY = PASTED.strip()
+
+
+@pytest.fixture(params=["\n", "\r\n", " ", "\t", ""], ids=repr)
+def pasted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A key in the environment as it was pasted there."""
+    value = f"{KEY}{request.param}"
+    monkeypatch.setenv("OPENAI_API_KEY", value)
+    return value
+
+
+def test_a_pasted_key_is_found_in_every_form(pasted: str) -> None:
+    forms = [
+        pasted,
+        KEY,
+        repr(pasted),
+        repr(pasted.encode()),
+        repr(f"Bearer {pasted}".encode()),
+        json.dumps({"key": pasted}),
+        quote(KEY),
+        quote(pasted, safe=""),
+        quote_plus(KEY),
+        f"Illegal header value {f'Bearer {pasted}'.encode()!r}",
+        " ".join(f"Illegal header value {pasted} there".split()),
+    ]
+    for form in forms:
+        shown = redact(f"refused: {form}!")
+        assert "0123456789" not in shown, form
+        assert "[OPENAI_API_KEY]" in shown
+
+
+def test_a_key_with_a_break_in_its_middle_is_found_as_it_is_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_TOKEN", "first-half-123\nsecond-half-456")
+    for text in (
+        "first-half-123\nsecond-half-456",
+        r"first-half-123\nsecond-half-456",
+        "first-half-123 second-half-456",
+    ):
+        assert redact(f"a {text} b") == "a [SOME_TOKEN] b"
+
+
+def test_the_longer_of_two_secrets_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_TOKEN", "abcdef")
+    monkeypatch.setenv("B_TOKEN", "abcdef-and-more")
+    assert redact("abcdef-and-more abcdef") == "[B_TOKEN] [A_TOKEN]"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("cannot reach http://me:hunter2@host:6006/v1", "cannot reach http://[password]@host:6006/v1"),
+        ("https://me:p@ss:w0rd@host#project", "https://[password]@host#project"),
+        ("https://:hunter2@host", "https://[password]@host"),
+        ("https://ghp_0123456789abcdef@host/x", "https://[password]@host/x"),
+        ("two: http://a:b@c and http://d:e@f", "two: http://[password]@c and http://[password]@f"),
+        ("http://host:6006/mail/a@b", "http://host:6006/mail/a@b"),
+        ("http://host:80?to=a:b@c", "http://host:80?to=a:b@c"),
+        ("ssh://git@host/x", "ssh://git@host/x"),
+        ("12:30 me@host", "12:30 me@host"),
+    ],
+)
+def test_passwords_in_addresses_are_removed_and_addresses_stay(text: str, shown: str) -> None:
+    assert redact(text) == shown
+
+
+def test_secret_headers_of_exporters_are_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(
+        "OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20abc123def456,content-type=application/json"
+    )
+    shown = redact("sent 'Bearer abc123def456' as application/json; abc123def456 was refused")
+    assert "abc123def456" not in shown
+    assert "application/json" in shown
+
+
+def test_the_end_of_a_secret_that_a_cut_has_left_is_removed_in_every_form(pasted: str) -> None:
+    written = repr(pasted)
+    assert redact_end(written[6:], 1000, cut=True) in ("'", "")
+
+
+# Replies of agents
+
+
+def test_a_key_that_an_agent_repeats_is_hidden_everywhere_in_its_reply(pasted: str) -> None:
+    reply = {"text": f"Your key is {KEY}.", "steps": [{"tool_input": {KEY: [f"Bearer {KEY}"]}, "attributes": {"n": 1}}]}
+    shown = Keys().hide(reply)
+    assert shown == {
+        "text": "Your key is [OPENAI_API_KEY].",
+        "steps": [{"tool_input": {"[OPENAI_API_KEY]": ["Bearer [OPENAI_API_KEY]"]}, "attributes": {"n": 1}}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MAX_TOKENS", "100000"),
+        ("TOKENIZERS_PARALLELISM", "false-or-true-whatever"),
+        ("OPENAI_API_KEY", "not-needed"),
+        ("OPENAI_API_KEY", "EMPTY"),
+        ("OPENAI_API_KEY", "12345678"),
+        ("SSH_KEY_FILE", "/home/user1/.ssh/id_ed25519"),
+        ("MY_SECRET", "the answer is 42, of course"),
+        ("SHORT_TOKEN", "abc123"),
+        ("KEYSERVER", "https://keys1.example.org/lookup"),
+    ],
+)
+def test_what_may_be_meant_by_the_agent_stays(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reply is evidence: no ordinary word or number may vanish from it because a variable has the same value."""
+    monkeypatch.setenv(name, value)
+    assert Keys().hide(f"The value is {value}.") == f"The value is {value}."
+
+
+def test_a_key_of_a_models_file_is_hidden_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    from viva.records import redact as module
+
+    monkeypatch.setattr(module, "_kept", set())
+    keep_secret("file-key-77\n")
+    assert Keys().hide("I was sent file-key-77.") == "I was sent [secret]."
