@@ -70,7 +70,8 @@ class Ending(StrEnum):
     FAILED = "failed"
     """It raised an exception about what the agent left: `AssertionError`, `FileNotFoundError`, `ValueError`…"""
     BROKEN = "broken"
-    """The check itself is wrong: it does not compile, or uses a name or a module that does not exist."""
+    """It can never pass, whatever the agent left: it does not compile, or its source and the installed modules prove an
+    exception."""
     TIMEOUT = "timeout"
     """It was still running at the end of its wall or CPU time, and was killed."""
     LIMIT = "limit"

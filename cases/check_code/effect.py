@@ -11,6 +11,7 @@ import ast
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from viva.cases.check_code.certain import bound_names
 
@@ -65,6 +66,7 @@ def effect_of(code: str) -> Effect:
     return Effect(asserts=walk.asserts, may_raise=walk.may_raise, idle=list(_idle(tree)), always_true=walk.always_true)
 
 
+@lru_cache(maxsize=1024)
 def cannot_fail(code: str) -> bool:
     """Return whether a check passes whatever the agent did; False where that cannot be told."""
     try:
