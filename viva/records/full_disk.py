@@ -29,7 +29,7 @@ def error_words(error: OSError, places: Iterable[str | os.PathLike[str]] = ()) -
         here.append(os.getcwd())
     full = dict.fromkeys(_full([*named, *here, tempfile.gettempdir()]))
     where = f"on {', '.join(full)}" if full else "(on standard output, or a disk that is not full any more)"
-    what = f"no space is left {where}"
+    what = f"No space left {where}"
     if named:
         what = f"{named[0]} cannot be written: {what}"
     return f"{what} (quota, or size of the file system)" if error.errno == errno.EDQUOT else what

@@ -38,9 +38,9 @@ def fill(folder: Path) -> OSError:
 def test_the_file_system_is_named_where_the_error_names_nothing(small: Path, tmp_path: Path) -> None:
     error = fill(small)
     assert error.filename is None
-    assert error_words(error, [small / "runs" / "journal"]) == f"no space is left on the file system of {small}"
+    assert error_words(error, [small / "runs" / "journal"]) == f"No space left on the file system of {small}"
     named = OSError(errno.ENOSPC, "No space left on device", str(small / "file"))
-    assert error_words(named) == f"{small}/file cannot be written: no space is left on the file system of {small}"
+    assert error_words(named) == f"{small}/file cannot be written: No space left on the file system of {small}"
 
 
 def test_other_errors_stay_as_they_are() -> None:
@@ -71,5 +71,5 @@ def test_standard_output_that_is_full_is_no_success(desk: Desk, arguments: tuple
             timeout=120,
         )
     assert done.returncode == 3
-    assert "no space is left" in done.stderr
+    assert "No space left" in done.stderr
     assert "Traceback" not in done.stderr
