@@ -62,7 +62,7 @@ class ShownTranscript:
 
     text: str
     marker: str
-    """Begins and ends the text. It is random, so no speaker in the transcript can know it."""
+    """Marks the gaps in the text, and the lines around it in the prompt; random, so that nobody in it can know it."""
     cut: bool
     """Whether something was left out because of its length."""
 
@@ -81,7 +81,7 @@ def show(transcript: Transcript, marker: str | None = None) -> ShownTranscript:
     turns = [
         (f"[round {each.number}] {who}", words) for each in transcript.rounds for who, words in _turns(each, transcript)
     ]
-    return _between_marks(turns or [("(Nothing was said.)", None)], marker)
+    return _written(turns or [("(Nothing was said.)", None)], marker)
 
 
 def show_fields(fields: Mapping[str, str], marker: str | None = None) -> ShownTranscript:
@@ -91,10 +91,10 @@ def show_fields(fields: Mapping[str, str], marker: str | None = None) -> ShownTr
         fields: The texts, whose authors may be anybody, by their names, which are Viva's own.
         marker: The marker of their beginning, end and gaps. Default: a new one.
     """
-    return _between_marks([(f"[{name}]", visible(words) or "(nothing)") for name, words in fields.items()], marker)
+    return _written([(f"[{name}]", visible(words) or "(nothing)") for name, words in fields.items()], marker)
 
 
-def _between_marks(turns: Sequence[tuple[str, str | None]], marker: str | None) -> ShownTranscript:
+def _written(turns: Sequence[tuple[str, str | None]], marker: str | None) -> ShownTranscript:
     """Return the turns between marks, each with its head at the left margin; long turns are shortened equally."""
     marker = new_marker() if marker is None else marker
     most = max(400, min(TURN_SHOWN, TRANSCRIPT_SHOWN // len(turns)))
