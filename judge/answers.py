@@ -109,6 +109,11 @@ class Form(Generic[A]):
         self.agree(answer)
 
 
+def with_list(value: Any, field: str) -> Any:
+    """Return the JSON of an answer with an empty list in a field that the model left out, or gave as null."""
+    return value | {field: []} if isinstance(value, dict) and value.get(field) is None else value
+
+
 class LabelAnswer(BaseModel):
     """An explanation, the quotes on which it rests, and one label; `label_form` restricts the label."""
 
@@ -120,7 +125,7 @@ class LabelAnswer(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_quotes(cls, value: Any) -> Any:
-        return value | {"quotes": []} if isinstance(value, dict) and value.get("quotes") is None else value
+        return with_list(value, "quotes")
 
 
 def label_form(labels: Sequence[str]) -> Form[LabelAnswer]:

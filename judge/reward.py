@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from viva.judge.registry import Need
+from viva.recordings.numbers import finite
 from viva.records.evaluator import Context
 from viva.records.transcript import Transcript
 from viva.records.verdict import Insight, Verdict, error_insight
@@ -13,8 +12,6 @@ ATTRIBUTE = "reward"
 """The attribute of a transcript under which readers keep a recorded reward."""
 RECORDED = "recorded"
 """The label of a reward that was found."""
-LARGEST = sys.float_info.max
-"""The largest number that is one; NaN, infinities and longer whole numbers are not."""
 
 
 class RewardEvaluator:
@@ -48,8 +45,8 @@ class RewardEvaluator:
 def _fault(reward: object) -> str | None:
     if reward is None:
         return "the recording has no reward"
-    if isinstance(reward, bool) or not isinstance(reward, int | float) or not -LARGEST <= reward <= LARGEST:
+    if (score := finite(reward)) is None:
         return f"the recorded reward is not a number: {reward!r}"[:200]
-    if not 0 <= reward <= 1:
-        return f"the recorded reward is {reward:g}, but a score must be between 0 and 1"
+    if not 0 <= score <= 1:
+        return f"the recorded reward is {score:g}, but a score must be between 0 and 1"
     return None

@@ -16,7 +16,7 @@ from viva.records.text import counted, plural
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("adapters", "cases", "examiner", "judge", "sandbox", "viva")
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-TEMPLATES = sorted((ROOT / "viva" / "reports" / "page" / "templates").glob("page.*"))
+TEMPLATES = sorted((ROOT / "viva" / "reports" / "page" / "templates").iterdir())
 
 TERMS = {
     r"\bin no average\b": "excluded from all averages",

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from viva.judge import answers
-from viva.judge.answers import Form, Unusable, conclusion_pattern, without_quotes
+from viva.judge.answers import Form, Unusable, conclusion_pattern, with_list, without_quotes
 
 
 class Quote(BaseModel):
@@ -30,7 +30,7 @@ class PointAnswer(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_evidence(cls, value: Any) -> Any:
-        return value | {"evidence": []} if isinstance(value, dict) and value.get("evidence") is None else value
+        return with_list(value, "evidence")
 
 
 _MEANS = {"hit": "true", "miss": "false", "unsure": "undecided"}

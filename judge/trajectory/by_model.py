@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, model_validator
 from pydantic import Field as Described
 
-from viva.judge.answers import Form, Unusable
+from viva.judge.answers import Form, Unusable, with_list
 from viva.judge.trajectory import (
     ALIGNMENT,
     PARAMETER_QUALITY,
@@ -160,7 +160,7 @@ class PlanAnswer(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_quotes(cls, value: Any) -> Any:
-        return value | {"quotes": []} if isinstance(value, dict) and value.get("quotes") is None else value
+        return with_list(value, "quotes")
 
 
 def _agree(answer: PlanAnswer) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
+from viva.adapters.trace_context import current_trace_id
 from viva.exam.outcome import outcome_of
 from viva.exam.subscribers import RunHeader
 from viva.judge.success import SUCCEEDED, SUCCESS
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
+from viva.records.text import storable
 from viva.records.transcript import NO_USAGE, Transcript
 from viva.records.verdict import Insight, Label
 from viva.records.wording import SCORING_POINTS
@@ -66,6 +69,25 @@ def make_record(
         trial=header.trial if header else 1,
         attempt=header.attempt if header else 1,
         tags=header.tags if header else (),
+    )
+
+
+def failed_record(header: RunHeader, error: str, setting: Setting) -> RunRecord:
+    """Return the record of a run that the infrastructure kept from being conducted or judged."""
+    return RunRecord(
+        header.id,
+        header.subject,
+        header.agent,
+        Outcome.INFRA_ERROR,
+        None,
+        error=storable(error),
+        agent_version=header.agent_version,
+        trial=header.trial,
+        attempt=header.attempt,
+        tags=header.tags,
+        timing=Timing(time.time()),
+        trace_id=current_trace_id(),
+        setting=setting,
     )
 
 

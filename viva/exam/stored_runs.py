@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.exam.kept_workspaces import keep_workspace, workspace_name
+from viva.exam.subscribers import RunHeader
 from viva.journal.conversation_lines import ConversationLines
 from viva.journal.lines import HEAD, Event, parse, raw_lines, round_number, see_runs
 from viva.journal.reader import StoredRun, read_runs
@@ -184,6 +185,18 @@ class StoredFacts:
     tags: tuple[str, ...]
     timing: Timing | None
     """The timing of the conversation alone; None if there is no record."""
+
+    def header(self, lines: ConversationLines) -> RunHeader:
+        """Return the header of a run that is judged again."""
+        return RunHeader(
+            id=lines.run,
+            subject=self.subject,
+            agent=self.agent,
+            agent_version=self.agent_version,
+            trial=self.trial,
+            attempt=lines.attempt,
+            tags=self.tags,
+        )
 
 
 def facts_of(lines: ConversationLines) -> StoredFacts:

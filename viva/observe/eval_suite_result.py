@@ -10,6 +10,7 @@ from typing import Any
 from viva.journal.reader import read_records, read_runs
 from viva.records.eval_run_record import EvalRunRecord
 from viva.records.run_record import Outcome
+from viva.records.transcript import NO_USAGE, Usage
 from viva.records.verdict import Insight
 from viva.statistics.summary import Figures, summarize
 from viva.suites.engine import SuiteEnd
@@ -77,17 +78,19 @@ class EvalSuiteResult:
         """Number of cases that failed."""
         return sum(case.passed is False for case in self.cases)
 
+    def _usages(self) -> list[Usage]:
+        return [case.run.metrics.usage for case in self.cases if case.run is not None]
+
     @property
     def total_tokens(self) -> int:
         """Input and output tokens of all runs, as far as they were reported."""
-        return sum(case.run.metrics.usage.tokens for case in self.cases if case.run is not None)
+        return sum(self._usages(), NO_USAGE).tokens
 
     @property
     def total_cost(self) -> float | None:
         """US dollars of all runs; None if they are not known, as of Copilot's: see `total_billing`."""
-        costs = [case.run.metrics.usage.cost for case in self.cases if case.run is not None]
-        known = [cost for cost in costs if cost is not None]
-        return sum(known) if costs and len(known) == len(costs) else None
+        usages = self._usages()
+        return sum(usages, NO_USAGE).cost if usages else None
 
     @property
     def total_billing(self) -> Mapping[str, float]:

@@ -7,7 +7,6 @@ including those that tau-bench's `run.py` writes (github.com/sierra-research/tau
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 from viva.recordings.chat_rounds import MessageError, read_messages
 from viva.recordings.json_pieces import is_whole, load_document, stripped
+from viva.recordings.numbers import finite
 from viva.recordings.plain_file import open_recording
 from viva.recordings.recording import Recording, RecordingError
 from viva.records.usage import with_usage
@@ -124,7 +124,7 @@ def _conversation(place: str, messages: list[Any], around: dict[str, Any]) -> Re
     except MessageError as error:
         raise RecordingError(f"{place}: {error}") from error
     rest = dict(around)
-    task, trial, reward = rest.get("task_id"), rest.get("trial"), _number(rest.get("reward"))
+    task, trial, reward = rest.get("task_id"), rest.get("trial"), finite(rest.get("reward"))
     if isinstance(task, str | int):
         del rest["task_id"]
     if isinstance(trial, int):
@@ -144,14 +144,3 @@ def _conversation(place: str, messages: list[Any], around: dict[str, Any]) -> Re
         trial=trial if isinstance(trial, int) else None,
         reward=reward,
     )
-
-
-def _number(value: Any) -> float | None:
-    """Return a finite number, or None for anything else (Python's JSON accepts NaN, and integers beyond a float)."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None

@@ -10,7 +10,6 @@ from viva.cases import Case
 from viva.errors import SetupError
 from viva.exam.options import Options
 from viva.exam.stored_runs import RunState, facts_of, read_run_states, read_states_to_resume
-from viva.exam.subscribers import RunHeader
 from viva.journal.conversation_lines import ConversationLines, read_conversation_lines
 from viva.journal.kept_cases import stored_case
 from viva.journal.writer import Damage
@@ -139,18 +138,9 @@ def _job(
     facts = facts_of(lines)
     replaced = replacement is not None and replacement.name == facts.subject
     case_hash = replacement.hash if replaced and replacement is not None else facts.case_hash
-    header = RunHeader(
-        id=lines.run,
-        subject=facts.subject,
-        agent=facts.agent,
-        agent_version=facts.agent_version,
-        trial=facts.trial,
-        attempt=lines.attempt,
-        tags=facts.tags,
-    )
     return Job(
         action=Action.JUDGE,
-        header=header,
+        header=facts.header(lines),
         case_hash=case_hash,
         # Earlier judgements are not needed to judge again.
         conversation=lines.without_judgements(),

@@ -13,7 +13,6 @@ from typing import Any
 from viva.errors import SetupError
 from viva.exam.kept_workspaces import keep_workspace, workspace_name
 from viva.exam.stored_runs import RunState, facts_of, read_run_states, read_states_to_resume
-from viva.exam.subscribers import RunHeader
 from viva.exam.versions import versions, viva_version
 from viva.journal.conversation_lines import read_conversation_lines
 from viva.journal.images import keep_recorded_pictures
@@ -238,13 +237,5 @@ def _jobs(folder: Path, retry_errors: bool) -> Iterator[Job]:
         if lines.run not in left:
             continue
         facts = facts_of(lines)
-        header = RunHeader(
-            id=lines.run,
-            subject=facts.subject,
-            agent=facts.agent,
-            agent_version=facts.agent_version,
-            trial=facts.trial,
-            attempt=lines.attempt,
-        )
-        talk = replace(lines, judged=())
+        header, talk = facts.header(lines), replace(lines, judged=())
         yield Job(action=Action.JUDGE, header=header, conversation=talk, timing=facts.timing, carried=True)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from viva.adapters.trace_context import current_trace_id
 from viva.cases import Case
 from viva.errors import SetupError, SharedSetupError
 from viva.exam.examine import ExamRun, examine, judge_and_record, setting_for
 from viva.exam.given import NOTHING, Given
 from viva.exam.kept_workspaces import FoundWorkspace, find_workspace
+from viva.exam.record import failed_record
 from viva.exam.resources import Resources, build_resources
 from viva.exam.retry import wait_before
 from viva.exam.stored_runs import carry_over, timing_of_rounds
@@ -29,8 +28,7 @@ from viva.judge.loaded_evaluator import LoadedEvaluator, parameters_of_all
 from viva.models.prices import price
 from viva.records.full_disk import NO_ROOM, error_words
 from viva.records.history import EvalHistorySource
-from viva.records.run_record import Outcome, RunRecord, Setting, Timing
-from viva.records.text import storable
+from viva.records.run_record import Outcome, RunRecord, Setting
 from viva.records.transcript import NO_USAGE, Transcript, Usage
 from viva.sandbox import SandboxError
 from viva.suites.job import Action, Job, WorkOrder
@@ -284,21 +282,7 @@ def _failed(run: ExamRun, error: str, setting: Setting | None = None) -> Done:
     header = run.header
     if setting is None and run.case is not None:
         setting = setting_for(run, "")
-    record = RunRecord(
-        header.id,
-        header.subject,
-        header.agent,
-        Outcome.INFRA_ERROR,
-        None,
-        error=storable(error),
-        agent_version=header.agent_version,
-        trial=header.trial,
-        attempt=header.attempt,
-        tags=header.tags,
-        timing=Timing(time.time()),
-        trace_id=current_trace_id(),
-        setting=setting or Setting(case=header.subject, agent=header.agent),
-    )
+    record = failed_record(header, error, setting or Setting(case=header.subject, agent=header.agent))
     run.append("run", record)
     return Done(header, record, Transcript(), NO_USAGE)
 

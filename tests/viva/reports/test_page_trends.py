@@ -39,7 +39,7 @@ def test_joined_journals_have_trends_with_regressions_first(tmp_path: Path) -> N
     write(tmp_path / "old", "3", 0.5, "steady")
     found = re.search(r'<section id="trends">(.*?)</section>', shown(new, old), re.DOTALL)
     assert found is not None
-    first, second = re.findall(r"<tr(?: class=\"(\w+)\")?>(?=<th scope=\"row\">)(.*?)</tr>", found[1], re.DOTALL)
+    first, second = re.findall(r"<tr(?: class=\"(\w+)\")?>(?=\s*<th scope=\"row\">)(.*?)</tr>", found[1], re.DOTALL)
     assert first[0] == "worse"
     for words in ("regression", "1.00→0.00", "-1.00", "&lt;i&gt;1→&lt;i&gt;2", "&lt;b&gt;shop"):
         assert words in first[1]

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from viva.recordings.desktop.lines import LineFields, amount, text_of
+from viva.recordings.desktop.lines import LineFields, text_of
 from viva.recordings.desktop.names import Names
 from viva.recordings.desktop.screenshots import Shots
+from viva.recordings.numbers import amount
 from viva.records.transcript import NO_USAGE, Step, StepKind, Usage
 
 FAILED = ("fail", "error")

@@ -12,7 +12,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from viva.recordings.events.copilot_vocabulary import ENVELOPE, FIELDS, TYPES, VALUES
-from viva.recordings.events.tally import amount_of, count_of, is_count
+from viva.recordings.events.tally import count_of, is_count
+from viva.recordings.numbers import amount
 
 if TYPE_CHECKING:
     from viva.recordings.events.collector import EvalCollector
@@ -136,15 +137,15 @@ def _usage(collector: EvalCollector, data: EventFields, agent: Any, at: Any) -> 
         value = data(name)
         if value is not None and not is_count(value):
             collector.not_known(f"value assistant.usage.{name}")
-    cost, units = amount_of(data("cost")), data("copilotUsage")
+    cost, units = amount(data("cost")), data("copilotUsage")
     if cost is not None:
         billing[COST] = cost
         if data("initiator") in (None, "user"):
             billing[COST_OF_USER] = cost
     if units is not None:
-        amount = amount_of(EventFields(units)("totalNanoAiu"))
-        if amount is not None:
-            billing[NANO_AIU] = amount
+        number = amount(EventFields(units)("totalNanoAiu"))
+        if number is not None:
+            billing[NANO_AIU] = number
     collector.model_called(
         data("model"),
         input_tokens=data("inputTokens"),
@@ -163,8 +164,8 @@ def _duration(value: Any) -> float | None:
     """Return seconds; numbers are in milliseconds."""
     if isinstance(value, timedelta):
         return value.total_seconds()
-    amount = amount_of(value)
-    return None if amount is None else amount / 1000
+    number = amount(value)
+    return None if number is None else number / 1000
 
 
 def _tool_start(collector: EvalCollector, data: EventFields, agent: Any, at: Any) -> None:
@@ -253,7 +254,7 @@ def _shutdown(collector: EvalCollector, data: EventFields, agent: Any, at: Any) 
     for name, given in list(models.items())[:1000] if isinstance(models, Mapping) else ():
         metric = EventFields(given)
         usage, requests = EventFields(metric("usage")), EventFields(metric("requests"))
-        billing = {COST: amount_of(requests("cost")), NANO_AIU: amount_of(metric("totalNanoAiu"))}
+        billing = {COST: amount(requests("cost")), NANO_AIU: amount(metric("totalNanoAiu"))}
         collector.model_summed(
             name,
             (

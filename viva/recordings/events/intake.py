@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 from viva.recordings.events.rounds import FAILED, MOST_TEXT, OpenStep, RoundsDraft
-from viva.recordings.events.tally import Tally, UsageTally, add, amount_of, count_of, name_of
+from viva.recordings.events.tally import Tally, UsageTally, add, count_of, name_of
+from viva.recordings.numbers import amount
 from viva.records.text import counted
 from viva.records.transcript import StepKind, Usage
 
@@ -99,7 +100,7 @@ class Intake:
             count_of(reasoning_tokens),
             cache_write_tokens=count_of(cache_write_tokens),
             calls=calls,
-            cost=None if cost is None else amount_of(cost),
+            cost=amount(cost),
         )
         with self._lock:
             name, task = name_of(model), self._task

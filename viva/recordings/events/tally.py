@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
 
@@ -52,13 +51,6 @@ def is_count(value: object) -> bool:
 def count_of(value: object) -> int | None:
     """Return a count of tokens; None if it was not reported, or is not valid."""
     return int(value) if is_count(value) else None  # type: ignore[call-overload]
-
-
-def amount_of(value: object) -> float | None:
-    """Return a finite amount from 0 on; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if 0 <= value < math.inf and value < 1e300 else None
 
 
 def add(counts: dict[str, int], name: str, number: int = 1) -> None:

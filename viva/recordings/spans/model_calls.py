@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from viva.recordings.numbers import amount
 from viva.recordings.output_text import text_of_output
 from viva.recordings.spans.messages import Message, input_messages, loaded, output_messages, system_text
 from viva.recordings.spans.span import Span, SpanKind
@@ -100,9 +101,8 @@ def total_usage(span: Span) -> Usage:
 
 def _number(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> float | None:
     for key in keys:
-        value = attributes.get(key)
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_DOLLARS:  # NaN is not
-            return float(value)
+        if (value := amount(attributes.get(key))) is not None and value <= MOST_DOLLARS:
+            return value
     return None
 
 

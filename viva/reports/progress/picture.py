@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 from itertools import islice
 
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.control import Control
 from rich.progress_bar import ProgressBar
-from rich.segment import ControlType, Segment
+from rich.segment import ControlType, Segment, SegmentLines
 from rich.table import Table
 from rich.text import Text
 
@@ -54,15 +54,10 @@ class ProgressPicture:
         """Draw. A note that is printed above brings its own options, which must not keep the figures from wrapping."""
         options = options.update(no_wrap=None, overflow=None)
         height = max(1, options.size.height - 1)
-        lines: list[list[Segment]] = []
-        for part in self._parts(console, options, height):
-            lines += console.render_lines(part, options, pad=False)
-        lines = lines[:height]
+        parts = Group(*self._parts(console, options, height))
+        lines = console.render_lines(parts, options, pad=False)[:height]
         self._width, self._drawn = options.max_width, [Segment.get_line_length(line) for line in lines]
-        for number, line in enumerate(lines):
-            yield from line
-            if number < len(lines) - 1:
-                yield Segment.line()
+        yield SegmentLines(lines, new_lines=True)
 
     def _parts(self, console: Console, options: ConsoleOptions, height: int) -> Sequence[RenderableType]:
         progress, narrow = self._progress, options.max_width < NARROW

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
+from viva.exam.record import failed_record
 from viva.journal.writer import Journal
-from viva.records.run_record import Outcome, RunRecord, Setting, Timing
-from viva.records.text import one_line, storable
+from viva.records.run_record import Setting
+from viva.records.text import one_line
 from viva.records.transcript import NO_USAGE, Transcript
 from viva.suites.job import Job
 from viva.suites.worker import Done
@@ -19,18 +19,6 @@ def write_failure(journal: Journal, job: Job, attempt: int, node: str, error: st
     """Write the record of a run that ends as an error of the infrastructure."""
     header = replace(job.header, attempt=attempt, node=node)
     setting = Setting(case=header.subject, case_hash=job.case_hash, agent=header.agent, trial=header.trial, node=node)
-    record = RunRecord(
-        header.id,
-        header.subject,
-        header.agent,
-        Outcome.INFRA_ERROR,
-        None,
-        error=storable(one_line(error, 1000)),
-        trial=header.trial,
-        attempt=attempt,
-        tags=header.tags,
-        timing=Timing(time.time()),
-        setting=setting,
-    )
+    record = failed_record(header, one_line(error, 1000), setting)
     journal.append("run", header.id, attempt, record)
     return Done(header, record, Transcript(), NO_USAGE)
