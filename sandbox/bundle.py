@@ -7,10 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from viva.cases import check_code
-
 INSIDE = Path(__file__).parent / "inside"
-CHECK_CODE = Path(check_code.__file__).parent
+CHECK_CODE = Path(__file__).parents[1] / "cases" / "check_code"
 # What is known about a check from its source is known by the same modules inside and outside.
 _ANALYSIS = ("certain", "conversation_types", "own_faults")
 # The modules of `sandbox/inside` that a server needs, in the order in which they import each other.

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import certifi
+import hypothesis
 import pytest
 import tenacity
 
@@ -29,6 +30,10 @@ ModelAt = Callable[..., "ModelClient"]
 """`model_at(url, spec="openai:m")`."""
 MeteredAt = Callable[..., "MeteredModel"]
 """`metered_at(url, spec="openai:m")`."""
+
+# A test promises a result, never a duration: a busy machine takes longer.
+hypothesis.settings.register_profile("viva", deadline=None)
+hypothesis.settings.load_profile("viva")
 
 
 def pytest_configure(config: pytest.Config) -> None:

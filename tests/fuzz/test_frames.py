@@ -24,7 +24,7 @@ from viva.adapters.connectors.child.location import Location
 from viva.adapters.connectors.child.spawn import Spawned
 from viva.adapters.contract import AgentArguments
 from viva.adapters.session import open_session
-from viva.errors import AgentError
+from viva.errors import AgentError, MachineError
 from viva.records.codec import encode, loads
 from viva.records.transcript import Reply
 
@@ -95,7 +95,8 @@ class Double:
         self.loop, self.tasks = asyncio.get_running_loop(), list[asyncio.Task[None]]()
         factory = child_class(Location("agent.py", "Agent", "/usr/bin/python3", None))
         replies: list[Reply] = []
-        with contextlib.suppress(AgentError):
+        # Before the agent's first line, a broken connection is not the agent's fault.
+        with contextlib.suppress(AgentError, MachineError):
             session = await open_session(factory, AgentArguments("Count."), SECONDS)
             try:
                 replies.append(await session.reply("Go on.", SECONDS))

@@ -12,13 +12,13 @@ from viva.adapters.connectors.table import load_agent
 from viva.cases import Case, CheckLimits
 from viva.errors import SetupError
 from viva.exam.agent_health import AgentHealth
-from viva.exam.check_notices import notices_about_checks
-from viva.exam.dependencies import missing_for_agent, provide_dependencies
-from viva.exam.descriptors import raise_file_limit
 from viva.exam.given import NOTHING, Given
 from viva.exam.options import JudgeKind, Options
 from viva.exam.references import References, load_references
-from viva.exam.threads import check_threads
+from viva.exam.requirements.check_notices import notices_about_checks
+from viva.exam.requirements.dependencies import missing_for_agent, provide_dependencies
+from viva.exam.requirements.descriptors import raise_file_limit
+from viva.exam.requirements.threads import check_threads
 from viva.examiner import ConversationLimits, Examiner, ExaminerError, ReplayedExaminer, ScriptedExaminer
 from viva.examiner.conversation import DEFAULT_MAX_ROUNDS
 from viva.judge.loaded_evaluator import LoadedEvaluator

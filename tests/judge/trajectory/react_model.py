@@ -36,7 +36,7 @@ def judge(labels: Mapping[str, str]) -> Callable[[Request], str]:
             if "Agent's Current Thought" in fields
             else "thought_to_tool"
         )
-        data = "\n".join(text for name, text in fields.items() if name != "Available Tools")
+        data = "\n".join(text for name, text in fields.items() if name not in ("Available Tools", "Instructions"))
         fitting = [
             key for key in labels if key.split(" ", 1)[0] == kind and (" " not in key or key.split(" ", 1)[1] in data)
         ]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from viva.adapters.connectors.table import load_agent
 from viva.cases import Case, load_case
-from viva.exam.dependencies import missing_for_agent
+from viva.exam.requirements.dependencies import missing_for_agent
 
 CASE = """
 version: 0.1

@@ -14,7 +14,7 @@ from viva.errors import ModelAnswerError
 from viva.models.model import ModelMessage
 from viva.models.prices import price
 from viva.records.transcript import MOST_TOKENS
-from viva.suites.engine import SuiteLimits, over_budget
+from viva.suites.engine import Budget, over_budget
 
 ASK = [ModelMessage("user", "Say something.")]
 PRICED = "gpt-4o-mini"
@@ -50,7 +50,7 @@ async def test_usage_that_says_nothing_is_unknown_and_costs_no_answer(name: str,
     assert model.usage.reported is False
     assert model.usage.cost is None, "an unknown cost is not 0"
     assert model.usage.input_tokens <= 60
-    assert "unknown" in (over_budget(SuiteLimits(max_cost=1000.0), model.usage) or "")
+    assert "unknown" in (over_budget(Budget(max_cost=1000.0), model.usage) or "")
 
 
 async def test_an_answer_without_words_may_have_used_no_tokens(metered_at: MeteredAt) -> None:
@@ -85,7 +85,7 @@ async def test_an_answer_that_cannot_be_used_is_charged_all_the_same(name: str, 
     used = model.usage
     assert (used.input_tokens, used.output_tokens, used.calls, used.reported) == (200, 14, 2, True)
     assert used.cost == pytest.approx(price(PRICED, 200, 14))
-    assert over_budget(SuiteLimits(max_tokens=200), used) is not None
+    assert over_budget(Budget(max_tokens=200), used) is not None
 
 
 async def test_a_broken_response_that_reports_tokens_is_charged_and_asked_for_again(

@@ -179,7 +179,7 @@ def test_a_judge_that_breaks_is_an_error_that_says_whose_fault_it_was(exam: Exam
     exam.desk.case("sound")
     exam.desk.case("unsound", scoring_points=[point("assert chat_histroy", "It remembers.")])
     printed = outcomes(exam("--viva-threshold", "0"), passed=1, errors=1)
-    assert "judge_error (could not be judged in full; this says nothing about the agent)" in printed
+    assert "judge_error (judging failed; excluded from averages)" in printed
     assert "ERROR (weight 1) It remembers." in printed
     assert "the check itself is broken: NameError: name 'chat_histroy' is not defined" in printed
 

@@ -55,7 +55,7 @@ def test_messages_name_the_host_and_never_the_rest_of_the_address(desk: Desk, ho
     desk.case()
     done = desk.viva("run", "exam", "--sandbox", "process", "--sink", f"webhook:{hook.address}", expect=0)
     told = " ".join(done.stderr.split())
-    assert "the sink webhook:http://127.0.0.1 failed: Refused: the server answered 404" in told
+    assert "the sink webhook:http://127.0.0.1 failed: WebhookRefused: the server answered 404" in told
     assert "s3cret" not in done.stderr + done.stdout
     ((name, _),) = make_sinks(["webhook:https://ann:pw@example.org/x?key=1"])
     assert name == "webhook:https://example.org"

@@ -117,7 +117,7 @@ def gather_rows(journals: Journals, most: int = MOST_ROWS) -> Rows:
     Raises:
         JournalError: a journal cannot be read.
     """
-    failures, trials, trends, chosen = Failures(), Trials(), TrendTally(), _Chosen(most)
+    failures, trials, trends, chosen = Failures(), Trials(), TrendTally(), _ShownRuns(most)
     several = len({folder.resolve() for folder, _ in journals.locations}) > 1
     outcomes: Counter[str] = Counter()
 
@@ -150,7 +150,7 @@ def gather_rows(journals: Journals, most: int = MOST_ROWS) -> Rows:
     return rows
 
 
-class _Chosen:
+class _ShownRuns:
     """Chooses the runs that get a row: by `ORDER`, then in the order in which they ended."""
 
     def __init__(self, most: int) -> None:
