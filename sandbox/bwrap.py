@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from viva.records.full_disk import error_words
+from viva.full_disk import error_words
 from viva.sandbox.backend import ServerSandbox
 from viva.sandbox.bundle import boot_script
 from viva.sandbox.connection import ServerConnection

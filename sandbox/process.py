@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from viva.records.full_disk import error_words
+from viva.full_disk import error_words
 from viva.sandbox.backend import ServerSandbox
 from viva.sandbox.bundle import boot_script
 from viva.sandbox.connection import ServerConnection

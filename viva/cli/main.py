@@ -114,7 +114,7 @@ def main() -> NoReturn:
 
 
 def _say(error: Exception) -> None:
-    from viva.records.full_disk import error_words
+    from viva.full_disk import error_words
 
     words = error_words(error) if isinstance(error, OSError) else str(error)
     with contextlib.suppress(OSError, ValueError):

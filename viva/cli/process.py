@@ -23,8 +23,8 @@ from viva.cases import CaseError
 from viva.cli.stopping import ONE_STOP_SECONDS, STOPPED, heard_stops, leave_at_once
 from viva.errors import SetupError
 from viva.exam.outcome import EXIT_MISTAKE, EXIT_NOT_SCORED
+from viva.full_disk import error_words
 from viva.journal.writer import JournalError, JournalLost
-from viva.records.full_disk import error_words
 from viva.records.text import printable
 from viva.sandbox import SandboxError, SandboxUnavailable
 from viva.streams import open_descriptor

@@ -12,7 +12,7 @@ from typing import Any
 from viva.adapters.calls import TimeoutLeft, abandon, describe, guarded, within
 from viva.adapters.threads import AgentThread
 from viva.exam.subscribers import RunHeader
-from viva.records.full_disk import NO_ROOM, error_words
+from viva.full_disk import NO_ROOM, error_words
 from viva.records.run_record import RunRecord
 from viva.records.run_span import RunSpan
 from viva.records.sink import Sink

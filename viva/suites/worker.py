@@ -20,13 +20,13 @@ from viva.exam.retry import wait_before
 from viva.exam.stored_runs import carry_over, timing_of_rounds
 from viva.exam.subscribers import RunHeader, Subscribers
 from viva.examiner import ReplayedExaminer
+from viva.full_disk import NO_ROOM, error_words
 from viva.journal.history import JournalHistory
 from viva.journal.kept_cases import keep_case, stored_case
 from viva.journal.reader import StoredRun, decode_run
 from viva.journal.writer import JournalError, JournalWriter
 from viva.judge.loaded_evaluator import LoadedEvaluator, parameters_of_all
 from viva.models.prices import price
-from viva.records.full_disk import NO_ROOM, error_words
 from viva.records.history import EvalHistorySource
 from viva.records.run_record import Outcome, RunRecord, Setting
 from viva.records.transcript import NO_USAGE, Transcript, Usage

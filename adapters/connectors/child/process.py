@@ -23,8 +23,8 @@ from viva.adapters.crash_dump import read_dump
 from viva.adapters.inside.wire import LIMIT
 from viva.adapters.machine import MORE_THREADS
 from viva.errors import AgentError, MachineError, SetupError
+from viva.full_disk import NO_ROOM, error_words
 from viva.records.bounded_json import LARGE, UnfitJson, read
-from viva.records.full_disk import NO_ROOM, error_words
 from viva.records.redact import redact, redact_end
 from viva.records.text import printable
 

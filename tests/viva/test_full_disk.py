@@ -12,7 +12,7 @@ import pytest
 
 from tests.viva.conftest import Desk
 from tests.viva.viva_command import VIVA, clean_environment
-from viva.records.full_disk import error_words
+from viva.full_disk import error_words
 
 
 @pytest.fixture
