@@ -50,7 +50,7 @@ def test_every_fault_of_a_sink_is_told_and_the_others_have_every_run(
     assert "the sink bad.py:Blocks is disabled: writing a run took longer than 0.5 s" in told
     assert "the sink bad.py:RefusesToBegin failed: ValueError: not this folder" in told
     for name in ("jsonl:/dev/full", "csv:/dev/full"):
-        assert f"the sink {name} failed: No space left on the file system of /dev" in told
+        assert f"the sink {name} failed: No space left" in told
     for name in names[:4]:
         assert f"the sink {name} did not write 3 of the completed runs" in told
     runs = {record.id for record in read_records(desk.folder / "journal")}
