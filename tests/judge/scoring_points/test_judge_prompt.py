@@ -177,17 +177,17 @@ async def order(talk: Transcript, model_at: ModelAt, number: int) -> list[int]:
     case = Case("case", Path("case.yaml"), "0" * 64, "Ask for sums.", points(number))
     with ModelServer({"m": MISS}) as server:
         model = model_at(server.url)
-        create = model.client.create
+        ask = model.ask
 
         async def counted(*arguments: Any, **named: Any) -> Any:
             nonlocal begun
             begun += 1
             await asyncio.sleep(0.01)  # whoever does not wait for an answer asks meanwhile
-            result = await create(*arguments, **named)
+            result = await ask(*arguments, **named)
             at_answer.append(begun)
             return result
 
-        with mock.patch.object(model.client, "create", counted):
+        with mock.patch.object(model, "ask", counted):
             await ScoringPointsEvaluator("model", None, model).evaluate(talk, Context("run", case))
     return at_answer
 
