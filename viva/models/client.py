@@ -7,27 +7,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from viva.errors import ModelAnswerError, ModelError, SchemaError, SharedSetupError, WithheldError
+from viva.errors import ModelAnswerError, ModelError, SchemaError, SharedSetupError
+from viva.models.answer import read_answer
 from viva.models.metered_model import note_spent, spent_on
-from viva.models.model import NO_LIMITS, CallLimits, Completion, FinishReason, Model, ModelFeatures, ModelMessage
+from viva.models.model import NO_LIMITS, CallLimits, Completion, Model, ModelFeatures, ModelMessage
 from viva.models.prices import LISTED, Prices
 from viva.models.retry import RetryPolicy, call_seconds, is_refused, status_of, unusable_answer, with_retries
-from viva.records.codec import has_doubled_key
 from viva.records.redact import Keys
-from viva.records.text import storable
 from viva.records.transcript import NO_USAGE, Usage
 
 MODEL_CALLS = 64
 """Default of the maximum number of concurrent calls to one provider."""
-LONGEST_ANSWER = 200_000
-"""Maximum number of characters of one answer; an examiner's message or a judge's verdict has a few hundred."""
 NO_SCHEMA = frozenset({400, 404, 415, 422})
 """The HTTP statuses with which providers reject a schema."""
-
-# The tags around the reasoning of models, if the server does not remove it.
-THOUGHTS = (("<think>", "</think>"), ("<thinking>", "</thinking>"))
 
 
 class Provider(Model, Protocol):
@@ -138,7 +132,7 @@ class ModelClient:
                 self._check_setup(error, schema=schema is not None)
             raise
         # Removed before it is read, because the model may repeat what it was sent.
-        text, value = _checked(self._keys.hide(completion.text), completion.finish, schema)
+        text, value = read_answer(self._keys.hide(completion.text), completion.finish, schema)
         return Completion(text, value, call.spent, completion.finish)
 
     async def _once(self, call: _Call, schema: type[BaseModel] | None) -> Completion:
@@ -204,53 +198,3 @@ class _Call:
     def retried(self, _: BaseException) -> None:
         """Count a further attempt."""
         self.add(Usage(retries=1, cost=0.0))
-
-
-def _checked(answer: str, finish: FinishReason, schema: type[BaseModel] | None) -> tuple[str, BaseModel | None]:
-    """Return a whole answer without its reasoning, and the validated object if it has a schema.
-
-    Raises:
-        ModelAnswerError: the answer is not usable.
-    """
-    if finish == "tool_calls":
-        raise ModelAnswerError("the model called a tool, although it has none")
-    if finish == "length":
-        raise ModelAnswerError("the answer was cut off at the model's token limit")
-    if finish == "content_filter":
-        raise WithheldError("the provider's content filter withheld the answer")
-    if len(answer) > LONGEST_ANSWER:
-        length = f"{len(answer):,} characters long"
-        raise ModelAnswerError(f"the answer is {length}; the maximum is {LONGEST_ANSWER:,}")
-    # A lone surrogate could not be sent back to the model as part of the conversation.
-    text = _without_thought(storable(answer))
-    if schema is None:
-        return text, None
-    if _doubled(text):
-        raise ModelAnswerError("the answer's JSON has a duplicate key")
-    try:
-        return text, schema.model_validate_json(text)
-    except ValidationError as error:
-        raise SchemaError("it was empty, or not JSON in the form asked for") from error
-
-
-def _without_thought(content: str) -> str:
-    """Return an answer without the reasoning before it, which is neither a message nor a verdict.
-
-    Some templates put the opening tag into the prompt, so that only the closing tag is seen, at the end of its line.
-    """
-    answer = content.lstrip()
-    for opening, closing in THOUGHTS:
-        opened = answer.startswith(opening)
-        _, closed, rest = answer.partition(closing)
-        if closed and (opened or not rest.split("\n", 1)[0].strip()):
-            return rest.lstrip()
-        if opened:
-            raise ModelAnswerError("the answer contains only unfinished reasoning")
-    return content
-
-
-def _doubled(content: str) -> bool:
-    try:
-        return has_doubled_key(content)
-    except (ValueError, RecursionError):  # not JSON, which validation reports
-        return False

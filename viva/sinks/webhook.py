@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-import os
 import urllib.error
 import urllib.request
 from email.message import Message
@@ -15,6 +14,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import tenacity
 
 from viva.errors import SetupError
+from viva.models.keys import checked_key
 from viva.records.codec import encode
 from viva.records.run_record import RunRecord
 from viva.records.transcript import Transcript
@@ -45,7 +45,7 @@ class WebhookSink:
         wait_seconds: Wait before the second attempt; doubles with each.
 
         Raises:
-            SetupError: it is not an HTTP address.
+            SetupError: it is not an HTTP address, or the token cannot be sent.
         """
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -53,7 +53,7 @@ class WebhookSink:
         host = parts.netloc.rpartition("@")[2]
         self._address = urlunsplit(parts._replace(netloc=host, fragment=""))
         self._headers = {"Content-Type": "application/json", "User-Agent": "viva"}
-        if token := os.environ.get(TOKEN):
+        if token := checked_key(TOKEN):
             self._headers["Authorization"] = f"Bearer {token}"
         elif parts.username is not None:
             pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import ModelAt
 from tests.model_server import Answer, Garbage, ModelServer
 from viva.errors import ModelAnswerError, ModelError
-from viva.models.client import LONGEST_ANSWER
+from viva.models.answer import LONGEST_ANSWER
 from viva.models.model import ModelMessage
 
 ASK = [ModelMessage("user", "Say something.")]

@@ -13,6 +13,7 @@ from viva.adapters.connectors.table import load_agent
 from viva.errors import SetupError
 from viva.models.factory import make_model
 from viva.recordings.spans.phoenix import make_client, split_source
+from viva.sinks.webhook import WebhookSink
 
 KEY = "sk-live-0123456789abcdef"
 UNFIT = [
@@ -38,6 +39,9 @@ def test_a_key_that_cannot_be_sent_is_refused_by_its_name(value: str, monkeypatc
     with pytest.raises(SetupError, match=r"VIVA_AGENT_API_KEY (begins|contains)") as caught:
         load_agent("http://127.0.0.1:9/v1#agent")
     assert "0123456789" not in str(caught.value)
+    monkeypatch.setenv("VIVA_WEBHOOK_TOKEN", value)
+    with pytest.raises(SetupError, match=r"VIVA_WEBHOOK_TOKEN (begins|contains)"):
+        WebhookSink("http://127.0.0.1:9")
     monkeypatch.setenv("PHOENIX_API_KEY", value)
     with pytest.raises(SetupError, match=r"PHOENIX_API_KEY (begins|contains)"):
         make_client("http://127.0.0.1:9")
