@@ -38,6 +38,14 @@ def _agents(desk: Desk) -> None:
         "number = 3\n"
     )
     (desk.folder / "broken.py").write_text("import os\nimport no_such_module\n")
+    (desk.folder / "lazy.py").write_text(
+        "class _Lazy(type):\n"
+        "    def __getattr__(cls, name):\n"
+        "        globals()['more'] = 1\n"
+        "        raise AttributeError(name)\n\n\n"
+        "class Thing(metaclass=_Lazy):\n"
+        "    pass\n"
+    )
     (desk.folder / "leaves.py").write_text("raise SystemExit(0)\n")
 
 
@@ -82,6 +90,30 @@ MISTAKES = {
     ),
     "agent file that leaves": Mistake("run echo --agent leaves.py:A", ("leaves.py:1", "SystemExit"), _agents),
     "agent SPEC without sense": Mistake("run echo --agent nonsense", ("package.module:Class", "http(s)://")),
+    "agent that is a model": Mistake("run echo --agent openai:gpt-4o", ("--agent https://api.openai.com/v1#gpt-4o",)),
+    "agent that is a model with a name like a class": Mistake(
+        "run echo --agent openai:o3", ("--agent https://api.openai.com/v1#o3",)
+    ),
+    "agent that is a module which imports more when asked": Mistake(
+        "run echo --agent lazy:Agent", ("lazy has no 'Agent'",), _agents
+    ),
+    "agent's address without its scheme": Mistake(
+        "run echo --agent 127.0.0.1:8000", ("write http://127.0.0.1:8000/v1#MODEL",)
+    ),
+    "agent's address and model without the scheme": Mistake(
+        "run echo --agent localhost:80/chat#m", ("write http://localhost:80/chat#m",)
+    ),
+    "agent's address with a misspelt scheme": Mistake(
+        "run echo --agent htp://localhost/v1#m", ("Did you mean http://localhost/v1#m?",)
+    ),
+    "environment before the class": Mistake(
+        "run echo --agent agent.py@.agent:Agent", ("write agent.py:Agent@.agent",), _agents
+    ),
+    "misspelt example": Mistake("run echo --agent exmple:careful", ("Did you mean example:careful?",)),
+    "misspelt example in its own process": Mistake(
+        "run echo --isolate --agent exmple:careful", ("Did you mean example:careful?",)
+    ),
+    "class that cannot be one": Mistake("run echo --agent agent.py:gpt-4", ("'gpt-4' cannot be a class",), _agents),
     "chat endpoint without a model": Mistake("run echo --agent http://127.0.0.1:1/v1", ("#MODEL",)),
     "no key for a model": Mistake("run echo --model openai:gpt-4o", ("OPENAI_API_KEY",)),
     "unknown form of a model": Mistake("run echo --model gpt-4o", ("openai:NAME",)),
