@@ -12,15 +12,39 @@ from typing import Any, ParamSpec, TypeVar
 import click
 
 from viva.cli.process import fail
+from viva.exam.durations import seconds_in
 from viva.exam.options import Option, Options, Part, Value
 from viva.plugins.parameters import split_list
+from viva.records.text import one_line
 from viva.suites.request import Command, R, request_to_resume
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 TRUST = "trust_plan"
-SECONDS = click.FloatRange(0, min_open=True)
+
+
+class Seconds(click.ParamType):
+    """A duration in seconds, or with units: `90`, `90s`, `5m`, `1h30m`."""
+
+    name = "seconds"
+
+    def __init__(self, *, or_zero: bool = False) -> None:
+        self.or_zero = or_zero
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the seconds; a value that is none is a usage error."""
+        try:
+            seconds = seconds_in(str(value))
+        except ValueError:
+            seconds = -1.0
+        if seconds < 0 or (seconds == 0 and not self.or_zero):
+            least = "a duration" if self.or_zero else "a duration above 0"
+            self.fail(f"{one_line(str(value), 60)!r} is not {least}; write seconds (90), or 90s, 5m or 1h.", param, ctx)
+        return seconds
+
+
+SECONDS = Seconds()
 
 
 class CallOption(click.Option):

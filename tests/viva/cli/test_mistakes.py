@@ -32,6 +32,15 @@ def _broken_yaml(desk: Desk) -> None:
     (desk.folder / "exam" / "case.yaml").write_text("task_description: x\nscoring_points:\n  - {weight: 1\n")
 
 
+def _exams(desk: Desk) -> None:
+    for name, tag in (("one", "sums"), ("two", "short")):
+        (desk.folder / "exams" / name).mkdir(parents=True)
+        (desk.folder / "exams" / name / "case.yaml").write_text(
+            f"task_description: x\ntags: [{tag}]\nscript: [Hello]\n"
+            "scoring_points:\n  - {score_point: y, weight: 1, eval_code: 'assert True'}\n"
+        )
+
+
 def _agents(desk: Desk) -> None:
     (desk.folder / "agent.py").write_text(
         "class Agent:\n    def get_reply_from_agent(self, message): return message\n\n\nclass Mute:\n    pass\n\n\n"
@@ -153,6 +162,17 @@ MISTAKES = {
     "unknown command": Mistake("rum echo", ("'rum'", "Did you mean 'run'?")),
     "command like no other": Mistake("frobnicate", ("The commands are run, suite, replay",)),
     "fail-under beyond 1": Mistake("run echo --fail-under 80", ("--fail-under",)),
+    "several agents": Mistake("run echo --agent example:careful --agent example:hasty", ("viva suite", "one agent")),
+    "several cases": Mistake("run echo sum_1_to_50", ("viva suite", "one case")),
+    "folder of cases": Mistake("run exams", ("viva suite exams",), _exams),
+    "no case": Mistake("run", ("Missing argument 'CASE'",)),
+    "option of a suite": Mistake("run echo --tag nope", ("--tag is an option of viva suite",)),
+    "option of a suite with its value": Mistake("run echo --trials=3", ("--trials is an option of viva suite",)),
+    "unknown tag": Mistake("suite exams --tag nope", ("No case has the tag 'nope'", "short, sums"), _exams),
+    "unknown tag of a bundled case": Mistake("suite echo --tag nope", ("No case has the tag 'nope'", "smoke")),
+    "duration in words": Mistake("run echo --timeout soon", ("--timeout", "'soon'", "5m")),
+    "duration of no time": Mistake("run echo --timeout 0m", ("--timeout", "above 0")),
+    "duration that is no number": Mistake("suite echo --max-time nan", ("--max-time", "5m")),
     "no rounds": Mistake("run echo --max-rounds 0", ("--max-rounds",)),
 }
 USAGE_LINES = 4

@@ -34,9 +34,38 @@ from viva.suites.request import SuiteRequest
 from viva.suites.suite import holds_single_runs, run_suite
 
 
-@click.command("run")
-@click.argument("case", shell_complete=completion.cases)
-@click.option("--agent", metavar="SPEC", help=f"Agent to test: {FORMS}. [default: the bundled careful agent]")
+class OneExam(click.Command):
+    """A command that names `viva suite` where an option belongs to that."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments as click does."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            from viva.cli.commands import suite  # only after a mistake
+
+            if any(error.option_name in each.opts for each in suite.command.params):
+                ctx.fail(f"{error.option_name} is an option of viva suite, not of viva run, which runs one exam.")
+            raise
+
+
+def _one(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str | None:
+    """Return the only value of a parameter, and refuse several, which would otherwise be ignored but for the last."""
+    if len(values) > 1 and not ctx.resilient_parsing:
+        words = "case" if isinstance(param, click.Argument) else "agent"
+        ctx.fail(f"viva run tests one {words}, and was given {len(values)}. To test several, use viva suite.")
+    return values[0] if values else None
+
+
+@click.command("run", cls=OneExam)
+@click.argument("case", nargs=-1, required=True, metavar="CASE", callback=_one, shell_complete=completion.cases)
+@click.option(
+    "--agent",
+    metavar="SPEC",
+    multiple=True,
+    callback=_one,
+    help=f"Agent to test: {FORMS}. [default: the bundled careful agent]",
+)
 @shared_options(Part.JUDGE, Part.EXAMINER, Part.AGENT, Part.SUITE)
 @output_options
 @report_user_errors

@@ -17,6 +17,7 @@ from viva.adapters.connectors.spec import FORMS
 from viva.cli import completion
 from viva.cli.engine_options import engine_from, engine_options
 from viva.cli.options import (
+    SECONDS,
     call_option,
     concurrency_option,
     options_from,
@@ -95,7 +96,7 @@ from viva.suites.suite import run_suite
 )
 @call_option(
     "--max-time",
-    type=click.FloatRange(0, min_open=True),
+    type=SECONDS,
     metavar="SECONDS",
     help="Stop the suite after this time; see --resume.",
 )
