@@ -24,13 +24,13 @@ T = TypeVar("T")
 TRUST = "trust_plan"
 
 
-class Seconds(click.ParamType):
+class Seconds(click.FloatRange):
     """A duration in seconds, or with units: `90`, `90s`, `5m`, `1h30m`."""
 
     name = "seconds"
 
     def __init__(self, *, or_zero: bool = False) -> None:
-        self.or_zero = or_zero
+        super().__init__(0, min_open=not or_zero)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the seconds; a value that is none is a usage error."""
@@ -38,8 +38,8 @@ class Seconds(click.ParamType):
             seconds = seconds_in(str(value))
         except ValueError:
             seconds = -1.0
-        if seconds < 0 or (seconds == 0 and not self.or_zero):
-            least = "a duration" if self.or_zero else "a duration above 0"
+        if seconds < 0 or (seconds == 0 and self.min_open):
+            least = "a duration above 0" if self.min_open else "a duration"
             self.fail(f"{one_line(str(value), 60)!r} is not {least}; write seconds (90), or 90s, 5m or 1h.", param, ctx)
         return seconds
 
