@@ -154,11 +154,16 @@ def _import(
     limit = request.limit
     taken = {run for run, state in done.items() if state.whole}
     trials: Counter[str] = Counter()
+    # A source may give only what is new when it is read again, so the position alone does not tell the trial.
+    given = {(state.case, state.trial) for run, state in done.items() if run in taken}
     owners: dict[str, int] = {}
+    own = 0  # those of the compared source have a limit of their own
     for number, (spec, recordings) in enumerate(streams):
-        left = None if limit is None else limit if spec == request.compared else limit - found.read
+        compared = spec == request.compared
+        left = None if limit is None else limit if compared else limit - own
         for recording in _read(itertools.islice(recordings, left), journal.folder, found):
             found.read += 1
+            own += not compared
             for note in recording.notes:
                 found.notes[note] = found.notes.get(note, 0) + 1
             subject = recording.subject or recording.place
@@ -173,6 +178,8 @@ def _import(
             if not request.samples(recording.run_key) or (choose is not None and not choose(recording)):
                 continue
             taken.add(run)
+            while (subject, trials[subject]) in given:
+                trials[subject] += 1
             _write(labelled(recording, request.labels_of(spec)), subject, trials[subject], run, spec, journal)
 
 
