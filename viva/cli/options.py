@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import Field, replace
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -155,7 +155,7 @@ def output_options(function: Callable[P, T]) -> Callable[P, T]:
         out_option,
         sinks_option,
         call_option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report."),
-        call_option("--quiet", is_flag=True, help="Print the score and nothing else."),
+        call_option("--quiet", is_flag=True, help="Print the score alone; why a run or gate failed is on stderr."),
         call_option(
             "--fail-under",
             multiple=True,
@@ -164,6 +164,22 @@ def output_options(function: Callable[P, T]) -> Callable[P, T]:
             "below this. Can be repeated.",
         ),
     )(function)
+
+
+def refuse_gate_without_agent(command: Command, agents: Collection[str], gated: Mapping[str, object]) -> None:
+    """Check that a gate has an agent: a build whose --agent was forgotten would pass by the bundled one's scores.
+
+    Args:
+        command: The command.
+        agents: The SPECs that were given.
+        gated: The values of the options that are gates, by flag.
+    """
+    flags = [flag for flag, value in gated.items() if value]
+    if flags and not agents:
+        fail(
+            f"viva {command}: {' and '.join(flags)} without --agent would test the bundled example agent; "
+            "name yours with --agent SPEC, or the example with --agent example:careful."
+        )
 
 
 def resume_options(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:

@@ -170,6 +170,11 @@ MISTAKES = {
     "option of a suite with its value": Mistake("run echo --trials=3", ("--trials is an option of viva suite",)),
     "unknown tag": Mistake("suite exams --tag nope", ("No case has the tag 'nope'", "short, sums"), _exams),
     "unknown tag of a bundled case": Mistake("suite echo --tag nope", ("No case has the tag 'nope'", "smoke")),
+    "gate of a run without an agent": Mistake("run echo --fail-under 0.5", ("--fail-under without --agent",)),
+    "gate of a suite without an agent": Mistake("suite echo --fail-under 0.5", ("--fail-under without --agent",)),
+    "drop without an agent": Mistake(
+        "suite echo --baseline journal --max-drop 0.5", ("--max-drop without --agent", "example:careful"), _run
+    ),
     "duration in words": Mistake("run echo --timeout soon", ("--timeout", "'soon'", "5m")),
     "duration of no time": Mistake("run echo --timeout 0m", ("--timeout", "above 0")),
     "duration that is no number": Mistake("suite echo --max-time nan", ("--max-time", "5m")),

@@ -12,7 +12,7 @@ from rich.console import Console
 from viva.adapters.connectors.spec import FORMS
 from viva.cases import Case, find_case, load_case
 from viva.cli import completion
-from viva.cli.options import options_from, output_options, shared_options
+from viva.cli.options import options_from, output_options, refuse_gate_without_agent, shared_options
 from viva.cli.process import fail, report_user_errors, run_async, separate_stdout
 from viva.cli.stopping import STOPPED
 from viva.exam.options import Part
@@ -81,8 +81,9 @@ def command(
 ) -> None:
     """Test an agent with CASE (the name of a bundled case, or the path of a case folder), and report the verdicts."""
     gates = parse_gates(fail_under)
-    exam = load_case(find_case(case))
     agents = () if agent is None else (agent,)
+    refuse_gate_without_agent("run", agents, {"--fail-under": fail_under})
+    exam = load_case(find_case(case))
     request = SuiteRequest(command="run", paths=(str(exam.file),), agents=agents, options=options_from(given))
     folder = new_journal_folder(out, exam.name)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
@@ -100,10 +101,12 @@ def command(
         click.echo(json.dumps({"journal": str(folder), "run": to_plain(record, full=True)}))
     elif quiet:
         click.echo(f"{one_line(record.subject, 80)} {record.outcome.value} {score_line(record)}")
+        if record.error:
+            click.echo(f"viva: {one_line(record.error, 1000)}", err=True)
     else:
         Console().print(run_report(record, folder))
     code, words = gate(summarize([record]), gates)
-    if words and not (as_json or quiet):
+    if words:
         click.echo(words, err=True)
     raise SystemExit(code)
 

@@ -22,6 +22,7 @@ from viva.cli.options import (
     concurrency_option,
     options_from,
     output_options,
+    refuse_gate_without_agent,
     resume_options,
     resumed_request,
     shared_options,
@@ -135,6 +136,7 @@ def command(
     engine = engine_from(given)
     gates, drops = parse_gates(fail_under), parse_gates(max_drop, "--max-drop")
     if resume is None:
+        refuse_gate_without_agent("suite", given["agents"], {"--fail-under": fail_under, "--max-drop": max_drop})
         folder, request = _new(paths, out, given)
     else:
         folder, request = resumed_request(resume, SuiteRequest, "suite", given)
