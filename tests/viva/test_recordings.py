@@ -469,6 +469,17 @@ def test_a_resumed_import_repeats_no_trial_where_the_source_gives_only_what_is_n
     assert sorted(trials) == [1, 2, 3, 4]
 
 
+def test_the_history_counts_a_recording_that_was_judged_again_once_and_a_new_one_under_its_name(desk: Desk) -> None:
+    source = talks(desk, [1.0, 0.0])
+    desk.viva("trace", source, "--out", "journal", expect=0)
+    desk.viva("judge", "journal", "--out", "judged", "--quiet", expect=0)
+    assert json.loads(desk.viva("history", "journal", "judged", "--json", expect=0).stdout)["runs"] == 2
+    file = desk.folder / "talks.jsonl"
+    file.write_text(file.read_text().replace("0!", "nothing"))
+    desk.viva("trace", source, "--out", "later", expect=0)
+    assert json.loads(desk.viva("history", "journal", "judged", "later", "--json", expect=0).stdout)["runs"] == 3
+
+
 def test_files_of_one_name_hold_runs_of_their_own_and_one_file_named_twice_is_one(desk: Desk) -> None:
     for name in ("a", "b"):
         (desk.folder / name).mkdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +23,7 @@ from viva.judge.reward import ATTRIBUTE, RewardEvaluator
 from viva.recordings.given_tools import with_tools
 from viva.recordings.recording import Recording, RecordingError
 from viva.recordings.table import LoadedReader, load_reader
+from viva.records.codec import encode
 from viva.records.run_record import Setting
 from viva.records.text import storable
 from viva.records.transcript import Transcript
@@ -213,6 +215,7 @@ def _write(recording: Recording, subject: str, number: int, run: str, spec: str,
         judge=RECORDED,
         source=spec,
         place=recording.place,
+        recording_digest=hashlib.sha256(encode(transcript)).hexdigest()[:12],
         workspace=None if left_out else name,
         workspace_left_out=storable(left_out),
         versions=versions(),
