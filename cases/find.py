@@ -59,7 +59,9 @@ def find_case(name: str) -> Path:
     if os.path.isfile(path):
         return path
     if os.path.isdir(path):
-        raise CaseError(path, ["holds no YAML file; a case is a folder with exactly one"])
+        several = any(_is_case(folder) for folder in _entries(path))
+        hint = f". To test with the cases in it: viva suite {name}" if several else ""
+        raise CaseError(path, [f"holds no YAML file; a case is a folder with exactly one{hint}"])
     here = [folder.name for folder in _entries(Path()) if _is_case(folder)]
     near = difflib.get_close_matches(name, [*bundled(), *here], 1, 0.4)
     hint = f"Did you mean {near[0]!r}?" if near else f"Bundled: {', '.join(bundled())}."

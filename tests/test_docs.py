@@ -215,7 +215,7 @@ def test_adapters_can_be_loaded(block: Block, tmp_path: Path, monkeypatch: pytes
         (package / "app.py").write_text("class TaskWeaverApp:\n    pass\n")
     file = tmp_path / Path(block.file).name
     file.write_text(block.text)
-    (name,) = re.findall(r"^class (\w+)\(VirtualUser\)", block.text, re.MULTILINE)
+    (name,) = re.findall(r"^(?:class (?=\w+\(VirtualUser\))|def )(\w+)", block.text, re.MULTILINE)
     assert load_agent(f"{file}:{name}").name == name
     for module in [module for module in sys.modules if module.split(".")[0] == "taskweaver"]:
         monkeypatch.delitem(sys.modules, module)

@@ -12,7 +12,7 @@ from typing import Any
 from viva.adapters import contract_messages as mistakes
 from viva.adapters.calls import describe
 from viva.adapters.connectors.loaded_agent import LoadedAgent, file_digest
-from viva.adapters.connectors.spec import agent_label, class_of
+from viva.adapters.connectors.spec import agent_label, class_of, connector_meant
 from viva.adapters.contract import check_factory
 from viva.adapters.inside import rules
 from viva.adapters.inside.raised import home_of
@@ -24,7 +24,7 @@ from viva.plugins.old_names import advice, hint_about
 
 
 class PythonConnector:
-    """Imports the class or function that makes the agent."""
+    """Imports the class or function that makes the agent, or the function that answers for it."""
 
     def load(self, spec: str, *, isolate: bool, memory_mb: int | None) -> LoadedAgent:
         """Load `module:Class` or `file.py:Class`.
@@ -34,7 +34,7 @@ class PythonConnector:
         """
         source, name = class_of(spec)
         with old_imports(source) as old:
-            module = _import_file(source) if source.endswith(".py") else _import_module(source)
+            module = _import_file(source) if source.endswith(".py") else _import_module(source, name)
         try:
             factory = rules.factory_of(module, name, VirtualUser)
         except rules.Setup as wrong:
@@ -75,6 +75,7 @@ def loaded_from(factory: Any, spec: str) -> LoadedAgent:
             f"{factory!r:.80} cannot make an agent, and each exam requires a new one: pass a class, or a function that "
             "returns an agent."
         )
+    factory = rules.maker_of(factory)
     check_factory(factory)
     module = sys.modules.get(getattr(factory, "__module__", None) or "")
     home = None if module is None else home_of(module.__name__, module)
@@ -104,14 +105,15 @@ def _import_file(source: str) -> ModuleType:
         raise _broken(Path(source), error) from error
 
 
-def _import_module(name: str) -> ModuleType:
+def _import_module(name: str, wanted: str) -> ModuleType:
     try:
         return import_source(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise SetupError(
-                f"there is no module {name!r} here or in Viva's environment ({sys.prefix}). "
-                f"Agents outside of it are reached by file (path/to/file.py:Class) or over HTTP.{advice(name)}"
+                f"there is no module {name!r} here or in Viva's environment ({sys.prefix})."
+                f"{connector_meant(name, wanted)} Agents outside of it are reached by file (path/to/file.py:Class) "
+                f"or over HTTP.{advice(name)}"
             ) from error
         raise _broken(name, error) from error
     except BaseException as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 
 from viva.errors import SetupError
@@ -17,6 +18,13 @@ CHILD = re.compile(r"(?P<module>.+):(?P<name>[^\W\d]\w*)@(?P<python>.+)", re.DOT
 """A class, and the environment in which it runs."""
 OWN_CONNECTOR = re.compile(r"(?P<part>[^:]+:[^\W\d]\w*):.*", re.DOTALL)
 """A connector named by import string, and the rest of the SPEC."""
+SCHEMES = ("http", "https", "replay", "example")
+"""What stands before the first colon of the built-in forms that name no class."""
+_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+_ADDRESS = re.compile(
+    r"(?P<host>[\w.-]+|\[[\da-fA-F:.]+\]):(?P<port>\d{1,5})(?P<path>/[^#]*)?(?P<model>#.*)?", re.DOTALL
+)
+_ENVIRONMENT_FIRST = re.compile(r"(?P<module>.+\.py|[\w.]+)@(?P<python>[^:]+)", re.DOTALL)
 
 
 def class_of(spec: str) -> tuple[str, str]:
@@ -30,7 +38,29 @@ def class_of(spec: str) -> tuple[str, str]:
         module, name = spec, ""
     if not module:
         raise SetupError(f"{spec!r} is not an agent SPEC. Use {FORMS}.")
+    if module == "openai":
+        raise SetupError(
+            f"{spec!r} names a model, not an agent. An agent behind an OpenAI-compatible endpoint is named by its "
+            f"address: --agent https://api.openai.com/v1#{name or 'MODEL'}"
+        )
+    if not module.endswith(".py") and (address := _ADDRESS.fullmatch(spec)):
+        path, model = address["path"] or "/v1", address["model"] or "#MODEL"
+        meant = f"http://{address['host']}:{address['port']}{path.rstrip('/')}{model}"
+        raise SetupError(f"{spec!r} is an address without its scheme; write {meant} (or https://…).")
+    if not module.endswith(".py") and (first := _ENVIRONMENT_FIRST.fullmatch(module)):
+        meant = f"{first['module']}:{name or 'Class'}@{first['python']}"
+        raise SetupError(f"{spec!r} names the environment before the class; write {meant}")
+    if name and not _NAME.fullmatch(name):
+        raise SetupError(
+            f"{spec!r} is not an agent SPEC: {name!r} cannot be a class.{connector_meant(module, name)} Use {FORMS}."
+        )
     return module, name
+
+
+def connector_meant(module: str, name: str) -> str:
+    """Return a question that suggests a connector whose name is near a module that does not exist; empty if none is."""
+    near = difflib.get_close_matches(module, SCHEMES, 1, 0.75)
+    return f" Did you mean {near[0]}:{name}?" if near else ""
 
 
 def agent_label(spec: str) -> str:

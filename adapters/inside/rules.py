@@ -36,8 +36,44 @@ def factory_of(module: Any, name: str, base: Any) -> Any:
         raise Setup(missing=name, classes=_classes(module))
     if not callable(factory):
         raise Setup(no_class=name)
+    factory = maker_of(factory)
     check_factory(factory, base)
     return factory
+
+
+def maker_of(factory: Any) -> Any:
+    """Return a class of agents for a plain function that answers a message; anything else is returned unchanged.
+
+    A function that makes an agent has no required parameters but those that Viva offers, and one that answers has
+    exactly one other: the message.
+    """
+    if isinstance(factory, type) or hasattr(factory, "get_reply_from_agent"):
+        return factory
+    try:
+        parameters = _parameters(factory)
+    except (TypeError, ValueError):
+        return factory
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    wanted = [item for item in parameters if item.default is item.empty and item.kind not in variable]
+    if len(wanted) != 1 or wanted[0].name in OFFERED or wanted[0].kind is inspect.Parameter.KEYWORD_ONLY:
+        return factory
+    return _answering(factory)
+
+
+def _answering(function: Callable[..., Any]) -> Any:
+    """Return a class of agents without state, whose answer to a message is the function's."""
+    if inspect.iscoroutinefunction(function):
+
+        async def method(self: Any, message: str) -> Any:
+            return await function(message)
+    else:
+
+        def method(self: Any, message: str) -> Any:  # type: ignore[misc]
+            return function(message)
+
+    name = getattr(function, "__name__", None) or type(function).__name__
+    kept = {key: getattr(function, key, None) for key in ("__doc__", "__module__", "version")}
+    return type(name, (), {**kept, "get_reply_from_agent": method})
 
 
 def check_factory(factory: Any, base: Any) -> None:
@@ -109,7 +145,7 @@ def workspace(agent: Any, ours: Any, tell: Callable[[Any, Any], Any]) -> str | N
 def _classes(module: Any) -> list[str]:
     return [
         key
-        for key, value in vars(module).items()
+        for key, value in list(vars(module).items())  # a module may import more when it is asked
         if isinstance(value, type) and hasattr(value, "get_reply_from_agent") and key != "VirtualUser"
     ]
 

@@ -153,8 +153,8 @@ def test_a_later_judging_names_its_own_primary(paper: Desk) -> None:
 def test_each_evaluator_has_a_gate_of_its_own(paper: Desk, gates: tuple[str, ...], code: int) -> None:
     options = [word for gate in gates for word in ("--fail-under", gate)]
     done = paper.viva(
-        "suite", "exam", "--evaluators", "scoring_points,own.py:Likes", "--sandbox", "process", *options,
-        "--out", "journal",
+        "suite", "exam", "--agent", "example:careful", "--evaluators", "scoring_points,own.py:Likes",
+        "--sandbox", "process", *options, "--out", "journal",
     )  # fmt: skip
     assert done.returncode == code, done.stderr
     if code == 1:
@@ -216,7 +216,7 @@ def test_a_primary_evaluator_that_speaks_only_of_rounds_gives_the_run_no_score(d
         "        return Insight(self.name, 'r1', 'fine', 1.0)\n"
     )
     arguments = ("--evaluators", "rounds_only.py:RoundsOnly", "--sandbox", "process", "--out", "journal")
-    done = desk.viva("run", desk.case(), *arguments, "--fail-under", "0.1", expect=3)
+    done = desk.viva("run", desk.case(), *arguments, "--agent", "example:careful", "--fail-under", "0.1", expect=3)
     assert "1.00" not in done.stdout.split("score", 1)[-1].splitlines()[0]
 
 

@@ -449,6 +449,37 @@ def test_no_more_than_the_limit_is_imported_and_nothing_after_it_is_read(desk: D
     assert [record.score for record in read_records(desk.folder / "journal")] == [1.0, 0.0, 1.0]
 
 
+@pytest.mark.parametrize("others", [1, 2])
+def test_a_compared_source_that_is_listed_too_takes_nothing_from_the_limit(desk: Desk, others: int) -> None:
+    compared = talks(desk, [0.0, 0.0, 0.0], "compared.jsonl")
+    listed = [talks(desk, [1.0, 1.0, 1.0], f"own_{number}.jsonl") for number in range(others)]
+    command = ("trace", listed[0], compared, *listed[1:], "--compare", compared, "--limit", "2", "--out", "journal")
+    desk.viva(*command, expect=0)
+    assert [record.score for record in read_records(desk.folder / "journal")] == [1.0, 1.0, 0.0, 0.0]
+
+
+def test_a_resumed_import_repeats_no_trial_where_the_source_gives_only_what_is_new(desk: Desk) -> None:
+    file = desk.folder / "talks.jsonl"
+    talk = json.dumps({"messages": [{"role": "user", "content": "?"}], "task_id": 7, "reward": 1.0})
+    file.write_text(f"{talk}\n{talk}\n")
+    desk.viva("trace", "chat:talks.jsonl", "--out", "journal", expect=0)
+    file.write_text(f"\n\n{talk}\n{talk}\n")
+    desk.viva("trace", "--resume", "journal", "--quiet", expect=0)
+    trials = [record.trial for record in read_records(desk.folder / "journal")]
+    assert sorted(trials) == [1, 2, 3, 4]
+
+
+def test_the_history_counts_a_recording_that_was_judged_again_once_and_a_new_one_under_its_name(desk: Desk) -> None:
+    source = talks(desk, [1.0, 0.0])
+    desk.viva("trace", source, "--out", "journal", expect=0)
+    desk.viva("judge", "journal", "--out", "judged", "--quiet", expect=0)
+    assert json.loads(desk.viva("history", "journal", "judged", "--json", expect=0).stdout)["runs"] == 2
+    file = desk.folder / "talks.jsonl"
+    file.write_text(file.read_text().replace("0!", "nothing"))
+    desk.viva("trace", source, "--out", "later", expect=0)
+    assert json.loads(desk.viva("history", "journal", "judged", "later", "--json", expect=0).stdout)["runs"] == 3
+
+
 def test_files_of_one_name_hold_runs_of_their_own_and_one_file_named_twice_is_one(desk: Desk) -> None:
     for name in ("a", "b"):
         (desk.folder / name).mkdir()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import Field, replace
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -12,15 +12,39 @@ from typing import Any, ParamSpec, TypeVar
 import click
 
 from viva.cli.process import fail
+from viva.exam.durations import seconds_in
 from viva.exam.options import Option, Options, Part, Value
 from viva.plugins.parameters import split_list
+from viva.records.text import one_line
 from viva.suites.request import Command, R, request_to_resume
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 TRUST = "trust_plan"
-SECONDS = click.FloatRange(0, min_open=True)
+
+
+class Seconds(click.FloatRange):
+    """A duration in seconds, or with units: `90`, `90s`, `5m`, `1h30m`."""
+
+    name = "seconds"
+
+    def __init__(self, *, or_zero: bool = False) -> None:
+        super().__init__(0, min_open=not or_zero)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the seconds; a value that is none is a usage error."""
+        try:
+            seconds = seconds_in(str(value))
+        except ValueError:
+            seconds = -1.0
+        if seconds < 0 or (seconds == 0 and self.min_open):
+            least = "a duration above 0" if self.min_open else "a duration"
+            self.fail(f"{one_line(str(value), 60)!r} is not {least}; write seconds (90), or 90s, 5m or 1h.", param, ctx)
+        return seconds
+
+
+SECONDS = Seconds()
 
 
 class CallOption(click.Option):
@@ -131,7 +155,7 @@ def output_options(function: Callable[P, T]) -> Callable[P, T]:
         out_option,
         sinks_option,
         call_option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report."),
-        call_option("--quiet", is_flag=True, help="Print the score and nothing else."),
+        call_option("--quiet", is_flag=True, help="Print the score alone; why a run or gate failed is on stderr."),
         call_option(
             "--fail-under",
             multiple=True,
@@ -140,6 +164,22 @@ def output_options(function: Callable[P, T]) -> Callable[P, T]:
             "below this. Can be repeated.",
         ),
     )(function)
+
+
+def refuse_gate_without_agent(command: Command, agents: Collection[str], gated: Mapping[str, object]) -> None:
+    """Check that a gate has an agent: a build whose --agent was forgotten would pass by the bundled one's scores.
+
+    Args:
+        command: The command.
+        agents: The SPECs that were given.
+        gated: The values of the options that are gates, by flag.
+    """
+    flags = [flag for flag, value in gated.items() if value]
+    if flags and not agents:
+        fail(
+            f"viva {command}: {' and '.join(flags)} without --agent would test the bundled example agent; "
+            "name yours with --agent SPEC, or the example with --agent example:careful."
+        )
 
 
 def resume_options(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:

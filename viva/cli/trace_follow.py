@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 import click
 from click.core import ParameterSource
 
-from viva.cli.options import call_option
+from viva.cli.options import SECONDS, Seconds, call_option
 from viva.errors import SetupError
 from viva.records.text import one_line
 from viva.records.wording import counted
@@ -35,7 +35,7 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
             ),
             call_option(
                 "--interval",
-                type=click.FloatRange(0, min_open=True),
+                type=SECONDS,
                 default=usual.interval,
                 show_default=True,
                 metavar="SECONDS",
@@ -43,7 +43,7 @@ def follow_options(function: Callable[P, T]) -> Callable[P, T]:
             ),
             call_option(
                 "--settle",
-                type=click.FloatRange(0),
+                type=Seconds(or_zero=True),
                 default=usual.settle,
                 show_default=True,
                 metavar="SECONDS",

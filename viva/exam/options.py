@@ -247,7 +247,7 @@ class Options:
         None,
         "--timeout",
         Part.EXAMINER,
-        "Maximum duration of the conversation.",
+        "Maximum duration of the conversation: seconds, or 90s, 5m, 1h.",
         value=Value.SECONDS,
         metavar="SECONDS",
         default_words="the case's, else none",

@@ -33,6 +33,7 @@ class RunState:
     case_hash: str = ""
     """Empty for a recording without a case."""
     agent: str = ""
+    trial: int = 1
     agent_digest: str = ""
     """The digest of the agent's file; empty if it had none, and in older journals."""
     evaluators: tuple[str, ...] = ()
@@ -112,6 +113,7 @@ def _note(state: RunState, event: Event | None, round_: int | None, names: dict[
         for name in ("case", "case_hash", "agent", "agent_digest"):
             text = str(event.data.get(name) or "")
             setattr(state, name, names.setdefault(text, text))
+        state.trial = number_of(event.data.get("trial")) or 1
         evaluators = _evaluators(event.data)
         state.evaluators = names.setdefault(evaluators, evaluators)  # type: ignore[assignment]
     elif event.kind == "transcript":

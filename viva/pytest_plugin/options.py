@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import Field
 from typing import Any
 
+from viva.exam.durations import seconds_in
 from viva.exam.options import Option, Part, Value
 
 OPTIONS = (Part.JUDGE, Part.EXAMINER, Part.AGENT, Part.SUITE)
@@ -54,7 +55,7 @@ def whole(least: int) -> Callable[[str], int]:
 
 
 def _seconds(text: str) -> float:
-    value = float(text)
+    value = seconds_in(text)
     if not 0 < value < float("inf"):
         raise ValueError
     return value

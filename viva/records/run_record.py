@@ -74,6 +74,9 @@ class Setting:
     """The SPEC of the recording (`chat:FILE`); empty for an exam that Viva ran."""
     place: str = ""
     """The position in the source, for example file and line."""
+    recording_digest: str = ""
+    """The first 12 hex digits of the SHA-256 of a recorded conversation; empty for an exam that Viva ran, and in older
+    journals."""
     agent_digest: str | None = None
     """The first 12 hex digits of the SHA-256 of the file with the agent's class; None if it has none."""
     node: str | None = None

@@ -137,7 +137,7 @@ class TrendTally:
     """Collects what trends are made of."""
 
     def __init__(self) -> None:
-        self._runs: dict[tuple[str, str, float] | int, _Kept] = {}
+        self._runs: dict[tuple[str, str, float | str] | int, _Kept] = {}
         self._number = 0
         self._keys: dict[Key, int] = {}
         self._same: dict[Any, Any] = {}
@@ -153,8 +153,9 @@ class TrendTally:
                 self._left_out.add(key)
         began = record.timing.started
         began = began if 0 < began < math.inf else 0.0
-        # The same conversation judged again has the same id and time.
-        name = (record.id, self._one(record.agent), began) if began else self._number
+        # The same conversation judged again has the same id and time; a recording may have no time.
+        which = began or record.setting.recording_digest
+        name = (record.id, self._one(record.agent), which) if which else self._number
         version = self._one(record.agent_version)
         self._runs[name] = _Kept(began, version, self._one(tuple(scores)), array("d", scores.values()))
         self._number += 1

@@ -12,10 +12,12 @@ from viva.errors import SetupError
 from viva.exam.resources import DEFAULT_AGENT
 from viva.exam.subscribers import RunHeader
 from viva.journal.writer import run_id
+from viva.records.text import one_line
 from viva.records.wording import counted
 from viva.suites.request import SuiteRequest
 
 SKIPPED_SHOWN = 5
+TAGS_SHOWN = 12
 
 
 def find_plan_cases(
@@ -49,7 +51,7 @@ def find_plan_cases(
     chosen = [case for case in cases if _chosen(case, request)]
     if not chosen:
         left = f"; --name and --tag exclude all {len(cases)}" if cases else ""
-        words = [f"there is no case in {', '.join(request.paths)}{left}."]
+        words = [f"there is no case in {', '.join(request.paths)}{left}.{_unknown_tags(cases, request.tags)}"]
         raise SetupError("\n".join([*words, *([] if cases else skipped_notes(passed_over))]))
     seen: dict[str, Case] = {}
     for case in chosen:
@@ -72,6 +74,17 @@ def skipped_notes(skipped: Sequence[Skipped]) -> list[str]:
 def _chosen(case: Case, request: SuiteRequest) -> bool:
     named = not request.names or any(fnmatch.fnmatchcase(case.name, pattern) for pattern in request.names)
     return named and (not request.tags or bool(set(request.tags) & set(case.tags)))
+
+
+def _unknown_tags(cases: Sequence[Case], wanted: Sequence[str]) -> str:
+    """Return a note about the tags that no case has, with those that there are; empty if all are known."""
+    there = {tag for case in cases for tag in case.tags}
+    unknown = [repr(one_line(tag, 60)) for tag in wanted if tag not in there]
+    if not cases or not unknown:
+        return ""
+    known = sorted(one_line(tag, 60) for tag in there)
+    shown = ", ".join(known[:TAGS_SHOWN]) + (", …" if len(known) > TAGS_SHOWN else "")
+    return f" No case has the tag {' or '.join(unknown)}; {f'the tags are {shown}' if known else 'none has a tag'}."
 
 
 def specs_of(request: SuiteRequest) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +22,7 @@ from viva.judge.reward import ATTRIBUTE, RewardEvaluator
 from viva.recordings.given_tools import with_tools
 from viva.recordings.recording import Recording, RecordingError
 from viva.recordings.table import LoadedReader, load_reader
+from viva.records.codec import encode
 from viva.records.run_record import Setting
 from viva.records.text import storable
 from viva.records.transcript import Transcript
@@ -153,11 +155,16 @@ def _import(
     limit = request.limit
     taken = {run for run, state in done.items() if state.whole}
     trials: Counter[str] = Counter()
+    # A source may give only what is new when it is read again, so the position alone does not tell the trial.
+    given = {(state.case, state.trial) for run, state in done.items() if run in taken}
     owners: dict[str, int] = {}
+    own = 0  # those of the compared source have a limit of their own
     for number, (spec, recordings) in enumerate(streams):
-        left = None if limit is None else limit if spec == request.compared else limit - found.read
+        compared = spec == request.compared
+        left = None if limit is None else limit if compared else limit - own
         for recording in _read(itertools.islice(recordings, left), journal.folder, found):
             found.read += 1
+            own += not compared
             for note in recording.notes:
                 found.notes[note] = found.notes.get(note, 0) + 1
             subject = recording.subject or recording.place
@@ -172,6 +179,8 @@ def _import(
             if not request.samples(recording.run_key) or (choose is not None and not choose(recording)):
                 continue
             taken.add(run)
+            while (subject, trials[subject]) in given:
+                trials[subject] += 1
             _write(labelled(recording, request.labels_of(spec)), subject, trials[subject], run, spec, journal)
 
 
@@ -205,6 +214,7 @@ def _write(recording: Recording, subject: str, number: int, run: str, spec: str,
         judge=RECORDED,
         source=spec,
         place=recording.place,
+        recording_digest=hashlib.sha256(encode(transcript)).hexdigest()[:12],
         workspace=None if left_out else name,
         workspace_left_out=storable(left_out),
         versions=versions(),

@@ -14,6 +14,7 @@ from viva.adapters import contract_messages as mistakes
 from viva.adapters.calls import in_words
 from viva.adapters.connectors.child.location import Location
 from viva.adapters.connectors.child.process import ChildEnded, ChildProcess
+from viva.adapters.connectors.spec import connector_meant
 from viva.adapters.contract import ConnectedAgent
 from viva.adapters.machine import MORE_THREADS
 from viva.adapters.printed import STREAMS, texts_of
@@ -230,7 +231,10 @@ def _setup_words(location: Location, facts: dict[str, Any]) -> str:
             told = told or f" Install it into the agent's environment ({location.python})."
         return f"{where} cannot be imported: {in_words(kind, facts.get('text'))}.{told}"
     if "no_module" in facts:
-        return f"there is no module {facts['no_module']!r} here or in the agent's environment ({facts['prefix']})."
+        meant = connector_meant(location.module, location.name)
+        return (
+            f"there is no module {facts['no_module']!r} here or in the agent's environment ({facts['prefix']}).{meant}"
+        )
     return mistakes.in_words(facts, location.module, location.name, location.suffix)
 
 

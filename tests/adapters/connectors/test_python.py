@@ -10,6 +10,7 @@ import pytest
 
 from viva.adapters.connectors.http import ChatAgent
 from viva.adapters.connectors.table import load_agent
+from viva.adapters.session import AgentArguments, open_session
 from viva.errors import SetupError
 
 GOOD = """
@@ -59,6 +60,26 @@ def test_an_agent_comes_from_a_module_in_the_current_folder(good: Path, monkeypa
 
 def test_a_function_that_makes_an_agent_is_one(good: Path) -> None:
     assert load_agent(f"{good}:make").name == "make"
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+@pytest.mark.parametrize("name", ["plain", "later", "Callable", "bound"])
+async def test_a_function_that_answers_a_message_is_an_agent(tmp_path: Path, name: str, isolate: bool) -> None:
+    file = tmp_path / "functions_that_answer.py"
+    file.write_text(
+        "def plain(message): return message.upper()\n"
+        "async def later(text, tone='loud'): return text.upper()\n"
+        "class Thing:\n"
+        "    async def __call__(self, message, *, verbose=False): return message.upper()\n"
+        "    def method(self, message): return message.upper()\n"
+        "Callable, bound = Thing(), Thing().method\n"
+    )
+    agent = load_agent(f"{file}:{name}", isolate=isolate)
+    session = await open_session(agent.factory, AgentArguments("task"), 30, agent.home)
+    try:
+        assert (await session.reply("hi", 30)).text == "HI"
+    finally:
+        await session.close()
 
 
 def test_a_file_finds_its_own_neighbours(tmp_path: Path) -> None:

@@ -55,6 +55,23 @@ def test_a_function_may_make_the_agent(write_case: CaseMaker) -> None:
     assert made == ["Talk."]
 
 
+def test_a_function_may_be_the_agent(write_case: CaseMaker) -> None:
+    def answer(message: str) -> str:
+        return message
+
+    assert viva.examine(write_case(), answer, sandbox="process").score == 1.0
+
+
+def test_a_function_that_fails_is_reported_with_its_own_line(write_case: CaseMaker) -> None:
+    async def answer(message: str) -> str:
+        raise ValueError("no words")
+
+    run = viva.examine(write_case(), answer, sandbox="process")
+    assert run.outcome is viva.Outcome.TARGET_ERROR
+    assert run.record is not None
+    assert "test_exams.py" in (run.record.error or "")
+
+
 def test_an_agent_that_fails_is_an_outcome_with_its_own_line(write_case: CaseMaker) -> None:
     class Broken(viva.VirtualUser):
         def get_reply_from_agent(self, message: str) -> str:

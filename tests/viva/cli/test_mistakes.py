@@ -32,12 +32,29 @@ def _broken_yaml(desk: Desk) -> None:
     (desk.folder / "exam" / "case.yaml").write_text("task_description: x\nscoring_points:\n  - {weight: 1\n")
 
 
+def _exams(desk: Desk) -> None:
+    for name, tag in (("one", "sums"), ("two", "short")):
+        (desk.folder / "exams" / name).mkdir(parents=True)
+        (desk.folder / "exams" / name / "case.yaml").write_text(
+            f"task_description: x\ntags: [{tag}]\nscript: [Hello]\n"
+            "scoring_points:\n  - {score_point: y, weight: 1, eval_code: 'assert True'}\n"
+        )
+
+
 def _agents(desk: Desk) -> None:
     (desk.folder / "agent.py").write_text(
         "class Agent:\n    def get_reply_from_agent(self, message): return message\n\n\nclass Mute:\n    pass\n\n\n"
         "number = 3\n"
     )
     (desk.folder / "broken.py").write_text("import os\nimport no_such_module\n")
+    (desk.folder / "lazy.py").write_text(
+        "class _Lazy(type):\n"
+        "    def __getattr__(cls, name):\n"
+        "        globals()['more'] = 1\n"
+        "        raise AttributeError(name)\n\n\n"
+        "class Thing(metaclass=_Lazy):\n"
+        "    pass\n"
+    )
     (desk.folder / "leaves.py").write_text("raise SystemExit(0)\n")
 
 
@@ -82,6 +99,30 @@ MISTAKES = {
     ),
     "agent file that leaves": Mistake("run echo --agent leaves.py:A", ("leaves.py:1", "SystemExit"), _agents),
     "agent SPEC without sense": Mistake("run echo --agent nonsense", ("package.module:Class", "http(s)://")),
+    "agent that is a model": Mistake("run echo --agent openai:gpt-4o", ("--agent https://api.openai.com/v1#gpt-4o",)),
+    "agent that is a model with a name like a class": Mistake(
+        "run echo --agent openai:o3", ("--agent https://api.openai.com/v1#o3",)
+    ),
+    "agent that is a module which imports more when asked": Mistake(
+        "run echo --agent lazy:Agent", ("lazy has no 'Agent'",), _agents
+    ),
+    "agent's address without its scheme": Mistake(
+        "run echo --agent 127.0.0.1:8000", ("write http://127.0.0.1:8000/v1#MODEL",)
+    ),
+    "agent's address and model without the scheme": Mistake(
+        "run echo --agent localhost:80/chat#m", ("write http://localhost:80/chat#m",)
+    ),
+    "agent's address with a misspelt scheme": Mistake(
+        "run echo --agent htp://localhost/v1#m", ("Did you mean http://localhost/v1#m?",)
+    ),
+    "environment before the class": Mistake(
+        "run echo --agent agent.py@.agent:Agent", ("write agent.py:Agent@.agent",), _agents
+    ),
+    "misspelt example": Mistake("run echo --agent exmple:careful", ("Did you mean example:careful?",)),
+    "misspelt example in its own process": Mistake(
+        "run echo --isolate --agent exmple:careful", ("Did you mean example:careful?",)
+    ),
+    "class that cannot be one": Mistake("run echo --agent agent.py:gpt-4", ("'gpt-4' cannot be a class",), _agents),
     "chat endpoint without a model": Mistake("run echo --agent http://127.0.0.1:1/v1", ("#MODEL",)),
     "no key for a model": Mistake("run echo --model openai:gpt-4o", ("OPENAI_API_KEY",)),
     "unknown form of a model": Mistake("run echo --model gpt-4o", ("openai:NAME",)),
@@ -121,6 +162,22 @@ MISTAKES = {
     "unknown command": Mistake("rum echo", ("'rum'", "Did you mean 'run'?")),
     "command like no other": Mistake("frobnicate", ("The commands are run, suite, replay",)),
     "fail-under beyond 1": Mistake("run echo --fail-under 80", ("--fail-under",)),
+    "several agents": Mistake("run echo --agent example:careful --agent example:hasty", ("viva suite", "one agent")),
+    "several cases": Mistake("run echo sum_1_to_50", ("viva suite", "one case")),
+    "folder of cases": Mistake("run exams", ("viva suite exams",), _exams),
+    "no case": Mistake("run", ("Missing argument 'CASE'",)),
+    "option of a suite": Mistake("run echo --tag nope", ("--tag is an option of viva suite",)),
+    "option of a suite with its value": Mistake("run echo --trials=3", ("--trials is an option of viva suite",)),
+    "unknown tag": Mistake("suite exams --tag nope", ("No case has the tag 'nope'", "short, sums"), _exams),
+    "unknown tag of a bundled case": Mistake("suite echo --tag nope", ("No case has the tag 'nope'", "smoke")),
+    "gate of a run without an agent": Mistake("run echo --fail-under 0.5", ("--fail-under without --agent",)),
+    "gate of a suite without an agent": Mistake("suite echo --fail-under 0.5", ("--fail-under without --agent",)),
+    "drop without an agent": Mistake(
+        "suite echo --baseline journal --max-drop 0.5", ("--max-drop without --agent", "example:careful"), _run
+    ),
+    "duration in words": Mistake("run echo --timeout soon", ("--timeout", "'soon'", "5m")),
+    "duration of no time": Mistake("run echo --timeout 0m", ("--timeout", "above 0")),
+    "duration that is no number": Mistake("suite echo --max-time nan", ("--max-time", "5m")),
     "no rounds": Mistake("run echo --max-rounds 0", ("--max-rounds",)),
 }
 USAGE_LINES = 4

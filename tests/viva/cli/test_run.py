@@ -301,6 +301,23 @@ def test_a_hung_agent_is_cut_off_and_counts(desk: Desk) -> None:
     assert (record["outcome"], record["stop"], record["score"]) == ("target_error", "timeout", 0.0)
 
 
+@pytest.mark.parametrize(
+    ("given", "seconds"), [("90", 90.0), ("0.5", 0.5), ("90s", 90.0), ("5m", 300.0), ("1h", 3600.0), ("1h30m", 5400.0)]
+)
+def test_a_duration_may_have_units(desk: Desk, given: str, seconds: float) -> None:
+    desk.run("echo", "--timeout", given)
+    (setting,) = [event.data for event in scan(desk.folder / "journal") if event.kind == "setting"]
+    assert setting["run_seconds"] == seconds
+
+
+def test_a_quiet_run_says_why_it_failed(desk: Desk) -> None:
+    agent = desk.agent("def get_reply_from_agent(self, message): raise ValueError('no words')")
+    done = desk.viva("run", "echo", "--agent", agent, "--quiet", "--fail-under", "0.5", "--out", "journal", expect=1)
+    assert done.stdout.splitlines() == ["echo target_error 0/2 = 0.00"]
+    assert "ValueError: no words" in done.stderr
+    assert "0.5" in done.stderr.splitlines()[-1]
+
+
 def test_who_was_examined_and_a_weak_sandbox_are_named(desk: Desk) -> None:
     done = desk.viva("run", "echo", "--sandbox", "process", "--out", "journal", expect=0)
     assert "bundled careful agent" in done.stderr

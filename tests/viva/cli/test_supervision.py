@@ -153,7 +153,18 @@ def test_a_signal_during_set_up_ends_with_130_and_without_a_traceback(
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_at_any_moment_of_the_start_is_130_or_the_signal_itself(desk: Desk, how: signal.Signals) -> None:
     for pause in (0.05, 0.1, 0.2, 0.4, 0.8):
-        process = desk.start("suite", "echo", "--sandbox", "process", "--trials", "500", "--fail-under", "0.5")
+        process = desk.start(
+            "suite",
+            "echo",
+            "--agent",
+            "example:careful",
+            "--sandbox",
+            "process",
+            "--trials",
+            "500",
+            "--fail-under",
+            "0.5",
+        )
         time.sleep(pause)
         os.kill(process.pid, how)
         _, errors = process.communicate(timeout=60)

@@ -53,6 +53,16 @@ def test_both_values_are_found_and_the_rest_of_the_reason_is_kept(reason: str, v
     assert (found.tail == AT) is reason.endswith(AT)
 
 
+@pytest.mark.parametrize("index", ["positional index", "index"])
+@pytest.mark.parametrize("line", [AT, ""])
+def test_what_pandas_says_after_the_values_is_not_part_of_them(index: str, line: str) -> None:
+    after = f"\nAt {index} 1, first diff: 2 != 3{line}"
+    found = compared(f"AssertionError: Series are different\n[left]:  [1, 2]\n[right]: [1, 3]{after}")
+    assert words(found) == [("left", "[1, 2]"), ("right", "[1, 3]")]
+    assert found is not None
+    assert found.tail == after
+
+
 @pytest.mark.parametrize(
     "reason",
     [

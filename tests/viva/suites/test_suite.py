@@ -311,7 +311,10 @@ def test_the_gate_compares_the_low_bound(tmp_path: Path) -> None:
         (["suite", "--resume", "nowhere"], "nowhere was not made by viva suite"),
         (["suite", "cases", "--max-drop", "0.1"], "require each other"),
         (["suite", "cases", "--agent", "x.py:X"], "no agent file"),
-        (["suite", "cases", "--baseline", "nowhere", "--max-drop", "0.1"], "there is no folder nowhere"),
+        (
+            ["suite", "cases", "--agent", "example:careful", "--baseline", "nowhere", "--max-drop", "0.1"],
+            "there is no folder nowhere",
+        ),
     ],
 )
 def test_mistakes_are_told_in_a_line_or_two(tmp_path: Path, arguments: list[str], words: str) -> None:

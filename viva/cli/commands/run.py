@@ -12,7 +12,7 @@ from rich.console import Console
 from viva.adapters.connectors.spec import FORMS
 from viva.cases import Case, find_case, load_case
 from viva.cli import completion
-from viva.cli.options import options_from, output_options, shared_options
+from viva.cli.options import options_from, output_options, refuse_gate_without_agent, shared_options
 from viva.cli.process import fail, report_user_errors, run_async, separate_stdout
 from viva.cli.stopping import STOPPED
 from viva.exam.options import Part
@@ -34,9 +34,38 @@ from viva.suites.request import SuiteRequest
 from viva.suites.suite import holds_single_runs, run_suite
 
 
-@click.command("run")
-@click.argument("case", shell_complete=completion.cases)
-@click.option("--agent", metavar="SPEC", help=f"Agent to test: {FORMS}. [default: the bundled careful agent]")
+class OneExam(click.Command):
+    """A command that names `viva suite` where an option belongs to that."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments as click does."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            from viva.cli.commands import suite  # only after a mistake
+
+            if any(error.option_name in each.opts for each in suite.command.params):
+                ctx.fail(f"{error.option_name} is an option of viva suite, not of viva run, which runs one exam.")
+            raise
+
+
+def _one(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str | None:
+    """Return the only value of a parameter, and refuse several, which would otherwise be ignored but for the last."""
+    if len(values) > 1 and not ctx.resilient_parsing:
+        words = "case" if isinstance(param, click.Argument) else "agent"
+        ctx.fail(f"viva run tests one {words}, and was given {len(values)}. To test several, use viva suite.")
+    return values[0] if values else None
+
+
+@click.command("run", cls=OneExam)
+@click.argument("case", nargs=-1, required=True, metavar="CASE", callback=_one, shell_complete=completion.cases)
+@click.option(
+    "--agent",
+    metavar="SPEC",
+    multiple=True,
+    callback=_one,
+    help=f"Agent to test: {FORMS}. [default: the bundled careful agent]",
+)
 @shared_options(Part.JUDGE, Part.EXAMINER, Part.AGENT, Part.SUITE)
 @output_options
 @report_user_errors
@@ -52,8 +81,9 @@ def command(
 ) -> None:
     """Test an agent with CASE (the name of a bundled case, or the path of a case folder), and report the verdicts."""
     gates = parse_gates(fail_under)
-    exam = load_case(find_case(case))
     agents = () if agent is None else (agent,)
+    refuse_gate_without_agent("run", agents, {"--fail-under": fail_under})
+    exam = load_case(find_case(case))
     request = SuiteRequest(command="run", paths=(str(exam.file),), agents=agents, options=options_from(given))
     folder = new_journal_folder(out, exam.name)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
@@ -71,10 +101,12 @@ def command(
         click.echo(json.dumps({"journal": str(folder), "run": to_plain(record, full=True)}))
     elif quiet:
         click.echo(f"{one_line(record.subject, 80)} {record.outcome.value} {score_line(record)}")
+        if record.error:
+            click.echo(f"viva: {one_line(record.error, 1000)}", err=True)
     else:
         Console().print(run_report(record, folder))
     code, words = gate(summarize([record]), gates)
-    if words and not (as_json or quiet):
+    if words:
         click.echo(words, err=True)
     raise SystemExit(code)
 

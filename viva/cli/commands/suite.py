@@ -17,10 +17,12 @@ from viva.adapters.connectors.spec import FORMS
 from viva.cli import completion
 from viva.cli.engine_options import engine_from, engine_options
 from viva.cli.options import (
+    SECONDS,
     call_option,
     concurrency_option,
     options_from,
     output_options,
+    refuse_gate_without_agent,
     resume_options,
     resumed_request,
     shared_options,
@@ -95,7 +97,7 @@ from viva.suites.suite import run_suite
 )
 @call_option(
     "--max-time",
-    type=click.FloatRange(0, min_open=True),
+    type=SECONDS,
     metavar="SECONDS",
     help="Stop the suite after this time; see --resume.",
 )
@@ -134,6 +136,7 @@ def command(
     engine = engine_from(given)
     gates, drops = parse_gates(fail_under), parse_gates(max_drop, "--max-drop")
     if resume is None:
+        refuse_gate_without_agent("suite", given["agents"], {"--fail-under": fail_under, "--max-drop": max_drop})
         folder, request = _new(paths, out, given)
     else:
         folder, request = resumed_request(resume, SuiteRequest, "suite", given)

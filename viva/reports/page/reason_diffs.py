@@ -47,6 +47,8 @@ class Compared:
 
 # After the line, a fault of the workspace may follow, and what a second judge says.
 _TAIL = re.compile(r" \(line \d{1,9} of the check\)(?:(?:; | \| ).*)?\Z", re.DOTALL)
+# What pandas says after the two values.
+_FIRST_DIFFERENCE = re.compile(r"\nAt (?:positional )?index [^\n]*, first diff: [^\n]*\Z")
 _LINE = re.compile(r" \(line \d{1,9} of the check\)\Z")
 _EXCEPTION = re.compile(r"\A[A-Za-z_][\w.]{0,80}(?:Error|Exception|Warning|Timeout): ")
 # Words that are also common in prose count only with a colon or an equals sign.
@@ -74,6 +76,8 @@ def compared(reason: str) -> Compared | None:
     if len(reason) > MOST_COMPARED:
         return None
     start, body, end = framed(reason)
+    if after := _FIRST_DIFFERENCE.search(body):
+        body, end = body[: after.start()], body[after.start() :] + end
     for find in (_by_words, _by_labels, _by_sign):
         values = find(body)
         if values is not None:
