@@ -181,8 +181,15 @@ def _literals(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_needs(needs: Any) -> frozenset[str]:
-    """Return declared needs as a set; one alone may be a text."""
-    return frozenset((needs,) if isinstance(needs, str) else needs)
+    """Return declared needs as a set; one alone may be a text.
+
+    Raises:
+        SetupError: they are not texts.
+    """
+    found = (needs,) if isinstance(needs, str) else tuple(needs) if isinstance(needs, Iterable) else (needs,)
+    if not all(isinstance(each, str) for each in found):
+        raise SetupError(f"`needs` must be names such as 'model', and not {needs!r:.80}.")
+    return frozenset(found)
 
 
 def _module_of(thing: object) -> str:

@@ -37,5 +37,5 @@ def llama_index_spans(name: str) -> Path:
 
 
 def recorded_family(name: str) -> Path:
-    """Find the recorded traces of a family of agents (`adapters/readers/families`)."""
+    """Find the recorded traces of a family of agents (`tests/viva/recordings/families`)."""
     return Path(__file__).parent / "viva/recordings/families/recorded" / f"{name}.jsonl"

@@ -164,7 +164,7 @@ def _clamped(value: float | None) -> float | None:
 def _label(text: str) -> str:
     label = storable(str.__str__(text))
     if not label.strip() or len(label) > LONGEST_LABEL or not label.isprintable():
-        why = f"and a label has at most {LONGEST_LABEL} characters, on one line"
+        why = f"and a label has 1 to {LONGEST_LABEL} characters, on one line"
         raise NoJudgement(f"a text of {len(label):,} characters ({label!r:.80}), {why}")
     return label
 

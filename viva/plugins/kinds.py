@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from viva.plugins.import_strings import PluginError, import_string, in_words, is_path, nearest
+from viva.plugins.import_strings import PluginError, import_string, in_words, is_path, nearest, raised_at
+from viva.plugins.old_names import hint_about
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -123,6 +124,8 @@ def _load_entry_point(kind: Kind, name: str) -> Any:
 
         whose = f"the {kind.noun} {name!r} of {_distribution(points[0])}"
         words = in_words(error, __file__, metadata.__file__)
+        if isinstance(error, ImportError):
+            words += hint_about(error, raised_at(error, __file__, metadata.__file__)).rstrip(".")
         raise PluginError(f"{whose} cannot be imported from {points[0].value}: {words}") from error
 
 

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import spec_from_file_location
 from types import CodeType, FrameType, ModuleType
 
 from viva.plugins.old_names import TOPS
@@ -42,8 +43,12 @@ class _UserFolders(MetaPathFinder):
         file = _importing_file()
         folders = self.folders.get(os.getcwd(), ()) if name == self.asked else self._of(file)
         found = PathFinder.find_spec(name, list(folders)) if folders else None
-        # A user may work in a checkout, whose folders are modules of the package `viva` only.
-        return None if found is not None and _is_vivas(found) else found
+        if found is None or not _is_vivas(found):
+            return found
+        # A user may work in a checkout, whose folders are modules of `viva` only, and hide a file beside them.
+        files = (os.path.join(folder, f"{name}.py") for folder in folders)
+        beside = next(filter(os.path.isfile, files), None)
+        return None if beside is None else spec_from_file_location(name, beside)
 
     def _of(self, file: str) -> tuple[str, ...]:
         """Return the folders that the code of a file searches: those of the innermost folder that holds it."""
@@ -85,6 +90,11 @@ def users_module(name: str) -> ModuleSpec | None:
     """Return the user's module that the present import statement means, if it is in the user's code; else None."""
     found = _FOLDERS.find_spec(name, None)
     return found if found is not None and found.loader is not None else None
+
+
+def is_users_import() -> bool:
+    """Return whether the present import statement is in the code of a user's folder."""
+    return bool(_FOLDERS._of(_importing_file()))
 
 
 @contextlib.contextmanager

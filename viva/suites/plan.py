@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from viva.cases import Case, CaseError, Skipped, find_case, find_cases, load_case
+from viva.cases.find import BUNDLED
 from viva.errors import SetupError
 from viva.exam.resources import DEFAULT_AGENT
 from viva.exam.subscribers import RunHeader
@@ -37,7 +38,8 @@ def find_plan_cases(
     cases: list[Case] = []
     mistakes: list[str] = []
     passed_over = [] if skipped is None else skipped
-    for path in request.paths:
+    for stored in request.paths:
+        path = stored if stored in given else _present(stored)
         if path in given:
             cases.append(given[path])
             continue
@@ -61,6 +63,13 @@ def find_plan_cases(
         if other.hash != case.hash:
             raise SetupError(f"two cases are called {case.name!r}, but they differ: rename one.")
     return list({case.name: case for case in chosen}.values())
+
+
+def _present(path: str) -> str:
+    """Return a stored path, or the name of the bundled case that an earlier installation kept there."""
+    folder = Path(path).parent if Path(path).suffix in (".yaml", ".yml") else Path(path)
+    moved = folder.is_absolute() and not folder.exists() and folder.parent.name == BUNDLED.name
+    return folder.name if moved and (BUNDLED / folder.name).is_dir() else path
 
 
 def skipped_notes(skipped: Sequence[Skipped]) -> list[str]:

@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.connectors.child.child_connectors import open_agent
+from tests.distributions import install
 from viva.adapters.connectors.table import load_agent
 from viva.adapters.inside.stand_ins import is_vivas
 from viva.errors import SetupError
+from viva.judge.registry import EVALUATORS
 from viva.plugins.import_strings import PluginError, import_string
+from viva.plugins.kinds import load
 from viva.plugins.old_names import advice_at
 
 ROOT = Path(__file__).parents[3]
@@ -76,9 +79,9 @@ def test_adapters_that_is_the_users_own_is_found_first(isolate: bool, tmp_path: 
         load_agent(f"{file}:Agent", isolate=isolate)
 
 
-def test_the_importer_of_the_old_name_is_there_only_while_an_agent_is_loaded(tmp_path: Path) -> None:
+def test_after_an_agent_is_loaded_the_old_name_is_free_for_others(tmp_path: Path) -> None:
     load_agent(f"{agent_file(tmp_path)}:Agent")
-    assert not any(type(importer).__module__ == "viva.adapters.old_imports" for importer in sys.meta_path)
+    assert "adapters" not in sys.modules
 
 
 @pytest.mark.parametrize("isolate", [False, True])
@@ -134,7 +137,9 @@ def test_an_import_string_of_an_old_module_is_told_the_new_one(old: str, new: st
     with pytest.raises(PluginError, match=rf"Viva's module {old} is now {new}\."):
         import_string(f"{old}:Thing")
     (tmp_path / "part.py").write_text(f"from {old} import Thing")
-    with pytest.raises(PluginError, match=rf"Viva's module {old.partition('.')[0]}"):
+    with pytest.raises(
+        PluginError, match=rf"Viva's module {old.partition('.')[0]}|cannot import name 'Thing' from 'viva\."
+    ):
         import_string(f"{tmp_path}/part.py:Part")
 
 
@@ -204,3 +209,57 @@ def test_the_command_prints_the_note(command: str, spec: str, tmp_path: Path) ->
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "agent.py:2: `adapters` is the old name of Viva's package" in " ".join((done.stdout + done.stderr).split())
+
+
+LAZY = """
+from adapters import VirtualUser
+import viva
+class Agent(VirtualUser):
+    def __init__(self, *arguments, **named):
+        from adapters import Reply
+        super().__init__(*arguments, **named)
+    def get_reply_from_agent(self, message):
+        from adapters.virtual_user import VirtualUser as Same
+        return f'{Same is viva.VirtualUser}'
+"""
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+async def test_an_old_import_may_be_executed_late_and_loads_nothing_twice(isolate: bool, tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(
+        LAZY if not isolate else LAZY.replace("Same is viva", "Same is not None or viva")
+    )
+    session = await open_agent(f"{tmp_path}/agent.py:Agent", tmp_path, isolate=isolate)
+    assert (await session.reply("?", 20)).text == "True"
+    await session.close()
+
+
+async def test_an_old_adapter_hides_no_module_of_another_agents(tmp_path: Path) -> None:
+    for name in ("old", "own"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "own" / "adapters.py").write_text("def shout(): return 'MINE'")
+    late = "class Agent:\n    def get_reply_from_agent(self, message):\n        from adapters import shout\n"
+    late += "        return shout()\n"
+    (tmp_path / "own" / "agent.py").write_text(late)
+    agent_file(tmp_path / "old")
+    load_agent(f"{tmp_path}/old/agent.py:Agent")
+    session = await open_agent(f"{tmp_path}/own/agent.py:Agent", tmp_path)
+    assert (await session.reply("?", 20)).text == "MINE"
+    await session.close()
+
+
+def test_an_entry_point_that_imports_an_old_module_is_told_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(str(site))
+    install(
+        site,
+        "old-part",
+        "1",
+        {"old_part": "from records.verdict import Verdict"},
+        {"viva.evaluators": {"old": "old_part:Old"}},
+    )
+    with pytest.raises(PluginError, match=r"No module named 'records'.* Viva's module records is now viva\.records"):
+        load(EVALUATORS, "old")

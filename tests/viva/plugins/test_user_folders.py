@@ -19,6 +19,8 @@ def test_in_a_checkout_vivas_folders_are_not_found_as_modules_of_the_user(
 ) -> None:
     """They would be loaded a second time, with classes of their own. This test lies in a checkout, too."""
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if not Path(entry, name, "__init__.py").exists()])
+    others = [each for each in sys.meta_path if type(each).__module__ != "viva.adapters.old_imports"]
+    monkeypatch.setattr(sys, "meta_path", others)  # which an agent that was loaded before may have installed
     monkeypatch.delitem(sys.modules, name, raising=False)
     let_import(str(ROOT))
     with pytest.raises(ModuleNotFoundError):
