@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import tempfile
@@ -11,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import certifi
-import hypothesis
 import pytest
 import tenacity
 
@@ -32,8 +32,11 @@ MeteredAt = Callable[..., "MeteredModel"]
 """`metered_at(url, spec="openai:m")`."""
 
 # A test promises a result, never a duration: a busy machine takes longer.
-hypothesis.settings.register_profile("viva", deadline=None)
-hypothesis.settings.load_profile("viva")
+with contextlib.suppress(ModuleNotFoundError):  # the environment of a cluster has only what its own tests need
+    from hypothesis import settings
+
+    settings.register_profile("viva", deadline=None)
+    settings.load_profile("viva")
 
 
 def pytest_configure(config: pytest.Config) -> None:
