@@ -62,7 +62,7 @@ def supervise() -> None:
 
 
 def end_work(code: int) -> None:
-    """Tell the parent that Viva has ended its work. What keeps the process from ending now no longer matters."""
+    """Notify the parent that Viva has ended its work. What keeps the process from ending now no longer matters."""
     if _shared is None or os.getpid() != _worker:
         return
     for number in heard_stops():

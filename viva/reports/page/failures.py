@@ -91,7 +91,7 @@ class Failures:
         """Number of failures that belong to no group that is kept."""
 
     def add(self, row: int, record: RunRecord, standing: Standing) -> bool:
-        """Take one run, and return whether it is an example of a failure.
+        """Add one run, and return whether it is an example of a failure.
 
         Args:
             row: The number of its row.
