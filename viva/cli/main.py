@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import click
 
-from viva.cli.stopping import STOPPED, handle_stops, was_stopped
+from viva.cli.stopping import STOPPED, forget_stops, handle_stops, was_stopped
 from viva.streams import protect_streams
 
 COMMANDS = {
@@ -94,9 +94,22 @@ def viva() -> None:
 
 def main() -> NoReturn:
     """Entry point of the `viva` script: run the command that the process was called with, and exit."""
-    from viva.cli.supervision import SUPERVISED, end_work, supervise
+    from viva.cli.supervision import end_work
 
-    handle_stops()
+    try:
+        handle_stops()
+        code = _supervised_run()
+        end_work(code)
+        forget_stops()
+    except KeyboardInterrupt:  # a signal before or after the command itself; only the first one raises it
+        code = STOPPED
+        end_work(code)
+    sys.exit(code)
+
+
+def _supervised_run() -> int:
+    from viva.cli.supervision import SUPERVISED, supervise
+
     if SUPERVISED.intersection(sys.argv[1:2]) and not HELP.intersection(sys.argv[2:]):
         supervise()
     code = run()
@@ -109,8 +122,7 @@ def main() -> NoReturn:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.flush()
-    end_work(code)
-    sys.exit(code)
+    return code
 
 
 def _say(error: Exception) -> None:

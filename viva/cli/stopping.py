@@ -38,6 +38,13 @@ def handle_stops() -> None:
         signal.signal(number, _stop)
 
 
+def forget_stops() -> None:
+    """Let a signal end the process as it ends any other; its work is done, and nothing is left to clean up."""
+    for number in STOPS:
+        if signal.getsignal(number) is _stop:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def was_stopped() -> bool:
     """Return whether a signal arrived, whatever became of the exception that it raised."""
     return bool(_stops)

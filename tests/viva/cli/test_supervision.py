@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import textwrap
 import time
 from pathlib import Path
@@ -171,6 +172,49 @@ def test_a_signal_at_any_moment_of_the_start_is_130_or_the_signal_itself(desk: D
         # Before Viva's first line, Python ends as any program does. Never is it 1, which is for a low score.
         assert process.returncode in (130, -how), errors
         assert "Traceback" not in errors or process.returncode == -how
+
+
+AT_THE_MOMENT = """
+import os, signal, sys
+import viva.cli.main as command, viva.cli.supervision as supervision
+owner, name, when = {owner}, {name!r}, {when!r}
+function = getattr(owner, name)
+def signalled(*arguments):
+    if when == "before":
+        os.kill(os.getpid(), {how})
+    result = function(*arguments)
+    if when == "after":
+        os.kill(os.getpid(), {how})
+    return result
+setattr(owner, name, signalled)
+sys.argv = ["viva", *{command!r}]
+command.main()
+"""
+MOMENTS = [
+    ("supervision", "heard_stops"),  # before and after the fork, and when the work has ended
+    ("os", "fork"),
+    ("supervision", "_die_with"),
+    ("command", "run"),
+    ("supervision", "end_work"),
+    ("command", "_supervised_run"),
+]
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("command", [("suite", "echo", "--agent", "example:careful", "--trials", "2"), ("cases",)])
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(("owner", "name"), MOMENTS)
+def test_a_signal_between_the_steps_of_the_start_and_the_end_leaves_no_traceback(
+    desk: Desk, owner: str, name: str, when: str, command: tuple[str, ...], how: signal.Signals
+) -> None:
+    more = ("--sandbox", "process", "--quiet") if command[0] == "suite" else ()
+    script = AT_THE_MOMENT.format(owner=owner, name=name, when=when, how=int(how), command=(*command, *more))
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=desk.folder, capture_output=True, text=True, timeout=60, check=False
+    )
+    # 0 where the signal found the work ended, or where this command does not come by this moment.
+    assert done.returncode in (0, 130), done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_signal_to_the_whole_group_counts_once(desk: Desk) -> None:
