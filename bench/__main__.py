@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import platform
+import sys
 from difflib import get_close_matches
 
+from bench import against
 from bench.table import show
 
 BENCHES = {
@@ -30,9 +32,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         "python -m bench",
         description=__doc__,
-        epilog=f"benchmarks:\n{listed}",
+        epilog=f"benchmarks:\n{listed}\n\n`python -m bench against COMMIT` compares with an earlier state.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    if arguments is None:
+        arguments = sys.argv[1:]
+    if arguments[:1] == ["against"]:
+        against.main(arguments[1:])
+        return
     parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run (default: all)")
     parser.add_argument("--write", action="store_true", help="with suite: also write its figures and plot into docs/")
     names: list[str] = parser.parse_args(arguments).names

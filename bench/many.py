@@ -24,6 +24,7 @@ from viva.exam.subscribers import RunHeader, Subscribers
 from viva.examiner import Examiner, ScriptedExaminer
 from viva.journal.sync import Syncer
 from viva.journal.writer import Journal, run_id
+from viva.judge.loaded_evaluator import LoadedEvaluator, load_evaluator
 from viva.records.evaluator import Context
 from viva.records.transcript import NO_USAGE, Transcript
 from viva.records.verdict import Insight, Label, Verdict
@@ -49,6 +50,11 @@ class Counting:
         label, score = Label.HIT if complete else Label.MISS, float(complete)
         verdict = Verdict(context.subject, "p-all", label, score, reason="counted")
         return Insight(self.name, context.subject, label, score, verdicts=(verdict,))
+
+
+def counting(rounds: int) -> LoadedEvaluator:
+    """Return the evaluator as a command loads it."""
+    return load_evaluator("bench:Counting", Counting(rounds), {}, {})
 
 
 class Slow(AsyncAgent):
@@ -78,7 +84,7 @@ def case_of(rounds: int) -> Case:
 
 def resources_for(rounds: int, concurrency: int, agent: type, *, model: bool) -> Resources:
     """Return the resources of exams whose partners take no time."""
-    judge = JudgeResources("code", {"scoring_points": Counting(rounds)})
+    judge = JudgeResources("code", {"scoring_points": counting(rounds)})
     options = Options(max_rounds=rounds, concurrency=concurrency)
     client = None
     if model:

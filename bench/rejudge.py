@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.many import Counting
+from bench.many import counting
 from bench.memory import peak_mb
 from viva.exam.options import Options
 from viva.exam.resources import JudgeResources, Resources
@@ -31,7 +31,7 @@ from viva.suites.worker import Worker
 async def judge(source: Path, target: Path, rounds: int) -> int:
     """Judge a journal into another, and return the number of runs."""
     request = journals_request("judge", [(source, None)], Options(concurrency=4))
-    resources = Resources(options=request.options, judge=JudgeResources("code", {"scoring_points": Counting(rounds)}))
+    resources = Resources(options=request.options, judge=JudgeResources("code", {"scoring_points": counting(rounds)}))
     with Journal(target) as journal:
         async with Syncer(journal) as syncer:
             jobs = judge_jobs(request, Judging(), {}, set(), ())

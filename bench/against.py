@@ -1,0 +1,208 @@
+"""Compares this state with an earlier commit: the same work in alternation, in one run, on one machine.
+
+usage: python -m bench against [COMMIT] [--only WORD…] [--passes N] [--limit RATIO]
+
+The commit gets a folder and an environment of its own under `.venv-bench/`, where its own scripts run. Machines
+differ by a factor of two and are never quite idle, so what counts is the median ratio of neighbouring passes. Without
+COMMIT, the comparison is with the best state so far, which `bench/best_state.txt` names. The exit code is 1 if a ratio
+is above the limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import venv
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+STATES = ROOT / ".venv-bench" / "commits"
+BEST = Path(__file__).parent / "best_state.txt"
+LIMIT = 1.1
+PASSES = 5
+_MORE_IS_BETTER = frozenset({"runs/s", "times", "%"})
+"""Units of figures whose ratio is turned round, so that below 1 is always better."""
+_FIGURES = """
+import importlib, json, sys
+figures = importlib.import_module("bench." + sys.argv[1]).figures()
+print(json.dumps({each.name.strip(): [each.value, each.unit] for each in figures}))
+"""
+_RENAMED = {
+    "a synchronous agent's thread hop, on top": "overhead of a synchronous agent's thread",
+    "docker: one of 1,000 checks in 8 sessions at once, per check": (
+        "docker: 1,000 checks in 8 concurrent sessions, per check"
+    ),
+}
+"""What earlier states called a figure."""
+
+Measured = Mapping[str, tuple[float, str]]
+"""Value and unit by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A command that measures something, in the folder and environment of a state."""
+
+    name: str
+    arguments: tuple[str, ...]
+    read: Callable[[dict[str, Any]], Measured]
+    """Makes figures of the last line that the command prints, which is JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A commit, or the present files, with an environment."""
+
+    name: str
+    folder: Path
+    python: Path
+
+    def measure(self, measurement: Measurement) -> Measured | None:
+        """Measure once; return None if this state cannot."""
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+        environment["PYTHONPATH"] = str(self.folder)
+        command = [str(self.python), *measurement.arguments]
+        done = subprocess.run(
+            command, cwd=self.folder, env=environment, check=False, capture_output=True, text=True, timeout=1800
+        )
+        if done.returncode != 0:
+            words = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
+            print(f"  {self.name} cannot measure {measurement.name}: {words[0][:150]}", flush=True)
+            return None
+        return measurement.read(json.loads(done.stdout.strip().splitlines()[-1]))
+
+
+def _many(name: str, key: str, unit: str, *arguments: object, times: float = 1.0) -> Measurement:
+    """Return a measurement of concurrent conversations by `bench.many`."""
+    command = ("-m", "bench.many", *map(str, arguments))
+    return Measurement(name, command, lambda said: {name: (said[key] * times, unit)})
+
+
+def _figures(module: str) -> Measurement:
+    """Return a measurement of everything that a benchmark of this repository measures."""
+
+    def read(said: dict[str, Any]) -> Measured:
+        return {_RENAMED.get(name, name): (value, unit) for name, (value, unit) in said.items()}
+
+    return Measurement(module, ("-c", _FIGURES, module), read)
+
+
+MEASUREMENTS = (
+    _many("a suite's round, scripted examiner, 10 rounds", "us_per_round", "us", 500, 10, 50),
+    _many("a suite's round, scripted examiner, 50 rounds", "us_per_round", "us", 150, 50, 50),
+    _many("a suite's run of one round", "ms_per_conv", "us", 2000, 1, 50, times=1000.0),
+    _many("a suite's round, model examiner, 10 rounds", "us_per_round", "us", 200, 10, 50, "--model"),
+    _many("a suite's round, model examiner, 50 rounds", "us_per_round", "us", 60, 50, 50, "--model"),
+    _many("500 at once, 10 rounds of 200 ms", "wall_s", "s", 500, 10, 500, "--latency", 0.2),
+    _many("500 at once, in their workspaces", "wall_s", "s", 500, 10, 500, "--latency", 0.2, "--workspace"),
+    _many("10,000 conversations, memory", "peak_mb", "MB", 10000, 10, 50),
+    Measurement(
+        "judging 5,000 stored conversations again",
+        ("-m", "bench.rejudge", "5000", "10"),
+        lambda said: {
+            "judging 5,000 stored conversations again": (said["wall_s"], "s"),
+            "judging again: memory": (said["peak_mb"], "MB"),
+        },
+    ),
+    _figures("startup"),
+    _figures("rounds"),
+    _figures("child_door"),
+    _figures("sandbox"),
+)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Compare, print a table of ratios, and exit with 1 if one is above the limit."""
+    parser = argparse.ArgumentParser(
+        "python -m bench against", description="Compare this state with an earlier commit."
+    )
+    parser.add_argument("commit", nargs="?", metavar="COMMIT", help="default: the commit in bench/best_state.txt")
+    parser.add_argument("--only", nargs="+", default=(), metavar="WORD", help="measurements whose name has such a word")
+    parser.add_argument("--passes", type=int, default=PASSES, help=f"passes in alternation (default: {PASSES})")
+    parser.add_argument("--limit", type=float, default=LIMIT, help=f"maximum ratio (default: {LIMIT})")
+    said = parser.parse_args(arguments)
+    chosen = [each for each in MEASUREMENTS if not said.only or any(word in each.name for word in said.only)]
+    if not chosen or said.passes < 1:
+        parser.error(
+            f"there is nothing to measure; the measurements are {', '.join(each.name for each in MEASUREMENTS)}"
+        )
+    then = state_of(said.commit or best_state())
+    now = State("today", ROOT, Path(sys.executable))
+    print(
+        f"today against {then.name}: medians of {said.passes} passes in alternation; a ratio below 1 is better",
+        flush=True,
+    )
+    worse = [name for each in chosen for name, ratio in compare(each, now, then, said.passes) if ratio > said.limit]
+    if worse:
+        sys.exit(f"worse than {said.limit:g} times {then.name}: {'; '.join(worse)}")
+
+
+def compare(measurement: Measurement, now: State, then: State, passes: int) -> list[tuple[str, float]]:
+    """Measure both states in alternation and print a line per figure; return the median ratio of each."""
+    taken: dict[str, list[tuple[float, float]]] = {}
+    units: dict[str, str] = {}
+    for number in range(passes):
+        pair = {}
+        for state in (now, then) if number % 2 else (then, now):  # so that neither always comes first
+            measured = state.measure(measurement)
+            if measured is None:
+                return []
+            pair[state.name] = measured
+        for name, (value, unit) in pair[now.name].items():
+            if name in pair[then.name] and value and pair[then.name][name][0]:
+                taken.setdefault(name, []).append((value, pair[then.name][name][0]))
+                units[name] = unit
+    return [(name, _line(name, pairs, units[name])) for name, pairs in taken.items()]
+
+
+def _line(name: str, pairs: list[tuple[float, float]], unit: str) -> float:
+    """Print the medians and ratios of one figure; return the median ratio."""
+    ratios = sorted(then / now if unit in _MORE_IS_BETTER else now / then for now, then in pairs)
+    middle, (now, then) = median(ratios), (median(column) for column in zip(*pairs, strict=True))
+    print(
+        f"  {name:<58} {now:>9.4g} {then:>9.4g} {unit:<6} {middle:6.2f}  ({ratios[0]:.2f} to {ratios[-1]:.2f})",
+        flush=True,
+    )
+    return middle
+
+
+def best_state() -> str:
+    """Return the commit that `bench/best_state.txt` names."""
+    for line in BEST.read_text(encoding="utf-8").splitlines():
+        if line.strip() and not line.startswith("#"):
+            return line.split()[0]
+    sys.exit(f"{BEST} names no commit")
+
+
+def state_of(commit: str) -> State:
+    """Return the state of a commit, with its files and an environment beside this one's (created once)."""
+    found = subprocess.run(
+        ["git", "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    digest = found.stdout.strip()
+    if not re.fullmatch(r"[0-9a-f]{40,64}", digest):
+        sys.exit(f"there is no commit {commit!r} in {ROOT} (a shallow clone has few: git fetch --unshallow)")
+    folder = STATES / digest[:12]
+    python = folder / ".venv" / "bin" / "python"
+    if not (folder / ".installed").exists():
+        print(f"(installing {digest[:12]} into {folder.relative_to(ROOT)}, once)", flush=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        archive = subprocess.run(["git", "archive", digest], cwd=ROOT, check=True, capture_output=True).stdout
+        subprocess.run(["tar", "-x", "-C", str(folder)], input=archive, check=True)
+        venv.create(folder / ".venv", with_pip=True, clear=True)
+        install = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        subprocess.run([*install, "-c", "constraints.txt", "-e", "."], cwd=folder, check=True)
+        (folder / ".installed").touch()
+    return State(digest[:7], folder, python)
