@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 import gc
 import inspect
-import threading
+import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
-from weakref import WeakSet
+from weakref import WeakSet, ref
 
 from viva.adapters.calls import TimeoutLeft, abandon, called, describe, within
 from viva.adapters.contract import (
@@ -192,6 +192,19 @@ _FOREIGN: WeakSet[Any] = WeakSet()
 """Factories of users' in-process agents, which share Viva's file descriptors."""
 
 
+_noted: Any = None
+"""The factory that was noted last; most suites have one."""
+
+
+def _note_foreign(factory: Any) -> None:
+    global _noted
+    found = None if _noted is None else _noted()
+    if found is not factory:
+        with contextlib.suppress(TypeError):  # what cannot be referred to weakly
+            _FOREIGN.add(factory)
+            _noted = ref(factory)
+
+
 def _is_foreign(factory: Any) -> bool:
     return not (getattr(factory, "__module__", None) or "").startswith("viva.adapters.connectors.")
 
@@ -236,19 +249,18 @@ async def open_session(
     """
     check_factory(factory)
     keywords = arguments_for(factory, arguments)
-    made = arguments.workspace is not None and arguments.workspace.is_dir()
+    made = arguments.workspace is not None and os.path.isdir(arguments.workspace)
     method = getattr(factory, "get_reply_from_agent", None)
     owner = object()
     thread = None if inspect.iscoroutinefunction(method) else AgentThread("agent", owner)
-    given_up = threading.Event()
+    given_up = False
     if _is_foreign(factory):
-        with contextlib.suppress(TypeError):  # what cannot be referred to weakly
-            _FOREIGN.add(factory)
+        _note_foreign(factory)
     gone = ""
 
     def construct() -> Any:
         made = factory(**keywords)
-        if given_up.is_set():  # nobody waits any longer, so its resources are released here
+        if given_up:  # nobody waits any longer, so its resources are released here
             made.close()
         return made
 
@@ -272,7 +284,7 @@ async def open_session(
             raise
         return session
     except BaseException as error:
-        given_up.set()
+        given_up = True
         if thread is not None:
             thread.release()
         if isinstance(error, TimeoutLeft):

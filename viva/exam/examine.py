@@ -105,7 +105,6 @@ async def examine(
 
     with keep_printed() as printed:
         transcript, agent_folder = await converse_with_agent(run, agent, examiner, workspace, keep)
-    transcript = replace(transcript, printed=transcript.printed or printed.texts())
     if agent_folder is not None and agent_folder != workspace:
         kept_setting, agent_folder = await _with_kept_files(run, setting, agent_folder, workspace)
         if kept_setting != setting:
@@ -115,7 +114,12 @@ async def examine(
         setting = replace(setting, workspace=None, workspace_left_out=storable(left_out))
         run.append("setting", setting)
     # Judged with the names under which its images are stored, as a stored conversation is.
-    transcript = replace(transcript, rounds=tuple(kept), trace_id=transcript.trace_id or current_trace_id())
+    transcript = replace(
+        transcript,
+        rounds=tuple(kept),
+        trace_id=transcript.trace_id or current_trace_id(),
+        printed=transcript.printed or printed.texts(),
+    )
     transcript = keep_transcript_pictures(transcript, run.journal, agent_folder or workspace)
     run.append("transcript", transcript.without_rounds())
     timing = Timing(started, time.monotonic() - began)
@@ -249,11 +253,15 @@ async def converse_with_agent(
     finally:
         trouble = await session.close()
     notes = (f"the agent's {trouble}",) if trouble else ()
-    participants = {**transcript.participants, "target": agent.name}
-    transcript = replace(transcript, participants=participants, notes=(*transcript.notes, *notes))
-    # What an agent observed of itself says more than its replies.
-    metrics = session.metrics or conversation_metrics(transcript)
-    return replace(transcript, metrics=metrics, printed=session.printed), folder
+    transcript = replace(
+        transcript,
+        participants={**transcript.participants, "target": agent.name},
+        notes=(*transcript.notes, *notes),
+        # What an agent observed of itself says more than its replies.
+        metrics=session.metrics or conversation_metrics(transcript),
+        printed=session.printed,
+    )
+    return transcript, folder
 
 
 def _resolved(folder: Path) -> Path:

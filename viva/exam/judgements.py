@@ -120,7 +120,8 @@ def _sound_insight(insight: Insight, name: str, own_name: str, *, trusted: bool)
         raise NoJudgement(f"an insight with the name of the evaluator {insight.evaluator!r:.80}")
     for score in _scores_of(insight):
         _check(score)
-    return insight if trusted else replace(_checked(Insight, insight), evaluator=name)
+    sound = insight if trusted else _checked(Insight, insight)
+    return sound if trusted or sound.evaluator == name else replace(sound, evaluator=name)
 
 
 def _sound_verdict(verdict: Verdict) -> Verdict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import replace
+from operator import is_
 from pathlib import Path
 
 from viva.journal.kept_files import is_kept_name, name_for
@@ -40,6 +41,8 @@ def keep_transcript_pictures(transcript: Transcript, journal: JournalWriter, wor
     """
     keeper = _Keeper(journal, workspace)
     rounds = tuple(keeper.keep_round(round_) for round_ in transcript.rounds)
+    if not transcript.images and all(map(is_, rounds, transcript.rounds)):
+        return transcript
     return replace(transcript, rounds=rounds, images=keeper.keep_all(transcript.images))
 
 

@@ -23,6 +23,10 @@ from viva.records.verdict import Insight
 
 LINE_LIMIT = 256 * 1024
 """Maximum size of a line in bytes; the texts and steps of a longer line are shortened one by one."""
+_to_json = json.JSONEncoder().encode
+"""As `json.dumps`, which checks eight options at each call."""
+MOST_HELD = 10_000
+"""Maximum number of names of files that are remembered; memory must not grow with the number of runs."""
 
 __all__ = [
     "FILE",
@@ -48,7 +52,7 @@ __all__ = [
 @lru_cache(maxsize=4096)
 def run_id(subject: str, agent: str, trial: int = 1) -> str:
     """Return the reproducible id of a run that Viva conducts; it is readable and a valid folder name."""
-    digest = hashlib.sha256(json.dumps([subject, agent, trial]).encode()).hexdigest()[:8]
+    digest = hashlib.sha256(_to_json([subject, agent, trial]).encode()).hexdigest()[:8]
     return f"{slug(subject, 48)}-{digest}"
 
 
@@ -127,6 +131,8 @@ class Journal:
                 f"cannot write a journal in {folder}: {reason}. Choose another folder with --out."
             ) from error
         self._heads: dict[tuple[str, str, int], bytes] = {}
+        self._held: set[str] = set()
+        """Names of files that were found next to the journal."""
         # Built now rather than between the rounds of many conversations, all of which would have to wait.
         prepare(Setting, Round, Transcript, Insight, RunRecord)
 
@@ -148,7 +154,7 @@ class Journal:
         if head is None:
             # The head of each line is sufficient to skip the line without parsing the rest.
             head = (
-                f'{{"v":{FORMAT},"event":{json.dumps(kind)},"run":{json.dumps(run)},"attempt":{attempt},"data":'
+                f'{{"v":{FORMAT},"event":{_to_json(kind)},"run":{_to_json(run)},"attempt":{attempt},"data":'
             ).encode()
             self._heads[(kind, run, attempt)] = head
         if b"\n" in body:
@@ -180,7 +186,12 @@ class Journal:
 
     def holds(self, name: str) -> bool:
         """Return whether there is a file of that name next to the journal."""
-        return is_kept(self.folder, name)
+        # Files are never removed from a journal, so the disk is asked once for each.
+        if name not in self._held and is_kept(self.folder, name):
+            if len(self._held) >= MOST_HELD:
+                self._held.clear()
+            self._held.add(name)
+        return name in self._held
 
     def keep(self, name: str, content: bytes) -> None:
         """Store a file next to the journal under a name made from its content; storing it twice costs nothing.

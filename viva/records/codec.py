@@ -131,8 +131,14 @@ def checked(kind: type[T], value: T) -> T:
     Raises:
         ValueError: a field has a value of the wrong type; the message names it.
     """
+    adapter = _adapter(kind)
     try:
-        return _adapter(kind).validate_python(_plain(value))  # type: ignore[no-any-return]
+        # Nearly all are sound: written and read by native code.
+        return adapter.validate_json(adapter.dump_json(value, exclude_defaults=True, warnings="error"))  # type: ignore[no-any-return]
+    except Exception:  # lone surrogates, objects that raise, values of the wrong type
+        plain = _plain(value)
+    try:
+        return adapter.validate_python(plain)  # type: ignore[no-any-return]
     except ValidationError as error:
         fault = error.errors(include_url=False, include_context=False)[0]
         raise ValueError(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") from error

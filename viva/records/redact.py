@@ -71,11 +71,7 @@ class Keys:
     __slots__ = ("_forms",)
 
     def __init__(self) -> None:
-        found = [(value, f"[{name}]", name in OWN_KEYS) for name, value in _variables()]
-        found += [(value, "[secret]", True) for value in _kept]
-        self._forms = _all_forms(
-            [(value, label) for value, label, own in found if _is_key(value, SHORTEST_OWN if own else SHORTEST_KEY)]
-        )
+        self._forms = _key_forms()
 
     def hide(self, value: Any) -> Any:
         """Return text, or JSON with texts, without the keys."""
@@ -92,6 +88,24 @@ class Keys:
         if isinstance(value, Mapping):
             return {self._hide(name): self._hide(part) for name, part in value.items()}
         return value
+
+
+_Forms = list[tuple[str, str]]
+_last: tuple[dict[Any, Any], set[str], _Forms] | None = None
+"""The environment and the remembered secrets when the keys were last read, and the forms of the keys."""
+
+
+def _key_forms() -> _Forms:
+    """Return each form of each key, and what stands for it."""
+    global _last
+    # Every run asks, and comparing the environment takes a twentieth of the time of reading it.
+    environment = getattr(os.environ, "_data", None) or dict(os.environ)
+    if _last is None or _last[0] != environment or _last[1] != _kept:
+        found = [(value, f"[{name}]", name in OWN_KEYS) for name, value in _variables()]
+        found += [(value, "[secret]", True) for value in _kept]
+        keys = [(value, label) for value, label, own in found if _is_key(value, SHORTEST_OWN if own else SHORTEST_KEY)]
+        _last = dict(environment), set(_kept), _all_forms(keys)
+    return _last[2]
 
 
 def _secrets() -> list[tuple[str, str]]:

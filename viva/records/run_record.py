@@ -95,6 +95,10 @@ class Timing:
     judge_seconds: float = 0.0
 
 
+# Constants, because each line that is written is compared with them.
+NO_SETTING, NO_TIMING = Setting(), Timing()
+
+
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """The result of one run: one subject, one agent, one trial."""
@@ -125,14 +129,14 @@ class RunRecord:
     insights: tuple[Insight, ...] = ()
     usage: Mapping[str, Usage] = field(default_factory=dict)
     """By role: `target`, `examiner`, `judge`."""
-    timing: Timing = field(default_factory=Timing)
+    timing: Timing = NO_TIMING
     trace_id: str | None = None
     success: bool | None = None
     """Whether the source, or a check of the user, considers the run a success; None if unknown. Not part of the
     score."""
     metrics: Metrics | None = None
     """The metrics of an observed session; None if there are none."""
-    setting: Setting = field(default_factory=Setting)
+    setting: Setting = NO_SETTING
 
 
 def as_earned(record: RunRecord, answered: bool | None = None) -> RunRecord:

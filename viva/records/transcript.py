@@ -57,6 +57,7 @@ _INT = {int}
 
 
 _get_counts = attrgetter(*_COUNTS)
+_get_all = attrgetter(*_COUNTS, "cost", "reported")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,15 @@ class Usage:
     reported: bool = True
     """False if some of the tokens were not reported. The counts are then lower bounds, and counts of 0 are unknown."""
 
+    def __eq__(self, other: object) -> bool:
+        # A journal's lines leave out what equals its default, which is nearly always the same object.
+        if self is other:
+            return True
+        return _get_all(self) == _get_all(other) if isinstance(other, Usage) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(_get_all(self))
+
     def __post_init__(self) -> None:
         """Keep invalid values (not a number, NaN, below 0, or beyond the maximum) out of all sums.
 
@@ -104,6 +114,11 @@ class Usage:
                     object.__setattr__(self, "reported", False)
 
     def __add__(self, other: Usage) -> Usage:
+        # Most sums are of roles that called no model.
+        if other is NO_USAGE:
+            return self
+        if self is NO_USAGE:
+            return other
         cost = None if self.cost is None or other.cost is None else min(self.cost + other.cost, MOST_DOLLARS)
         counts: tuple[int, ...] = (
             self.input_tokens + other.input_tokens,
@@ -122,6 +137,8 @@ class Usage:
         return Usage(given, made, cached, hidden, calls, retries, cost, cache_write_tokens=written, reported=reported)
 
     def __sub__(self, other: Usage) -> Usage:
+        if other is NO_USAGE:
+            return self
         cost = None if self.cost is None or other.cost is None else max(0.0, self.cost - other.cost)
         counts = {name: max(0, getattr(self, name) - getattr(other, name)) for name in _COUNTS}
         return Usage(**counts, cost=cost, reported=self.reported and other.reported)

@@ -85,13 +85,14 @@ class Worker:
             await subscribers.on_end(done.header, done.record, done.transcript)
             return done
         agent, spent, number = self.resources.agents[job.header.agent], NO_USAGE, 1
-        header = replace(job.header, agent_version=agent.version)
+        header, run = job.header, None
+        if agent.version is not None:
+            header = replace(header, agent_version=agent.version)
         while True:
-            run = self._run(job, header)
             try:
                 case, stored = self._questions(job)
                 header = replace(header, max_rounds=self.resources.limits(case).max_rounds)
-                run = replace(run, case=case, header=header)
+                run = self._run(job, header, case)
                 await subscribers.on_start(header)
                 examiner = self.resources.examiner(case) if stored is None else ReplayedExaminer(stored.transcript)
                 record, transcript = await examine(run, agent, examiner, partial(subscribers.on_round, header))
@@ -99,17 +100,17 @@ class Worker:
             except (JournalError, SharedSetupError):
                 raise
             except (SetupError, SandboxError) as error:
-                done = _failed(run, str(error))
+                done = _failed(run or self._run(job, header), str(error))
             except Exception as error:
-                done = _failed(run, _own_fault(error))
+                done = _failed(run or self._run(job, header), _own_fault(error))
             # The cost of each attempt counts, whether or not another attempt follows.
             spent += done.spent
             if number >= self.resources.options.attempts or not _was_no_exam(done):
                 break
-            number, header = number + 1, replace(header, attempt=header.attempt + 1)
+            number, header, run = number + 1, replace(header, attempt=header.attempt + 1), None
             await wait_before(number)
         await subscribers.on_end(done.header, done.record, done.transcript)
-        return replace(done, spent=spent)
+        return done if number == 1 else replace(done, spent=spent)
 
     def why_not(self, job: Job) -> str | None:
         """Return why a job must not be started (its agent can no longer be reached), in words; None if it may."""
@@ -131,11 +132,12 @@ class Worker:
         await subscribers.on_start(job.header)
         assert job.conversation is not None
         stored = decode_run(job.conversation)
-        run = self._run(job, job.header)
         if stored.gap is not None:
-            return _failed(run, f"the conversation cannot be judged: {stored.gap}", stored.setting)
+            words = f"the conversation cannot be judged: {stored.gap}"
+            return _failed(self._run(job, job.header), words, stored.setting)
+        run = None
         try:
-            run = replace(run, case=self._case_of(job) if job.case_hash else None)
+            run = self._run(job, job.header, self._case_of(job) if job.case_hash else None)
             found = self.find_files(stored)
             stored, workspace = await self._carried(job, run, stored, found.folder)
             if found.missing is not None and run.case is not None and any(p.eval_code for p in run.case.scoring_points):
@@ -146,9 +148,9 @@ class Worker:
         except (JournalError, SharedSetupError):
             raise
         except SetupError as error:
-            return _failed(run, str(error), stored.setting)
+            return _failed(run or self._run(job, job.header), str(error), stored.setting)
         except Exception as error:
-            return _failed(run, _own_fault(error), stored.setting)
+            return _failed(run or self._run(job, job.header), _own_fault(error), stored.setting)
         # The cost of the conversation was counted by the suite that conducted it.
         return Done(job.header, record, stored.transcript, record.usage.get("judge", NO_USAGE))
 
@@ -194,7 +196,7 @@ class Worker:
             prompts={**{key: value for key, value in setting.prompts.items() if key == "examiner"}, **judge.prompts},
         )
 
-    def _run(self, job: Job, header: RunHeader) -> ExamRun:
+    def _run(self, job: Job, header: RunHeader, case: Case | None = None) -> ExamRun:
         names = job.evaluators
         if names not in self._evaluators:
             known = self.resources.judge.evaluators
@@ -204,6 +206,7 @@ class Worker:
             resources=self.resources,
             journal=self._journal,
             folder=self._journal.folder,
+            case=case,
             evaluators=self._evaluators[names],
             history=self.history(self._journal.folder if job.conversation is None else Path(job.conversation.folder)),
         )

@@ -11,15 +11,20 @@ from viva.records.transcript import NO_USAGE, Metrics, Round, Step, StepKind, St
 from viva.records.usage import round_usage
 
 _CUT_OFF = (StopReason.TIMEOUT, StopReason.BUDGET, StopReason.TARGET_ERROR, StopReason.CANCELLED)
+_NOTHING = EvalCollector().snapshot()
+"""The metrics of a conversation without steps and usage: most exams of agents that answer in plain text."""
 
 
 def conversation_metrics(transcript: Transcript) -> Metrics:
     """Count what the rounds of a conversation report. If the agent broke the conversation off, that is an abort."""
+    telling = [round_ for round_ in transcript.rounds if round_.steps or round_.usage is not NO_USAGE]
+    aborted = transcript.stop in _CUT_OFF and transcript.fault in (None, Fault.TARGET)
+    if not telling and not aborted:
+        return _NOTHING
     collector = EvalCollector(source=transcript.source, take=take_round)
-    for round_ in transcript.rounds:
-        if round_.steps or round_.usage is not NO_USAGE:
-            take_round(collector, round_)
-    if transcript.stop in _CUT_OFF and transcript.fault in (None, Fault.TARGET):
+    for round_ in telling:
+        take_round(collector, round_)
+    if aborted and transcript.stop is not None:
         collector.aborted(transcript.stop.value)
     return collector.snapshot()
 
