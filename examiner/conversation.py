@@ -6,7 +6,7 @@ import contextlib
 import math
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from viva.adapters.time_limits import running_time, time_limit
@@ -140,10 +140,8 @@ async def converse(
         if state.seconds_left(limits) <= 0:
             return _out_of_time(state, limits)
         spent = NO_USAGE if examiner.usage is before else examiner.usage - before
-        round_, stop = await _round(state, agent, limits, message, took)
+        round_, stop = await _round(state, agent, limits, message, took, spent)
         state.agent_seconds += round_.agent_seconds
-        if spent is not NO_USAGE:
-            round_ = replace(round_, examiner_usage=spent)
         state.rounds.append(round_)
         state.last_message, state.last_reply = message, round_.agent
         if on_round is not None:
@@ -172,7 +170,12 @@ def _usable(message: str | None, state: _ConversationState) -> str | None:
 
 
 async def _round(
-    state: _ConversationState, agent: AgentUnderTest, limits: ConversationLimits, message: str, examiner_seconds: float
+    state: _ConversationState,
+    agent: AgentUnderTest,
+    limits: ConversationLimits,
+    message: str,
+    examiner_seconds: float,
+    examiner_usage: Usage,
 ) -> tuple[Round, StopReason | None]:
     number, started, began = len(state.rounds) + 1, time.time(), time.monotonic()
     stop, error, reply = None, None, None
@@ -191,7 +194,7 @@ async def _round(
         images=() if reply is None else reply.images,
         error=error,
         usage=NO_USAGE if reply is None else reply.usage,
-        examiner_usage=NO_USAGE,
+        examiner_usage=examiner_usage,
         started=started,
         examiner_seconds=examiner_seconds,
         agent_seconds=time.monotonic() - began,

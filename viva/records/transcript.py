@@ -140,8 +140,10 @@ class Usage:
         if other is NO_USAGE:
             return self
         cost = None if self.cost is None or other.cost is None else max(0.0, self.cost - other.cost)
-        counts = {name: max(0, getattr(self, name) - getattr(other, name)) for name in _COUNTS}
-        return Usage(**counts, cost=cost, reported=self.reported and other.reported)
+        counts = [max(0, mine - theirs) for mine, theirs in zip(_get_counts(self), _get_counts(other), strict=True)]
+        given, made, cached, hidden, calls, retries, written = counts
+        reported = self.reported and other.reported
+        return Usage(given, made, cached, hidden, calls, retries, cost, cache_write_tokens=written, reported=reported)
 
     @classmethod
     def answered(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from autogen_agentchat.agents import AssistantAgent
+from autogen_agentchat.base import Response
 from autogen_agentchat.messages import TextMessage
 from autogen_core import CancellationToken
 from autogen_core.models import ChatCompletionClient, CreateResult, LLMMessage, ModelInfo, RequestUsage
@@ -35,8 +36,12 @@ class ConversingAgent:
             ModelAnswerError: as `Model.ask`.
             SharedSetupError: as `Model.ask`.
         """
-        response = await self._agent.on_messages([TextMessage(content=words, source=speaker)], CancellationToken())
-        content = getattr(response.chat_message, "content", None)
+        content = None
+        said = [TextMessage(content=words, source=speaker)]
+        # `on_messages` leaves this generator before its end, and has the event loop close it through a pipe.
+        async for event in self._agent.on_messages_stream(said, CancellationToken()):
+            if isinstance(event, Response):
+                content = getattr(event.chat_message, "content", None)
         return content if isinstance(content, str) else None
 
 
