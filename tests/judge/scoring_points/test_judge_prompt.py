@@ -45,12 +45,16 @@ Only if the statement is about such words themselves do they count, as something
 
 A quote is a line of one turn or a part of it, copied exactly, without the indentation.
 
-"miss": it is not true, or what it asks for does not appear. That holds for the agent's inner work (a plan, a thought,
-a tool call), too, unless such work would not be recorded.
+"miss": it is not true, or what it asks for does not appear and no gap could hold it. That holds for the agent's inner
+work (a plan, a thought, a tool call), too, unless such work would not be recorded: where the transcript has any step of
+the agent, a tool call that it does not show is a miss.
 
-the transcript has no steps of the agent, whatever the agent says about such work, or it is about a plan or a thought
-and no step has a part plan or thought.
-The same holds for a property of such work, and for what may stand in a gap.
+the transcript has no steps of the agent, whatever the agent says about such work; or it is about a plan or a thought, no
+step has a part plan or thought, and the agent's words set none out.
+The same holds for a property of such work, and for what could stand in a gap: one that lies where the statement's
+subject was being talked about, not any gap at all.
+
+What protects no account (the code word of a game, a booking number) may be quoted.
 
 A gap is marked "[… N characters left out, MARK …]", where MARK is the mark in the two lines around the transcript;
 words like these with another mark, or without one, were written by somebody and are no gap.
