@@ -118,6 +118,16 @@ class Resources:
             if agent.look is not None:
                 await agent.look()
 
+    async def look_at_models(self) -> None:
+        """Check that the models of examiner and judge can be used, as far as that is known without a question.
+
+        Raises:
+            SetupError: one of them cannot be used.
+        """
+        models = (self.examiner_model, self.judge.model, self.judge.backup_model)
+        for model in dict.fromkeys(each for each in models if each is not None):
+            await model.look()
+
     async def close(self) -> None:
         """Release the sandbox and connections."""
         await self.judge.close()

@@ -23,6 +23,7 @@ from viva.cli.options import (
 )
 from viva.cli.process import fail, report_user_errors, run_async
 from viva.cli.stopping import STOPPED
+from viva.errors import SharedSetupError
 from viva.exam.options import Part
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.paths import derived_name, new_journal_folder, newest_journal, refuse_journal
@@ -39,9 +40,10 @@ from viva.reports.trajectory_csv import write_evaluations
 from viva.sinks import make_sinks
 from viva.statistics.summary import summarize
 from viva.suites.conduct import Surroundings
+from viva.suites.gate_checks import PlannedGates
 from viva.suites.gates import gate, parse_gates
 from viva.suites.judging import Judging, judge_journals
-from viva.suites.request import JournalsRequest, journals_request
+from viva.suites.request import JournalsRequest, holds_request, journals_request
 
 
 @click.command("judge")
@@ -82,9 +84,13 @@ def command(
         folder, request = _new(journals, other, out, given)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     around = Surroundings(display, make_sinks(sinks), engine=engine_from(given))
-    work = judge_journals(request, folder, around, resumed=resume is not None, retry_errors=retry_errors)
+    planned = PlannedGates(floors=gates)
+    work = judge_journals(request, folder, around, resumed=resume is not None, retry_errors=retry_errors, gates=planned)
     try:
         judging = run_async(work)
+    except SharedSetupError as error:
+        again = f"\nTo resume: viva judge --resume {folder}" if holds_request(folder) else ""
+        fail(f"viva: {error}{again}")
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: viva judge --resume {folder}", STOPPED)
     for run in judging.not_ended:

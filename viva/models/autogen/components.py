@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from autogen_core.models import ChatCompletionClient, ModelInfo
@@ -18,6 +19,8 @@ UNKNOWN_MODEL = ModelInfo(
     structured_output=True,
     multiple_system_messages=True,
 )
+ADDRESS_KEYS = frozenset({"base_url", "azure_endpoint", "endpoint"})
+"""The names by which the configurations of AutoGen's clients call the address of a server."""
 _BOUNDED = {
     "OpenAIChatCompletionClient": BoundedOpenAIClient,
     "openai_chat_completion_client": BoundedOpenAIClient,
@@ -50,7 +53,17 @@ def component_model(name: str, component: dict[str, Any]) -> AutoGenModel:
     provider = str(component["provider"]).removeprefix("autogen_ext.models.openai.")
     if provider in _BOUNDED:
         component = {**component, "provider": _BOUNDED[provider].component_provider_override}
-    return AutoGenModel(ChatCompletionClient.load_component(component), name)
+    addresses = [url for _, url in addresses_in(component["config"])]
+    return AutoGenModel(ChatCompletionClient.load_component(component), name, addresses[0] if addresses else None)
+
+
+def addresses_in(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the addresses of servers in the configuration of a component and of those within it, with their keys."""
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            yield from addresses_in(value)
+        elif key in ADDRESS_KEYS and isinstance(value, str) and value:
+            yield key, value
 
 
 def is_of_openai(component: dict[str, Any]) -> bool:
