@@ -15,6 +15,7 @@ from viva.cli import completion
 from viva.cli.engine_options import engine_from, engine_options
 from viva.cli.options import (
     concurrency_option,
+    how_to_resume,
     options_from,
     output_options,
     resume_options,
@@ -43,7 +44,7 @@ from viva.suites.conduct import Surroundings
 from viva.suites.gate_checks import PlannedGates
 from viva.suites.gates import gate, parse_gates
 from viva.suites.judging import Judging, judge_journals
-from viva.suites.request import JournalsRequest, holds_request, journals_request
+from viva.suites.request import JournalsRequest, journals_request
 
 
 @click.command("judge")
@@ -89,8 +90,7 @@ def command(
     try:
         judging = run_async(work)
     except SharedSetupError as error:
-        again = f"\nTo resume: viva judge --resume {folder}" if holds_request(folder) else ""
-        fail(f"viva: {error}{again}")
+        fail(f"viva: {error}{how_to_resume('judge', folder)}")
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: viva judge --resume {folder}", STOPPED)
     for run in judging.not_ended:

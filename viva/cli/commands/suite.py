@@ -20,9 +20,11 @@ from viva.cli.options import (
     SECONDS,
     call_option,
     concurrency_option,
+    how_to_resume,
     options_from,
     output_options,
     refuse_gate_without_agent,
+    resume_command,
     resume_options,
     resumed_request,
     shared_options,
@@ -151,7 +153,7 @@ def command(
     around = Surroundings(display, make_sinks(sinks), engine=engine)
     budget = Budget(max_cost=max_cost, max_tokens=max_tokens, max_seconds=max_time)
     resumed = resume is not None
-    again = f"viva suite --resume {folder}"
+    again = resume_command("suite", folder)
     try:
         with separate_stdout():
             end = run_async(
@@ -161,7 +163,7 @@ def command(
                 )
             )  # fmt: skip
     except SharedSetupError as error:
-        fail(f"viva: {error}\nTo resume: {again}" if holds_request(absolute) else f"viva: {error}")
+        fail(f"viva: {error}{how_to_resume('suite', folder)}")
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: {again}", STOPPED)
     figures = summarize(read_records(absolute), threshold)

@@ -16,6 +16,7 @@ from viva.cli.import_options import chosen_imports, import_options, import_sinks
 from viva.cli.options import (
     call_option,
     concurrency_option,
+    how_to_resume,
     options_from,
     output_options,
     resume_options,
@@ -46,7 +47,7 @@ from viva.suites.engines import LOCAL
 from viva.suites.gate_checks import PlannedGates
 from viva.suites.gates import Gates, gate, parse_gates, read_baseline
 from viva.suites.labels import parse_labels
-from viva.suites.request import RecordingsRequest, holds_request
+from viva.suites.request import RecordingsRequest
 from viva.suites.tracing import trace_recordings
 from viva.suites.watching import Poll, Watch
 from viva.suites.watching import follow as follow_sources
@@ -159,8 +160,7 @@ def command(
                 trace_recordings(request, folder, around, resumed=resumed, retry_errors=retry_errors, gates=planned)
             )
     except SharedSetupError as error:
-        again = f"\nTo resume: viva trace --resume {folder}" if holds_request(folder) else ""
-        fail(f"viva: {error}{again}")
+        fail(f"viva: {error}{how_to_resume('trace', folder)}")
     except KeyboardInterrupt:
         again = " --follow, and repeat your --follow options" if follow else ""
         fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}{again}", STOPPED)
