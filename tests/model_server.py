@@ -376,6 +376,8 @@ class _Handler(BaseHTTPRequestHandler):
         listed = self.server.owner.lists
         if isinstance(listed, int):
             return self._error(listed, "no_list", "this server does not list its models")
+        if isinstance(listed, bytes):
+            return self._send(200, "application/json", listed)
         names = self.server.owner.parts if listed is None else listed
         models = [{"id": n, "object": "model", "created": 0, "owned_by": "tests"} for n in names]
         return self._send(200, "application/json", json.dumps({"object": "list", "data": models}).encode())
@@ -536,10 +538,11 @@ class ModelServer:
         *,
         port: int = 0,
         further_paths: Iterable[str] = (),
-        lists: Iterable[str] | int | None = None,
+        lists: Iterable[str] | bytes | int | None = None,
     ) -> None:
-        self.lists = lists if isinstance(lists, int) or lists is None else tuple(lists)
-        """The models that it names when it is asked for a list: by default all, or a status with which it refuses."""
+        self.lists = lists if isinstance(lists, int | bytes) or lists is None else tuple(lists)
+        """The models that it names when it is asked for a list, by default all; a status with which it refuses; or the
+        body that it sends."""
         self.parts: dict[str, Play] = {**BUILT_IN, **(parts or {})}
         self.further_paths = tuple(further_paths)
         """Where completions are also served, as after a redirect."""

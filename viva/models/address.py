@@ -9,6 +9,7 @@ import urllib.request
 from urllib.parse import urlsplit
 
 from viva.errors import SetupError
+from viva.models.retry import NO_HOST
 from viva.records.text import one_line
 
 LOOK_SECONDS = 5.0
@@ -74,8 +75,9 @@ async def why_unreachable(url: str) -> str:
             writer.close()
             return ""
         except socket.gaierror as error:
-            asleep = error.errno == socket.EAI_AGAIN
-            wrong = f"the name server cannot resolve {host!r} now" if asleep else f"there is no host {host!r}"
+            if error.errno in NO_HOST:
+                return f"there is no host {host!r}"
+            wrong = f"the name server cannot resolve {host!r} now"
         except ConnectionRefusedError:
             wrong = f"nothing listens at {host}:{port}"
         except OSError as error:

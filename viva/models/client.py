@@ -9,7 +9,7 @@ from typing import Protocol
 
 from pydantic import BaseModel
 
-from viva.errors import ModelAnswerError, ModelError, SchemaError, SetupError, SharedSetupError
+from viva.errors import ModelAnswerError, ModelError, PlanError, SchemaError, SetupError
 from viva.models.answer import read_answer
 from viva.models.metered_model import note_spent, spent_on
 from viva.models.model import NO_LIMITS, CallLimits, Completion, Model, ModelFeatures, ModelMessage
@@ -99,7 +99,7 @@ class ModelClient:
         Raises:
             ModelError: the provider failed after retries, or refused, or did not answer within the limit.
             ModelAnswerError: the answer is not usable; `SchemaError` if it does not match the schema.
-            SharedSetupError: the provider has never answered, and refuses the key, the model or the address.
+            PlanError: the provider has never answered, and refuses the key, the model or the address.
         """
         call = _Call(self, messages, limits)
         try:
@@ -187,12 +187,12 @@ class ModelClient:
         """Check that a provider that has never answered does not refuse the key, the model or the address.
 
         Raises:
-            SharedSetupError: the provider refuses one of them, or the address cannot be right.
+            PlanError: the provider refuses one of them, or the address cannot be right.
         """
         cause = error.__cause__
         if cause is None or not cannot_change(cause) or (schema and status_of(cause) == 404):
             return  # some providers answer a schema with 404; the caller then tries without one
-        raise SharedSetupError(f"the model {self.name} cannot be used: {error} {self._hint}".rstrip()) from error
+        raise PlanError(f"the model {self.name} cannot be used: {error} {self._hint}".rstrip()) from error
 
 
 class _Call:

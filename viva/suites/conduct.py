@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from viva.errors import SharedSetupError
+from viva.errors import PlanError
 from viva.exam.last_words import last_words_of_newest, read_last_words
 from viva.exam.subscribers import RunHeader, Subscribers
 from viva.journal.fresh_folder import JUDGED, SAID, FreshFolder
@@ -118,14 +118,15 @@ async def conduct(
 
     Raises:
         SetupError: the user must change something; nothing was started.
-        SharedSetupError: the user must change something. If nothing was said or judged yet, a new journal is removed.
+        SharedSetupError: the user must change something; the work can be resumed afterwards.
+        PlanError: the same. If nothing was said or judged yet, a new journal is removed.
         JournalError: the journal cannot be written; what it holds can be resumed.
         asyncio.CancelledError: the work was stopped, and can be resumed.
     """
     fresh, worth = None if resumed else FreshFolder(folder), Worth()
     try:
         return await _conduct(folder.absolute(), prepare, around, worth, resumed=resumed, budget=budget)
-    except SharedSetupError:
+    except PlanError:
         # It would be the newest journal, and the next command without a name would take it.
         if fresh is not None and not fresh.holds(worth.kinds):
             fresh.remove()

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from viva.errors import SetupError, SharedSetupError
+from viva.errors import PlanError, SetupError
 from viva.exam.kept_workspaces import keep_workspace, workspace_name
 from viva.exam.stored_runs import RunState, facts_of, read_run_states, read_states_to_resume
 from viva.exam.versions import versions, viva_version
@@ -113,7 +113,7 @@ def _check_baseline(gates: PlannedGates, states: Mapping[str, RunState]) -> None
     """Check what only the imported recordings show: whether the baseline has any of their tasks.
 
     Raises:
-        SharedSetupError: it has none, so nothing is judged.
+        PlanError: it has none, so nothing is judged.
     """
     planned: dict[str, set[str]] = {}
     for state in states.values():
@@ -121,7 +121,7 @@ def _check_baseline(gates: PlannedGates, states: Mapping[str, RunState]) -> None
     try:
         gates.check_baseline(planned)
     except SetupError as error:
-        raise SharedSetupError(str(error)) from error
+        raise PlanError(str(error)) from error
 
 
 def _evaluators(readers: Sequence[LoadedReader]) -> tuple[str, ...]:

@@ -304,12 +304,6 @@ def test_a_key_that_may_not_list_models_may_be_good_for_questions(desk: Desk) ->
         desk.viva(*start, environment=at(server.url), expect=0)
 
 
-def test_an_agents_endpoint_without_its_model_leaves_no_journal(desk: Desk) -> None:
-    with ModelServer() as server:
-        said = refused(desk, "suite", desk.case(), "--agent", f"{server.url}#gpt-wrong", "--sandbox", "process", *OUT)
-    assert "gpt-wrong" in said
-
-
 def test_the_newest_journal_is_never_one_of_a_mistake(desk: Desk) -> None:
     stored(desk, out="runs/old")
     with ModelServer(lists=404) as server:
