@@ -7,13 +7,25 @@ import shutil
 from collections.abc import Collection
 from pathlib import Path
 
-from viva.journal.writer import FILE, scan
+from viva.journal.writer import FILE, Damage, scan
 from viva.records.transcript import StopReason
 
 SAID = ("round", "transcript", "insight", "run")
 """The kinds of events with what was said or judged."""
 JUDGED = ("insight", "run")
 """The kinds of events with what was judged."""
+
+
+def holds_any(folder: Path, kinds: Collection[str] = SAID) -> bool:
+    """Return whether a journal has an event of one of these kinds, or damaged lines that may be one.
+
+    Conversations that were stopped before their first round do not count.
+    """
+    damage = Damage()
+    return any(
+        event.kind in kinds and not (event.kind == "transcript" and event.data.get("stop") == StopReason.CANCELLED)
+        for event in scan(folder, damage)
+    ) or bool(damage.words())
 
 
 class FreshFolder:
@@ -28,14 +40,8 @@ class FreshFolder:
         self._before = frozenset(each.name for each in self._folder.iterdir()) if self._folder.is_dir() else frozenset()
 
     def holds(self, kinds: Collection[str] = SAID) -> bool:
-        """Return whether the journal has an event of one of these kinds; not counting conversations that were stopped
-        before their first round."""
-        if not (self._folder / FILE).is_file():
-            return False
-        return any(
-            event.kind in kinds and not (event.kind == "transcript" and event.data.get("stop") == StopReason.CANCELLED)
-            for event in scan(self._folder)
-        )
+        """Return whether the journal has an event of one of these kinds."""
+        return (self._folder / FILE).is_file() and holds_any(self._folder, kinds)
 
     def remove(self) -> None:
         """Remove the journal and the folders that were made for it; what the folder held before is kept."""

@@ -312,6 +312,26 @@ def test_the_newest_journal_is_never_one_of_a_mistake(desk: Desk) -> None:
     assert [each.name for each in (desk.folder / "runs").iterdir()] == ["old"]
 
 
+def test_a_journal_in_which_nothing_was_said_is_not_the_newest_one(desk: Desk) -> None:
+    """An agent's endpoint that lacks its model leaves one, which can be resumed when the endpoint is repaired."""
+    stored(desk, out="runs/old")
+    with ModelServer() as server:
+        start = (
+            "suite",
+            desk.case(),
+            "--agent",
+            f"{server.url}#gpt-wrong",
+            "--sandbox",
+            "process",
+            "--out",
+            "runs/empty",
+        )
+        done = desk.viva(*start, expect=2)
+    assert "viva suite --resume runs/empty" in done.stderr
+    said = desk.viva("judge", "--sandbox", "process", "--json", expect=0)
+    assert [run["subject"] for run in json.loads(said.stdout)["runs"]] == ["old"]
+
+
 # Resuming with another model
 
 
