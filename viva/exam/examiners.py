@@ -77,12 +77,12 @@ def _replayed(kind: str, cases: Sequence[Case]) -> ChosenExaminer:
 
 
 def _of_model(spec: str, options: Options, *, prefers_scripts: bool) -> ChosenExaminer:
-    # Imported here, because only a model requires AutoGen.
-    from viva.examiner.model import PROMPT, ModelExaminer
     from viva.models.factory import make_model
-    from viva.models.prompts import digest
 
     model = make_model(spec, calls=options.model_calls, prices=parse_prices(options.prices))
+    # Imported here, because only a model requires AutoGen, and after the mistakes that are known without it.
+    from viva.examiner.model import PROMPT, ModelExaminer
+    from viva.models.prompts import digest
 
     def make(case: Case) -> Examiner:
         return _scripted(case) if prefers_scripts and case.script else ModelExaminer(model, case.task_description)

@@ -6,16 +6,29 @@ import asyncio
 import errno
 import socket
 import urllib.request
+from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from viva.errors import SetupError
 from viva.models.retry import NO_HOST
 from viva.records.text import one_line
 
+ADDRESS_KEYS = frozenset({"base_url", "azure_endpoint", "endpoint"})
+"""The names by which the configurations of AutoGen's clients call the address of a server."""
 LOOK_SECONDS = 5.0
 """Maximum duration of a connection that only tests whether a server is listening."""
 WAITS = (0.0, 0.5, 1.0)
 """Seconds before each of these connections; the server may have been started a moment ago."""
+
+
+def addresses_in(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the addresses of servers in the configuration of a component and of those within it, with their keys."""
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            yield from addresses_in(value)
+        elif key in ADDRESS_KEYS and isinstance(value, str) and value:
+            yield key, value
 
 
 def shown_address(url: str) -> str:

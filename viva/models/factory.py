@@ -12,7 +12,7 @@ import yaml
 from pydantic import ValidationError
 
 from viva.errors import SetupError
-from viva.models.address import check_address
+from viva.models.address import addresses_in, check_address
 from viva.models.client import MODEL_CALLS, ModelClient
 from viva.models.keys import check_key, checked_key
 from viva.models.prices import LISTED, Prices
@@ -58,8 +58,6 @@ def make_model(
 
 
 def _openai(name: str, seconds: float) -> AutoGenModel:
-    from viva.models.autogen.components import openai_model
-
     base_url = _own_address()
     key = checked_key("OPENAI_API_KEY")
     if not key and not base_url:
@@ -67,6 +65,9 @@ def _openai(name: str, seconds: float) -> AutoGenModel:
             f"openai:{name} requires a key: set OPENAI_API_KEY in the environment "
             "(and OPENAI_BASE_URL for a server of your own)."
         )
+    # Imported here, after the mistakes that are known without it: it takes long.
+    from viva.models.autogen.components import openai_model
+
     # The user's own server often requires no key; otherwise it answers 401.
     config: dict[str, Any] = {"api_key": key or "none", "max_retries": 0, "timeout": seconds}
     return openai_model(name, {**config, "base_url": base_url} if base_url else config)
@@ -92,11 +93,11 @@ def _from_file(path: Path) -> tuple[AutoGenModel, float]:
     if not isinstance(config, dict):
         raise SetupError(f"{path} is not an AutoGen component: its 'config' is not a mapping.")
     _keep_secrets(config, path)
-    from viva.models.autogen.components import addresses_in, component_model, is_of_openai
-
     addresses = dict(addresses_in(config))
     for name, url in addresses.items():
         check_address(url, f"{name} in {path}")
+    from viva.models.autogen.components import component_model, is_of_openai
+
     if is_of_openai(data) and not addresses:
         _own_address()  # which the SDK then takes
     seconds = call_seconds()

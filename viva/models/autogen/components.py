@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from autogen_core.models import ChatCompletionClient, ModelInfo
 
+from viva.models.address import addresses_in
 from viva.models.autogen.client import AutoGenModel
 from viva.models.autogen.openai_clients import BoundedAzureClient, BoundedOpenAIClient
 
@@ -19,8 +19,6 @@ UNKNOWN_MODEL = ModelInfo(
     structured_output=True,
     multiple_system_messages=True,
 )
-ADDRESS_KEYS = frozenset({"base_url", "azure_endpoint", "endpoint"})
-"""The names by which the configurations of AutoGen's clients call the address of a server."""
 _BOUNDED = {
     "OpenAIChatCompletionClient": BoundedOpenAIClient,
     "openai_chat_completion_client": BoundedOpenAIClient,
@@ -55,15 +53,6 @@ def component_model(name: str, component: dict[str, Any]) -> AutoGenModel:
         component = {**component, "provider": _BOUNDED[provider].component_provider_override}
     addresses = [url for _, url in addresses_in(component["config"])]
     return AutoGenModel(ChatCompletionClient.load_component(component), name, addresses[0] if addresses else None)
-
-
-def addresses_in(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the addresses of servers in the configuration of a component and of those within it, with their keys."""
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            yield from addresses_in(value)
-        elif key in ADDRESS_KEYS and isinstance(value, str) and value:
-            yield key, value
 
 
 def is_of_openai(component: dict[str, Any]) -> bool:
