@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 import click
 
 from viva.cli.process import fail
+from viva.errors import SetupError
 from viva.exam.durations import seconds_in
 from viva.exam.options import Option, Options, Part, Value
 from viva.plugins.parameters import split_list
@@ -256,7 +257,10 @@ def resumed_request(resume: Path, kind: type[R], command: Command, values: Mappi
     folder = resume.absolute()
     if request.folder and os.path.isdir(request.folder):
         os.chdir(request.folder)
-    return folder, with_changes(request, changed)
+    try:
+        return folder, with_changes(request, changed)
+    except SetupError as error:
+        fail(f"viva {command}: {error}")
 
 
 def resume_command(command: Command, folder: Path) -> str:

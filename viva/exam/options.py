@@ -148,7 +148,6 @@ class Options:
         "--price",
         Part.JUDGE,
         "Price in dollars per million input and output tokens, of all models or of one. Can be repeated.",
-        may_change=True,
         value=Value.TEXTS,
         metavar="[MODEL=]IN/OUT",
         default_words="a price list",
