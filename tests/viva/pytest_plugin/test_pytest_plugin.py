@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.model_server import ModelServer, by_role, sequence
+from tests.model_server import CutConnection, ModelServer, by_role, sequence
 from tests.model_server import verdict as ruling
 from tests.viva.conftest import Desk, point
 from viva.exam.options import Options, Part
@@ -188,9 +188,10 @@ def test_an_examiner_whose_provider_is_gone_is_an_infrastructure_error_and_was_t
     exam: Exam, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exam.desk.case()
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("VIVA_MODEL_ATTEMPTS", "1")
-    printed = outcomes(exam("--viva-model", "openai:nobody", process=True), errors=1)
+    with ModelServer({"nobody": CutConnection()}) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        printed = outcomes(exam("--viva-model", "openai:nobody", process=True), errors=1)
     assert "infra_error" in printed
     assert "the provider cannot be reached" in printed
     assert [record.attempt for record in read_records(exam.journal)] == [3]
