@@ -373,7 +373,13 @@ class _Handler(BaseHTTPRequestHandler):
         self._note({})
         if self.path != "/v1/models":
             return self._error(404, "not_found", f"no such path: {self.path}")
-        models = [{"id": n, "object": "model", "created": 0, "owned_by": "tests"} for n in self.server.owner.parts]
+        listed = self.server.owner.lists
+        if isinstance(listed, int):
+            return self._error(listed, "no_list", "this server does not list its models")
+        if isinstance(listed, bytes):
+            return self._send(200, "application/json", listed)
+        names = self.server.owner.parts if listed is None else listed
+        models = [{"id": n, "object": "model", "created": 0, "owned_by": "tests"} for n in names]
         return self._send(200, "application/json", json.dumps({"object": "list", "data": models}).encode())
 
     def do_POST(self) -> None:
@@ -527,8 +533,16 @@ class ModelServer:
     """
 
     def __init__(
-        self, parts: Mapping[str, Play] | None = None, *, port: int = 0, further_paths: Iterable[str] = ()
+        self,
+        parts: Mapping[str, Play] | None = None,
+        *,
+        port: int = 0,
+        further_paths: Iterable[str] = (),
+        lists: Iterable[str] | bytes | int | None = None,
     ) -> None:
+        self.lists = lists if isinstance(lists, int | bytes) or lists is None else tuple(lists)
+        """The models that it names when it is asked for a list, by default all; a status with which it refuses; or the
+        body that it sends."""
         self.parts: dict[str, Play] = {**BUILT_IN, **(parts or {})}
         self.further_paths = tuple(further_paths)
         """Where completions are also served, as after a redirect."""
@@ -551,9 +565,15 @@ class ModelServer:
 
     @property
     def requests(self) -> list[SeenRequest]:
-        """A copy of all requests so far, in the order of their arrival."""
+        """A copy of all requests so far that ask something, in the order of their arrival."""
         with self._lock:
-            return list(self._seen)
+            return [seen for seen in self._seen if seen.method != "GET"]
+
+    @property
+    def looks(self) -> list[SeenRequest]:
+        """A copy of all requests so far that only look, such as for the list of models."""
+        with self._lock:
+            return [seen for seen in self._seen if seen.method == "GET"]
 
     def note(self, request: SeenRequest) -> None:
         with self._lock:

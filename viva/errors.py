@@ -23,6 +23,14 @@ class SharedSetupError(SetupError):
     """A mistake that a first run reveals and that would affect all other runs, so no run is spent on it."""
 
 
+class PlanError(SharedSetupError):
+    """A mistake in the command itself that only its beginning reveals: the name or key of a model, a baseline.
+
+    A new journal in which nothing was said yet is removed. If it is the agent that cannot be examined, the journal is
+    kept, and can be resumed once the agent is repaired.
+    """
+
+
 class AgentError(Exception):
     """The agent under test failed, which counts against it."""
 

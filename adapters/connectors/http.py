@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import socket
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -16,6 +13,7 @@ from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.adapters.trace_context import current_traceparent
 from viva.adapters.virtual_user import VirtualUser
 from viva.errors import AgentError, ModelAnswerError, ModelError, SetupError
+from viva.models.address import why_unreachable
 from viva.models.chat_protocol import read_response
 from viva.models.keys import checked_key
 from viva.models.prices import price
@@ -23,9 +21,6 @@ from viva.models.retry import RetryPolicy, explain, is_unreachable, status_of, w
 from viva.recordings.chat_messages import read_call, read_content
 from viva.records.text import storable
 from viva.records.transcript import Reply, Step, StepKind, Usage
-
-LOOK_SECONDS = 5.0
-"""Maximum duration of a connection that only tests whether a server is listening."""
 
 
 class HttpConnector:
@@ -61,28 +56,10 @@ async def look(url: str) -> None:
     Raises:
         SetupError: there is no such host, or nothing listens there.
     """
-    parts = urlsplit(url)
-    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-    if urllib.request.getproxies().get(parts.scheme) and not urllib.request.proxy_bypass(host):
-        return  # the proxy resolves the host, not this machine
-    for wait in (0.0, 0.5):  # the server may have been started a moment ago
-        await asyncio.sleep(wait)
-        try:
-            async with asyncio.timeout(LOOK_SECONDS):
-                _, writer = await asyncio.open_connection(host, port)
-            writer.close()
-            return
-        except socket.gaierror as error:
-            if error.errno == socket.EAI_AGAIN:
-                return
-            wrong = f"there is no host {host!r}"
-        except ConnectionRefusedError:
-            wrong = f"nothing listens at {host}:{port}"
-        except (OSError, UnicodeError, TimeoutError):
-            return
-    raise SetupError(
-        f"the agent's endpoint {url} cannot be reached: {wrong}. Start it, or correct the address in --agent."
-    )
+    if wrong := await why_unreachable(url):
+        raise SetupError(
+            f"the agent's endpoint {url} cannot be reached: {wrong}. Start it, or correct the address in --agent."
+        )
 
 
 class ChatAgent(VirtualUser):
@@ -207,7 +184,10 @@ class ChatAgent(VirtualUser):
 def _key_for(url: str) -> str:
     if key := checked_key("VIVA_AGENT_API_KEY"):
         return key
-    own = urlsplit(os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1")
+    try:
+        own = urlsplit(os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1")
+    except ValueError:  # a mistake in the address of a model, which this agent does not use
+        return "none"
     asked = urlsplit(url)
     if (asked.scheme, asked.netloc) == (own.scheme, own.netloc):
         return checked_key("OPENAI_API_KEY") or "none"

@@ -192,7 +192,7 @@ def test_no_cell_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
             3,
             "combined_traces could not judge everything: 1 error",
         ),
-        ("match_strict=0.5", {}, 3, "match_strict judged no run"),
+        ("match_strict=0.5", {}, 2, "a gate on the evaluator 'match_strict'"),
     ],
 )
 def test_every_figure_is_gated_by_its_low_bound(

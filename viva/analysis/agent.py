@@ -77,7 +77,7 @@ class EvalAgent:
         material = await gather(runs, self.options.context_tokens // 50)
         if not material.places:
             raise SetupError("there is no finished run to analyze.")
-        runner, close = self._runner()
+        runner, close = await self._runner()
         try:
             answer, shown = await self._ask(runner, material)
         finally:
@@ -97,7 +97,7 @@ class EvalAgent:
             prompts={name: prompt_digest(PROMPTS / f"{name}.md") for name in self._prompts()},
         )
 
-    def _runner(self) -> tuple[EvalAnalysisRunner, Callable[[], Awaitable[None]]]:
+    async def _runner(self) -> tuple[EvalAnalysisRunner, Callable[[], Awaitable[None]]]:
         async def nothing() -> None:
             pass
 
@@ -111,6 +111,11 @@ class EvalAgent:
         from viva.models.factory import make_model
 
         model = make_model(self.options.model, prices=parse_prices(self.options.prices))
+        try:
+            await model.look()
+        except SetupError:
+            await model.close()
+            raise
         return ModelRunner(model), model.close
 
     async def _ask(self, runner: EvalAnalysisRunner, material: Material) -> tuple[AnalystAnswer, Digest]:

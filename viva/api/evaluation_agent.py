@@ -126,9 +126,10 @@ class EvaluationAgent:
                 raise SetupError(
                     f"the evaluation requires a model: EvaluationAgent(…, model='openai:NAME'), or {MODEL}."
                 )
-            evaluator = SessionEvaluator(
-                model, self._made(self._backup, made), settings=self._settings_for(eva_all_screenshots)
-            )
+            backup = self._made(self._backup, made)
+            for each in made:
+                await each.look()
+            evaluator = SessionEvaluator(model, backup, settings=self._settings_for(eva_all_screenshots))
             (insight,) = await evaluator.judge_transcript(
                 recording.transcript,
                 context.subject if context is not None else recording.run_key,

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import Field, replace
+from dataclasses import Field
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import click
 
 from viva.cli.process import fail
+from viva.errors import SetupError
 from viva.exam.durations import seconds_in
 from viva.exam.options import Option, Options, Part, Value
 from viva.plugins.parameters import split_list
 from viva.records.text import one_line
-from viva.suites.request import Command, R, request_to_resume
+from viva.suites.request import Command, R, holds_request, request_to_resume, with_changes
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 TRUST = "trust_plan"
+MODEL_FILES = (".json", ".yaml", ".yml")
+"""Endings of the files that describe models."""
 
 
 class Seconds(click.FloatRange):
@@ -238,18 +242,42 @@ def given_options() -> dict[str, str]:
 def resumed_request(resume: Path, kind: type[R], command: Command, values: Mapping[str, Any]) -> tuple[Path, R]:
     """Return the absolute folder and the request of a command to resume, in the working directory in which it started.
 
-    Options that may change have the values of this call, if they were given.
+    Options that may change have the values of this call, if they were given; a model may replace another one.
 
     Raises:
         SetupError: nothing was started there, or it cannot be resumed.
     """
     given = _refuse_beside_resume(command)
+    asked = options_from(values)
+    changed = {name: getattr(asked, name) for name in given & (Options.may_change() | Options.may_replace())}
+    for name in changed.keys() & Options.may_replace():
+        if changed[name].endswith(MODEL_FILES):  # before the working directory changes
+            changed[name] = os.path.abspath(changed[name])
     request = request_to_resume(resume, kind, command, trusted=trusts_plan())
     folder = resume.absolute()
     if request.folder and os.path.isdir(request.folder):
         os.chdir(request.folder)
-    changed = {name: values[name] for name in given & Options.may_change()}
-    return folder, replace(request, options=replace(request.options, **changed))
+    try:
+        return folder, with_changes(request, changed)
+    except SetupError as error:
+        fail(f"viva {command}: {error}")
+
+
+def resume_command(command: Command, folder: Path) -> str:
+    """Return the command that resumes this one.
+
+    If this call resumes work with other models, they are repeated: a stored request keeps those it was started with.
+    """
+    context = click.get_current_context()
+    flags = given_options() if context.params.get("resume") is not None else {}
+    names = sorted(flags.keys() & Options.may_replace())
+    models = "".join(f" {flags[name]} {shlex.quote(str(context.params[name]))}" for name in names)
+    return f"viva {command} --resume {folder}{models}"
+
+
+def how_to_resume(command: Command, folder: Path) -> str:
+    """Return a line that says how to resume this command; empty if it left nothing that can be resumed."""
+    return f"\nTo resume: {resume_command(command, folder)}" if holds_request(folder) else ""
 
 
 def _refuse_beside_resume(command: Command) -> set[str]:
@@ -263,7 +291,7 @@ def _refuse_beside_resume(command: Command) -> set[str]:
     fixed = [
         flag
         for name, flag in given.items()
-        if not isinstance(params[name], CallOption) and name not in Options.may_change()
+        if not isinstance(params[name], CallOption) and name not in Options.may_change() | Options.may_replace()
     ]
     if fixed:
         fail(f"viva {command}: {', '.join(fixed)} cannot be changed when it is resumed; omit it, or start a new one.")

@@ -292,7 +292,7 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
         in_process=agent is not None and agent.kind == "python",
         agent_digest=None if agent is None else agent.digest,
         app_dir=resources.options.app_dir or case.app_dir,
-        examiner=resources.examiner_name,
+        examiner=resources.examiner_of(case),
         judge=judge.kind,
         judge_model=judge.model.name if judge.model else None,
         evaluators=tuple(each.name for each in run.evaluators),
@@ -307,7 +307,7 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
         workspace=workspace,
         trial=run.header.trial,
         agent_version=run.header.agent_version,
-        prompts=resources.prompts,
+        prompts=resources.prompts_of(case),
         versions=versions(),
     )
 

@@ -22,6 +22,11 @@ MAY_CHANGE = "may_change"
 is decided for the command line, Python and stored requests."""
 
 
+MAY_REPLACE = "may_replace"
+"""Metadata key of a field that names a model: if it was given, work can be resumed with another one, because the record
+of each run names the models that took part in it. A model cannot be added or left out: others would then examine."""
+
+
 class Value(StrEnum):
     """The kind of value that an option takes."""
 
@@ -60,7 +65,16 @@ class Option:
     """The default in words, if the value alone does not explain it."""
 
 
-def option(default: Any, flag: str, part: Part, help_: str, *, may_change: bool = False, **more: Any) -> Any:
+def option(
+    default: Any,
+    flag: str,
+    part: Part,
+    help_: str,
+    *,
+    may_change: bool = False,
+    may_replace: bool = False,
+    **more: Any,
+) -> Any:
     """Declare a field of `Options` that is an option of the command line.
 
     Args:
@@ -69,10 +83,11 @@ def option(default: Any, flag: str, part: Part, help_: str, *, may_change: bool 
         part: The part of an exam that it belongs to.
         help_: One sentence for the user.
         may_change: Whether work may be resumed with another value, because the value changes no exam.
+        may_replace: Whether work may be resumed with another value if one was given.
         more: Further fields of `Option`.
     """
     declared = Option(flag=flag, part=part, help=help_, **more)
-    return field(default=default, metadata={OPTION: declared, MAY_CHANGE: may_change})
+    return field(default=default, metadata={OPTION: declared, MAY_CHANGE: may_change, MAY_REPLACE: may_replace})
 
 
 def changeable(default: Any) -> Any:
@@ -114,15 +129,19 @@ class Options:
         Part.JUDGE,
         "Model for examiner and judge: openai:NAME, or a JSON/YAML file with an AutoGen component.",
         metavar="NAME",
+        may_replace=True,
     )
     """For both roles, unless one has its own."""
-    judge_model: str | None = option(None, "--judge-model", Part.JUDGE, "Model for the judge alone.", metavar="NAME")
+    judge_model: str | None = option(
+        None, "--judge-model", Part.JUDGE, "Model for the judge alone.", metavar="NAME", may_replace=True
+    )
     backup_model: str | None = option(
         None,
         "--backup-model",
         Part.JUDGE,
         "Model that judges a session if the first does not answer.",
         metavar="NAME",
+        may_replace=True,
     )
     prices: tuple[str, ...] = option(
         (),
@@ -228,12 +247,13 @@ class Options:
         None,
         "--examiner",
         Part.EXAMINER,
-        "Source of the questions: script, model, or replay:JOURNAL.",
+        "Source of the questions: script, model, auto (the script of each case that has one, else the model), or "
+        "replay:JOURNAL.",
         metavar="KIND",
         default_words="model if one is given, else script",
     )
     examiner_model: str | None = option(
-        None, "--examiner-model", Part.EXAMINER, "Model for the examiner alone.", metavar="NAME"
+        None, "--examiner-model", Part.EXAMINER, "Model for the examiner alone.", metavar="NAME", may_replace=True
     )
     max_rounds: int | None = option(
         None,
@@ -320,12 +340,19 @@ class Options:
         """Return the names of the fields that may have other values when work is resumed."""
         return frozenset(each.name for each in fields(cls) if each.metadata.get(MAY_CHANGE))
 
+    @classmethod
+    def may_replace(cls) -> frozenset[str]:
+        """Return the names of the fields that may have another value when work is resumed, if they had one."""
+        return frozenset(each.name for each in fields(cls) if each.metadata.get(MAY_REPLACE))
+
     def differences(self, other: Options) -> list[str]:
         """Return the names of the fields that differ, without those that may change when work is resumed."""
         return [
             each.name
             for each in fields(self)
-            if not each.metadata.get(MAY_CHANGE) and getattr(self, each.name) != getattr(other, each.name)
+            if not each.metadata.get(MAY_CHANGE)
+            and getattr(self, each.name) != getattr(other, each.name)
+            and not (each.metadata.get(MAY_REPLACE) and getattr(self, each.name) and getattr(other, each.name))
         ]
 
     @classmethod

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from viva.adapters.connectors.loaded_agent import LoadedAgent
-from viva.adapters.connectors.replay import stored_run
 from viva.adapters.connectors.table import load_agent
 from viva.cases import Case, CheckLimits
 from viva.errors import SetupError
 from viva.exam.agent_health import AgentHealth
+from viva.exam.examiners import SCRIPT, ChosenExaminer, ExaminerFactory, choose_examiner
 from viva.exam.given import NOTHING, Given
 from viva.exam.options import JudgeKind, Options
 from viva.exam.references import References, load_references
@@ -19,7 +19,7 @@ from viva.exam.requirements.check_notices import notices_about_checks
 from viva.exam.requirements.dependencies import missing_for_agent, provide_dependencies
 from viva.exam.requirements.descriptors import raise_file_limit
 from viva.exam.requirements.threads import check_threads
-from viva.examiner import ConversationLimits, Examiner, ExaminerError, ReplayedExaminer, ScriptedExaminer
+from viva.examiner import ConversationLimits, Examiner, ExaminerError
 from viva.examiner.conversation import DEFAULT_MAX_ROUNDS
 from viva.judge.loaded_evaluator import LoadedEvaluator
 from viva.judge.registry import DEFAULT, NamedEvaluator, Need, find_evaluators, read_spec
@@ -34,7 +34,6 @@ from viva.sandbox.limits import largest, limits_for
 if TYPE_CHECKING:
     from viva.models.client import ModelClient
 
-ExaminerFactory = Callable[[Case], Examiner]
 DEFAULT_AGENT = "example:careful"
 
 
@@ -79,6 +78,8 @@ class Resources:
     """None if each run brings its own questions."""
     examiner_name: str = "replay"
     examiner_model: ModelClient | None = None
+    prefers_scripts: bool = False
+    """Whether the script examines the cases that have one."""
     notices: Sequence[str] = ()
     """What the user should know before the exam begins."""
     prompts: Mapping[str, str] = field(default_factory=dict)
@@ -108,6 +109,16 @@ class Resources:
             raise ExaminerError(f"no examiner was given for {case.name!r}")
         return self.make_examiner(case)
 
+    def examiner_of(self, case: Case) -> str:
+        """Return the name of a case's examiner."""
+        return SCRIPT if self.prefers_scripts and case.script else self.examiner_name
+
+    def prompts_of(self, case: Case) -> Mapping[str, str]:
+        """Return the hashes of the prompts of a case's examiner and of the judge."""
+        if not (self.prefers_scripts and case.script):
+            return self.prompts
+        return {name: digest for name, digest in self.prompts.items() if name != "examiner"}
+
     async def look_at_agents(self) -> None:
         """Check that the agents with an address can be reached.
 
@@ -117,6 +128,16 @@ class Resources:
         for agent in self.agents.values():
             if agent.look is not None:
                 await agent.look()
+
+    async def look_at_models(self) -> None:
+        """Check that the models of examiner and judge can be used, as far as that is known without a question.
+
+        Raises:
+            SetupError: one of them cannot be used.
+        """
+        models = (self.examiner_model, self.judge.model, self.judge.backup_model)
+        for model in dict.fromkeys(each for each in models if each is not None):
+            await model.look()
 
     async def close(self) -> None:
         """Release the sandbox and connections."""
@@ -152,16 +173,14 @@ async def build_resources(
         spec: given.agents.get(spec) or load_agent(spec, isolate=options.isolate, memory_mb=options.agent_memory_mb)
         for spec in agents
     }
-    make_examiner, examiner_name, examiner_model, prompts = (
-        _examiner(options, papers) if asks and agents else (None, "replay", None, {})
-    )
+    examiner = choose_examiner(options, papers) if asks and agents else ChosenExaminer(None)
     notices: list[str] = []
     if loaded:
         _check_pre_commands(papers, options)
     for agent in loaded.values():
         notices += agent.notices
         notices += [notice for case in papers for notice in missing_for_agent(case, agent)]
-    judge = await build_judge(options, cases, examiner_model, given)
+    judge = await build_judge(options, cases, examiner.model, given)
     try:
         if judge.sandbox is not None:
             notices += await notices_about_checks(judge.sandbox, papers, refuse=bool(loaded))
@@ -175,47 +194,13 @@ async def build_resources(
         judge=judge,
         agents=loaded,
         cases=papers,
-        make_examiner=make_examiner,
-        examiner_name=examiner_name,
-        examiner_model=examiner_model,
+        make_examiner=examiner.make,
+        examiner_name=examiner.name,
+        examiner_model=examiner.model,
+        prefers_scripts=examiner.prefers_scripts,
         notices=[*notices, *judge.notices],
-        prompts={**prompts, **judge.prompts},
+        prompts={**examiner.prompts, **judge.prompts},
     )
-
-
-def _examiner(options: Options, cases: list[Case]) -> tuple[ExaminerFactory, str, ModelClient | None, dict[str, str]]:
-    spec = options.examiner_model or options.model
-    kind = options.examiner or ("model" if spec else "script")
-    if kind.startswith("replay:"):
-        stored = stored_run(kind.removeprefix("replay:"))
-        of = stored.setting.case
-        for case in cases:
-            # The stored run may be a recording, which names no case.
-            if of and case.name != of:
-                raise SetupError(
-                    f"the questions of {kind} belong to the case {of!r} and cannot be used for {case.name!r}."
-                )
-        return (lambda case: ReplayedExaminer(stored.transcript)), "replay", None, {}
-    if kind == "script":
-        for case in cases:
-            if not case.script:
-                raise SetupError(
-                    f"the case {case.name!r} has no script, so a model must examine: add --model openai:NAME "
-                    "(or write a script into the case; see docs/write-a-case.md)."
-                )
-        return (lambda case: ScriptedExaminer(case.script)), "script", None, {}
-    if kind != "model":
-        raise SetupError(f"--examiner takes script, model or replay:JOURNAL, not {kind!r}.")
-    if not spec:
-        raise SetupError("--examiner model requires a model: add --model openai:NAME or --examiner-model openai:NAME.")
-    # Imported here, because only a model requires AutoGen.
-    from viva.examiner.model import PROMPT, ModelExaminer
-    from viva.models.factory import make_model
-    from viva.models.prompts import digest
-
-    model = make_model(spec, calls=options.model_calls, prices=parse_prices(options.prices))
-    prompts = {"examiner": digest(PROMPT)}
-    return (lambda case: ModelExaminer(model, case.task_description)), model.name, model, prompts
 
 
 async def build_judge(

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from viva.errors import SetupError
+from viva.journal.fresh_folder import holds_any
 from viva.journal.writer import FILE, JournalError
 from viva.records.text import slug
 
@@ -62,7 +63,7 @@ def derived_name(source: Path, what: str) -> str:
 
 
 def newest_journal() -> Path:
-    """Return the newest journal under `runs/`.
+    """Return the newest journal under `runs/` in which anything was said; if there is none, the newest.
 
     Raises:
         SetupError: there is none.
@@ -70,4 +71,6 @@ def newest_journal() -> Path:
     found = list(RUNS.glob(f"*/{FILE}")) if RUNS.is_dir() else []
     if not found:
         raise SetupError("there is no journal under runs/ yet; run an exam first, or name a journal's folder.")
-    return max(found, key=lambda file: file.stat().st_mtime).parent
+    newest = [file.parent for file in sorted(found, key=lambda file: file.stat().st_mtime, reverse=True)]
+    # One whose agent could not be examined, say, is not what the user means by the last one.
+    return next((folder for folder in newest if holds_any(folder)), newest[0])

@@ -9,12 +9,12 @@ from typing import Protocol
 
 from pydantic import BaseModel
 
-from viva.errors import ModelAnswerError, ModelError, SchemaError, SharedSetupError
+from viva.errors import ModelAnswerError, ModelError, PlanError, SchemaError, SetupError
 from viva.models.answer import read_answer
 from viva.models.metered_model import note_spent, spent_on
 from viva.models.model import NO_LIMITS, CallLimits, Completion, Model, ModelFeatures, ModelMessage
 from viva.models.prices import LISTED, Prices
-from viva.models.retry import RetryPolicy, call_seconds, is_refused, status_of, unusable_answer, with_retries
+from viva.models.retry import RetryPolicy, call_seconds, cannot_change, status_of, unusable_answer, with_retries
 from viva.records.redact import Keys
 from viva.records.transcript import NO_USAGE, Usage
 
@@ -26,6 +26,9 @@ NO_SCHEMA = frozenset({400, 404, 415, 422})
 
 class Provider(Model, Protocol):
     """A model that makes one attempt for each call; its errors are those of the provider's SDK."""
+
+    async def why_unusable(self) -> str:
+        """Return why no question to the model can be answered, in words; empty if there is no reason, or none known."""
 
     async def close(self) -> None:
         """Close the connections."""
@@ -73,6 +76,17 @@ class ModelClient:
         """Return US dollars for so many tokens, `cached` of the input from the provider's cache; None if not known."""
         return self.prices.cost(self.name, input_tokens, output_tokens, cached)
 
+    async def look(self) -> None:
+        """Check before the first question that the server is there, accepts the key and has the model.
+
+        What only a question could show is left to the first one.
+
+        Raises:
+            SetupError: it is known that no question can be answered.
+        """
+        if wrong := await self._provider.why_unusable():
+            raise SetupError(f"the model {self.name} cannot be used: {wrong} {self._hint}".rstrip())
+
     async def close(self) -> None:
         """Close the connections."""
         await self._provider.close()
@@ -85,7 +99,7 @@ class ModelClient:
         Raises:
             ModelError: the provider failed after retries, or refused, or did not answer within the limit.
             ModelAnswerError: the answer is not usable; `SchemaError` if it does not match the schema.
-            SharedSetupError: the provider has never answered, and refuses the key, the model or the address.
+            PlanError: the provider has never answered, and refuses the key, the model or the address.
         """
         call = _Call(self, messages, limits)
         try:
@@ -173,12 +187,12 @@ class ModelClient:
         """Check that a provider that has never answered does not refuse the key, the model or the address.
 
         Raises:
-            SharedSetupError: the provider refuses one of them.
+            PlanError: the provider refuses one of them, or the address cannot be right.
         """
         cause = error.__cause__
-        if cause is None or not is_refused(cause) or (schema and status_of(cause) == 404):
+        if cause is None or not cannot_change(cause) or (schema and status_of(cause) == 404):
             return  # some providers answer a schema with 404; the caller then tries without one
-        raise SharedSetupError(f"the model {self.name} cannot be used: {error} {self._hint}".rstrip()) from error
+        raise PlanError(f"the model {self.name} cannot be used: {error} {self._hint}".rstrip()) from error
 
 
 class _Call:

@@ -12,6 +12,7 @@ import yaml
 from pydantic import ValidationError
 
 from viva.errors import SetupError
+from viva.models.address import addresses_in, check_address
 from viva.models.client import MODEL_CALLS, ModelClient
 from viva.models.keys import check_key, checked_key
 from viva.models.prices import LISTED, Prices
@@ -20,6 +21,8 @@ from viva.records.redact import SECRET_NAMES, keep_secret, redact
 
 if TYPE_CHECKING:
     from viva.models.autogen.client import AutoGenModel
+
+ADDRESS = "OPENAI_BASE_URL"
 
 __all__ = ["ModelClient", "make_model"]
 
@@ -55,18 +58,26 @@ def make_model(
 
 
 def _openai(name: str, seconds: float) -> AutoGenModel:
-    from viva.models.autogen.components import openai_model
-
-    base_url = os.environ.get("OPENAI_BASE_URL")
+    base_url = _own_address()
     key = checked_key("OPENAI_API_KEY")
     if not key and not base_url:
         raise SetupError(
             f"openai:{name} requires a key: set OPENAI_API_KEY in the environment "
             "(and OPENAI_BASE_URL for a server of your own)."
         )
+    # Imported here, after the mistakes that are known without it: it takes long.
+    from viva.models.autogen.components import openai_model
+
     # The user's own server often requires no key; otherwise it answers 401.
     config: dict[str, Any] = {"api_key": key or "none", "max_retries": 0, "timeout": seconds}
     return openai_model(name, {**config, "base_url": base_url} if base_url else config)
+
+
+def _own_address() -> str | None:
+    """Return the address in OPENAI_BASE_URL; None if it is not set, or empty."""
+    if url := os.environ.get(ADDRESS):
+        check_address(url, ADDRESS)
+    return url
 
 
 def _from_file(path: Path) -> tuple[AutoGenModel, float]:
@@ -82,8 +93,13 @@ def _from_file(path: Path) -> tuple[AutoGenModel, float]:
     if not isinstance(config, dict):
         raise SetupError(f"{path} is not an AutoGen component: its 'config' is not a mapping.")
     _keep_secrets(config, path)
+    addresses = dict(addresses_in(config))
+    for name, url in addresses.items():
+        check_address(url, f"{name} in {path}")
     from viva.models.autogen.components import component_model, is_of_openai
 
+    if is_of_openai(data) and not addresses:
+        _own_address()  # which the SDK then takes
     seconds = call_seconds()
     if is_of_openai(data):
         # One policy does all retries; those of the SDK would multiply them and hide them from the record.

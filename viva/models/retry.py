@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Awaitable, Callable
+import socket
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -16,6 +17,12 @@ from viva.errors import ModelAnswerError, ModelError, ProtocolError, SchemaError
 from viva.records.redact import redact
 
 T = TypeVar("T")
+NO_MODEL = "model_not_found"
+"""The code by which servers of the OpenAI protocol say that they do not have a model, with any status."""
+NO_HOST = (socket.EAI_NONAME, socket.EAI_FAIL, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
+"""The errors of a name server that knows that a host does not exist; others, such as EAI_AGAIN, may pass."""
+MOST_CAUSES = 10
+"""Maximum number of exceptions that are looked at behind one."""
 CALL_SECONDS = 300.0
 """Default of the maximum time of one attempt, from the request to the last byte of the answer."""
 
@@ -133,10 +140,13 @@ def _translated(error: Exception) -> Exception:
 def is_transient(error: BaseException, policy: RetryPolicy) -> bool:
     """Return whether the same call may succeed a little later.
 
-    It may after certain statuses (408, 409, 429, 5xx), after a dropped or refused connection, and after a body that
+    It may after certain statuses (408, 409, 429, 5xx), after a dropped or refused connection (but not if the address is
+    invalid or its host does not exist), and after a body that
     does not follow the protocol: a proxy's error page with status 200, or incomplete JSON, for which SDKs raise plain
     TypeErrors.
     """
+    if cannot_change(error):
+        return False
     status = status_of(error)
     if status is not None:
         if status == 429 and getattr(error, "code", None) == "insufficient_quota":
@@ -161,7 +171,29 @@ def status_of(error: BaseException) -> int | None:
 
 def is_refused(error: BaseException) -> bool:
     """Return whether a provider refuses the key, the model or the address, so that the next call would fail as well."""
-    return status_of(error) in (401, 403, 404)
+    return status_of(error) in (401, 403, 404) or getattr(error, "code", None) == NO_MODEL
+
+
+def cannot_change(error: BaseException) -> bool:
+    """Return whether the same call would fail again.
+
+    It would if the provider refuses the key, the model or the address, if the address is invalid, or if its host does
+    not exist.
+    """
+    return is_refused(error) or any(
+        (isinstance(each, socket.gaierror) and each.errno in NO_HOST)
+        or type(each).__name__ in ("UnsupportedProtocol", "InvalidURL", "LocalProtocolError")
+        for each in _causes(error)
+    )
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    cause: BaseException | None = error
+    for _ in range(MOST_CAUSES):
+        if cause is None:
+            return
+        yield cause
+        cause = cause.__cause__ or cause.__context__
 
 
 def is_unreachable(error: BaseException) -> bool:

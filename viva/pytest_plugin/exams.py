@@ -14,6 +14,7 @@ from viva.cases.find import SUFFIXES, looks_like_a_case
 from viva.errors import SetupError, SharedSetupError
 from viva.exam.stored_runs import read_states_to_resume
 from viva.exam.subscribers import RunHeader, Subscribers
+from viva.journal.fresh_folder import FreshFolder
 from viva.journal.lock import exclusive_writer
 from viva.journal.writer import FILE, Journal, JournalError, run_id
 from viva.pytest_plugin.cases import PLAIN, CaseFile, CaseItem
@@ -39,6 +40,7 @@ class Exams:
         self.labels = agent_labels(config.getoption("viva_agent"))
         """The agents under test: a short name for each SPEC."""
         self.folder = journal_folder(config)
+        self._fresh = FreshFolder(self.folder)
         self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
         """A separate loop: other plugins keep theirs as the current one."""
         self._is_worker = hasattr(config, "workerinput")
@@ -211,6 +213,10 @@ class Exams:
             self._journal.close()
         self._runner.close()
         self._locks.close()
+        # A journal in which nothing was said, because of a mistake that the first run revealed; workers have told this
+        # process nothing of it.
+        if (self._locked or isinstance(self._trouble, SharedSetupError)) and not self._fresh.holds():
+            self._fresh.remove()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the notes and the location of the journal."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from viva.errors import PlanError
 from viva.exam.last_words import last_words_of_newest, read_last_words
 from viva.exam.subscribers import RunHeader, Subscribers
+from viva.journal.fresh_folder import JUDGED, SAID, FreshFolder
 from viva.journal.lock import exclusive_writer
 from viva.journal.paths import refuse_journal
 from viva.journal.sync import Syncer
@@ -95,6 +97,8 @@ class Work:
     """Number of runs that were finished before."""
     fill: Callable[[Journal], tuple[int, int]] | None = None
     """Writes the subjects of the jobs into the journal, and returns `total` and `done_before`. Called on a thread."""
+    copies: bool = False
+    """Whether all conversations are stored elsewhere, so that only judgements are lost with the new journal."""
     announce: str = ""
     """One line to show before the first run."""
 
@@ -114,10 +118,38 @@ async def conduct(
 
     Raises:
         SetupError: the user must change something; nothing was started.
+        SharedSetupError: the user must change something; the work can be resumed afterwards.
+        PlanError: the same. If nothing was said or judged yet, a new journal is removed.
         JournalError: the journal cannot be written; what it holds can be resumed.
         asyncio.CancelledError: the work was stopped, and can be resumed.
     """
-    folder, engine, display = folder.absolute(), around.engine, around.display
+    fresh, worth = None if resumed else FreshFolder(folder), Worth()
+    try:
+        return await _conduct(folder.absolute(), prepare, around, worth, resumed=resumed, budget=budget)
+    except PlanError:
+        # It would be the newest journal, and the next command without a name would take it.
+        if fresh is not None and not fresh.holds(worth.kinds):
+            fresh.remove()
+        raise
+
+
+@dataclass(slots=True)
+class Worth:
+    """The kinds of events for which a new journal is kept if the work ends with a mistake of the user's."""
+
+    kinds: Collection[str] = ()
+
+
+async def _conduct(
+    folder: Path,
+    prepare: Callable[[], Work],
+    around: Surroundings,
+    worth: Worth,
+    *,
+    resumed: bool,
+    budget: Budget | None,
+) -> SuiteEnd:
+    engine, display = around.engine, around.display
     for words in dict.fromkeys((last_words_of_newest(), read_last_words(folder))):
         if words is not None:
             display.note(str(words))
@@ -152,6 +184,7 @@ async def conduct(
         counts = work.total, work.done_before
         if work.fill is not None:
             counts = await asyncio.to_thread(work.fill, journal)
+        worth.kinds = JUDGED if work.copies else SAID
         running.enter_context(display.begin(*counts))
         syncer = await running.enter_async_context(Syncer(journal))
         await running.enter_async_context(LoopWatch(display.note, options.reply_seconds))

@@ -114,12 +114,12 @@ def gate(
     for name, floor in floors.evaluators.items():
         below += rates_below(figures, name, floor) if name in RATES else _below(figures, floor, name)
     if baseline is not None and drops.primary is not None:
-        below += _dropped(_lows(figures), _lows(baseline), drops.primary)
+        below += _dropped(case_lows(figures), case_lows(baseline), drops.primary)
     for name, drop in drops.evaluators.items():
         if baseline is not None and name in RATES:
             below += rates_dropped(figures, baseline, name, drop)
-        elif baseline is not None and (now := _lows(figures, name)):
-            below += _dropped(now, _lows(baseline, name), drop, name)
+        elif baseline is not None and (now := case_lows(figures, name)):
+            below += _dropped(now, case_lows(baseline, name), drop, name)
     missing = [
         words
         for name in dict.fromkeys((*floors.evaluators, *drops.evaluators))
@@ -212,7 +212,7 @@ def _agent_lows(figures: Figures, evaluator: str | None = None) -> dict[str, flo
     return {each.agent or "": each.low for each in found if each.low is not None}
 
 
-def _lows(figures: Figures, evaluator: str | None = None) -> CaseLows:
+def case_lows(figures: Figures, evaluator: str | None = None) -> CaseLows:
     """Return the low bound by agent and case, if anything was scored."""
     cells: Sequence[EvaluatorStatistics] | Sequence[Group] = figures.cells
     if evaluator is not None:

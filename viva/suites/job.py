@@ -56,6 +56,8 @@ class WorkOrder:
     """Digests of the agents' files in runs that are kept, by SPEC: an agent that was changed since is another one."""
     asks: bool = True
     """Whether an examiner provides the questions; otherwise the jobs contain them."""
+    gated: tuple[str, ...] = ()
+    """Names of evaluators and combined rates that have a gate, so that a plan without them is rejected."""
     needs_prices: bool = False
     """Whether there is a budget in dollars, so that a model with an unknown price is rejected."""
 

@@ -17,6 +17,7 @@ from viva.judge.registry import DEFAULT, is_registered
 from viva.records.text import counted
 from viva.suites.conduct import Surroundings, Work, conduct
 from viva.suites.engine import SuiteEnd
+from viva.suites.gate_checks import NO_GATES, PlannedGates
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.request import JournalsRequest
 from viva.suites.resume import ResumeStep, next_step
@@ -40,7 +41,13 @@ class Judging:
 
 
 async def judge_journals(
-    request: JournalsRequest, folder: Path, around: Surroundings, *, resumed: bool = False, retry_errors: bool = False
+    request: JournalsRequest,
+    folder: Path,
+    around: Surroundings,
+    *,
+    resumed: bool = False,
+    retry_errors: bool = False,
+    gates: PlannedGates = NO_GATES,
 ) -> Judging:
     """Judge all conversations of some journals, and write the results to a new journal.
 
@@ -50,6 +57,7 @@ async def judge_journals(
         around: The engine, display, sinks and subscribers.
         resumed: Whether the folder already holds some results.
         retry_errors: Whether to judge again what could not be judged before.
+        gates: The gates that will be applied, which are checked before anything is judged.
 
     Raises:
         SetupError: there is nothing to judge, or the user must change something.
@@ -61,7 +69,10 @@ async def judge_journals(
     def prepare() -> Work:
         done = read_states_to_resume(folder) if resumed else {}
         skipped = {run for run in done if next_step(done[run], retry_errors=retry_errors).step is ResumeStep.SKIP}
-        return _work(request, stored, done, skipped, found)
+        work = _work(request, stored, done, skipped, found)
+        judged = {name for run in skipped for name in done[run].evaluators}
+        gated = tuple(name for name in gates.evaluators if name not in judged)
+        return replace(work, order=replace(work.order, gated=gated))
 
     found.end = await conduct(folder, prepare, around, resumed=resumed)
     return found
@@ -93,6 +104,7 @@ def _work(
         jobs=lambda _: judge_jobs(request, found, done, skipped, () if named else None),
         total=len(left),
         done_before=whole - len(left),
+        copies=True,
         announce=_announcement(len(left), whole - len(left)),
     )
 

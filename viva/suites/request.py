@@ -51,6 +51,7 @@ class Request:
 
 
 R = TypeVar("R", bound=Request)
+_MODEL_FLAGS = {name: f"--{name.replace('_', '-')}" for name in sorted(Options.may_replace())}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,6 +245,24 @@ def request_to_resume(folder: Path, kind: type[R], command: Command, *, trusted:
             if _size(journal) != size:
                 raise SetupError(f"the journal {journal} has changed since {folder} was started; start a new one.")
     return request
+
+
+def with_changes(request: R, changes: Mapping[str, Any]) -> R:
+    """Return a request with other values of options that may change when it is resumed.
+
+    Raises:
+        SetupError: a model is to be added where none was named, so that others would examine or judge the other runs.
+    """
+    options = request.options
+    for name in changes.keys() & Options.may_replace():
+        roles = name in ("examiner_model", "judge_model") and options.model
+        if not (getattr(options, name) or roles):
+            named = [flag for each, flag in _MODEL_FLAGS.items() if getattr(options, each)]
+            instead = (
+                f"It was started with {' and '.join(named)}, which can be replaced" if named else "Start a new one"
+            )
+            raise SetupError(f"{_MODEL_FLAGS[name]} cannot be added when work is resumed. {instead}.")
+    return replace(request, options=replace(options, **changes))
 
 
 def refuse_other_request(folder: Path, stored: Request, asked: Request) -> None:

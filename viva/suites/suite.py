@@ -18,6 +18,7 @@ from viva.journal.writer import FILE, Damage
 from viva.records.wording import counted
 from viva.suites.conduct import Display, Surroundings, Work, conduct
 from viva.suites.engine import Budget, SuiteEnd
+from viva.suites.gate_checks import NO_GATES, PlannedGates
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.plan import check_unchanged, find_plan_cases, planned_runs, skipped_notes, specs_of
 from viva.suites.request import SuiteRequest, load_request
@@ -36,6 +37,7 @@ async def run_suite(
     retry_errors: bool = False,
     budget: Budget = NO_BUDGET,
     given: Mapping[str, Case] = MappingProxyType({}),
+    gates: PlannedGates = NO_GATES,
 ) -> SuiteEnd:
     """Run a suite to its end, or until its budget is used up.
 
@@ -48,6 +50,7 @@ async def run_suite(
         retry_errors: Whether to repeat runs that ended with an error of the examiner, the judge or the infrastructure.
         budget: What the suite may use.
         given: Cases that need not be loaded, by their path in the request.
+        gates: The gates that will be applied, which are checked before the first run.
 
     Raises:
         SetupError, CaseError: the user must change something; nothing was run.
@@ -60,6 +63,7 @@ async def run_suite(
         around.display.note(note)
     if resumed:
         check_unchanged(request, cases)
+    gates.check_baseline({spec: [case.name for case in cases] for spec in specs_of(request)})
 
     def prepare() -> Work:
         states = _states(folder, around.display) if resumed else {}
@@ -71,7 +75,7 @@ async def run_suite(
             around.display.note("no --agent given: examining the bundled careful agent")
         kept = kept_digests((states.get(header.id), step.step) for header, _, step in doing)
         work = _work(request, folder, cases, doing, needs_prices=budget.max_cost is not None, is_new=not states)
-        return replace(work, order=replace(work.order, digests=kept))
+        return replace(work, order=replace(work.order, digests=kept, gated=gates.evaluators))
 
     return await conduct(folder, prepare, around, resumed=resumed, budget=budget)
 

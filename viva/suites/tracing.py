@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from viva.errors import SetupError
+from viva.errors import PlanError, SetupError
 from viva.exam.kept_workspaces import keep_workspace, workspace_name
 from viva.exam.stored_runs import RunState, facts_of, read_run_states, read_states_to_resume
 from viva.exam.versions import versions, viva_version
@@ -30,6 +30,7 @@ from viva.records.usage import with_usage
 from viva.records.wording import counted
 from viva.suites.conduct import Surroundings, Work, conduct
 from viva.suites.engine import SuiteEnd
+from viva.suites.gate_checks import NO_GATES, PlannedGates
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.labels import labelled
 from viva.suites.request import RecordingsRequest
@@ -61,6 +62,7 @@ async def trace_recordings(
     resumed: bool = False,
     retry_errors: bool = False,
     choose: Callable[[Recording], bool] | None = None,
+    gates: PlannedGates = NO_GATES,
 ) -> Import:
     """Import recordings and judge them.
 
@@ -71,6 +73,7 @@ async def trace_recordings(
         resumed: Whether the folder already holds some recordings, which are then not imported again.
         retry_errors: Whether to judge again what could not be judged before.
         choose: Selects the recordings to import, of which there may be none; None stands for all.
+        gates: The gates that will be applied, which are checked before anything is judged.
 
     Raises:
         SetupError: a recording cannot be read, or the user must change something.
@@ -85,6 +88,8 @@ async def trace_recordings(
         for words, times in found.notes.items():
             around.display.note(words if times == 1 else f"{words} ({times} times)")
         states = read_run_states(journal.folder)
+        if choose is None:  # sources that are followed may still bring what the baseline has
+            _check_baseline(gates, states)
         left = sum(_is_left(state, retry_errors) for state in states.values())
         return left, len(states) - left
 
@@ -95,13 +100,28 @@ async def trace_recordings(
         options = replace(request.options, evaluators=evaluators)
         return Work(
             request=request,
-            order=WorkOrder(options=options, recordings=True),
+            order=WorkOrder(options=options, recordings=True, gated=gates.evaluators),
             fill=fill,
             jobs=lambda new: _jobs(new, retry_errors),
         )
 
     found.end = await conduct(folder, prepare, around, resumed=resumed)
     return found
+
+
+def _check_baseline(gates: PlannedGates, states: Mapping[str, RunState]) -> None:
+    """Check what only the imported recordings show: whether the baseline has any of their tasks.
+
+    Raises:
+        PlanError: it has none, so nothing is judged.
+    """
+    planned: dict[str, set[str]] = {}
+    for state in states.values():
+        planned.setdefault(state.agent, set()).add(state.case)
+    try:
+        gates.check_baseline(planned)
+    except SetupError as error:
+        raise PlanError(str(error)) from error
 
 
 def _evaluators(readers: Sequence[LoadedReader]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from viva.records.run_record import RunRecord
 from viva.records.transcript import Transcript
 from viva.statistics.summary import Figures, summarize
 from viva.suites.conduct import Surroundings
+from viva.suites.gate_checks import PlannedGates
 from viva.suites.gates import Gates, gate
 from viva.suites.request import RecordingsRequest
 from viva.suites.tracing import trace_recordings
@@ -106,7 +107,9 @@ async def follow(
             await asyncio.sleep(watch.interval)
         around = make_around()
         try:
-            await trace_recordings(request, folder, around, resumed=resumed or number > 0, choose=_chooser(watch))
+            again = resumed or number > 0
+            planned = PlannedGates(floors=gates)
+            await trace_recordings(request, folder, around, resumed=again, choose=_chooser(watch), gates=planned)
         except SetupError as error:
             if not number:
                 raise

@@ -31,6 +31,7 @@ from viva.records.history import EvalHistorySource
 from viva.records.run_record import Outcome, RunRecord, Setting
 from viva.records.transcript import NO_USAGE, Transcript, Usage
 from viva.sandbox import SandboxError
+from viva.suites.gate_checks import refuse_unprovided
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.resume import changed_agents
 
@@ -242,9 +243,13 @@ async def open_worker(order: WorkOrder, journal: Callable[[], JournalWriter], gi
     """
     resources = await build_resources(order.options, order.subjects, order.agents, asks=order.asks, given=given)
     try:
+        if order.subjects:  # of a suite that is finished, nothing is judged
+            refuse_unprovided(order.gated, resources.judge.evaluators)
         if order.needs_prices:
             refuse_unknown_prices(resources)
         await resources.look_at_agents()
+        if order.subjects:
+            await resources.look_at_models()
         resources.notices = [*resources.notices, *changed_agents(order.digests, resources.agents)]
         return Worker(resources, order.cases, journal())
     except BaseException:

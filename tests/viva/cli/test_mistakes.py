@@ -130,7 +130,7 @@ MISTAKES = {
     "judge without a model": Mistake("run echo --judge model", ("--judge model requires a model", "--model")),
     "both judges without a model": Mistake("run echo --judge both", ("--judge both requires a model",)),
     "examiner without a model": Mistake("run echo --examiner model", ("--model openai:NAME",)),
-    "unknown examiner": Mistake("run echo --examiner parrot", ("script, model or replay:JOURNAL", "'parrot'")),
+    "unknown examiner": Mistake("run echo --examiner parrot", ("script, model, auto or replay:JOURNAL", "'parrot'")),
     "examiner of another case": Mistake(
         "run weather_asks_back --examiner replay:journal", ("belong to the case 'echo'",), _run
     ),

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.model_server import ModelServer, by_role
+from tests.model_server import CutConnection, ModelServer, by_role, sequence
 from tests.model_server import verdict as ruling
 from tests.viva.conftest import Desk, point
 from viva.exam.options import Options, Part
@@ -188,9 +188,10 @@ def test_an_examiner_whose_provider_is_gone_is_an_infrastructure_error_and_was_t
     exam: Exam, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exam.desk.case()
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("VIVA_MODEL_ATTEMPTS", "1")
-    printed = outcomes(exam("--viva-model", "openai:nobody", process=True), errors=1)
+    with ModelServer({"nobody": CutConnection()}) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        printed = outcomes(exam("--viva-model", "openai:nobody", process=True), errors=1)
     assert "infra_error" in printed
     assert "the provider cannot be reached" in printed
     assert [record.attempt for record in read_records(exam.journal)] == [3]
@@ -467,3 +468,51 @@ def test_the_folder_of_a_command_is_refused_and_so_is_a_file(exam: Exam) -> None
         result.stderr.fnmatch_lines([words])
     assert (exam.pytester.path / "out" / "journal.jsonl").read_bytes() == before
     assert not (exam.pytester.path / "out.xml").exists()
+
+
+# What is told before the first run
+
+
+def models(url: str) -> dict[str, str]:
+    return {"OPENAI_API_KEY": "sk-test-1", "OPENAI_BASE_URL": url, "VIVA_MODEL_WAIT": "0.001"}
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize("lists", [None, 404])
+def test_a_model_that_its_server_does_not_have_ends_the_session_without_a_journal(
+    exam: Exam, monkeypatch: pytest.MonkeyPatch, lists: int | None, workers: tuple[str, ...]
+) -> None:
+    exam.desk.case("one", script=None)
+    exam.desk.case("two", script=None)
+    with ModelServer(lists=lists) as server:
+        for name, value in models(server.url).items():
+            monkeypatch.setenv(name, value)
+        result = exam("--viva-model", "openai:gpt-wrong", *workers, process=True)
+    assert "gpt-wrong" in result.stdout.str()
+    assert result.ret != 0
+    assert not list((exam.pytester.path).glob("runs/*")), "it left a journal"
+
+
+def test_an_address_without_its_scheme_ends_the_session_without_a_journal(
+    exam: Exam, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exam.desk.case("one", script=None)
+    for name, value in models("localhost:1234/v1").items():
+        monkeypatch.setenv(name, value)
+    result = exam("--viva-model", "openai:m", process=True)
+    assert "Write http://localhost:1234/v1" in " ".join(result.stdout.str().split())
+    assert not (exam.pytester.path / "runs").exists()
+
+
+def test_the_script_examines_the_cases_that_have_one_and_the_model_the_others(
+    exam: Exam, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exam.desk.case("with")
+    exam.desk.case("without", script=None)
+    once = by_role(examiner=sequence("Hello.", then="EXAM_FINISHED"))
+    with ModelServer({"m": once}) as server:
+        for name, value in models(server.url).items():
+            monkeypatch.setenv(name, value)
+        exam("--viva-model", "openai:m", "--viva-examiner", "auto", process=True).assert_outcomes(passed=2)
+    found = {record.subject: record.setting.examiner for record in read_records(exam.journal)}
+    assert found == {"with": "script", "without": "m"}

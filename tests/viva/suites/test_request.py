@@ -51,6 +51,14 @@ def test_few_options_change_no_exam() -> None:
     assert Options.may_change() == {"attempts", "concurrency", "judgings", "model_calls", "sandboxes"}
 
 
+def test_a_model_may_be_replaced_and_neither_be_added_nor_left_out() -> None:
+    assert Options.may_replace() == {"model", "examiner_model", "judge_model", "backup_model"}
+    for name in Options.may_replace():
+        none, one, two = Options(), Options(**{name: "openai:a"}), Options(**{name: "openai:b"})
+        assert one.differences(two) == []
+        assert none.differences(one) == one.differences(none) == [name]
+
+
 def stored(folder: Path, command: str) -> Request:
     with Journal(folder) as journal:
         save_request(REQUESTS[command], journal)

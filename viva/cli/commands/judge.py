@@ -15,6 +15,7 @@ from viva.cli import completion
 from viva.cli.engine_options import engine_from, engine_options
 from viva.cli.options import (
     concurrency_option,
+    how_to_resume,
     options_from,
     output_options,
     resume_options,
@@ -23,6 +24,7 @@ from viva.cli.options import (
 )
 from viva.cli.process import fail, report_user_errors, run_async
 from viva.cli.stopping import STOPPED
+from viva.errors import SharedSetupError
 from viva.exam.options import Part
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.paths import derived_name, new_journal_folder, newest_journal, refuse_journal
@@ -39,6 +41,7 @@ from viva.reports.trajectory_csv import write_evaluations
 from viva.sinks import make_sinks
 from viva.statistics.summary import summarize
 from viva.suites.conduct import Surroundings
+from viva.suites.gate_checks import PlannedGates
 from viva.suites.gates import gate, parse_gates
 from viva.suites.judging import Judging, judge_journals
 from viva.suites.request import JournalsRequest, journals_request
@@ -82,9 +85,12 @@ def command(
         folder, request = _new(journals, other, out, given)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     around = Surroundings(display, make_sinks(sinks), engine=engine_from(given))
-    work = judge_journals(request, folder, around, resumed=resume is not None, retry_errors=retry_errors)
+    planned = PlannedGates(floors=gates)
+    work = judge_journals(request, folder, around, resumed=resume is not None, retry_errors=retry_errors, gates=planned)
     try:
         judging = run_async(work)
+    except SharedSetupError as error:
+        fail(f"viva: {error}{how_to_resume('judge', folder)}")
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: viva judge --resume {folder}", STOPPED)
     for run in judging.not_ended:

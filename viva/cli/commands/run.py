@@ -29,6 +29,7 @@ from viva.reports.progress.reporter import ConsoleDisplay
 from viva.sinks import make_sinks
 from viva.statistics.summary import summarize
 from viva.suites.conduct import Surroundings
+from viva.suites.gate_checks import PlannedGates
 from viva.suites.gates import gate, parse_gates
 from viva.suites.request import SuiteRequest
 from viva.suites.suite import holds_single_runs, run_suite
@@ -93,7 +94,9 @@ def command(
     around = Surroundings(display, make_sinks(sinks))
     try:
         with separate_stdout():
-            run_async(run_suite(request, absolute, around, resumed=resumed, fresh=resumed))
+            run_async(
+                run_suite(request, absolute, around, resumed=resumed, fresh=resumed, gates=PlannedGates(floors=gates))
+            )
     except KeyboardInterrupt:
         fail(f"viva: stopped. The rounds so far are kept; to print them: viva replay {folder}", STOPPED)
     record = _record(absolute, exam, agent or DEFAULT_AGENT)

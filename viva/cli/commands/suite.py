@@ -20,9 +20,11 @@ from viva.cli.options import (
     SECONDS,
     call_option,
     concurrency_option,
+    how_to_resume,
     options_from,
     output_options,
     refuse_gate_without_agent,
+    resume_command,
     resume_options,
     resumed_request,
     shared_options,
@@ -44,6 +46,7 @@ from viva.sinks import make_sinks
 from viva.statistics.summary import Figures, summarize
 from viva.suites.conduct import Surroundings
 from viva.suites.engine import Budget, SuiteEnd
+from viva.suites.gate_checks import PlannedGates
 from viva.suites.gates import gate, parse_gates, read_baseline
 from viva.suites.request import SuiteRequest, holds_request
 from viva.suites.suite import run_suite
@@ -142,6 +145,7 @@ def command(
         folder, request = resumed_request(resume, SuiteRequest, "suite", given)
     # Before the exams, so that a missing journal is reported now and not hours later.
     before = None if baseline is None else read_baseline(baseline, threshold)
+    planned = PlannedGates(floors=gates, drops=drops, baseline=before)
     console = Console(stderr=True)
     absolute = folder.absolute()  # an agent may change the working directory
     display = ConsoleDisplay(console, show=not (as_json or quiet))
@@ -149,17 +153,17 @@ def command(
     around = Surroundings(display, make_sinks(sinks), engine=engine)
     budget = Budget(max_cost=max_cost, max_tokens=max_tokens, max_seconds=max_time)
     resumed = resume is not None
-    again = f"viva suite --resume {folder}"
+    again = resume_command("suite", folder)
     try:
         with separate_stdout():
             end = run_async(
                 run_suite(
                     replace(request, command="suite"), folder, around,
-                    resumed=resumed, fresh=fresh, retry_errors=retry_errors, budget=budget,
+                    resumed=resumed, fresh=fresh, retry_errors=retry_errors, budget=budget, gates=planned,
                 )
             )  # fmt: skip
     except SharedSetupError as error:
-        fail(f"viva: {error}\nTo resume: {again}")
+        fail(f"viva: {error}{how_to_resume('suite', folder)}")
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: {again}", STOPPED)
     figures = summarize(read_records(absolute), threshold)

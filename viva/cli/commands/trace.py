@@ -16,6 +16,7 @@ from viva.cli.import_options import chosen_imports, import_options, import_sinks
 from viva.cli.options import (
     call_option,
     concurrency_option,
+    how_to_resume,
     options_from,
     output_options,
     resume_options,
@@ -28,6 +29,7 @@ from viva.cli.stopping import STOPPED
 from viva.cli.trace_compare import Other, compare, find_other
 from viva.cli.trace_follow import Alarm, follow_options, make_alarm, refuse_without_follow, watch_from
 from viva.cli.trace_outputs import Target, annotate_new, targets_of, write_outputs
+from viva.errors import SharedSetupError
 from viva.exam.options import Part
 from viva.exam.outcome import EXIT_BELOW, EXIT_NOT_SCORED
 from viva.journal.paths import new_journal_folder, refuse_journal
@@ -42,6 +44,7 @@ from viva.reports.progress.reporter import ConsoleDisplay
 from viva.statistics.summary import Figures, summarize
 from viva.suites.conduct import Surroundings
 from viva.suites.engines import LOCAL
+from viva.suites.gate_checks import PlannedGates
 from viva.suites.gates import Gates, gate, parse_gates, read_baseline
 from viva.suites.labels import parse_labels
 from viva.suites.request import RecordingsRequest
@@ -151,7 +154,13 @@ def command(
             )
         else:
             around = Surroundings(display, import_sinks(request.recordings, sinks), engine=engine)
-            run_async(trace_recordings(request, folder, around, resumed=resume is not None, retry_errors=retry_errors))
+            planned = PlannedGates(floors=gates, drops=drops, baseline=before)
+            resumed = resume is not None
+            run_async(
+                trace_recordings(request, folder, around, resumed=resumed, retry_errors=retry_errors, gates=planned)
+            )
+    except SharedSetupError as error:
+        fail(f"viva: {error}{how_to_resume('trace', folder)}")
     except KeyboardInterrupt:
         again = " --follow, and repeat your --follow options" if follow else ""
         fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}{again}", STOPPED)

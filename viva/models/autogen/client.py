@@ -10,8 +10,9 @@ from autogen_core.models import ChatCompletionClient, CreateResult
 from pydantic import BaseModel
 
 from viva.errors import ModelAnswerError
+from viva.models.address import shown_address, why_unreachable
 from viva.models.autogen.messages import to_autogen
-from viva.models.autogen.openai_clients import hear_usage
+from viva.models.autogen.openai_clients import BoundedOpenAIClient, hear_usage
 from viva.models.autogen.silenced import silence
 from viva.models.bounded_http import own_error
 from viva.models.metered_model import note_spent, spent_on
@@ -33,12 +34,14 @@ _FINISH: dict[str, FinishReason] = {
 class AutoGenModel:
     """A model behind a client of AutoGen's."""
 
-    def __init__(self, client: ChatCompletionClient, name: str) -> None:
+    def __init__(self, client: ChatCompletionClient, name: str, address: str | None = None) -> None:
         """Args:
         client: The client; `close` closes it.
         name: The model's name.
+        address: The address of its server; None if it is not known.
         """
         self._client = client
+        self._address = address
         self.name = name
         info = client.model_info
         self.features = ModelFeatures(
@@ -70,6 +73,19 @@ class AutoGenModel:
             note_spent(called, usage)
             raise called
         return Completion(result.content, usage=usage, finish=_FINISH.get(result.finish_reason, "unknown"))
+
+    async def why_unusable(self) -> str:
+        """Return why no question to the model can be answered, in words.
+
+        The text is empty if the model can be used, and if only a question could show it.
+        """
+        client = self._client if isinstance(self._client, BoundedOpenAIClient) else None
+        address = client.address if client is not None else self._address
+        wrong = "" if address is None else await why_unreachable(address)
+        if wrong:
+            shown = shown_address(address or "")
+            return f"its server {shown} cannot be reached: {wrong}. Start it, or correct the address."
+        return "" if client is None else await client.why_refused(self.name)
 
     async def close(self) -> None:
         """Close the connections."""

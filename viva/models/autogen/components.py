@@ -6,6 +6,7 @@ from typing import Any
 
 from autogen_core.models import ChatCompletionClient, ModelInfo
 
+from viva.models.address import addresses_in
 from viva.models.autogen.client import AutoGenModel
 from viva.models.autogen.openai_clients import BoundedAzureClient, BoundedOpenAIClient
 
@@ -50,7 +51,8 @@ def component_model(name: str, component: dict[str, Any]) -> AutoGenModel:
     provider = str(component["provider"]).removeprefix("autogen_ext.models.openai.")
     if provider in _BOUNDED:
         component = {**component, "provider": _BOUNDED[provider].component_provider_override}
-    return AutoGenModel(ChatCompletionClient.load_component(component), name)
+    addresses = [url for _, url in addresses_in(component["config"])]
+    return AutoGenModel(ChatCompletionClient.load_component(component), name, addresses[0] if addresses else None)
 
 
 def is_of_openai(component: dict[str, Any]) -> bool:

@@ -13,9 +13,11 @@ from typing import Any
 from autogen_ext.models.openai import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
 
 from viva.errors import ProtocolError
+from viva.models.address import LOOK_SECONDS
 from viva.models.bounded_http import BoundedHttp, with_content
 from viva.models.chat_protocol import ChatResponse, read_response
-from viva.records.bounded_json import LARGE
+from viva.models.retry import explain, is_refused, status_of
+from viva.records.bounded_json import LARGE, parse
 from viva.records.transcript import Usage
 
 _HEARD: ContextVar[list[Usage] | None] = ContextVar("_HEARD", default=None)
@@ -40,7 +42,7 @@ class ChatHttp(BoundedHttp):
             ModelError: the response redirects to another host or port.
         """
         response = await super().send(request, stream=stream, **options)
-        if not response.is_success:
+        if not response.is_success or request.method == "GET":
             return response
         found = await read_response(response.content)
         if isinstance(found.message.get("content"), list):
@@ -63,6 +65,44 @@ class BoundedOpenAIClient(OpenAIChatCompletionClient):
         config: As AutoGen's client takes it.
         """
         super().__init__(**{**config, "http_client": ChatHttp()})
+
+    @property
+    def address(self) -> str:
+        """Return the address of the server."""
+        return str(self._client.base_url)
+
+    async def why_refused(self, model: str) -> str:
+        """Return why the server refuses the key or does not have the model, in words.
+
+        The text is empty if it has the model, and if only a question could show it: many servers do not list their
+        models. One that lists others may have the model all the same, under an alias; it is then asked for one token.
+        """
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                listed = await self._client.models.with_raw_response.list()
+                names = await _names_in(listed.http_response.content)
+        except Exception as error:
+            if status_of(error) not in (401, 403):
+                return ""
+        else:
+            if not names or model in names:
+                return ""
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                await self._client.chat.completions.with_raw_response.create(
+                    model=model, messages=[{"role": "user", "content": "Hi"}], max_tokens=1
+                )
+        except Exception as error:
+            return explain(error) if is_refused(error) else ""
+        return ""
+
+
+async def _names_in(body: bytes) -> frozenset[str]:
+    """Return the names of the models in a list that a server sent; none if it is not such a list."""
+    whole = await parse(body)
+    listed = whole.get("data") if isinstance(whole, dict) else None
+    each = listed if isinstance(listed, list) else ()
+    return frozenset(str(model["id"]) for model in each if isinstance(model, dict) and "id" in model)
 
 
 class BoundedAzureClient(AzureOpenAIChatCompletionClient):

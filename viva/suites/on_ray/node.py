@@ -29,6 +29,7 @@ from viva.plugins.import_strings import import_string
 from viva.processes import process_is_alive
 from viva.records.history import EvalHistorySource
 from viva.sandbox import SandboxError, SandboxUnavailable
+from viva.suites.gate_checks import refuse_unprovided
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.on_ray.archives import unpack_folder
 from viva.suites.on_ray.border import Plain, pack, require_plain, unpack
@@ -105,9 +106,13 @@ class NodeWorker:
         find_evaluators(options.evaluators, evaluators)
         resources = await build_resources(options, order.subjects, order.agents, asks=order.asks, given=given)
         try:
+            if order.subjects:
+                refuse_unprovided(order.gated, resources.judge.evaluators)
             if order.needs_prices:
                 refuse_unknown_prices(resources)
             await resources.look_at_agents()
+            if order.subjects:
+                await resources.look_at_models()
         except BaseException:
             await resources.close()
             raise
