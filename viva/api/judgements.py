@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from viva.api.arguments import Count, Share, checked
 from viva.api.asked import JUDGING, options_from
 from viva.api.blocking import blocking
 from viva.api.given_cases import CaseLike, as_one
@@ -26,6 +27,7 @@ from viva.suites.judging import judge_journals
 from viva.suites.request import journals_request
 
 
+@checked
 async def judge_async(
     journals: JournalLike | Iterable[JournalLike],
     *,
@@ -36,10 +38,10 @@ async def judge_async(
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
     retry_errors: bool = False,
-    threshold: float = 1.0,
+    threshold: Share = 1.0,
     engine: str = LOCAL,
     ray_address: str | None = None,
-    ray_workers: int | None = None,
+    ray_workers: Count | None = None,
     **options: Any,
 ) -> SuiteResult:
     """Judge stored conversations again, and write the results to a new journal.
