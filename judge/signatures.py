@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Collection, Iterator, Mapping
-from functools import partial
 from types import MappingProxyType
 from typing import Any, get_type_hints
 
+from viva.adapters.part_errors import unwrapped
 from viva.errors import SetupError
 from viva.plugins.import_strings import nearest
 
@@ -19,17 +19,6 @@ SHAPE = (
 JUDGED = ("transcript", "context")
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
-def unwrapped(thing: Any) -> Any:
-    """Return the function inside of partial objects, bound methods and decorators; anything else as it is."""
-    while True:
-        if isinstance(thing, partial):
-            thing = thing.func
-        elif inspect.ismethod(thing):
-            thing = thing.__func__
-        else:
-            return inspect.unwrap(thing) if inspect.isfunction(thing) else thing
 
 
 def parameters_of(factory: Any) -> Mapping[str, inspect.Parameter]:
