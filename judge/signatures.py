@@ -14,7 +14,7 @@ from viva.plugins.import_strings import nearest
 
 SHAPE = (
     "An evaluator is a function f(transcript, context), or a class with a method evaluate(self, transcript, context). "
-    "See docs/extend.md."
+    "See `viva docs extend`."
 )
 JUDGED = ("transcript", "context")
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

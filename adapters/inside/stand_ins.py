@@ -15,7 +15,7 @@ from typing import Any
 
 
 class VirtualUser:
-    """See docs/write-an-adapter.md."""
+    """See `viva docs write-an-adapter`."""
 
     workspace: Any = None
 

@@ -55,7 +55,7 @@ async def trace_async(
         subscribers: They are notified of starts and ends.
         out: The new journal's folder. Default: a new one under `runs/`.
         threshold: A run passes if the low bound of its score is at least this.
-        engine: `local` (this process), or `ray`: agents and evaluators are then import strings, see docs/cluster.md.
+        engine: `local` (this process), or `ray`: agents and evaluators are import strings (`viva docs cluster`).
         ray_address: `HOST:PORT` of the cluster's head, or `auto`. Default: RAY_ADDRESS, else a cluster of this machine.
         ray_workers: Maximum number of workers. Default: the CPUs of the cluster.
         options: Fields of `Options` that concern judging: `judge_model`, `reference`, `concurrency` (default: 4)…

@@ -70,7 +70,7 @@ async def run_suite_async(
         max_tokens: Start no further run after this number of tokens.
         max_seconds: Stop after this time.
         threshold: A run passes if the low bound of its score is at least this.
-        engine: `local` (this process), or `ray`: agents and evaluators are then import strings, see docs/cluster.md.
+        engine: `local` (this process), or `ray`: agents and evaluators are import strings (`viva docs cluster`).
         ray_address: `HOST:PORT` of the cluster's head, or `auto`. Default: RAY_ADDRESS, else a cluster of this machine.
         ray_workers: Maximum number of workers. Default: the CPUs of the cluster.
         options: Fields of `Options`; the default of `concurrency` is 4.

@@ -201,7 +201,7 @@ def _examiner(options: Options, cases: list[Case]) -> tuple[ExaminerFactory, str
             if not case.script:
                 raise SetupError(
                     f"the case {case.name!r} has no script, so a model must examine: add --model openai:NAME "
-                    "(or write a script into the case; see docs/write-a-case.md)."
+                    "(or write a script into the case; see `viva docs write-a-case`)."
                 )
         return (lambda case: ScriptedExaminer(case.script)), "script", None, {}
     if kind != "model":
