@@ -20,16 +20,16 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class Bounds:
     """The numbers that a parameter accepts besides being of its type."""
 
     words: str
     fits: Callable[[float], bool]
 
 
-Count = Annotated[int, Range("a whole number, at least 1", lambda value: value >= 1)]
-Amount = Annotated[float, Range("a number above 0", lambda value: value > 0)]
-Share = Annotated[float, Range("a number from 0 to 1", lambda value: 0 <= value <= 1)]
+Count = Annotated[int, Bounds("a whole number, at least 1", lambda value: value >= 1)]
+Amount = Annotated[float, Bounds("a number above 0", lambda value: value > 0)]
+Share = Annotated[float, Bounds("a number from 0 to 1", lambda value: 0 <= value <= 1)]
 
 _PLAIN = (type(None), str, bytes, bytearray, int, float, complex, list, tuple, set, frozenset, Mapping, os.PathLike)
 """What is never an object of the user's that a Protocol or a callable stands for. Any other object is left to the part

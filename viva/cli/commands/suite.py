@@ -38,7 +38,7 @@ from viva.journal.reader import read_records
 from viva.records.text import one_line
 from viva.records.wording import counted
 from viva.reports.console.suite import figures_plain, suite_report
-from viva.reports.console.whys import print_whole
+from viva.reports.console.whys import print_whole, quoted
 from viva.reports.progress.reporter import ConsoleDisplay
 from viva.sinks import make_sinks
 from viva.statistics.summary import Figures, summarize
@@ -149,7 +149,7 @@ def command(
     around = Surroundings(display, make_sinks(sinks), engine=engine)
     budget = Budget(max_cost=max_cost, max_tokens=max_tokens, max_seconds=max_time)
     resumed = resume is not None
-    again = f"viva suite --resume {folder}"
+    again = f"viva suite --resume {quoted(str(folder))}"
     try:
         with separate_stdout():
             end = run_async(

@@ -37,7 +37,7 @@ from viva.records.wording import counted
 from viva.reports.console.cross_agent import cross_agent_table
 from viva.reports.console.run import run_report
 from viva.reports.console.suite import figures_plain, suite_report
-from viva.reports.console.whys import print_whole
+from viva.reports.console.whys import print_whole, quoted
 from viva.reports.progress.reporter import ConsoleDisplay
 from viva.statistics.summary import Figures, summarize
 from viva.suites.conduct import Surroundings
@@ -154,7 +154,10 @@ def command(
             run_async(trace_recordings(request, folder, around, resumed=resume is not None, retry_errors=retry_errors))
     except KeyboardInterrupt:
         again = " --follow, and repeat your --follow options" if follow else ""
-        fail(f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {folder}{again}", STOPPED)
+        fail(
+            f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {quoted(str(folder))}{again}",
+            STOPPED,
+        )
     figures = summarize(read_records(folder), threshold)
     if other is None and request.compared is not None:
         other = Other(source=request.compared)
