@@ -16,8 +16,8 @@ from tests.distributions import install
 from tests.viva.conftest import Desk, point
 from viva.cases import load_case
 from viva.errors import SetupError
+from viva.exam.judging.resources import build_judge
 from viva.exam.options import Options
-from viva.exam.resources import build_judge
 from viva.exam.subscribers import RunHeader
 from viva.journal.reader import read_records, read_runs
 from viva.journal.writer import FILE
