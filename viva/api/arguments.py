@@ -31,9 +31,9 @@ Count = Annotated[int, Bounds("a whole number, at least 1", lambda value: value 
 Amount = Annotated[float, Bounds("a number above 0", lambda value: value > 0)]
 Share = Annotated[float, Bounds("a number from 0 to 1", lambda value: 0 <= value <= 1)]
 
-_PLAIN = (type(None), str, bytes, bytearray, int, float, complex, list, tuple, set, frozenset, Mapping, os.PathLike)
-"""What is never an object of the user's that a Protocol or a callable stands for. Any other object is left to the part
-that uses it, whose message knows what it lacks."""
+_PLAIN = frozenset({type(None), str, bytes, bytearray, bool, int, float, complex, list, tuple, set, frozenset, dict})
+"""Types that are never those of a part of the user's (a Protocol, a callable). An object of any other type, also of a
+class derived from one of these, is left to what uses the part, whose message knows what it lacks."""
 _WORDS: dict[object, str] = {
     str: "a text",
     bool: "True or False",
@@ -148,7 +148,7 @@ def _is_a(kind: Any, value: object) -> bool:
     if kind is os.PathLike:
         return isinstance(value, os.PathLike) and isinstance(os.fspath(value), str)
     if kind is Callable or getattr(kind, "_is_protocol", False):
-        return not isinstance(value, _PLAIN)
+        return type(value) not in _PLAIN and not isinstance(value, os.PathLike)
     return isinstance(value, kind)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -113,6 +113,31 @@ def test_a_missing_or_an_additional_argument_names_the_public_function() -> None
         viva.examine("echo")  # type: ignore[call-arg]
     with pytest.raises(viva.SetupError, match=r"viva\.load_case\(\): got an unexpected keyword argument 'name'"):
         viva.load_case("echo", name=3)  # type: ignore[call-arg]
+
+
+class Brief(NamedTuple):
+    """An evaluator whose class is derived from a plain type."""
+
+    words: int
+
+    def evaluate(self, transcript: viva.Transcript, context: viva.Context) -> bool:
+        return all(len((each.agent or "").split()) <= self.words for each in transcript.rounds)
+
+
+class Kept(list[viva.RunRecord]):
+    """A sink that is a list."""
+
+    async def write(self, record: viva.RunRecord, transcript: viva.Transcript) -> None:
+        self.append(record)
+
+    async def close(self) -> None: ...
+
+
+def test_a_part_may_be_of_a_class_that_is_derived_from_a_plain_type(write_case: CaseMaker) -> None:
+    kept = Kept()
+    run = viva.examine(write_case(), Parrot, sandbox="process", evaluators=Brief(3), sinks=[kept])
+    assert run.score == 1.0
+    assert kept == [run.record]
 
 
 def test_one_name_or_tag_selects_cases_as_a_list_does(write_case: CaseMaker) -> None:

@@ -36,16 +36,15 @@ def _files(folder: Path) -> Iterator[tuple[str, int]]:
     while waiting:
         inner, depth = waiting.pop()
         try:
-            entries = os.scandir(folder / inner)
-        except OSError:  # a folder that nobody may read
+            with os.scandir(folder / inner) as entries:
+                for entry in entries:
+                    looked_at += 1
+                    if looked_at > MOST_LOOKED_AT:
+                        return
+                    path = f"{inner}{entry.name}"
+                    if entry.is_dir(follow_symlinks=False) and depth < MOST_DEPTH:
+                        waiting.append((f"{path}/", depth + 1))
+                    elif entry.is_file(follow_symlinks=False):
+                        yield path, entry.stat(follow_symlinks=False).st_size
+        except OSError:  # it cannot be read, or somebody is removing it
             continue
-        with entries:
-            for entry in entries:
-                looked_at += 1
-                if looked_at > MOST_LOOKED_AT:
-                    return
-                path = f"{inner}{entry.name}"
-                if entry.is_dir(follow_symlinks=False) and depth < MOST_DEPTH:
-                    waiting.append((f"{path}/", depth + 1))
-                elif entry.is_file(follow_symlinks=False):
-                    yield path, entry.stat(follow_symlinks=False).st_size
