@@ -6,8 +6,10 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-NO_METHOD = "{} has no get_reply_from_agent(message) method, so it cannot be examined. See docs/write-an-adapter.md."
-WANTS = "{} requires {} when it is constructed; Viva passes {} by keyword. See docs/write-an-adapter.md."
+NO_METHOD = (
+    "{} has no get_reply_from_agent(message) method, so it cannot be examined. See `viva docs write-an-adapter`."
+)
+WANTS = "{} requires {} when it is constructed; Viva passes {} by keyword. See `viva docs write-an-adapter`."
 
 
 def in_words(facts: Mapping[str, Any], module: str = "", name: str = "", suffix: str = "") -> str:

@@ -18,8 +18,9 @@ from bench.memory import peak_mb
 from bench.stubs import TEXT, AsyncAgent
 from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.cases import Case, ScoringPoint, ScriptLine
+from viva.exam.judging.resources import JudgeResources
 from viva.exam.options import Options
-from viva.exam.resources import JudgeResources, Resources
+from viva.exam.resources import Resources
 from viva.exam.subscribers import RunHeader, Subscribers
 from viva.examiner import Examiner, ScriptedExaminer
 from viva.journal.sync import Syncer

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from bench.many import counting
 from bench.memory import peak_mb
+from viva.exam.judging.resources import JudgeResources
 from viva.exam.options import Options
-from viva.exam.resources import JudgeResources, Resources
+from viva.exam.resources import Resources
 from viva.exam.subscribers import Subscribers
 from viva.journal.reader import read_records
 from viva.journal.sync import Syncer

@@ -3,7 +3,7 @@
 This is the place to add a field of the case file: declare it in `Case` with the kind of reader that it needs
 (`metadata=read_as("text")`). The keys of the file, the hints at misspelt keys and the reading itself follow from that.
 The plain kinds are in `cases/plain_fields.py`, those of a single field in `cases/field_readers.py`. A new field needs a
-default, because cases that are stored in journals do not have it, and a line in `docs/write-a-case.md`.
+default, because cases that are stored in journals do not have it, and a line in the page `write-a-case`.
 """
 
 from __future__ import annotations

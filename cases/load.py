@@ -28,7 +28,7 @@ def load_case(path: Path) -> Case:
     file = _case_file(path)
     data, lines, raw = read_yaml(file)
     if not isinstance(data, dict):
-        raise CaseError(file, [Mistake("is not a mapping of fields; see docs/write-a-case.md", 1)])
+        raise CaseError(file, [Mistake("is not a mapping of fields; see `viva docs write-a-case`", 1)])
     reader = CaseReader(data, lines, file)
     fields = reader.read()
     if reader.mistakes:

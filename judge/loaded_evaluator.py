@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from viva.adapters.calls import describe
-from viva.adapters.inside.raised import Home, home_of
+from viva.adapters.inside.raised import Home
+from viva.adapters.part_errors import describe_part, home_of_part, module_of, unwrapped
 from viva.errors import SetupError
 from viva.judge.signatures import (
     SHAPE,
@@ -20,7 +19,6 @@ from viva.judge.signatures import (
     defaults_of,
     is_judging_function,
     parameters_of,
-    unwrapped,
 )
 from viva.plugins.parameters import is_literal, parameters_in_words
 
@@ -81,7 +79,7 @@ def load_evaluator(spec: str, thing: Any, given: Mapping[str, Any], offered: Map
         needs=as_needs(getattr(made, "needs", getattr(thing, "needs", ()))),
         prompts=getattr(made, "prompts", {}),
         parameters=parameters_in_words(parameters),
-        home=_home_of(made),
+        home=home_of_part(made),
     )
 
 
@@ -157,7 +155,7 @@ def _created(spec: str, factory: Any, keywords: Mapping[str, Any]) -> Any:
     except SetupError:
         raise
     except (Exception, SystemExit) as error:
-        words = describe(error, _home_of(factory))
+        words = describe_part(error, factory)
         raise SetupError(f"the evaluator {spec!r} cannot be created: {words}") from error
     if not inspect.isclass(made) and (has_evaluate(made) or callable(made)):
         return made
@@ -192,20 +190,5 @@ def as_needs(needs: Any) -> frozenset[str]:
     return frozenset(found)
 
 
-def _module_of(thing: object) -> str:
-    function = unwrapped(thing)
-    return getattr(function, "__module__", None) or type(thing).__module__
-
-
 def _is_own(thing: object) -> bool:
-    return _module_of(thing).startswith(OWN)
-
-
-def _home_of(thing: object) -> Home | None:
-    name = _module_of(thing)
-    module = sys.modules.get(name)
-    file = getattr(module, "__file__", None)
-    if module is None or not isinstance(file, str):
-        return None
-    # A file that was imported by its path has a made-up module name.
-    return home_of(file if name.startswith("viva_file_") else name, module)
+    return module_of(thing).startswith(OWN)

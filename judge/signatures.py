@@ -5,31 +5,20 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Collection, Iterator, Mapping
-from functools import partial
 from types import MappingProxyType
 from typing import Any, get_type_hints
 
+from viva.adapters.part_errors import unwrapped
 from viva.errors import SetupError
 from viva.plugins.import_strings import nearest
 
 SHAPE = (
     "An evaluator is a function f(transcript, context), or a class with a method evaluate(self, transcript, context). "
-    "See docs/extend.md."
+    "See `viva docs extend`."
 )
 JUDGED = ("transcript", "context")
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
-def unwrapped(thing: Any) -> Any:
-    """Return the function inside of partial objects, bound methods and decorators; anything else as it is."""
-    while True:
-        if isinstance(thing, partial):
-            thing = thing.func
-        elif inspect.ismethod(thing):
-            thing = thing.__func__
-        else:
-            return inspect.unwrap(thing) if inspect.isfunction(thing) else thing
 
 
 def parameters_of(factory: Any) -> Mapping[str, inspect.Parameter]:
@@ -105,25 +94,37 @@ def accepted(
 
 
 def check_judges(spec: str, judge: Any) -> None:
-    """Check that a function or method can be called with a transcript and a context.
+    """Check that a function or method can be called with a transcript and a context, in this order.
 
     Raises:
-        SetupError: it takes fewer or requires more, or it is an async generator.
+        SetupError: it takes fewer or requires more, names them in the other order, or is an async generator.
     """
     function = unwrapped(judge)
     if inspect.isasyncgenfunction(function):
         fault = "is an async generator; return a list instead"
     else:
         try:
-            inspect.signature(judge).bind(None, None)
-            return
+            signature = inspect.signature(judge)
+            signature.bind(None, None)
+            if not _is_swapped(signature):
+                return
+            fault = f"gets the transcript first; swap the parameters: def {_short(function)}({_expected(function)})"
         except ValueError:  # a function written in C, which has no signature
             return
         except TypeError:
-            is_method = inspect.isroutine(function) and _short(function) == "evaluate"
-            names = ", ".join(("self", *JUDGED) if is_method else JUDGED)
-            fault = f"must take transcript and context: def {_short(function)}({names})"
+            fault = f"must take transcript and context: def {_short(function)}({_expected(function)})"
     raise SetupError(f"the evaluator {spec!r} cannot judge: {where(judge)}{definition(function)} {fault}.")
+
+
+def _is_swapped(signature: inspect.Signature) -> bool:
+    """Return whether the first parameter is called `context`, or the second `transcript`: each would get the other."""
+    names = [each.name for each in signature.parameters.values() if each.kind in _POSITIONAL]
+    return names[:1] == [JUDGED[1]] or names[1:2] == [JUDGED[0]]
+
+
+def _expected(function: Any) -> str:
+    is_method = inspect.isroutine(function) and _short(function) == "evaluate"
+    return ", ".join(("self", *JUDGED) if is_method else JUDGED)
 
 
 def where(thing: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable
 
-from viva.adapters.calls import describe
+from viva.adapters.part_errors import describe_part
 from viva.records.evaluator import Context
 from viva.records.transcript import Transcript
 from viva.records.verdict import Insight, Verdict, error_insight
@@ -38,7 +38,9 @@ class SuccessEvaluator:
             if inspect.isawaitable(said):
                 said = await said
         except (Exception, SystemExit) as error:
-            return error_insight(self.name, context.subject, f"the success predicate raised {describe(error)}")
+            return error_insight(
+                self.name, context.subject, f"the success predicate raised {describe_part(error, self._predicate)}"
+            )
         if not isinstance(said, bool):
             return error_insight(
                 self.name, context.subject, f"the success predicate gave {type(said).__name__}, not a bool"

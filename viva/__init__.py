@@ -1,4 +1,4 @@
-"""The public interface of Viva, which Python programs and adapters import. See docs/python.md.
+"""The public interface of Viva, which Python programs and adapters import. See `viva docs python`.
 
 A name is imported from its package when it is first used, so that `import viva` takes almost no time.
 """

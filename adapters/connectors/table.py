@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from viva.adapters.calls import describe
 from viva.adapters.connectors.loaded_agent import Connector, LoadedAgent
 from viva.adapters.connectors.spec import CHILD, FORMS, OWN_CONNECTOR
+from viva.adapters.part_errors import describe_part
 from viva.errors import SetupError
 from viva.plugins.import_strings import PluginError, import_string, is_path
 from viva.plugins.kinds import BUILT_IN, FoundPart, Kind, is_announced, load, names
@@ -96,7 +96,7 @@ def _load_with_plugin(name: str, spec: str, *, isolate: bool, memory_mb: int | N
     except SetupError:
         raise
     except Exception as error:
-        raise SetupError(f"the connector {name} failed to load {spec!r}: {describe(error)}.") from error
+        raise SetupError(f"the connector {name} failed to load {spec!r}: {describe_part(error, part)}.") from error
     if not isinstance(agent, LoadedAgent):
         raise SetupError(f"the connector {name} returned {type(agent).__name__}, not a LoadedAgent.")
     # Records identify the run by the SPEC that the user gave.

@@ -15,7 +15,7 @@ from typing import Any
 
 
 class VirtualUser:
-    """See docs/write-an-adapter.md."""
+    """See `viva docs write-an-adapter`."""
 
     workspace: Any = None
 
@@ -41,6 +41,19 @@ class StepKind(str, enum.Enum):  # noqa: UP042 (StrEnum came with 3.11)
     __str__ = str.__str__
 
 
+MOST_TOKENS = 10**15
+MOST_DOLLARS = 1e12
+_COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "cached_tokens",
+    "reasoning_tokens",
+    "calls",
+    "retries",
+    "cache_write_tokens",
+)
+
+
 @dataclass(frozen=True)
 class Usage:
     input_tokens: int = 0
@@ -53,33 +66,27 @@ class Usage:
     cache_write_tokens: int = 0
     reported: bool = True
 
+    def __post_init__(self) -> None:
+        for name in _COUNTS:
+            value = getattr(self, name)
+            if type(value) is not int or not 0 <= value <= MOST_TOKENS:
+                sound = isinstance(value, (int, float)) and 0 <= value <= MOST_TOKENS
+                object.__setattr__(self, name, int(value) if sound else 0)
+                if not sound:
+                    object.__setattr__(self, "reported", False)
+        cost = self.cost
+        if cost is not None and not (isinstance(cost, (int, float)) and 0 <= cost <= MOST_DOLLARS):
+            object.__setattr__(self, "cost", None)
+
     def __add__(self, other: Usage) -> Usage:
-        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.reasoning_tokens + other.reasoning_tokens,
-            self.calls + other.calls,
-            self.retries + other.retries,
-            cost,
-            self.cache_write_tokens + other.cache_write_tokens,
-            self.reported and other.reported,
-        )
+        cost = None if self.cost is None or other.cost is None else min(self.cost + other.cost, MOST_DOLLARS)
+        counts = {name: min(getattr(self, name) + getattr(other, name), MOST_TOKENS) for name in _COUNTS}
+        return Usage(**counts, cost=cost, reported=self.reported and other.reported)
 
     def __sub__(self, other: Usage) -> Usage:
         cost = None if self.cost is None or other.cost is None else max(0.0, self.cost - other.cost)
-        return Usage(
-            max(0, self.input_tokens - other.input_tokens),
-            max(0, self.output_tokens - other.output_tokens),
-            max(0, self.cached_tokens - other.cached_tokens),
-            max(0, self.reasoning_tokens - other.reasoning_tokens),
-            max(0, self.calls - other.calls),
-            max(0, self.retries - other.retries),
-            cost,
-            max(0, self.cache_write_tokens - other.cache_write_tokens),
-            self.reported and other.reported,
-        )
+        counts = {name: max(0, getattr(self, name) - getattr(other, name)) for name in _COUNTS}
+        return Usage(**counts, cost=cost, reported=self.reported and other.reported)
 
     @classmethod
     def answered(

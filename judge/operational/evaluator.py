@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
-from viva.adapters.calls import describe
+from viva.adapters.part_errors import describe_part
 from viva.judge.operational.decision import Signal, decide, signals_of
 from viva.judge.operational.figures import baseline_of, figures_of, is_observed, scores_of
 from viva.recordings.events.conversation import conversation_metrics
@@ -72,7 +72,7 @@ class OperationalEvaluator:
                 # A run that is judged late has many after it.
                 found = _before(await source.runs(context.task), context, elsewhere=elsewhere)
         except Exception as error:
-            return (), (f"the history cannot be read: {describe(error)}",)
+            return (), (f"the history cannot be read: {describe_part(error, source)}",)
         return found[-EARLIER:], ()
 
 

@@ -1,6 +1,6 @@
 """The figures by which runs are compared, and the scores made of them. Pure functions of metrics.
 
-The thresholds, scores and signals are documented in `docs/observe.md`.
+The thresholds, scores and signals are documented in `viva docs observe`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viva.adapters.calls import describe
 from viva.errors import SetupError
 from viva.judge.trajectory.decisions import calls, canonical, decisions
 from viva.judge.trajectory.insights import cannot_judge, summarize
@@ -12,6 +11,7 @@ from viva.judge.trajectory.matching import ReferenceComparison, TooManyCalls, co
 from viva.judge.trajectory.reference import (
     BUILT_IN,
     TRANSITIVE,
+    ComparisonFailed,
     Likeness,
     NoReference,
     TrajectoryCall,
@@ -62,8 +62,8 @@ class TrajectoryMatch:
             matches = self._matches(reference, made, found)
         except (NoReference, TooManyCalls) as error:
             return cannot_judge(self.name, context.subject, str(error))
-        except Exception as error:  # the user's own comparison
-            return cannot_judge(self.name, context.subject, f"the comparison of arguments failed: {describe(error)}")
+        except ComparisonFailed as error:
+            return cannot_judge(self.name, context.subject, f"the comparison of arguments failed: {error}")
         verdict = Verdict(
             context.subject, self.name, MATCH if matches else MISMATCH, float(matches), reason=_reason(found, matches)
         )

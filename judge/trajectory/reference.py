@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from viva.adapters.part_errors import describe_part
 from viva.judge.trajectory.decisions import as_arguments, canonical
 
 NAMES = ("tool", "name", "tool_name", "action")
@@ -93,6 +94,10 @@ TRANSITIVE = frozenset({exact, ignored})
 """Under these, calls that are like the same call are like each other, so that any pairing of them is the best."""
 
 
+class ComparisonFailed(ValueError):
+    """A user's function cannot compare two calls; the message says why, with file and line if the function raised."""
+
+
 def by_function(given: Any) -> Likeness:
     """Make a likeness of a user's function, or of a mapping of tools to functions or to the names in `BUILT_IN`.
 
@@ -105,9 +110,12 @@ def by_function(given: Any) -> Likeness:
         return lambda reference, call: by_tool.get(call.tool, others)(reference, call)
 
     def likeness(reference: TrajectoryCall, call: TrajectoryCall) -> float:
-        value = float(given(reference.arguments, call.arguments))
+        try:
+            value = float(given(reference.arguments, call.arguments))
+        except Exception as error:
+            raise ComparisonFailed(describe_part(error, given)) from error
         if not 0 <= value <= 1:
-            raise ValueError(f"it returned {value:g}, and must return a bool or a number from 0 to 1")
+            raise ComparisonFailed(f"it returned {value:g}, and must return a bool or a number from 0 to 1")
         return value
 
     return likeness

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,17 @@ def test_a_type_checker_sees_the_types(installed: Environment, workshop: Worksho
     assert len(errors) == 2, done.stdout + done.stderr
     assert "Argument 1" in errors[0]
     assert "no_such_name" in errors[1]
+
+
+def test_the_documentation_is_installed(installed: Environment, tmp_path: Path) -> None:
+    listed = installed.call("viva", "docs", cwd=tmp_path)
+    assert {line.split()[2] for line in listed.stdout.splitlines()} == {
+        page.stem for page in (ROOT / "docs").glob("*.md")
+    }
+    assert installed.call("viva", "docs", "suites", cwd=tmp_path).stdout.startswith("# Suites\n")
+
+
+def test_the_source_archive_contains_what_contributors_need(workshop: Workshop) -> None:
+    with tarfile.open(workshop.sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"Makefile", "CONTRIBUTING.md", "constraints.txt", "CHANGELOG.md", "LICENSE", "docs/suites.md"} <= names

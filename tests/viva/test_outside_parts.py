@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -15,8 +16,8 @@ from tests.distributions import install
 from tests.viva.conftest import Desk, point
 from viva.cases import load_case
 from viva.errors import SetupError
+from viva.exam.judging.resources import build_judge
 from viva.exam.options import Options
-from viva.exam.resources import build_judge
 from viva.exam.subscribers import RunHeader
 from viva.journal.reader import read_records, read_runs
 from viva.journal.writer import FILE
@@ -205,7 +206,7 @@ def test_a_report_format_that_is_not_there_or_breaks_says_so_and_leaves_no_file(
     desk.case()
     desk.run("exam", "--agent", "example:careful")
     done = call(desk, "report", "journal", "--format", "breaks", "--out", "half.txt", expect=2)
-    assert "the report format breaks failed: KeyError: 'no such column'" in done.stderr
+    assert re.search(r"the report format breaks failed: our_parts\.py:\d+: KeyError: 'no such column'", done.stderr)
     assert not (desk.folder / "half.txt").exists()
     done = call(desk, "report", "journal", "--format", "htm", expect=2)
     assert "there is no report format 'htm'. Did you mean html?" in done.stderr
@@ -228,7 +229,7 @@ def test_a_sink_that_raises_is_reported_and_stops_nothing(desk: Desk) -> None:
     )  # fmt: skip
     told = " ".join(done.stderr.split())
     assert told.count("the post is on strike") == 1
-    assert "the sink bad.py:Bad failed: RuntimeError" in told
+    assert "the sink bad.py:Bad failed: bad.py:3: RuntimeError" in told
     assert "the sink bad.py:Bad did not write 3 of the completed runs" in told
     assert "and closed" in told
     assert "\x1b" not in done.stderr

@@ -53,6 +53,19 @@ class Judged:
 class Wrong:
     def evaluate(self, transcript):
         return 0.5
+
+
+def swapped(context, transcript, words=3):
+    return True
+
+
+class Swapped:
+    async def evaluate(self, context, transcript):
+        return True
+
+
+def second(run, transcript):
+    return True
 '''
 BRIEF = "own.py:is_brief(words=1)"
 
@@ -94,6 +107,13 @@ def test_evaluators_of_each_kind_judge_side_by_side(desk: Desk) -> None:
     ("spec", "words"),
     [
         ("Wrong", "own.py:39: def evaluate(self, transcript) must take transcript and context"),
+        (
+            "swapped",
+            "own.py:43: def swapped(context, transcript, words=3) gets the transcript first; swap the parameters",
+        ),
+        ("swapped(words=4)", "def swapped(transcript, context)"),
+        ("Swapped", "gets the transcript first; swap the parameters: def evaluate(self, transcript, context)"),
+        ("second", "def second(run, transcript) gets the transcript first"),
         ("is_brief(word=3)", "has no parameter 'word'. Did you mean words?"),
         ("is_brief(3)", "name each parameter"),
         ("LengthOfReplies(words='three')", "does not accept words='three'"),
@@ -230,6 +250,6 @@ def test_a_wrong_evaluator_of_a_program_is_refused_before_the_first_message(
 
     with pytest.raises(viva.SetupError, match=r"test_own_evaluators\.py:\d+: def wrong\(transcript\) must take"):
         viva.examine("exam", Agent, evaluators=wrong, out="j")
-    with pytest.raises(viva.SetupError, match="5 is not an evaluator"):
+    with pytest.raises(viva.SetupError, match=r"evaluators must be .* or several of these, not 5"):
         viva.run_suite("exam", Agent, evaluators=5, out="j")  # type: ignore[arg-type]
     assert not (desk.folder / "j").exists()

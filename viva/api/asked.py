@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
+from viva.api.arguments import called, shown
 from viva.errors import SetupError
 from viva.exam.options import OPTION, Options, Part, Value
 
@@ -23,7 +25,8 @@ JUDGING = (
     - PARAMETERS
 )
 """The fields of `Options` that concern judging."""
-ALL = Options.names() - PARAMETERS
+ALL = Options.names() - PARAMETERS - {"workspaces", "cases"}
+"""The fields of `Options` that an exam has; commands alone set the folders of stored runs."""
 
 
 def options_from(
@@ -51,51 +54,56 @@ def options_from(
     return Options(**values)
 
 
-def check_count(name: str, value: object, least: int = 1) -> None:
-    """Check that a value is a whole number of at least `least`.
-
-    Raises:
-        SetupError: the value is invalid.
-    """
+def _check_count(name: str, value: object, least: int = 1) -> None:
+    """Check that a value is a whole number of at least `least`."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise SetupError(f"{name} must be a whole number, at least {least}, not {value!r:.80}.")
+        raise SetupError(f"{name} must be a whole number, at least {least}, not {shown(value)}.")
 
 
-def check_seconds(name: str, value: object) -> None:
-    """Check that a value is a number above 0.
-
-    Raises:
-        SetupError: the value is invalid.
-    """
+def _check_seconds(name: str, value: object) -> None:
+    """Check that a value is a number above 0."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not value > 0:
-        raise SetupError(f"{name} must be a number above 0, not {value!r:.80}.")
+        raise SetupError(f"{name} must be a number above 0, not {shown(value)}.")
 
 
 def _checked(name: str, value: Any, default: Any, option: Any) -> Any:
     if value is None and default is None:
         return None
     if option is None or option.value is Value.COUNT:
-        check_count(name, value, 1 if option is None else option.least)
+        _check_count(name, value, 1 if option is None else option.least)
     elif option.value is Value.SECONDS:
-        check_seconds(name, value)
+        _check_seconds(name, value)
     elif option.value is Value.FLAG:
         if not isinstance(value, bool):
-            raise SetupError(f"{name} must be True or False, not {value!r:.80}.")
+            raise SetupError(f"{name} must be True or False, not {shown(value)}.")
     elif option.value is Value.TEXTS:
-        value = (str(value),) if isinstance(value, str) else tuple(map(str, value))
+        value = _texts(name, value)
     elif option.choices:
         if value not in option.choices:
-            raise SetupError(f"{name} must be one of {', '.join(option.choices)}, not {value!r:.80}.")
+            raise SetupError(f"{name} must be one of {', '.join(option.choices)}, not {shown(value)}.")
     else:
-        # A path object is accepted as text.
-        value = str(value)
+        value = _text(name, value)
     return value
+
+
+def _text(name: str, value: object) -> str:
+    """Return a text, as which a path object is accepted."""
+    if not isinstance(value, str | os.PathLike):
+        raise SetupError(f"{name} must be a text or a path, not {shown(value)}.")
+    return str(value)
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, str | os.PathLike):
+        return (str(value),)
+    if not isinstance(value, Iterable) or isinstance(value, bytes | Mapping):
+        raise SetupError(f"{name} must be a text or several in a list, not {shown(value)}.")
+    return tuple(_text(f"each of {name}", each) for each in value)
 
 
 def _unknown(function: Callable[..., Any], name: str, known: set[str]) -> str:
     parameters = inspect.signature(function).parameters.values()
     own = [each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
-    called = f"viva.{function.__name__.removesuffix('_async')}()"
     near = difflib.get_close_matches(name, [*own, *sorted(known)], 1, 0.5)
     hint = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join([*own, *sorted(known)])}."
-    return f"{called} has no option {name!r:.80}. {hint}"
+    return f"{called(function)} has no option {name!r:.80}. {hint}"

@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
+from viva.api.arguments import checked
 from viva.errors import SetupError
 from viva.judge.session.evaluation_log import FILE, append_evaluations, evaluation_of
 from viva.judge.session.evaluator import SessionEvaluator
 from viva.judge.session.settings import Screenshots, Settings, api_descriptions, prompt_text
 from viva.judge.session.trajectory import of_session, request_of, show_session
+from viva.models.model import Model
 from viva.models.prices import parse_prices
 from viva.recordings.desktop.screenshots import pictures_in
 from viva.recordings.desktop.ufo import read_session
@@ -33,7 +35,6 @@ from viva.records.verdict import Insight
 
 if TYPE_CHECKING:
     from viva.models.client import ModelClient
-    from viva.models.model import Model
 
 LOG = logging.getLogger("viva")
 MODEL, BACKUP_MODEL = "VIVA_MODEL", "VIVA_BACKUP_MODEL"
@@ -44,6 +45,7 @@ _STYLES = {"yes": "green", "no": "red", "unsure": "yellow"}
 class EvaluationAgent:
     """Judges whether the session in a log folder fulfilled the user's request."""
 
+    @checked
     def __init__(
         self,
         name: str,
@@ -81,6 +83,7 @@ class EvaluationAgent:
         self._backup = backup_model or os.environ.get(BACKUP_MODEL) or None
         self._prices = parse_prices((prices,) if isinstance(prices, str) else prices)
 
+    @checked
     def evaluate(
         self,
         request: str,
@@ -109,6 +112,7 @@ class EvaluationAgent:
             raise RuntimeError("evaluate() would block the event loop that runs here: write `await evaluate_async(…)`.")
         return asyncio.run(self.evaluate_async(request, log_path, eva_all_screenshots, context))
 
+    @checked
     async def evaluate_async(
         self,
         request: str,
@@ -142,6 +146,7 @@ class EvaluationAgent:
         result = _written(insight, folder)
         return result, result["cost"]
 
+    @checked
     def message_constructor(
         self, log_path: str | os.PathLike[str], request: str, eva_all_screenshots: bool = True
     ) -> list[dict[str, Any]]:
@@ -172,6 +177,7 @@ class EvaluationAgent:
             {"role": "user", "content": content},
         ]
 
+    @checked
     def print_response(self, response_dict: Mapping[str, Any]) -> None:
         """Print a result: the sub-goals, the whole, and the reason."""
         console = Console()

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from viva.api.arguments import checked
 from viva.api.asked import options_from
 from viva.api.blocking import blocking
 from viva.api.given_cases import CaseLike, as_one
@@ -23,6 +24,7 @@ from viva.suites.request import SuiteRequest
 from viva.suites.suite import holds_single_runs, run_suite
 
 
+@checked
 async def examine_async(
     case: CaseLike,
     agent: AgentLike,

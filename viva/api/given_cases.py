@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 from pathlib import Path
 
+from viva.api.arguments import checked
 from viva.cases import Case, CaseError, Mistake, ScriptLine, find_case
 from viva.cases import load_case as load_case_at
 from viva.cases.case import READER
@@ -18,6 +19,7 @@ from viva.errors import SetupError
 CaseLike = Case | str | os.PathLike[str]
 
 
+@checked
 def load_case(case: str | os.PathLike[str]) -> Case:
     """Load a case.
 

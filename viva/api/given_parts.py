@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from viva.adapters.calls import describe
 from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.adapters.connectors.python import loaded_from, spec_of
+from viva.adapters.part_errors import describe_part
 from viva.errors import SetupError
 from viva.exam.subscribers import Subscriber
 from viva.records.evaluator import Evaluator
@@ -124,7 +124,8 @@ def _guarded(subscriber: object, note: Callable[[str], None]) -> object:
                 if isinstance(error, GeneratorExit):  # the loop has ended
                     raise
                 if not noted:
-                    note(f"the subscriber {type(subscriber).__name__} failed: {describe(error)}. The runs continue.")
+                    words = describe_part(error, subscriber)
+                    note(f"the subscriber {type(subscriber).__name__} failed: {words}. The runs continue.")
                 noted = True
 
         return call

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from viva.api.arguments import checked
 from viva.errors import SetupError
 from viva.journal.reader import StoredRun, read_runs, split_reference
 from viva.journal.writer import FILE
@@ -39,6 +40,7 @@ JournalLike = str | os.PathLike[str] | StoredRun | SuiteResult
 """A journal's folder, `FOLDER#RUN-ID`, one of its runs, or the result of a suite."""
 
 
+@checked
 def read_journal(journal: JournalLike) -> Iterator[StoredRun]:
     """Read the runs of a journal one at a time, in the order in which they ended; unfinished runs come last.
 

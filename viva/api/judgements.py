@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from viva.api.arguments import Count, Share, checked
 from viva.api.asked import JUDGING, options_from
 from viva.api.blocking import blocking
 from viva.api.given_cases import CaseLike, as_one
@@ -26,6 +27,7 @@ from viva.suites.judging import judge_journals
 from viva.suites.request import journals_request
 
 
+@checked
 async def judge_async(
     journals: JournalLike | Iterable[JournalLike],
     *,
@@ -36,10 +38,10 @@ async def judge_async(
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
     retry_errors: bool = False,
-    threshold: float = 1.0,
+    threshold: Share = 1.0,
     engine: str = LOCAL,
     ray_address: str | None = None,
-    ray_workers: int | None = None,
+    ray_workers: Count | None = None,
     **options: Any,
 ) -> SuiteResult:
     """Judge stored conversations again, and write the results to a new journal.
@@ -55,7 +57,7 @@ async def judge_async(
         resume: Continue the work in the folder, if there is some: a repeated call continues where it was stopped.
         retry_errors: When resuming, also judge again what could not be judged before.
         threshold: A run passes if the low bound of its score is at least this.
-        engine: `local` (this process), or `ray`: agents and evaluators are then import strings, see docs/cluster.md.
+        engine: `local` (this process), or `ray`: agents and evaluators are import strings (`viva docs cluster`).
         ray_address: `HOST:PORT` of the cluster's head, or `auto`. Default: RAY_ADDRESS, else a cluster of this machine.
         ray_workers: Maximum number of workers. Default: the CPUs of the cluster.
         options: Fields of `Options` that concern judging: `judge`, `model`, `judge_model`, `sandbox`, `check_seconds`,

@@ -9,7 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from viva.api.asked import JUDGING, check_count, options_from
+from viva.api.arguments import Count, Share, checked
+from viva.api.asked import JUDGING, options_from
 from viva.api.blocking import blocking
 from viva.api.given_parts import EvaluatorLike, SubscriberLike
 from viva.api.journals import SuiteResult, refuse_used
@@ -25,20 +26,21 @@ from viva.suites.request import RecordingsRequest
 from viva.suites.tracing import trace_recordings
 
 
+@checked
 async def trace_async(
     recordings: str | Iterable[str],
     *,
     evaluators: EvaluatorLike | Iterable[EvaluatorLike] = (),
-    limit: int | None = None,
+    limit: Count | None = None,
     since: datetime | None = None,
     mapping: str | os.PathLike[str] | None = None,
     sinks: str | Sink | Iterable[str | Sink] = (),
     subscribers: SubscriberLike | Iterable[SubscriberLike] = (),
     out: str | os.PathLike[str] | None = None,
-    threshold: float = 1.0,
+    threshold: Share = 1.0,
     engine: str = LOCAL,
     ray_address: str | None = None,
-    ray_workers: int | None = None,
+    ray_workers: Count | None = None,
     **options: Any,
 ) -> SuiteResult:
     """Import recordings into a new journal, and judge them.
@@ -53,7 +55,7 @@ async def trace_async(
         subscribers: They are notified of starts and ends.
         out: The new journal's folder. Default: a new one under `runs/`.
         threshold: A run passes if the low bound of its score is at least this.
-        engine: `local` (this process), or `ray`: agents and evaluators are then import strings, see docs/cluster.md.
+        engine: `local` (this process), or `ray`: agents and evaluators are import strings (`viva docs cluster`).
         ray_address: `HOST:PORT` of the cluster's head, or `auto`. Default: RAY_ADDRESS, else a cluster of this machine.
         ray_workers: Maximum number of workers. Default: the CPUs of the cluster.
         options: Fields of `Options` that concern judging: `judge_model`, `reference`, `concurrency` (default: 4)…
@@ -68,8 +70,6 @@ async def trace_async(
     """
     asked = options_from(trace_async, options, JUDGING, concurrency=4)
     where = EngineChoice(engine, ray_address, ray_workers)
-    if limit is not None:
-        check_count("limit", limit)
     names, made = name_evaluators(evaluators)
     folder = new_journal_folder(None if out is None else Path(out), "trace").absolute()
     refuse_used(folder)

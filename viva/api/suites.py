@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from viva.api.asked import check_count, check_seconds, options_from
+from viva.api.arguments import Amount, Count, Share, checked
+from viva.api.asked import options_from
 from viva.api.blocking import blocking
 from viva.api.given_cases import CaseLike, as_paths, listed
 from viva.api.given_parts import AgentLike, EvaluatorLike, SubscriberLike, find_agents
@@ -27,26 +28,27 @@ from viva.suites.engines import LOCAL, EngineChoice
 from viva.suites.request import SuiteRequest
 
 
+@checked
 async def run_suite_async(
     cases: CaseLike | Iterable[CaseLike],
     agents: AgentLike | Iterable[AgentLike] | Mapping[str, AgentLike],
     *,
-    trials: int = 1,
+    trials: Count = 1,
     evaluators: EvaluatorLike | Iterable[EvaluatorLike] = (),
     sinks: str | Sink | Iterable[str | Sink] = (),
     subscribers: SubscriberLike | Iterable[SubscriberLike] = (),
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
     retry_errors: bool = False,
-    names: Iterable[str] = (),
-    tags: Iterable[str] = (),
-    max_cost: float | None = None,
-    max_tokens: int | None = None,
-    max_seconds: float | None = None,
-    threshold: float = 1.0,
+    names: str | Iterable[str] = (),
+    tags: str | Iterable[str] = (),
+    max_cost: Amount | None = None,
+    max_tokens: Count | None = None,
+    max_seconds: Amount | None = None,
+    threshold: Share = 1.0,
     engine: str = LOCAL,
     ray_address: str | None = None,
-    ray_workers: int | None = None,
+    ray_workers: Count | None = None,
     **options: Any,
 ) -> SuiteResult:
     """Test every agent with every case.
@@ -68,7 +70,7 @@ async def run_suite_async(
         max_tokens: Start no further run after this number of tokens.
         max_seconds: Stop after this time.
         threshold: A run passes if the low bound of its score is at least this.
-        engine: `local` (this process), or `ray`: agents and evaluators are then import strings, see docs/cluster.md.
+        engine: `local` (this process), or `ray`: agents and evaluators are import strings (`viva docs cluster`).
         ray_address: `HOST:PORT` of the cluster's head, or `auto`. Default: RAY_ADDRESS, else a cluster of this machine.
         ray_workers: Maximum number of workers. Default: the CPUs of the cluster.
         options: Fields of `Options`; the default of `concurrency` is 4.
@@ -84,7 +86,6 @@ async def run_suite_async(
     """
     asked = options_from(run_suite_async, options, concurrency=4, sandboxes=max(2, os.cpu_count() or 2))
     where = EngineChoice(engine, ray_address, ray_workers)
-    _check_limits(trials, max_cost, max_tokens, max_seconds)
     paths, made_cases = as_paths(listed(cases))
     if not paths:
         raise SetupError("there is no case to examine: name one, such as 'echo', or a folder of cases.")
@@ -97,8 +98,8 @@ async def run_suite_async(
         paths=paths,
         agents=specs,
         trials=trials,
-        names=tuple(names),
-        tags=tuple(tags),
+        names=(names,) if isinstance(names, str) else tuple(names),
+        tags=(tags,) if isinstance(tags, str) else tuple(tags),
         options=replace(asked, evaluators=evaluator_names),
     )
     request, resumed = begin_or_resume(folder, request, resume=resume)
@@ -116,12 +117,3 @@ async def run_suite_async(
 
 
 run_suite = blocking(run_suite_async)
-
-
-def _check_limits(trials: object, max_cost: object, max_tokens: object, max_seconds: object) -> None:
-    check_count("trials", trials)
-    if max_tokens is not None:
-        check_count("max_tokens", max_tokens)
-    for name, value in (("max_cost", max_cost), ("max_seconds", max_seconds)):
-        if value is not None:
-            check_seconds(name, value)

@@ -25,7 +25,7 @@ def engine_options(function: Callable[P, T]) -> Callable[P, T]:
             type=click.Choice(ENGINES),
             default=LOCAL,
             show_default=True,
-            help="Where to run the jobs: in this process, or on a Ray cluster (see docs/cluster.md).",
+            help="Where to run the jobs: in this process, or on a Ray cluster (see `viva docs cluster`).",
         ),
         call_option(
             "--ray-address",

@@ -272,7 +272,7 @@ def resume_command(command: Command, folder: Path) -> str:
     flags = given_options() if context.params.get("resume") is not None else {}
     names = sorted(flags.keys() & Options.may_replace())
     models = "".join(f" {flags[name]} {shlex.quote(str(context.params[name]))}" for name in names)
-    return f"viva {command} --resume {folder}{models}"
+    return f"viva {command} --resume {shlex.quote(str(folder))}{models}"
 
 
 def how_to_resume(command: Command, folder: Path) -> str:

@@ -54,7 +54,7 @@ def choose_examiner(options: Options, cases: Sequence[Case]) -> ChosenExaminer:
         for case in without_script:
             raise SetupError(
                 f"the case {case.name!r} has no script, so a model must examine: add --model openai:NAME "
-                "(or write a script into the case; see docs/write-a-case.md)."
+                "(or write a script into the case; see `viva docs write-a-case`)."
             )
         return ChosenExaminer(_scripted, SCRIPT)
     if not spec:

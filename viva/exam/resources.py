@@ -1,66 +1,34 @@
-"""Builds what exams require from the user's options, and reports every mistake before the first message."""
+"""Builds what exams require from the user's options, and reports every mistake before the first message.
+
+What judging requires is built by `viva.exam.judging.resources`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.adapters.connectors.table import load_agent
-from viva.cases import Case, CheckLimits
+from viva.cases import Case
 from viva.errors import SetupError
 from viva.exam.agent_health import AgentHealth
 from viva.exam.examiners import SCRIPT, ChosenExaminer, ExaminerFactory, choose_examiner
 from viva.exam.given import NOTHING, Given
-from viva.exam.options import JudgeKind, Options
-from viva.exam.references import References, load_references
+from viva.exam.judging.resources import JudgeResources, build_judge
+from viva.exam.options import Options
 from viva.exam.requirements.check_notices import notices_about_checks
-from viva.exam.requirements.dependencies import missing_for_agent, provide_dependencies
+from viva.exam.requirements.dependencies import missing_for_agent
 from viva.exam.requirements.descriptors import raise_file_limit
 from viva.exam.requirements.threads import check_threads
 from viva.examiner import ConversationLimits, Examiner, ExaminerError
 from viva.examiner.conversation import DEFAULT_MAX_ROUNDS
-from viva.judge.loaded_evaluator import LoadedEvaluator
-from viva.judge.registry import DEFAULT, NamedEvaluator, Need, find_evaluators, read_spec
-from viva.judge.scoring_points.scoring import case_needs_model
-from viva.models.prices import parse_prices
-from viva.plugins.parameters import parameters_in_words
-from viva.records.text import counted
-from viva.sandbox import Sandbox
-from viva.sandbox.choice import choose
-from viva.sandbox.limits import largest, limits_for
 
 if TYPE_CHECKING:
     from viva.models.client import ModelClient
 
 DEFAULT_AGENT = "example:careful"
-
-
-@dataclass(slots=True)
-class JudgeResources:
-    """Everything that judging requires. Close it after the last judgement."""
-
-    kind: JudgeKind
-    evaluators: Mapping[str, LoadedEvaluator]
-    """By their names in the options, the primary first."""
-    sandbox: Sandbox | None = None
-    model: ModelClient | None = None
-    backup_model: ModelClient | None = None
-    prompts: Mapping[str, str] = field(default_factory=dict)
-    """The hash of each prompt, by name."""
-    references: References | None = None
-    """Reference trajectories; None if none were given."""
-    notices: Sequence[str] = ()
-    """What the user should know before the exam begins."""
-
-    async def close(self) -> None:
-        """Release the sandbox and connections."""
-        if self.sandbox is not None:
-            await self.sandbox.close()
-        for model in (self.model, self.backup_model):
-            if model is not None:
-                await model.close()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -201,161 +169,6 @@ async def build_resources(
         notices=[*notices, *judge.notices],
         prompts={**examiner.prompts, **judge.prompts},
     )
-
-
-async def build_judge(
-    options: Options,
-    cases: Sequence[Case | None],
-    examiner_model: ModelClient | None = None,
-    given: Given = NOTHING,
-) -> JudgeResources:
-    """Build what judging runs of these cases requires.
-
-    Args:
-        options: The user's options.
-        cases: The cases of the runs; None stands for runs without a case.
-        examiner_model: The examiner's model; the judge uses the same client if both models have the same name.
-        given: Evaluators that need not be looked up by name.
-
-    Raises:
-        SetupError: an evaluator requires something that was not given, or a case's dependencies cannot be installed.
-        SandboxUnavailable: the requested sandbox is not available.
-        SandboxError: the sandbox failed.
-    """
-    kind: JudgeKind = options.judge or "code"
-    named = find_evaluators(options.evaluators or (DEFAULT,), given.evaluators)
-    needs = {each.spec: each.needs(cases, kind) for each in named}
-    papers = [case for case in cases if case is not None]
-    spec = options.judge_model or options.model
-    references = None if options.reference is None else load_references(options.reference)
-    _check_needs(needs, cases, spec, kind, reference=references is not None)
-    prices = parse_prices(options.prices)
-    model = backup = None
-    if spec and any(Need.MODEL in each for each in needs.values()):
-        from viva.models.factory import make_model
-
-        same = examiner_model is not None and spec == (options.examiner_model or options.model)
-        model = examiner_model if same else make_model(spec, calls=options.model_calls, prices=prices)
-        if options.backup_model:
-            backup = make_model(options.backup_model, calls=options.model_calls, prices=prices)
-    sandbox: Sandbox | None = None
-    notices: list[str] = []
-    if any(Need.SANDBOX in each for each in needs.values()):
-        sandbox, notices = await _sandbox(options, papers)
-    try:
-        evaluators = {each.spec: each.make(_offered(options, kind, sandbox, model, backup)) for each in named}
-        _check_names(evaluators)
-    except BaseException:
-        if sandbox is not None:
-            await sandbox.close()
-        raise
-    prompts = {name: digest for each in evaluators.values() for name, digest in each.prompts.items()}
-    return JudgeResources(kind, evaluators, sandbox, model, backup, prompts, references, notices)
-
-
-def _offered(
-    options: Options, kind: JudgeKind, sandbox: Sandbox | None, model: ModelClient | None, backup: ModelClient | None
-) -> dict[str, object]:
-    return {
-        "kind": kind,
-        "sandbox": sandbox,
-        "model": model,
-        "backup_model": backup,
-        "level": options.level,
-        "screenshots": options.screenshots,
-        "apis": options.apis,
-        "session_config": options.session_config,
-        "sandboxes": options.sandboxes,
-        "asked_limits": _asked_limits(options),
-        "match_arguments": options.match_arguments,
-    }
-
-
-def _asked_limits(options: Options) -> CheckLimits:
-    return CheckLimits(seconds=options.check_seconds, memory_mb=options.check_memory_mb)
-
-
-async def _sandbox(options: Options, cases: Sequence[Case]) -> tuple[Sandbox, list[str]]:
-    at_once = min(options.concurrency, options.sandboxes)
-    # The sandbox must fit the largest limits of all checks.
-    checked = [case for case in cases if any(point.eval_code for point in case.scoring_points)]
-    limits = largest(limits_for(case.check_limits, _asked_limits(options)) for case in checked)
-    allow = options.allow_source_dependencies
-    fresh = options.sandbox_fresh
-    choice = await choose(options.sandbox, concurrency=at_once, limits=limits, allow_source=allow, fresh=fresh)
-    try:
-        await provide_dependencies(choice.sandbox, cases, at_once)
-    except BaseException:
-        await choice.sandbox.close()
-        raise
-    return choice.sandbox, [choice.note] if choice.note else []
-
-
-def refuse_evaluators(named: Sequence[NamedEvaluator]) -> None:
-    """Refuse evaluators that cannot judge runs without a case; what else they lack is told when they are built.
-
-    Raises:
-        SetupError: one requires a case, declares an unknown requirement, or has a wrong signature.
-    """
-    offered = _offered(Options(), "code", None, None, None)
-    for each in named:
-        each.check(offered)
-        if Need.CASE in each.needs((None,), "code"):
-            raise _no_case(each.spec)
-
-
-def _no_case(evaluator: str) -> SetupError:
-    return SetupError(
-        f"the evaluator {evaluator!r} requires a case, and recorded runs have none: "
-        "name other evaluators with --evaluators."
-    )
-
-
-def _check_needs(
-    needs: Mapping[str, frozenset[Need]],
-    cases: Sequence[Case | None],
-    model: str | None,
-    kind: JudgeKind,
-    *,
-    reference: bool,
-) -> None:
-    for evaluator, each in needs.items():
-        if Need.CASE in each and any(case is None for case in cases):
-            raise _no_case(evaluator)
-        if Need.RECORDING in each and cases and all(case is not None for case in cases):
-            raise SetupError(
-                f"the evaluator {evaluator!r} requires recorded runs, and these are exams: "
-                "name others with --evaluators."
-            )
-        if Need.REFERENCE in each and not reference:
-            words = f"the evaluator {evaluator!r} requires a reference trajectory, and none was given"
-            raise SetupError(f"{words}: add --reference FILE.")
-        if Need.MODEL in each and not model:
-            raise SetupError(_no_judge(evaluator, [case for case in cases if case is not None], kind))
-
-
-def _check_names(evaluators: Mapping[str, LoadedEvaluator]) -> None:
-    taken: dict[str, str] = {}
-    for spec, evaluator in evaluators.items():
-        if evaluator.name in taken:
-            both = f"the evaluators {taken[evaluator.name]!r} and {spec!r} are both called {evaluator.name!r}"
-            raise SetupError(f"{both}: give one another name, as in {_renamed(spec)}.")
-        taken[evaluator.name] = spec
-
-
-def _renamed(spec: str) -> str:
-    part, parameters = read_spec(spec)
-    return f"{part}({parameters_in_words({**parameters, 'name': 'other'})})"
-
-
-def _no_judge(evaluator: str, cases: Iterable[Case], kind: JudgeKind) -> str:
-    if evaluator != DEFAULT:
-        return f"the evaluator {evaluator!r} requires a model: add --model openai:NAME or --judge-model openai:NAME."
-    if kind != "code":
-        return f"--judge {kind} requires a model: add --model openai:NAME or --judge-model openai:NAME."
-    case = next(case for case in cases if case_needs_model(case, kind))
-    points = counted(len(case_needs_model(case, kind)), "scoring point")
-    return f"the case {case.name!r} requires a model to judge {points} without eval_code: add --model openai:NAME."
 
 
 def _check_pre_commands(cases: Sequence[Case], options: Options) -> None:

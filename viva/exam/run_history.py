@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from viva.adapters.calls import describe
+from viva.adapters.part_errors import describe_part
 from viva.errors import SetupError
 from viva.journal.paths import RUNS
 from viva.journal.reader import read_records, split_reference
@@ -89,7 +89,7 @@ def _from_source(reference: str) -> Iterator[RunRecord]:
         source: EvalHistorySource = thing if not isinstance(thing, type) and hasattr(thing, "runs") else thing()
         runs = asyncio.run(_runs(source))
     except Exception as error:
-        raise SetupError(f"the history {reference} cannot be read: {describe(error)}.") from error
+        raise SetupError(f"the history {reference} cannot be read: {describe_part(error, thing)}.") from error
     for run in runs:
         yield run.record
 

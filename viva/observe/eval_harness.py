@@ -17,7 +17,8 @@ from viva.adapters.trace_context import current_trace_id
 from viva.errors import SetupError
 from viva.exam.examine import ExamRun, judge_and_record
 from viva.exam.given import Given
-from viva.exam.resources import Resources, build_resources, refuse_evaluators
+from viva.exam.judging.resources import refuse_evaluators
+from viva.exam.resources import Resources, build_resources
 from viva.exam.subscribers import RunHeader
 from viva.exam.versions import versions, viva_version
 from viva.journal.history import JournalHistory

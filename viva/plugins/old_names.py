@@ -7,6 +7,8 @@ import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from viva.plugins.renamed_modules import RENAMED
+
 if TYPE_CHECKING:
     from ast import ImportFrom
 
@@ -56,6 +58,8 @@ def new_name(old: str) -> str | None:
     """Return the present name of a module of Viva's that an old name refers to; None if there is no such module."""
     if old.partition(".")[0] not in TOPS:
         return None
+    if old in RENAMED:
+        return RENAMED[old]
     for before, now in _MOVED:
         rest = _rest(old, before)
         if rest is not None and _exists(candidate := now.replace("*", rest)):

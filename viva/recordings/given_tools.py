@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from viva.errors import SetupError
-from viva.plugins.import_strings import PluginError, import_source, import_string
+from viva.plugins.import_strings import PluginError, import_source, import_string, in_words
 from viva.recordings.tool_definitions import definition, name_of, normal
 from viva.records.transcript import Transcript
 
@@ -149,7 +149,7 @@ def _from_python(source: str) -> list[dict[str, Any]]:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise SetupError(f"--tools {source}: it cannot be imported: {type(error).__name__}: {error}") from error
+        raise SetupError(f"--tools {source}: it cannot be imported: {in_words(error)}") from error
     wrong = next((value for value in functions if not callable(value) or not hasattr(value, "__name__")), None)
     if wrong is not None:
         raise SetupError(f"--tools {source}: {type(wrong).__name__} is not a function.")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from viva.adapters.calls import describe
+from viva.adapters.part_errors import describe_part
 from viva.errors import SetupError
 from viva.journal.writer import JournalError
 from viva.plugins.import_strings import PluginError
@@ -78,7 +78,7 @@ def _from_elsewhere(write: Writer, spec: str) -> Writer:
         except (SetupError, JournalError, OSError):
             raise
         except Exception as error:
-            raise SetupError(f"the report format {spec} failed: {describe(error)}.") from error
+            raise SetupError(f"the report format {spec} failed: {describe_part(error, write)}.") from error
 
     return checked
 

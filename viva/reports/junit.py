@@ -7,11 +7,14 @@ run's score is in its `system-out`, in the form `[[PROPERTY|name=value]]` that s
 from __future__ import annotations
 
 import re
+import sys
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import StringIO
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, TextIO
 from xml.sax.saxutils import escape, quoteattr
@@ -23,6 +26,7 @@ from viva.records.verdict import Verdict
 from viva.records.wording import OUTCOMES, UNKNOWN, agent_words, score_line
 from viva.reports.facts import Standing, cost_of, further_insights, headline, missed, quote_line, standing, tokens_of
 from viva.reports.journals import Entry, Journals, Unfinished
+from viva.statistics.cells import natural
 from viva.statistics.groups import Group
 
 TEXT_LIMIT = 16_000
@@ -33,20 +37,37 @@ SPOOL = 1_000_000
 _FORBIDDEN = re.compile("[\ufffe\uffff]")
 
 
-def _aside() -> IO[str]:
-    return tempfile.SpooledTemporaryFile(SPOOL, "w+", encoding="utf-8", newline="")  # closed by `write`
+_Key = tuple[int, tuple[tuple[int, str], ...], int, int]
+"""Kind of row, case, trial, and the order of equals."""
+
+
+def _aside() -> IO[bytes]:
+    return tempfile.SpooledTemporaryFile(SPOOL, "w+b")  # closed by `write`
 
 
 @dataclass(slots=True)
 class _Suite:
     """The test cases of one agent, stored until their number is known."""
 
-    body: IO[str] = field(default_factory=_aside)
+    body: IO[bytes] = field(default_factory=_aside)
+    places: list[tuple[_Key, int, int]] = field(default_factory=list)
+    """Sort key, begin and length of each test case in the body."""
     tests: int = 0
     failures: int = 0
     errors: int = 0
     seconds: float = 0.0
     started: float | None = None
+
+    def add(self, text: str, case: str = "", trial: int = 0) -> None:
+        """Store the text of a test case. Cases are in the order of all reports; what is no run of a case comes last."""
+        key = int(not case), natural(case), trial, len(self.places)
+        self.places.append((key, self.body.tell(), self.body.write(text.encode())))
+
+    def sorted_texts(self) -> Iterator[str]:
+        """Yield the test cases in the order of their keys, and not of the completion of runs."""
+        for _, begin, length in sorted(self.places, key=itemgetter(0)):
+            self.body.seek(begin)
+            yield self.body.read(length).decode()
 
 
 def write(journals: Journals, out: TextIO) -> None:
@@ -89,9 +110,8 @@ def _write_suite(out: TextIO, agent: str, suite: _Suite, group: Group | None, th
     for name, value in _properties(group, threshold):
         out.write(f"<property name={_attribute(name)} value={_attribute(value)}/>\n")
     out.write("</properties>\n")
-    suite.body.seek(0)
-    while chunk := suite.body.read(1 << 16):
-        out.write(chunk)
+    for text in suite.sorted_texts():
+        out.write(text)
     out.write("</testsuite>\n")
 
 
@@ -135,7 +155,7 @@ def _add_run(suite: _Suite, entry: Entry, threshold: float) -> None:
     if record.timing.started:
         suite.started = min(suite.started or record.timing.started, record.timing.started)
     name = f"{record.subject} (trial {record.trial})"
-    body = suite.body
+    body = StringIO()
     body.write(
         f"<testcase name={_attribute(name)} classname={_attribute(record.subject)} "
         f'time="{record.timing.seconds:.3f}">\n'
@@ -167,23 +187,28 @@ def _add_run(suite: _Suite, entry: Entry, threshold: float) -> None:
     properties += [f"[[PROPERTY|evaluator={each}]]" for each in _insights(record)]
     lines = "\n".join(properties)
     body.write(f"<system-out>{_text(lines)}</system-out>\n</testcase>\n")
+    suite.add(body.getvalue(), record.subject, record.trial)
 
 
 def _add_unfinished(suite: _Suite, run: Unfinished) -> None:
     suite.tests += 1
     suite.errors += 1
-    suite.body.write(f"<testcase name={_attribute(f'{run.case} ({run.id})')} classname={_attribute(run.case)}>\n")
-    _fault(suite.body, "error", "unfinished", "the run did not end", f"{run.folder}#{run.id}")
-    suite.body.write("</testcase>\n")
+    body = StringIO()
+    body.write(f"<testcase name={_attribute(f'{run.case} ({run.id})')} classname={_attribute(run.case)}>\n")
+    _fault(body, "error", "unfinished", "the run did not end", f"{run.folder}#{run.id}")
+    body.write("</testcase>\n")
+    suite.add(body.getvalue(), run.case, sys.maxsize)
 
 
 def _add_unreadable(suite: _Suite, folder: Path, words: str) -> None:
     """Add an error for a journal: a document without test cases would count as passed."""
     suite.tests += 1
     suite.errors += 1
-    suite.body.write(f"<testcase name={_attribute(str(folder))} classname={_attribute('journal')}>\n")
-    _fault(suite.body, "error", "unreadable", f"no line of the journal can be read: {words}", str(folder))
-    suite.body.write("</testcase>\n")
+    body = StringIO()
+    body.write(f"<testcase name={_attribute(str(folder))} classname={_attribute('journal')}>\n")
+    _fault(body, "error", "unreadable", f"no line of the journal can be read: {words}", str(folder))
+    body.write("</testcase>\n")
+    suite.add(body.getvalue())
 
 
 def _insights(record: RunRecord) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
+from viva.adapters.part_errors import describe_part
 from viva.errors import SetupError
 from viva.plugins.import_strings import PluginError
 from viva.plugins.kinds import Kind, load, split
@@ -62,7 +63,7 @@ def make_sink(spec: str) -> Sink:
     except SetupError:
         raise
     except (Exception, SystemExit) as error:
-        raise SetupError(f"the sink {spec!r} cannot be created: {type(error).__name__}: {error}") from error
+        raise SetupError(f"the sink {spec!r} cannot be created: {describe_part(error, thing)}") from error
     if not callable(getattr(thing, "write", None)):
         raise SetupError(f"{spec!r} is not a sink: it has no write(record, transcript) method.")
     sink: Sink = thing

@@ -62,7 +62,7 @@ def clustered_mean_interval(
     The *expanded* percentile interval (Hesterberg 2015, "What Teachers Should Know About the Bootstrap", section 5.2,
     arXiv:1411.5279): the plain one is too narrow for few clusters by t against z and by sqrt((n-1)/n), and BCa mends
     skewness but not that narrowness. It never reaches beyond the means seen: over two clusters it held the truth in
-    0.60 of suites (docs/statistics.md). Below `FEW` clusters it is therefore joined with Student's interval of the
+    0.60 of suites (`viva docs statistics`). Below `FEW` clusters it is therefore joined with Student's interval of the
     linearized ratio estimator (Cochran 1977, "Sampling Techniques", section 6.3). Where the cluster means do not vary
     neither knows anything: see `constant_interval`.
 

@@ -53,8 +53,15 @@ class MissGroup:
     """Case of that run."""
     cases: int
     """Cases with this miss."""
+    also: tuple[str, ...] = ()
+    """The statements of further points that the same runs missed for the same reason."""
     agents: Mapping[str, int] = field(default_factory=dict)
     """Agent to its runs with this miss, for the first `MOST_AGENTS` agents."""
+
+    @property
+    def statements(self) -> str:
+        """All statements in words."""
+        return "; ".join((self.words, *self.also))
 
 
 class MissGroups:
@@ -82,15 +89,16 @@ class MissGroups:
 
     @property
     def kinds(self) -> int:
-        """Count the distinct misses, up to `MOST_KINDS`."""
-        return len(self._found)
+        """Count the distinct misses, up to `MOST_KINDS`; those of the same runs for one same reason are one."""
+        return len(self._joined())
 
     def commonest(self, most: int) -> Iterator[MissGroup]:
         """Yield the misses of most runs, at most so many."""
-        for (words, label), kind in sorted(self._found.items(), key=lambda item: -item[1].runs)[:most]:
+        for (words, *also), label, kind in sorted(self._joined(), key=lambda item: -item[2].runs)[:most]:
             reason = max(kind.reasons.values(), key=lambda each: each.runs)  # the first of equals
             yield MissGroup(
                 words=one_line(words, WORDS),
+                also=tuple(one_line(each, WORDS) for each in also),
                 label=one_line(label, 40),
                 reason=exact_line(reason.words, WORDS),
                 reason_runs=reason.runs,
@@ -102,6 +110,14 @@ class MissGroups:
                 cases=len(kind.cases),
                 agents=kind.agents,
             )
+
+    def _joined(self) -> list[tuple[list[str], str, _Kind]]:
+        """Return statements, label and kind of each miss; several statements if nothing else tells them apart."""
+        joined: dict[object, tuple[list[str], str, _Kind]] = {}
+        for (words, label), kind in self._found.items():
+            same = kind.told_apart_by()
+            joined.setdefault((words, label) if same is None else (label, same), ([], label, kind))[0].append(words)
+        return list(joined.values())
 
 
 def has_miss(record: RunRecord, group: MissGroup) -> bool:
@@ -131,6 +147,15 @@ class _Kind:
     cases: set[str] = field(default_factory=set)
     agents: dict[str, int] = field(default_factory=dict)
     reasons: dict[str, _Reason] = field(default_factory=dict)
+
+    def told_apart_by(self) -> tuple[object, ...] | None:
+        """Return what misses of the same runs for one same reason have in common; None if it has several reasons."""
+        if len(self.reasons) != 1:
+            return None
+        (reason,) = self.reasons.values()
+        if not reason.words or reason.quotes:
+            return None
+        return reason.words, reason.run, self.runs, reason.runs, tuple(self.agents.items()), frozenset(self.cases)
 
     def add(self, record: RunRecord, miss: _Miss) -> None:
         self.runs += 1

@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from viva.adapters.calls import TimeoutLeft, abandon, describe, guarded, within
+from viva.adapters.calls import TimeoutLeft, abandon, guarded, within
+from viva.adapters.part_errors import describe_part
 from viva.adapters.threads import AgentThread
 from viva.exam.subscribers import RunHeader
 from viva.full_disk import NO_ROOM, error_words
@@ -164,7 +165,7 @@ class SinkFeed:
         if not self._reported:
             self._reported = True
             full = isinstance(error, OSError) and error.errno in NO_ROOM
-            words = error_words(error) if full and isinstance(error, OSError) else describe(error)
+            words = error_words(error) if full and isinstance(error, OSError) else describe_part(error, self._sink)
             self._report(f"the sink {self._name} failed: {words}. {UNAFFECTED}")
 
     def _give_up(self, why: str) -> None:
@@ -184,7 +185,7 @@ class SinkFeed:
         except TimeoutLeft:
             self._report(f"the sink {self._name} did not close within {CLOSE_SECONDS:g} s")
         except Exception as error:
-            self._report(f"the sink {self._name} failed to close: {describe(error)}")
+            self._report(f"the sink {self._name} failed to close: {describe_part(error, self._sink)}")
 
     async def _call(self, seconds: float, method: Callable[..., Any], *arguments: object) -> None:
         """Call the sink, on its thread if it is synchronous and may block, for at most `seconds`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -73,7 +74,7 @@ async def test_a_history_that_fails_is_said_and_costs_nothing_else() -> None:
 
     insight = await OperationalEvaluator(Broken()).evaluate(Transcript(metrics=used(1)), Context("now", task="task"))
     assert (insight.label, insight.score) == ("Inconclusive", 1.0)
-    assert insight.notes[-1] == "the history cannot be read: OSError: gone"
+    assert re.fullmatch(r"the history cannot be read: \S+/test_evaluator\.py:\d+: OSError: gone", insight.notes[-1])
 
 
 async def test_a_run_of_which_nothing_was_observed_is_an_error_not_a_pass() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import pydoc
 import subprocess
 import sys
 import tomllib
@@ -124,6 +125,19 @@ def test_the_package_judge_is_called_like_the_function(before: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "no such journal" in done.stdout, done.stderr
+
+
+def test_help_shows_what_the_callable_package_judge_does() -> None:
+    shown = pydoc.plain(pydoc.render_doc(viva.judge))
+    for words in (
+        "Judge stored conversations again",
+        "threshold: A run passes",
+        "viva.judge(journals:",
+        "viva.judge` is",
+    ):
+        assert words in shown
+    assert inspect.getdoc(viva.judge.registry) == inspect.getdoc(sys.modules["viva.judge.registry"])
+    assert (viva.judge.__doc__ or "").startswith(str(inspect.getdoc(judge)).splitlines()[0])
 
 
 def test_types_are_exported(tmp_path: Path) -> None:

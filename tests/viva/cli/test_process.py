@@ -22,6 +22,7 @@ MISTAKES = {
     "analyze": ("nowhere",),
     "cases": ("check", "nowhere"),
     "sandbox": ("no_such_command",),
+    "docs": ("nowhere",),
     "doctor": ("--no-such-option",),
 }
 DONE = {
@@ -32,6 +33,7 @@ DONE = {
     "report": ("journal",),
     "history": ("journal",),
     "cases": (),
+    "docs": (),
 }
 
 

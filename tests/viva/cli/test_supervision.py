@@ -219,13 +219,14 @@ def test_a_signal_between_the_steps_of_the_start_and_the_end_leaves_no_traceback
 
 def test_a_signal_to_the_whole_group_counts_once(desk: Desk) -> None:
     agent = desk.agent("def get_reply_from_agent(self, message): Path('talking').touch(); time.sleep(3600)")
-    arguments = ("run", "echo", "--agent", agent, "--sandbox", "process")
+    arguments = ("run", "echo", "--agent", agent, "--sandbox", "process", "--out", "my journal")
     process = start(*arguments, cwd=desk.folder, start_new_session=True)
     until((desk.folder / "talking").exists, process)
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "viva: stopped. The rounds so far are kept" in errors
+    words = "to print them: viva replay 'my journal'; to take the exam again there, repeat the command with"
+    assert f"viva: stopped. The rounds so far are kept; {words} --out 'my journal'" in " ".join(errors.split())
 
 
 def test_killing_viva_kills_the_process_that_does_its_work(desk: Desk) -> None:

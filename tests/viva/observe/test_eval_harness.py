@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -147,7 +148,7 @@ async def test_sinks_that_raise_hang_or_have_no_disk_cost_neither_the_run_nor_th
     finally:
         freed.set()
         await harness.close()
-    assert "the sink Raises failed: RuntimeError: broken sink" in caplog.text
+    assert re.search(r"the sink Raises failed: \S+\.py:\d+: RuntimeError: broken sink", caplog.text)
     assert "the sink jsonl:/dev/full failed: No space left" in caplog.text
     assert "did not write 1 of the completed runs" in caplog.text
 

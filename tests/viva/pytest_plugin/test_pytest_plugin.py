@@ -268,7 +268,7 @@ def test_completed_runs_go_to_every_sink_and_one_that_fails_is_named(exam: Exam,
         sinks="class Broken:\n    def write(self, record, transcript):\n        raise OSError('the queue is gone')\n"
     )
     printed = outcomes(exam(*workers, "--viva-sink", "jsonl:sent.jsonl", "--viva-sink", "sinks.py:Broken"), passed=3)
-    assert "the sink sinks.py:Broken failed: OSError: the queue is gone" in printed
+    assert "the sink sinks.py:Broken failed: sinks.py:3: OSError: the queue is gone" in printed
     sent = [json.loads(line) for line in (exam.pytester.path / "sent.jsonl").read_text().splitlines()]
     assert sorted(line["subject"] for line in sent) == ["case0", "case1", "case2"]
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from viva.adapters import VirtualUser
 from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.cases import Case, ScoringPoint, ScriptLine
+from viva.exam.judging.resources import JudgeResources
 from viva.exam.options import Options
-from viva.exam.resources import JudgeResources, Resources
+from viva.exam.resources import Resources
 from viva.exam.subscribers import RunHeader, Subscribers
 from viva.examiner import ScriptedExaminer
 from viva.journal.writer import Journal

@@ -16,8 +16,9 @@ from tests.journals import resealed
 from tests.viva.real_suites import until, viva, write_agent, write_cases
 from tests.viva.viva_command import start
 from viva.errors import SetupError
+from viva.exam.judging.resources import JudgeResources
 from viva.exam.options import Options
-from viva.exam.resources import JudgeResources, Resources
+from viva.exam.resources import Resources
 from viva.exam.subscribers import Subscribers
 from viva.journal.kept_cases import stored_case
 from viva.journal.reader import read_records, read_runs

@@ -35,7 +35,7 @@ from viva.records.text import one_line, printable
 from viva.records.wording import score_line
 from viva.reports.console.run import run_report
 from viva.reports.console.suite import suite_report
-from viva.reports.console.whys import print_whole
+from viva.reports.console.whys import print_whole, quoted
 from viva.reports.progress.reporter import ConsoleDisplay
 from viva.reports.trajectory_csv import write_evaluations
 from viva.sinks import make_sinks
@@ -92,7 +92,7 @@ def command(
     except SharedSetupError as error:
         fail(f"viva: {error}{how_to_resume('judge', folder)}")
     except KeyboardInterrupt:
-        fail(f"viva: stopped. Finished runs are kept; to resume: viva judge --resume {folder}", STOPPED)
+        fail(f"viva: stopped. Finished runs are kept; to resume: viva judge --resume {quoted(str(folder))}", STOPPED)
     for run in judging.not_ended:
         click.echo(f"{one_line(run)}: the conversation did not end, so it is not judged", err=as_json)
     for run, gap in judging.gaps.items():

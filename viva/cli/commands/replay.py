@@ -41,6 +41,7 @@ from viva.records.run_record import RunRecord
 from viva.records.text import one_line, printable
 from viva.records.wording import score_line
 from viva.reports.console.run import print_end, print_round, run_report
+from viva.reports.console.whys import quoted
 from viva.reports.facts import verdicts_by_subject
 from viva.sinks import make_sinks
 from viva.streams import reader_left
@@ -196,7 +197,7 @@ def _ask_again(
         with separate_stdout():
             end = run_async(ask_again(request, folder, around, resumed=resumed, retry_errors=retry_errors))
     except KeyboardInterrupt:
-        fail(f"viva: stopped. Finished runs are kept; to resume: viva replay --resume {folder}", STOPPED)
+        fail(f"viva: stopped. Finished runs are kept; to resume: viva replay --resume {quoted(str(folder))}", STOPPED)
     records = list(read_records(absolute))
     figures = summarize(records)
     _report_answers(records, figures, folder, as_json=as_json)

@@ -25,6 +25,7 @@ from viva.records.run_record import RunRecord
 from viva.records.text import one_line
 from viva.records.wording import score_line
 from viva.reports.console.run import run_report
+from viva.reports.console.whys import quoted
 from viva.reports.progress.reporter import ConsoleDisplay
 from viva.sinks import make_sinks
 from viva.statistics.summary import summarize
@@ -98,7 +99,11 @@ def command(
                 run_suite(request, absolute, around, resumed=resumed, fresh=resumed, gates=PlannedGates(floors=gates))
             )
     except KeyboardInterrupt:
-        fail(f"viva: stopped. The rounds so far are kept; to print them: viva replay {folder}", STOPPED)
+        again = f"to take the exam again there, repeat the command with --out {quoted(str(folder))}"
+        fail(
+            f"viva: stopped. The rounds so far are kept; to print them: viva replay {quoted(str(folder))}; {again}",
+            STOPPED,
+        )
     record = _record(absolute, exam, agent or DEFAULT_AGENT)
     if as_json:
         click.echo(json.dumps({"journal": str(folder), "run": to_plain(record, full=True)}))

@@ -117,7 +117,7 @@ def load_names(file: Path) -> Names:
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise RecordingError(f"the mapping file {file} is not YAML: {' '.join(str(error).split())[:300]}.") from error
     if not isinstance(found, dict):
-        raise RecordingError(f"the mapping file {file} is not a mapping of names; see docs/desktop-sessions.md.")
+        raise RecordingError(f"the mapping file {file} is not a mapping of names; see `viva docs desktop-sessions`.")
     return _names(file, found)
 
 

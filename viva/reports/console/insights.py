@@ -14,6 +14,7 @@ from viva.records.text import exact_line, one_line
 from viva.records.verdict import Insight, Label, Verdict
 from viva.records.wording import SCORING_POINTS, counted
 from viva.reports.facts import headline, quote_line, subject_words, vote_words
+from viva.reports.same_reasons import joined, statement_of
 from viva.statistics.scores import primary_insight
 
 STYLES: dict[str, str] = {Label.HIT: "green", Label.MISS: "red", Label.UNSURE: "yellow", Label.ERROR: "magenta"}
@@ -58,11 +59,12 @@ def verdict_lines(verdicts: Sequence[Verdict]) -> Iterator[Text]:
 
 def _points(insight: Insight) -> Table:
     table = _table(("weight", "verdict", "scoring point", "reason and evidence"))
-    for verdict in insight.verdicts:
+    for group in joined(insight.verdicts):
+        verdict = group[0]
         table.add_row(
-            Text(f"{verdict.weight:g}"),
+            Text(f"{sum(each.weight for each in group):g}"),
             Text(one_line(verdict.label, 20), style=STYLES.get(verdict.label, "")),
-            Text(one_line(verdict.statement or verdict.criterion, 300)),
+            Text(one_line(statement_of(group), 300 * len(group))),
             _why(verdict),
         )
     return table

@@ -62,7 +62,7 @@ def miss_lines(figures: Figures, locate: Locate, labels: Mapping[str, str]) -> I
         line.append(
             f"{counted(group.runs, 'run')}, {group.label}: ", style="red" if group.label == "miss" else "yellow"
         )
-        line.append(one_line(group.words, SHOWN))
+        line.append(one_line(group.statements, SHOWN))
         line.append(f" ({where_words(group, labels)})", style="dim")
         yield line
         if group.reason:

@@ -81,7 +81,7 @@ def _error(group: ErrorGroup) -> str:
 
 def _miss(group: MissGroup, labels: dict[str, str], size: _Size) -> str:
     head = f"{counted(group.runs, 'run')}, {inert(group.label, 30)}"
-    parts = [f"* {head}: **{inert(group.words, size.statement)}** ({inert(where_words(group, labels), 160)})"]
+    parts = [f"* {head}: **{inert(group.statements, size.statement)}** ({inert(where_words(group, labels), 160)})"]
     if group.reason:
         parts.append(f"<code>{inert(group.reason, size.reason)}</code> {inert(reasons_words(group).strip())}".rstrip())
     if group.quotes and size.quote:

@@ -15,8 +15,10 @@ from viva.records.trajectory import trajectory_steps
 from viva.records.transcript import Round, Step, Transcript
 from viva.records.wording import agent_words, judge_words, sandbox_words
 from viva.reports.console.run import record_usage_lines
+from viva.reports.console.whys import quoted
 from viva.reports.page.case_papers import Papers
 from viva.reports.page.images import PageImages
+from viva.reports.page.left_files import left_files
 from viva.reports.page.quote_marks import Segment, segments
 from viva.reports.page.round_limit import within_limit
 from viva.reports.page.session_views import SHOWN, captions, plans_of, title_of, told_by
@@ -115,6 +117,8 @@ def conversation(stored: StoredRun, attempt: int, images: PageImages) -> dict[st
         "stop": _stop_words(transcript),
         "detail": printable(transcript.stop_detail, 2000) if transcript.stop_detail else None,
         "notes": notes,
+        "files": [list(row) for row in left_files(stored)],
+        "replay": f"viva replay {quoted(f'{stored.folder}#{stored.id}')}",
         "printed": [[one_line(name, 20), printable(text, TEXT_LIMIT)] for name, text in transcript.printed.items()],
     }
 

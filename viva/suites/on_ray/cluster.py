@@ -107,7 +107,7 @@ class Cluster:
             raise SetupError(
                 f"the Ray cluster at {self._address} cannot be used: {_words(error)} This machine must be a node of "
                 "the cluster (ray start --address=HOST:PORT --num-cpus=0), and if the cluster requires a token, set "
-                "RAY_AUTH_MODE=token; see docs/cluster.md."
+                "RAY_AUTH_MODE=token; see `viva docs cluster`."
             ) from error
         self._connected = True
 

@@ -197,21 +197,23 @@
     node.open = verdict.tone !== "good" && lines.length <= SHORT_CHECK;
     return node;
   };
-  const pointOf = (data, paper, verdict, number) => el("li", { class: verdict.tone },
+  const pointOf = (data, paper, verdict, number, others) => el("li", { class: verdict.tone },
     el("div", {}, el("span", { class: "chip " + verdict.tone }, verdict.label),
-      el("small", { class: "weight" }, verdict.weight !== null ? "weight " + verdict.weight : verdict.score)),
+      el("small", { class: "weight" }, verdict.weight === null ? verdict.score
+        : "weight " + (others.length ? others.reduce((sum, each) => sum + Number(each.weight), Number(verdict.weight)) : verdict.weight))),
     el("div", {},
       verdict.about === null ? null : verdict.about[1] === null
         ? el("div", { class: "about", dir: "auto" }, verdict.about[0])
         : button(verdict.about[0], () => jump(number, verdict.about[1]), { class: "about", dir: "auto" }),
-      el("div", { class: "statement", dir: "auto" }, verdict.statement),
+      others.length && verdict.check ? el("div", { class: "about", dir: "auto" }, [verdict, ...others].map((each) => each.check).join(", ")) : null,
+      [verdict, ...others].map((each) => el("div", { class: "statement", dir: "auto" }, each.statement)),
       reasonOf(verdict),
       verdict.quotes.map(([place, quoted, round, id]) => round === null
         ? el("div", { class: "quote", dir: "auto" }, el("span", {}, place), quoted)
         : button([el("span", {}, place), quoted], () => jump(number, round, id), { class: "quote", dir: "auto" })),
       el("div", { class: "by", dir: "auto" }, ["by " + verdict.by].concat(verdict.votes, verdict.flags.map((flag) => "[" + flag + "]")).join(" · "),
         (verdict.mentions || []).map((round) => [" · ", button("round " + round, () => jump(number, round), { class: "link" })])),
-      checkOf(paper, verdict)));
+      [verdict, ...others].map((each) => checkOf(paper, each))));
   // A sub-goal beside what it rests on: its words stand with the insight.
   const citeOf = (data, number) => el("div", { class: "verdict cite " + data.verdicts[number].tone, "data-v": number },
     el("span", { class: "chip " + data.verdicts[number].tone }, data.verdicts[number].label),
@@ -268,12 +270,21 @@
   const pointsOf = (data, paper, own, start) => {
     const rank = ({ tone }) => ["bad", "excluded", "open", "good"].indexOf(tone);
     const sorted = own.map((verdict, place) => [verdict, start + place]).sort((a, b) => rank(a[0]) - rank(b[0]) || a[1] - b[1]);
-    const items = ([verdict, number]) => pointOf(data, paper, verdict, number);
+    const items = ([verdict, number, others = []]) => pointOf(data, paper, verdict, number, others);
+    // Points that differ in their statement only have one row, with the statement of each.
+    const rows = [];
+    for (const [verdict, number] of sorted) {
+      const same = rows.find(([first]) => verdict.tone !== "good" && verdict.reason && !verdict.quotes.length && !first.quotes.length
+        && ["label", "reason", "by", "about", "score"].every((name) => JSON.stringify(first[name]) === JSON.stringify(verdict[name]))
+        && JSON.stringify([first.votes, first.flags]) === JSON.stringify([verdict.votes, verdict.flags]));
+      if (same) same[2].push(verdict);
+      else rows.push([verdict, number, []]);
+    }
     const good = sorted.filter(([verdict]) => verdict.tone === "good");
-    if (good.length <= MOST_GOOD) return el("ol", { class: "points" }, sorted.map(items));
+    if (good.length <= MOST_GOOD) return el("ol", { class: "points" }, rows.map(items));
     const labels = Array.from(new Set(good.map(([verdict]) => verdict.label)));
     const words = labels.map((label) => label + " (" + good.filter(([verdict]) => verdict.label === label).length + ")").join(", ");
-    return el("ol", { class: "points" }, sorted.slice(0, sorted.length - good.length).map(items),
+    return el("ol", { class: "points" }, rows.slice(0, rows.length - good.length).map(items),
       el("li", { class: "rest" }, el("details", {}, el("summary", { dir: "auto" }, words), el("ol", { class: "points" }, good.map(items)))));
   };
   const insightsOf = (data) => {
@@ -359,6 +370,9 @@
       const task = paperOf(data).task;
       if (task) view.append(el("details", { class: "task", open: task.length <= SHORT_TASK }, el("summary", {}, "Task"), el("div", { class: "text", dir: "auto" }, task)));
       view.append(el("details", { class: "facts" }, el("summary", {}, "Setup"), facts));
+      view.append(el("p", { class: "note" }, "Print this run: ", el("code", { class: "command" }, data.replay)));
+      if (data.files.length) view.append(el("details", { class: "facts files" }, el("summary", {}, "Files that the agent left"),
+        el("dl", {}, data.files.map(([name, size]) => [el("dt", { dir: "auto" }, name), el("dd", {}, size)]))));
       if (data.error) view.append(el("div", { class: "fault text", dir: "auto" }, data.error));
       view.append(...insightsOf(data));
       const beside = data.rounds.some((round) => round.notes.length);

@@ -1,0 +1,1 @@
+"""Builds what judging requires: evaluators, sandbox and models; refuses what could not judge."""
