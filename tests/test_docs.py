@@ -435,3 +435,22 @@ def test_the_options_of_the_pytest_plugin_in_the_pages_are_there() -> None:
     for page in PAGES:
         for option in re.findall(r"--viva-[a-z-]*[a-z]", page.read_text()):
             assert option in declared or f'"{option}"' in plugin, f"{page.name}: {option}"
+
+
+@pytest.mark.parametrize("page", ["strangers.md", "sandbox.md"])
+def test_the_tests_that_a_page_names_exist(page: str) -> None:
+    """A row that says which test carries out an attack is worth as much as that test."""
+    text = (ROOT / "docs" / page).read_text()
+    named = re.findall(r"`(tests/[\w./-]+)(?:::(\w+))?`", text)
+    assert named
+    for path, function in named:
+        assert (ROOT / path).exists(), f"docs/{page} names {path}"
+        if function:
+            found = re.search(rf"^\s*(?:async )?def {function}\(", (ROOT / path).read_text(), re.MULTILINE)
+            assert found, f"docs/{page} names {path}::{function}"
+
+
+def test_each_attack_on_agents_judges_and_neighbours_names_a_test() -> None:
+    rows = [line for line in (ROOT / "docs" / "strangers.md").read_text().splitlines() if line.startswith("| ")]
+    without = [row for row in rows if "`tests/" not in row and not row.startswith("| attack |")]
+    assert without == []

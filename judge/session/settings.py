@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 import yaml
 
 from viva.errors import SetupError
+from viva.regular_files import read_text
 
 Level = Literal["session", "round", "both"]
 Screenshots = Literal["all", "ends", "none"]
@@ -164,13 +165,7 @@ def _config(file: Path) -> dict[str, Any]:
 
 
 def _read(file: Path, what: str) -> str:
-    try:
-        with file.open(encoding="utf-8") as opened:
-            text = opened.read(MOST_TEXT + 1)
-    except OSError as error:
-        raise SetupError(f"{what} {file} cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise SetupError(f"{what} {file} is not UTF-8: {error.reason}.") from error
+    text = read_text(file, what)
     if len(text) > MOST_TEXT:
         raise SetupError(f"{what} {file} is longer than {MOST_TEXT:,} characters.")
     return text.strip()

@@ -43,6 +43,11 @@ class RunChoice:
     _cases: dict[str, None] = field(default_factory=dict)
     _agents: dict[str, None] = field(default_factory=dict)
 
+    @property
+    def is_given(self) -> bool:
+        """Return whether the user chose any runs."""
+        return bool(self.names or self.agents or self.trials or self.outcomes or self.failed)
+
     def among(self, runs: Iterable[StoredRun]) -> Iterator[StoredRun]:
         """Yield the wanted runs."""
         for run in runs:

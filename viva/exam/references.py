@@ -13,8 +13,11 @@ import yaml
 from viva.errors import SetupError
 from viva.judge.trajectory.reference import NoReference, read_reference
 from viva.records.transcript import Transcript
+from viva.regular_files import MIB, read_text
 
 IN_RECORDING = "recording:"
+MOST_REFERENCES = 64 * MIB
+"""Maximum size in bytes of a file of references, which has one for each task."""
 SUBJECTS = ("subject", "task_id", "case", "task", "query", "id")
 REFERENCES = ("reference", "calls", "actions", "tool_calls", "steps", "trajectory")
 
@@ -72,11 +75,7 @@ def load_references(spec: str) -> References:
 
 def _entries(file: Path) -> Iterator[tuple[str, str, Any]]:
     """Place, subject and reference of each entry."""
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise SetupError(f"--reference {file}: cannot be read: {why}.") from error
+    text = read_text(file, "--reference: the file", MOST_REFERENCES)
     if file.suffix.lower() in (".jsonl", ".ndjson"):
         for number, line in enumerate(text.splitlines(), 1):
             if line.strip():

@@ -174,7 +174,8 @@ class _Gatherer:
                 # A torn line must not start an attempt, which would discard the attempt before.
                 return name
             data = event.data
-        line = Line(number, kind, raw, data)
+        # What was parsed takes many times as much memory as the line, which is parsed again when the run is read.
+        line, kept = Line(number, kind, raw, data), Line(number, kind, raw, None)
         if gathered is None or attempt > gathered.attempt:
             if gathered is not None:
                 self._pass_over(self.give(name).lines)
@@ -182,7 +183,7 @@ class _Gatherer:
         elif attempt < gathered.attempt:
             self._pass_over([line])
             return name
-        gathered.lines.append(line)
+        gathered.lines.append(kept)
         self._open_bytes += len(raw) + LINE_COST
         if self._open_bytes > MOST_OPEN:
             raise JournalError(

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from viva.journal.kept_files import open_plain
 from viva.journal.lines import FILE, HEAD, MOST_LINE, parse, round_number, see_runs
 from viva.records.codec import decode
 from viva.records.eval_run_record import EvalRunRecord
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
 from viva.records.transcript import Metrics, Transcript, is_ended
+from viva.regular_files import open_plain
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from viva.journal.kept_files import is_kept_name, name_for
 from viva.journal.writer import JournalWriter
 from viva.records.transcript import Round, Transcript
+from viva.regular_files import open_linked
 
 MOST_BYTES = 20 * 1024 * 1024
 MOST_TEXT = MOST_BYTES * 7 // 5
@@ -100,9 +101,9 @@ class _Keeper:
             path = Path(self._workspace or Path(), image)
             if self._confined and not self._is_inside(path):
                 return b""
-            if not path.is_file() or path.stat().st_size > MOST_BYTES:
-                return b""
-            return path.read_bytes()
+            with open_linked(path) as file:
+                content = file.read(MOST_BYTES + 1)
+            return content if len(content) <= MOST_BYTES else b""
         except (OSError, ValueError, RuntimeError):
             return b""
 

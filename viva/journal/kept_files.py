@@ -6,14 +6,14 @@ a stranger.
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+
+from viva.regular_files import open_plain
 
 _FORM = rb"(?:images\\?/[0-9a-f]{64}\.(?:png|jpeg|gif|webp)|texts\\?/[0-9a-f]{64}\.(?:txt|json))"
 _BY_CONTENT = re.compile(_FORM.replace(rb"\\?", b"").decode() + r"|files/[0-9a-f]{64}\.bin")
@@ -76,31 +76,6 @@ def read_kept(folder: Path, name: str) -> bytes | None:
             return content if content is not None and len(content) <= most else None
     except OSError:
         return None
-
-
-def open_plain(path: str | Path, inside: int | None = None) -> BinaryIO:
-    """Open a regular file for reading. Links are not followed, and pipes and devices are not waited for.
-
-    Args:
-        path: The path of the file; its folder may be reached through links.
-        inside: File descriptor of the folder to which a relative path refers.
-
-    Raises:
-        OSError: there is no regular file.
-    """
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=inside)
-    except OSError as error:
-        if error.errno != errno.ELOOP:
-            raise
-        raise OSError(errno.ELOOP, "it is a link, not a regular file", str(path)) from None
-    mode = os.fstat(fd).st_mode
-    if not stat.S_ISREG(mode):
-        os.close(fd)
-        if stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-    return open(fd, "rb")
 
 
 def read_sound(folder: Path, name: str) -> bytes | None:

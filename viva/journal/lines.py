@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from viva.journal.errors import JournalError, no_journal
-from viva.journal.kept_files import open_plain
 from viva.journal.line_checksum import is_unchanged, unsealed
 from viva.journal.round_tally import number_of
 from viva.records.codec import loads
 from viva.records.text import counted
+from viva.regular_files import open_plain
 
 FORMAT = 1
 FILE = "journal.jsonl"

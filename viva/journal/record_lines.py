@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from viva.journal.errors import JournalError
-from viva.journal.kept_files import open_plain
 from viva.journal.lines import MOST_LINE, Damage
 from viva.records.codec import decode, loads
 from viva.records.eval_run_record import EvalRunRecord
 from viva.records.run_record import RunRecord
+from viva.regular_files import open_plain
 
 _AS_IT_IS = re.compile(r"[\w .:-]+", re.ASCII)
 """Task labels that every JSON writer writes unchanged."""

@@ -18,6 +18,7 @@ from viva.models.keys import check_key, checked_key
 from viva.models.prices import LISTED, Prices
 from viva.models.retry import RetryPolicy, call_seconds
 from viva.records.redact import SECRET_NAMES, keep_secret, redact
+from viva.regular_files import read_text
 
 if TYPE_CHECKING:
     from viva.models.autogen.client import AutoGenModel
@@ -82,10 +83,10 @@ def _own_address() -> str | None:
 
 def _from_file(path: Path) -> tuple[AutoGenModel, float]:
     """Return the model of a file, and the maximum time of one attempt."""
+    text = read_text(path, "the model file")
     try:
-        text = path.read_text(encoding="utf-8")
         data = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise SetupError(f"the model file {path} cannot be read: {_without_content(error)}") from error
     if not isinstance(data, dict) or not isinstance(data.get("provider"), str):
         raise SetupError(f"{path} is not an AutoGen component: it requires the keys 'provider' and 'config'.")

@@ -7,17 +7,18 @@ including those that tau-bench's `run.py` writes (github.com/sierra-research/tau
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from viva.recordings.chat_rounds import MessageError, read_messages
-from viva.recordings.json_pieces import is_whole, load_document, stripped
+from viva.recordings.json_pieces import bounded_lines, is_whole, load_document, read_document, stripped, too_long
 from viva.recordings.numbers import finite
-from viva.recordings.plain_file import open_recording
 from viva.recordings.recording import Recording, RecordingError
 from viva.records.usage import with_usage
+from viva.regular_files import open_given
 
 _LISTS = ("traj", "messages")
 
@@ -67,24 +68,29 @@ def _read(path: Path) -> Iterator[Recording]:
 def _documents(path: Path) -> Iterator[tuple[str, Any]]:
     """Yield each JSON document of the file with its position: the lines, or the whole file."""
     try:
-        with open_recording(path) as file:
-            lines = enumerate(file, 1)
-            first = next(((number, line) for number, line in lines if stripped(line)), None)
+        with open_given(path) as file:
+            lines = _lines(path, file)
+            first = next(lines, None)
             if first is None:
                 raise RecordingError(f"{path}: the file is empty")
-            second = next(((number, line) for number, line in lines if stripped(line)), None)
+            second = next(lines, None)
             if second is None or is_whole(first[1]):
-                yield f"{path}, line {first[0]}", load_document(first[1], path, first[0])
-                if second is not None:
-                    yield f"{path}, line {second[0]}", load_document(second[1], path, second[0])
-                for number, line in lines:
-                    if stripped(line):
-                        yield f"{path}, line {number}", load_document(line, path, number)
+                for number, line in itertools.chain([first], [second] if second else [], lines):
+                    yield f"{path}, line {number}", load_document(line, path, number)
                 return
             file.seek(0)
-            yield str(path), load_document(file.read(), path)
+            yield str(path), read_document(path, file)
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _lines(path: Path, file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that have text, each with its number."""
+    for number, line in bounded_lines(file):
+        if line is None:
+            raise too_long(path, number)
+        if stripped(line):
+            yield number, line
 
 
 def _expand(place: str, document: Any) -> Iterator[Recording]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from viva.recordings.chat_messages import UnnumberedStep, read_call, read_content
 from viva.recordings.react import observation_in, read_react
+from viva.recordings.waiting_calls import WaitingCalls
 from viva.records.transcript import Round, Step, StepKind, Transcript
 
 _KNOWN = {"role", "content", "tool_calls", "tool_call_id", "function_call"}
@@ -63,8 +64,7 @@ class _MessageReader:
         self._rest: dict[str, Mapping[str, Any]] = {}
         self._rounds: list[_RoundDraft] = []
         self._system: list[str] = []
-        # Calls without a result so far, in the order in which they were made.
-        self._waiting: list[UnnumberedStep] = []
+        self._waiting = WaitingCalls()
         self._strays = 0
         # An action in words, whose observation is the next message.
         self._acted: UnnumberedStep | None = None
@@ -96,8 +96,8 @@ class _MessageReader:
 
     def transcript(self) -> Transcript:
         notes = []
-        if self._waiting:
-            notes.append(f"tool calls without a result: {len(self._waiting)}")
+        if self._waiting.left:
+            notes.append(f"tool calls without a result: {self._waiting.left}")
         if self._strays:
             notes.append(f"tool results without a call: {self._strays}")
         rounds = tuple(_round(number, draft) for number, draft in enumerate(self._rounds, 1))
@@ -131,12 +131,13 @@ class _MessageReader:
             return left
         drafts[0].thought, drafts[0].images = text, images
         round_.steps += drafts
-        self._waiting += drafts
+        for draft in drafts:
+            self._waiting.add(draft)
         return left
 
     def _result(self, message: dict[str, Any], text: str | None, images: list[str]) -> dict[str, Any]:
         identity, name = message.get("tool_call_id"), message.get("name")
-        found = next((step for step in self._waiting if _answers(identity, name, step)), None)
+        found = self._waiting.take(identity, name)
         if found is None:
             self._strays += 1
             found = UnnumberedStep(StepKind.TOOL, tool=name if isinstance(name, str) else None)
@@ -144,8 +145,6 @@ class _MessageReader:
             if identity is not None:
                 found.attributes["tool_call_id"] = identity
             self._open().steps.append(found)
-        else:
-            self._waiting = [step for step in self._waiting if step is not found]
         found.result = text or ""
         found.images += images
         extra = {key: value for key, value in message.items() if key not in _KNOWN and key != "name"}
@@ -175,12 +174,6 @@ def _acting(message: Mapping[str, Any], text: str | None, following: Any) -> Unn
     draft = UnnumberedStep(StepKind.TOOL, thought=read.thought, tool=read.tool, tool_input=read.tool_input)
     draft.attributes["text"] = text
     return draft
-
-
-def _answers(identity: Any, name: Any, step: UnnumberedStep) -> bool:
-    if identity is not None:
-        return bool(identity == step.attributes.get("tool_call_id"))
-    return "tool_call_id" not in step.attributes and (name is None or name == step.tool)
 
 
 def _round(number: int, draft: _RoundDraft) -> Round:

@@ -10,16 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from viva.recordings.events.collector import EvalCollector
-from viva.recordings.json_pieces import stripped
-from viva.recordings.plain_file import open_recording
+from viva.recordings.json_pieces import bounded_lines, stripped
 from viva.recordings.recording import Recording, RecordingError
 from viva.records.bounded_json import UnfitJson, read
 from viva.records.text import one_line
 from viva.records.transcript import Transcript
+from viva.regular_files import open_given
 
 SOURCE = "copilot"
-LONGEST_LINE = 64 * 1024 * 1024
-"""Bytes of one event."""
 LABEL = 80
 """Characters of the first message that label a task."""
 
@@ -107,16 +105,11 @@ def _new_session(event: dict[str, Any], session: _CopilotSession) -> str | None:
 def _events(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """Read each line with text: its number and its event, which is None if the line is not an event."""
     try:
-        with open_recording(path) as file:
-            number = 0
-            while line := file.readline(LONGEST_LINE + 1):
-                number += 1
-                text = stripped(line)
-                if len(line) > LONGEST_LINE:
-                    while line and not line.endswith(b"\n"):
-                        line = file.readline(LONGEST_LINE)
+        with open_given(path) as file:
+            for number, line in bounded_lines(file):
+                if line is None:
                     yield number, None
-                elif text:
+                elif text := stripped(line):
                     yield number, _event(text)
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error

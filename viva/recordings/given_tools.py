@@ -17,6 +17,7 @@ from viva.errors import SetupError
 from viva.plugins.import_strings import PluginError, import_source, import_string, in_words
 from viva.recordings.tool_definitions import definition, name_of, normal
 from viva.records.transcript import Transcript
+from viva.regular_files import read_text
 
 _JSON_TYPES = {
     str: "string",
@@ -103,11 +104,10 @@ def load_tools(source: str) -> tuple[Mapping[str, Any], ...]:
 
 
 def _from_yaml(source: str) -> list[dict[str, Any]]:
+    text = read_text(Path(source), "--tools: the file")
     try:
-        given = yaml.safe_load(Path(source).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SetupError(f"--tools {source}: the file cannot be read: {error.strerror}.") from error
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        given = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise SetupError(f"--tools {source}: not valid YAML: {' '.join(str(error).split())}") from error
     if isinstance(given, Mapping) and isinstance(given.get("tools"), list | Mapping):
         given = given["tools"]

@@ -6,6 +6,7 @@ A file of a gigabyte takes no more memory than its largest element.
 from __future__ import annotations
 
 import codecs
+import errno
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -13,9 +14,17 @@ from pathlib import Path
 from typing import IO, Any
 
 from viva.recordings.recording import RecordingError
+from viva.regular_files import MIB, in_words
 
 PIECE = 1 << 16
 """Bytes that are read at a time."""
+MOST_LINE = 64 * MIB
+"""Maximum size in bytes of one line, and in characters of one element of a list. In memory it takes many times as
+much."""
+MOST_PASSED_OVER = 1024 * MIB
+"""Maximum size in bytes of all longer lines of a file, which are skipped."""
+MOST_DOCUMENT = 128 * MIB
+"""Maximum size in bytes of a document that must be read as a whole."""
 _BLANK = re.compile(r"[ \t\r\n]*")
 _AFTER = tuple(",]}: \t\r\n")
 _DECODER = json.JSONDecoder()
@@ -63,6 +72,10 @@ class Pieces:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
             except ValueError as error:
+                if len(self._text) - self._at > MOST_LINE:
+                    raise RecordingError(
+                        f"{self._path}: one element is larger than {in_words(MOST_LINE)}, the maximum."
+                    ) from error
                 if self._more():
                     continue
                 raise self.fault(getattr(error, "msg", str(error)), getattr(error, "pos", None)) from error
@@ -147,6 +160,47 @@ def is_whole(line: bytes) -> bool:
         return False
 
 
+def bounded_lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
+    """Yield the number and the bytes of each line; None for one that is longer than `MOST_LINE`, which is skipped.
+
+    Raises:
+        OSError: such lines are longer than `MOST_PASSED_OVER` together: a sparse file could take hours.
+    """
+    number, left = 0, MOST_PASSED_OVER
+    while line := file.readline(MOST_LINE + 1):
+        number += 1
+        if len(line) <= MOST_LINE:
+            yield number, line
+            continue
+        yield number, None
+        while line and not line.endswith(b"\n"):
+            line = file.readline(PIECE)
+            left -= len(line)
+            if left < 0:
+                words = f"its lines of more than {in_words(MOST_LINE)} are larger than {in_words(MOST_PASSED_OVER)}"
+                raise OSError(errno.EFBIG, words)
+
+
+def too_long(path: Path, number: int) -> RecordingError:
+    """Return the error for a line that `bounded_lines` skipped."""
+    return RecordingError(f"{path}, line {number}: the line is longer than {in_words(MOST_LINE)}, the maximum.")
+
+
+def read_document(path: Path, file: IO[bytes]) -> Any:
+    """Read a whole file as one JSON document.
+
+    Raises:
+        RecordingError: it is not valid, or larger than `MOST_DOCUMENT`.
+    """
+    data = file.read(MOST_DOCUMENT + 1)
+    if len(data) > MOST_DOCUMENT:
+        raise RecordingError(
+            f"{path}: the document is larger than {in_words(MOST_DOCUMENT)}, the maximum. Write it as JSON Lines, each "
+            "recording on a line of its own: such files may have any size."
+        )
+    return load_document(data, path)
+
+
 def load_document(data: bytes, path: Path, number: int | None = None) -> Any:
     """Return the value of a whole file, or of one of its lines.
 
@@ -183,7 +237,10 @@ def lines_of(path: Path, file: IO[bytes]) -> Iterator[tuple[int, Any]]:
         The number of each line and what it says: a `ValueError` where it is not valid.
     """
     try:
-        for number, line in enumerate(file, 1):
+        for number, line in bounded_lines(file):
+            if line is None:
+                yield number, ValueError(f"it is longer than {in_words(MOST_LINE)}")
+                continue
             text = stripped(line)
             if not text:
                 continue

@@ -20,9 +20,10 @@ from typing import Any
 
 from viva.errors import SetupError
 from viva.exam.options import OPTION, Options
-from viva.journal.kept_files import open_plain, read_kept
+from viva.journal.kept_files import read_kept
 from viva.records.codec import loads
 from viva.records.text import one_line
+from viva.regular_files import open_plain
 
 SIGNATURE = "signature"
 KEY_BYTES = 32

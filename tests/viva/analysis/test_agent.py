@@ -244,7 +244,7 @@ def test_persona_and_instruction_can_be_replaced_by_text_or_file(desk: Desk, jou
     ("arguments", "words"),
     [
         ((), "requires a model: --model openai:NAME"),
-        (("--persona", "@missing"), "cannot read missing of --persona"),
+        (("--persona", "@missing"), "--persona: the file missing cannot be read"),
         (("--out", "x.pdf"), "cannot tell the format"),
         (("--json", "--format", "markdown"), "contradict"),
     ],

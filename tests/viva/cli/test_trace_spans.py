@@ -92,7 +92,7 @@ def test_mistakes_are_usage_errors(tmp_path: Path) -> None:
     for arguments, words in (
         (("chat:talk.json", "--since", "1d"), "the reader chat does not support --since"),
         ((spec, "--since", "soon"), "'soon' is not a time"),
-        ((spec, "--tools", "none.yaml"), "the file cannot be read"),
+        ((spec, "--tools", "none.yaml"), "the file none.yaml cannot be read"),
         (("spans:talk.json",), "there is no span in it"),
         (("phoenix:nowhere",), "an address is required"),
     ):

@@ -17,6 +17,7 @@ from viva.errors import ModelError
 from viva.exam.outcome import EXIT_NOT_SCORED
 from viva.exam.run_history import history_of
 from viva.records.text import printable
+from viva.regular_files import read_text
 from viva.reports.formats import choose_format
 from viva.reports.output_file import is_standard_output, output_file
 
@@ -97,8 +98,4 @@ def _text(given: str | None, option: str) -> str | None:
     """Read the file of `@FILE`; anything else is the text itself."""
     if given is None or not given.startswith("@"):
         return given
-    try:
-        return Path(given[1:]).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        fail(f"viva analyze: cannot read {given[1:]} of {option}: {reason}.")
+    return read_text(Path(given[1:]), f"{option}: the file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from viva.journal.reader import read_records, split_reference
 from viva.records.codec import to_plain
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line, printable
-from viva.records.wording import score_line
+from viva.records.wording import counted, score_line
 from viva.reports.console.run import run_report
 from viva.reports.console.suite import suite_report
 from viva.reports.console.whys import print_whole, quoted
@@ -45,6 +46,9 @@ from viva.suites.gate_checks import PlannedGates
 from viva.suites.gates import gate, parse_gates
 from viva.suites.judging import Judging, judge_journals
 from viva.suites.request import JournalsRequest, journals_request
+
+MOST_NAMED = 20
+"""Maximum number of runs that are named because they are not judged; a journal may hold hundreds of thousands."""
 
 
 @click.command("judge")
@@ -93,10 +97,7 @@ def command(
         fail(f"viva: {error}{how_to_resume('judge', folder)}")
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: viva judge --resume {quoted(str(folder))}", STOPPED)
-    for run in judging.not_ended:
-        click.echo(f"{one_line(run)}: the conversation did not end, so it is not judged", err=as_json)
-    for run, gap in judging.gaps.items():
-        click.echo(f"{one_line(run)}: {gap}, so the conversation is not judged", err=as_json)
+    _tell_left_out(judging, as_json=as_json)
     if skipped := judging.damage.words():
         Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
     records = sorted(read_records(folder), key=_order(judging))
@@ -112,6 +113,18 @@ def command(
         click.echo(words, err=True)
     left_out = judging.not_ended or judging.gaps
     raise SystemExit(EXIT_NOT_SCORED if left_out and code == EXIT_DONE else code)
+
+
+def _tell_left_out(judging: Judging, *, as_json: bool) -> None:
+    """Name the runs that are not judged; of many, the first and their number."""
+    for run in judging.not_ended[:MOST_NAMED]:
+        click.echo(f"{one_line(run)}: the conversation did not end, so it is not judged", err=as_json)
+    if (more := len(judging.not_ended) - MOST_NAMED) > 0:
+        click.echo(f"{counted(more, 'further conversation')} did not end, so they are not judged", err=as_json)
+    for run, gap in itertools.islice(judging.gaps.items(), MOST_NAMED):
+        click.echo(f"{one_line(run)}: {gap}, so the conversation is not judged", err=as_json)
+    if (more := len(judging.gaps) - MOST_NAMED) > 0:
+        click.echo(f"{counted(more, 'further conversation')} with missing rounds not judged", err=as_json)
 
 
 def _new(

@@ -35,11 +35,12 @@ from viva.exam.options import Part
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.paths import derived_name, new_journal_folder, newest_journal, refuse_journal
 from viva.journal.reader import StoredRun, read_records, read_runs, split_reference
+from viva.journal.run_index import index_runs
 from viva.journal.writer import Damage
 from viva.records.codec import to_plain
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line, printable
-from viva.records.wording import score_line
+from viva.records.wording import counted, score_line
 from viva.reports.console.run import print_end, print_round, run_report
 from viva.reports.console.whys import quoted
 from viva.reports.facts import verdicts_by_subject
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
 WORDS_PER_SECOND = 4.0
 """Silent reading speed is 240 words a minute (Brysbaert 2019, Journal of Memory and Language 109)."""
 LONGEST_PAUSE = 12.0
+MOST_PRINTED = 1_000
+"""Maximum number of runs that are printed unless the user chooses some; a journal may hold hundreds of thousands."""
 CHOOSING = frozenset({"failed", "threshold", "names", "agents", "trials", "outcomes"})
 PRINTING = frozenset({"journal", "pace", "speed", "as_json"}) | CHOOSING
 """Options that have an effect without --against."""
@@ -127,7 +130,14 @@ def _refuse(names: frozenset[str], why: str) -> None:
 
 def _print_runs(folder: Path, run: str | None, choice: RunChoice, speed: float | None, *, as_json: bool) -> None:
     console, damage = Console(), Damage()
-    for stored in choice.among(read_runs(folder, run, damage)):
+    index = index_runs(folder) if run is None else None
+    known = None if index is None else index.of(None)
+    all_of_many = known is not None and not as_json and not choice.is_given and len(known.runs) > MOST_PRINTED
+    for stored in choice.among(read_runs(folder, run, damage, known=known)):
+        if all_of_many and choice.seen > MOST_PRINTED:
+            assert known is not None
+            click.echo(_choose_some(folder, len(known.runs)), err=True)
+            break
         if as_json:
             gap = {"gap": stored.gap} if stored.gap else {}
             shown = {"run": stored.id, "attempt": stored.attempt, **gap, "transcript": to_plain(stored.transcript)}
@@ -144,6 +154,15 @@ def _print_runs(folder: Path, run: str | None, choice: RunChoice, speed: float |
         click.echo(choice.explain_none(), err=True)
     if skipped := damage.words():
         click.echo(f"note: {skipped} skipped (first: {damage.lines})", err=True)
+
+
+def _choose_some(folder: Path, runs: int) -> str:
+    """Return the note that says how to choose among runs that are too many to print."""
+    return printable(
+        f"note: {folder} holds {counted(runs, 'run')}; only the first {MOST_PRINTED:,} are printed. To choose others: "
+        f"{folder}#RUN-ID, --case, --agent, --trial, --outcome or --failed, which print all that match; "
+        "--json prints all."
+    )
 
 
 def print_run(console: Console, stored: StoredRun, speed: float | None = None) -> None:

@@ -28,9 +28,10 @@ class ReadSteps:
 @dataclass(slots=True)
 class _AtifRound:
     examiner: str | None = None
-    agent: str | None = None
+    agent: list[str] = field(default_factory=list)
+    """What the agent said. Joined at the end, as a trajectory may have thousands of answers."""
     steps: list[Step] = field(default_factory=list)
-    images: list[str] = field(default_factory=list)
+    images: dict[str, None] = field(default_factory=dict)
     started: float | None = None
 
 
@@ -74,7 +75,7 @@ class _StepReader:
         started = None if began is None else began / 1e9
         source = step["source"]
         if source == "user":
-            self._drafts.append(_AtifRound(text, images=images, started=started))
+            self._drafts.append(_AtifRound(text, images=dict.fromkeys(images), started=started))
             if step.get("observation") is not None:
                 self._other(number, step, "user", None, images, started)
         elif source == "system" and not self._drafts and step.get("observation") is None:
@@ -89,7 +90,7 @@ class _StepReader:
             Round(
                 number,
                 draft.examiner,
-                draft.agent,
+                "\n\n".join(draft.agent) if draft.agent else None,
                 tuple(draft.steps),
                 images=tuple(draft.images),
                 started=draft.started,
@@ -130,6 +131,9 @@ class _StepReader:
         reasoning = step.get("reasoning_content")
         thought = "\n".join(part for part in (reasoning, text if calls else None) if isinstance(part, str) and part)
         results = _results(step)
+        by_id: dict[str | None, list[_Result]] = {}
+        for result in results:
+            by_id.setdefault(result[0], []).append(result)
         draft = self._open()
         model = step.get("model_name")
         usage = NO_USAGE if copied or step.get("llm_call_count") == 0 else _usage(step)
@@ -139,7 +143,7 @@ class _StepReader:
                 mark[ANSWER] = text
             elif call.get("tool_call_id") is not None:
                 mark[CALL_ID] = call["tool_call_id"]
-            found = [result for result in results if _is_of(result[0], call, len(calls))]
+            found = _results_of(call, results, by_id, alone=len(calls) == 1)
             pictures = [*(images if place == 1 else ()), *(image for result in found for image in result[2])]
             draft.steps.append(
                 Step(
@@ -160,12 +164,12 @@ class _StepReader:
         if copied:
             self._note("steps that were copied from an earlier trajectory, not judged", 1)
         elif not calls:
-            draft.agent = text if draft.agent is None else f"{draft.agent}\n\n{text}"
-            draft.images += [image for image in images if image not in draft.images]
+            draft.agent.append(text)
+            draft.images |= dict.fromkeys(images)
         self._count_strays(results, calls)
 
-    def _count_strays(self, results: list[tuple[str | None, str, list[str]]], calls: list[Mapping[str, Any]]) -> None:
-        known = {call.get("tool_call_id") for call in calls}
+    def _count_strays(self, results: list[_Result], calls: list[Mapping[str, Any]]) -> None:
+        known = {identity for call in calls if isinstance(identity := call.get("tool_call_id"), str)}
         strays = sum(identity is not None and identity not in known for identity, _, _ in results)
         if strays:
             self._note("tool results without a call", strays)
@@ -174,17 +178,28 @@ class _StepReader:
         self._notes[words] = self._notes.get(words, 0) + count
 
 
-def _is_of(identity: str | None, call: Mapping[str, Any] | None, calls: int) -> bool:
-    """Whether a result belongs to a call: by id, or because there is no other call that it could belong to."""
+_Result = tuple[str | None, str, list[str]]
+"""Id of the call, text and pictures."""
+
+
+def _results_of(
+    call: Mapping[str, Any] | None,
+    results: list[_Result],
+    by_id: Mapping[str | None, list[_Result]],
+    *,
+    alone: bool,
+) -> list[_Result]:
+    """Return the results that belong to a call: by id, or because there is no other call that they could belong to."""
     if call is None:
-        return True
-    if identity is None:
-        return calls == 1
-    return identity == call.get("tool_call_id")
+        return results
+    identity = call.get("tool_call_id")
+    if alone:
+        return [result for result in results if result[0] is None or result[0] == identity]
+    return by_id.get(identity, []) if isinstance(identity, str) else []
 
 
-def _results(step: Mapping[str, Any]) -> list[tuple[str | None, str, list[str]]]:
-    """Id of the call, text and pictures of each result."""
+def _results(step: Mapping[str, Any]) -> list[_Result]:
+    """Return the results of a step."""
     observation = step.get("observation")
     results = observation.get("results") if isinstance(observation, Mapping) else None
     found = []

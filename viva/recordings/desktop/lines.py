@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from viva.recordings.desktop.names import Names
-from viva.recordings.json_pieces import stripped
-from viva.recordings.plain_file import open_recording
+from viva.recordings.json_pieces import bounded_lines, stripped
 from viva.recordings.recording import RecordingError
 from viva.records.codec import loads
-
-MOST_LINE = 64 * 1024 * 1024
-"""The maximum bytes of one line; a longer line is skipped as broken."""
+from viva.regular_files import open_linked
 
 
 @dataclass(slots=True)
@@ -35,14 +32,9 @@ def read_lines(file: Path) -> LogLines:
     """
     found = LogLines()
     try:
-        with open_recording(file) as lines:
-            number = 0
-            while line := lines.readline(MOST_LINE):
-                number += 1
-                whole = line.endswith(b"\n") or len(line) < MOST_LINE
-                while not line.endswith(b"\n") and (rest := lines.readline(MOST_LINE)):
-                    line = rest
-                _take(found, number, line if whole else b"{")
+        with open_linked(file) as lines:
+            for number, line in bounded_lines(lines):
+                _take(found, number, b"{" if line is None else line)
     except OSError as error:
         raise RecordingError(f"{file}: cannot be read: {error.strerror}") from error
     return found

@@ -14,11 +14,13 @@ from typing import Any
 
 import yaml
 
+from viva.errors import SetupError
 from viva.recordings.recording import RecordingError
+from viva.regular_files import MIB, read_text
 
 ROLES = ("clean", "annotated", "selected_controls", "concatenated", "desktop")
 """What the picture of a step can show, in the order in which a step lists its pictures."""
-MOST_MAPPING = 1024 * 1024
+MOST_MAPPING = MIB
 """The maximum bytes of a mapping file."""
 
 
@@ -106,14 +108,9 @@ def load_names(file: Path) -> Names:
         RecordingError: the file cannot be read, or holds something else. Names the file and the key.
     """
     try:
-        data = file.read_bytes()
-        if len(data) > MOST_MAPPING:
-            raise RecordingError(
-                f"the mapping file {file} is {len(data):,} bytes long; the maximum is {MOST_MAPPING:,}."
-            )
-        found = yaml.safe_load(data)
-    except OSError as error:
-        raise RecordingError(f"the mapping file {file} cannot be read: {error.strerror}.") from error
+        found = yaml.safe_load(read_text(file, "the mapping file", MOST_MAPPING))
+    except SetupError as error:
+        raise RecordingError(str(error)) from error
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise RecordingError(f"the mapping file {file} is not YAML: {' '.join(str(error).split())[:300]}.") from error
     if not isinstance(found, dict):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from viva.journal.images import MOST_BYTES, kind_of
 from viva.recordings.desktop.lines import LineFields
 from viva.recordings.desktop.names import ROLES, Names
+from viva.regular_files import in_words, open_linked
 
 _LOOKS_LIKE_A_PICTURE = re.compile(r".+\.(?:png|jpe?g|gif|webp)", re.I)
 
@@ -44,6 +47,9 @@ class Screenshots:
     faults: Counter[str] = field(default_factory=Counter)
     """Maps each fault, in words, to the number of pictures that have it."""
     used: set[str] = field(default_factory=set)
+    _names: dict[str, None] | None = None
+    """The names of all pictures in the folder, once it has been read: a session may have thousands of rounds."""
+    _sub_rounds: dict[str, list[str]] | None = None
 
     def of_step(self, line: LineFields, step: int | None, round_: int) -> Shots:
         """Return the pictures of a step: those that its line names, or else those with the usual names for its number.
@@ -63,8 +69,7 @@ class Screenshots:
 
     def of_round(self, number: int) -> Shots:
         """Return the pictures taken at the end of a round and of its sub-rounds. They are optional."""
-        names = [name for name in self._listed() if self._is_sub_round(name, number)]
-        subs = sorted(names, key=lambda name: (len(name), name))
+        subs = sorted(self._of_sub_rounds().get(str(number), ()), key=lambda name: (len(name), name))
         final = self._standard("round_final", round=number)
         found = [("sub_round_final", name) for name in subs]
         return self._look_all([*found, *([("round_final", final)] if self._exists(final) else [])])
@@ -109,12 +114,12 @@ class Screenshots:
                 return "are missing"
             if not path.resolve().is_relative_to(self.folder.resolve()):
                 return "lead out of the folder"
-            size = path.stat().st_size
-            if size == 0:
-                return "are empty"
-            if size > MOST_BYTES:
-                return "are too large"
-            with path.open("rb") as file:
+            with open_linked(path) as file:
+                size = os.fstat(file.fileno()).st_size
+                if size == 0:
+                    return "are empty"
+                if size > MOST_BYTES:
+                    return f"are larger than {in_words(MOST_BYTES)}"
                 kind = kind_of(file.read(32))
                 file.seek(max(0, size - 16))
                 tail = file.read()
@@ -135,15 +140,26 @@ class Screenshots:
             name = name.replace("{" + key + "}", str(value))
         return base_name(name)
 
-    def _is_sub_round(self, name: str, number: int) -> bool:
-        pattern = re.escape(self._standard("sub_round_final", round=number)).replace(re.escape("{sub}"), r"\d{1,9}")
-        return re.fullmatch(pattern, name) is not None
+    def _of_sub_rounds(self) -> dict[str, list[str]]:
+        """Return the pictures of sub-rounds by the number of their round, as it stands in their names."""
+        if self._sub_rounds is None:
+            self._sub_rounds = {}
+            pattern = re.escape(self._standard("sub_round_final")).replace(re.escape("{sub}"), r"\d{1,9}")
+            # The first place holds the number, and any further one must hold the same.
+            pattern = pattern.replace(re.escape("{round}"), r"(?P<round>\d{1,9})", 1)
+            form = re.compile(pattern.replace(re.escape("{round}"), "(?P=round)"))
+            for name in self._listed():
+                if (found := form.fullmatch(name)) is not None and "round" in form.groupindex:
+                    self._sub_rounds.setdefault(found["round"], []).append(name)
+        return self._sub_rounds
 
-    def _listed(self) -> list[str]:
-        try:
-            return [path.name for path in self.folder.iterdir() if _LOOKS_LIKE_A_PICTURE.fullmatch(path.name)]
-        except OSError:
-            return []
+    def _listed(self) -> Iterable[str]:
+        if self._names is None:
+            self._names = {}
+            with contextlib.suppress(OSError):
+                names = (path.name for path in self.folder.iterdir())
+                self._names = dict.fromkeys(name for name in names if _LOOKS_LIKE_A_PICTURE.fullmatch(name))
+        return self._names
 
 
 def base_name(path: str) -> str:
@@ -163,9 +179,11 @@ def pictures_in(folder: Path) -> Callable[[str], bytes | None]:
     def read(name: str) -> bytes | None:
         path = folder / base_name(name)
         try:
-            inside = path.resolve().is_relative_to(folder.resolve())
-            sound = inside and path.is_file() and path.stat().st_size <= MOST_BYTES
-            return path.read_bytes() if sound else None
+            if not path.resolve().is_relative_to(folder.resolve()):
+                return None
+            with open_linked(path) as file:
+                content = file.read(MOST_BYTES + 1)
+            return content if len(content) <= MOST_BYTES else None
         except (OSError, ValueError, RuntimeError):
             return None
 

@@ -6,6 +6,7 @@ The format is that of github.com/microsoft/UFO: `response.log` with one JSON obj
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -134,6 +135,8 @@ class _LogReader:
         self._rounds: dict[int, _LogRound] = {}
         self._last = names.first_round
         self._ids: set[str] = set()
+        self._again: Counter[str] = Counter()
+        """Maps each number of a step to the suffix that was tried last."""
         self._status: str | None = None
         self._others: dict[str, int] = {}
 
@@ -190,10 +193,9 @@ class _LogReader:
     def _identity(self, step: int | None) -> str:
         """Return the id of a step: its number in the log, or else its position, with a suffix if it occurs again."""
         name = base = str(len(self._ids) + 1 if step is None else step)
-        again = 1
         while name in self._ids:
-            again += 1
-            name = f"{base}-{again}"
+            self._again[base] += 1
+            name = f"{base}-{self._again[base] + 1}"
         self._ids.add(name)
         return name
 

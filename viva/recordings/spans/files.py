@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from viva.recordings.json_pieces import Pieces, elements, is_whole, lines_of
-from viva.recordings.plain_file import open_recording
 from viva.recordings.recording import Recording, RecordingError
 from viva.recordings.spans.span import Span
 from viva.recordings.spans.spool import Spool, with_context
 from viva.recordings.spans.trajectories import read_trace
+from viva.regular_files import open_given
 
 EVALUATORS = ("loops", "repeated_calls", "tool_success")
 """What judges a trace unless the user names others: evaluators that need neither a model nor a reference."""
@@ -45,7 +45,7 @@ class SpansReader:
         notes: list[str] = []
         with Spool() as spool:
             try:
-                with open_recording(path) as file:
+                with open_given(path) as file:
                     spool.add(raw_spans(path, file, notes))
             except OSError as error:
                 raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error

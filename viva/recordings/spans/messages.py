@@ -169,14 +169,13 @@ def _chat_call(call: Any) -> RequestedCall:
 def _from_openinference(element: Mapping[str, Any]) -> Message:
     text = element.get("message.content")
     parts = indexed(element, "message.contents")
-    texts = [str(part["message_content.text"]) for part in parts if "message_content.text" in part]
     # Parts of a kind of their own: their text stands beside the words, not among them.
     thinking = [part for part in parts if part.get("message_content.type") in ("reasoning", "thinking")]
     reasoning = [str(part.get("message_content.text") or "") for part in thinking]
     spoken = [
-        text
-        for text, part in zip(texts, [p for p in parts if "message_content.text" in p], strict=True)
-        if part not in thinking
+        str(part["message_content.text"])
+        for part in parts
+        if "message_content.text" in part and part.get("message_content.type") not in ("reasoning", "thinking")
     ]
     words = as_text(text) if text is not None else "\n".join(spoken) if spoken else None
     calls = []

@@ -9,7 +9,10 @@ from viva.recordings.spans.messages import Message
 from viva.recordings.spans.model_calls import ModelCall
 from viva.recordings.spans.questions import is_question
 from viva.recordings.spans.span import Span, SpanKind
-from viva.recordings.spans.tree import Tree
+from viva.recordings.spans.tree import Outermost, Tree
+
+LOOK_BACK = 64
+"""Runs among which the one that an agent continues is looked for; beyond them, it begins one of its own."""
 
 
 @dataclass(slots=True)
@@ -22,6 +25,8 @@ class Run:
     """By start time. Each span of a trace is in one run."""
     agents: list[Span] = field(default_factory=list)
     """The spans of the agents that called models in it; none where the trace names no agent."""
+    extents: Outermost = field(default_factory=Outermost)
+    """Those of the agents."""
 
 
 def runs_of(tree: Tree, calls: list[ModelCall]) -> list[Run]:
@@ -40,13 +45,14 @@ def runs_of(tree: Tree, calls: list[ModelCall]) -> list[Run]:
         key = "" if anchor is None else anchor.id
         run = owner.get(key)
         if run is None:
-            before = _before(runs, owner, anchor, agents)
+            before = _before(runs, anchor, tree)
             run = before if before is not None and _goes_on(before, call, anchor) else Run()
             if run is not before:
                 runs.append(run)
             owner[key] = run
             if anchor is not None:
                 run.agents.append(anchor)
+                run.extents.add(tree.extents()[anchor.id])
         run.calls.append(call)
     runs = runs or [Run()]
     _share(tree, runs, owner)
@@ -72,17 +78,14 @@ def _anchors(tree: Tree, calls: list[ModelCall], agents: dict[str, Span | None])
     return anchors
 
 
-def _before(runs: list[Run], owner: dict[str, Run], anchor: Span | None, agents: dict[str, Span | None]) -> Run | None:
+def _before(runs: list[Run], anchor: Span | None, tree: Tree) -> Run | None:
     """Return the run that a new agent may continue: the last one that does not enclose it."""
-    if not runs:
-        return None
-    around: set[int] = set()
-    while anchor is not None:
-        # Only agents own runs.
-        anchor = agents[anchor.id]
-        if anchor is not None and anchor.id in owner:
-            around.add(id(owner[anchor.id]))
-    return next((run for run in reversed(runs) if id(run) not in around), None)
+    if anchor is None:
+        return runs[-1] if runs else None
+    extent = tree.extents()[anchor.id]
+    # Agents that call each other thousands deep are all around the last one.
+    near = reversed(runs[-LOOK_BACK:])
+    return next((run for run in near if not run.extents.holds(extent)), None)
 
 
 def _goes_on(run: Run, call: ModelCall, anchor: Span | None) -> bool:

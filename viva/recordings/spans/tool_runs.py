@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import bisect
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from viva.recordings.react import observation_in, read_react
+from viva.recordings.react import ReactText, observation_in, read_react
 from viva.recordings.spans.messages import RequestedCall, arguments, as_text, loaded
 from viva.recordings.spans.model_calls import ModelCall
 from viva.recordings.spans.questions import complaint_in
 from viva.recordings.spans.span import Span, SpanKind
 from viva.recordings.spans.tree import Tree
+from viva.recordings.waiting_calls import frozen
 
 _NAMES = ("gen_ai.tool.name", "tool.name", "tool_call.function.name")
 _IDS = ("gen_ai.tool.call.id", "tool_call.id", "tool.id")
@@ -110,6 +111,10 @@ class ToolRuns:
         """By id of the span: those that no call has asked for so far."""
         self._calls = calls
         self._ends = _next_starts(calls, tree)
+        self._index = _RunIndex([run if run.span.id in self.left else None for run in self._read])
+        self._answers: dict[int, _Answers] = {}
+        """Those in the input of the model calls that follow, by their place."""
+        self._words: dict[str, ReactText] = {}
 
     def outcomes(self, place: int, asked: Sequence[RequestedCall], text: str | None) -> list[CallOutcome]:
         """Return the results of the calls of one model call.
@@ -124,48 +129,128 @@ class ToolRuns:
         """
         begin = self._tree.places[self._calls[place].span.id]
         first, last = (bisect.bisect_left(self._places, end) for end in (begin + 1, self._ends[place]))
-        near = [self.left[run.span.id] for run in self._read[first:last] if run.span.id in self.left]
         ran: list[ToolRun | None] = [None] * len(asked)
-        for fits in (_by_id, _by_arguments, _by_name):
+        for keys in (_id_key, _arguments_keys, _name_keys):
             for number, call in enumerate(asked):
-                found = next((run for run in near if fits(call, run)), None) if ran[number] is None else None
-                if found is not None:
-                    ran[number] = found
-                    near.remove(found)
+                if ran[number] is None:
+                    ran[number] = self._index.take(keys(call), first, last)
         alone = [number for number, found in enumerate(ran) if found is None]
-        following = self._calls[place + 1].span.id if place + 1 < len(self._calls) else None
-        end = len(self._tree.spans) if following is None else self._tree.places[following]
-        near = [run for run in near if self._tree.places[run.span.id] < end]
-        if len(alone) == 1 and len(near) == 1 and _may_be(asked[alone[0]], near[0]):
-            ran[alone[0]] = near[0]
+        if len(alone) == 1:
+            following = self._calls[place + 1].span.id if place + 1 < len(self._calls) else None
+            end = len(self._tree.spans) if following is None else self._tree.places[following]
+            near = self._index.left(first, min(last, bisect.bisect_left(self._places, end)))
+            if len(near) == 1 and _may_be(asked[alone[0]], near[0]):
+                ran[alone[0]] = near[0]
         for found in ran:
             if found is not None:
                 del self.left[found.span.id]
+                self._index.remove(found)
+        for passed in [before for before in self._answers if before <= place]:
+            del self._answers[passed]
         return [self._outcome(place, number, call, ran[number], text) for number, call in enumerate(asked)]
 
     def _outcome(
         self, place: int, number: int, call: RequestedCall, ran: ToolRun | None, text: str | None
     ) -> CallOutcome:
-        for later in self._calls[place + 1 : place + 1 + _LOOK_AHEAD]:
+        for ahead in range(place + 1, min(place + 1 + _LOOK_AHEAD, len(self._calls))):
             if text is not None:
-                result, complaint = _after_words(later, text)
+                result, complaint = _after_words(self._calls[ahead], text, self._words)
                 if result is not None or complaint is not None:
                     return CallOutcome(ran, result, None if ran is not None else complaint)
-            elif (found := _answer(later, call, number)) is not None:
+                continue
+            if (answers := self._answers.get(ahead)) is None:
+                answers = self._answers[ahead] = _Answers(self._calls[ahead])
+            if (found := answers.find(call, number)) is not None:
                 return CallOutcome(ran, found)
         return CallOutcome(ran, None if ran is None else ran.result)
 
 
-def _by_id(call: RequestedCall, run: ToolRun) -> bool:
-    return call.id is not None and call.id == run.call_id
+class _RunIndex:
+    """Finds the first tool that fits a call, in time that grows with the tools and the calls, not their product."""
+
+    def __init__(self, runs: Sequence[ToolRun | None]) -> None:
+        self._runs = list(runs)
+        self._at = {run.span.id: place for place, run in enumerate(runs) if run is not None}
+        self._places: dict[Hashable, deque[int]] = {}
+        for place, run in enumerate(runs):
+            if run is not None:
+                for key in _keys_of(run):
+                    self._places.setdefault(key, deque()).append(place)
+
+    def take(self, keys: Iterable[Hashable], first: int, last: int) -> ToolRun | None:
+        """Remove and return the first run with one of some keys and a place from `first` to before `last`.
+
+        `first` never decreases from one call to the next, so that what lies before it is forgotten.
+        """
+        begins = []
+        for key in keys:
+            if (places := self._places.get(key)) is not None:
+                while places and (places[0] < first or self._runs[places[0]] is None):
+                    places.popleft()
+                if places and places[0] < last:
+                    begins.append(places[0])
+        if not begins:
+            return None
+        run = self._runs[min(begins)]
+        assert run is not None
+        self.remove(run)
+        return run
+
+    def remove(self, run: ToolRun) -> None:
+        """Remove a run that belongs to a call."""
+        self._runs[self._at[run.span.id]] = None
+
+    def left(self, first: int, last: int) -> list[ToolRun]:
+        """Return the runs from one place to before another that belong to no call."""
+        return [run for run in self._runs[first:last] if run is not None]
 
 
-def _by_arguments(call: RequestedCall, run: ToolRun) -> bool:
-    return _by_name(call, run) and call.arguments == run.arguments
+def _keys_of(run: ToolRun) -> list[Hashable]:
+    """Return the keys by which calls find a run; the last part tells whether the run has the id of a call."""
+    named = run.call_id is not None
+    keys: list[Hashable] = [("id", run.call_id)] if named else []
+    if run.name is not None:
+        keys += [("name", run.name, named), ("arguments", run.name, frozen(run.arguments), named)]
+    return keys
 
 
-def _by_name(call: RequestedCall, run: ToolRun) -> bool:
-    return call.name is not None and call.name == run.name and (run.call_id is None or call.id is None)
+def _id_key(call: RequestedCall) -> list[Hashable]:
+    return [] if call.id is None else [("id", call.id)]
+
+
+def _name_keys(call: RequestedCall) -> list[Hashable]:
+    # A run that has an id belongs to a call by its name only if the call has none.
+    return (
+        [] if call.name is None else [("name", call.name, named) for named in ((False, True)[: 1 + (call.id is None)])]
+    )
+
+
+def _arguments_keys(call: RequestedCall) -> list[Hashable]:
+    if call.name is None:
+        return []
+    return [
+        ("arguments", call.name, frozen(call.arguments), named) for named in ((False, True)[: 1 + (call.id is None)])
+    ]
+
+
+class _Answers:
+    """The results in the input of one model call."""
+
+    def __init__(self, later: ModelCall) -> None:
+        self._by_id = {
+            identity: text for message in later.inputs for identity, text in message.answers if identity is not None
+        }
+        """The newest of each id, because ids may be reused."""
+        last = max((place for place, message in enumerate(later.inputs) if message.role == "assistant"), default=-1)
+        self._after = [answer for message in later.inputs[last + 1 :] for answer in message.answers]
+        """Those after the agent's last words."""
+
+    def find(self, call: RequestedCall, number: int) -> str | None:
+        """Return the result of a call: by its id, or else by its number among the calls that were asked for."""
+        if call.id is not None:
+            return self._by_id.get(call.id)
+        after = self._after
+        return after[number][1] if number < len(after) and after[number][0] is None else None
 
 
 def _repeated(runs: Sequence[ToolRun], tree: Tree) -> set[str]:
@@ -203,17 +288,7 @@ def _next_starts(calls: Sequence[ModelCall], tree: Tree) -> list[int]:
     return ends[::-1]
 
 
-def _answer(later: ModelCall, call: RequestedCall, number: int) -> str | None:
-    """Return a call's result from the input of a later model call: by id, newest first, because ids may be reused."""
-    if call.id is not None:
-        answers = (answer for message in reversed(later.inputs) for answer in reversed(message.answers))
-        return next((text for identity, text in answers if identity == call.id), None)
-    last = max((place for place, message in enumerate(later.inputs) if message.role == "assistant"), default=-1)
-    after = [answer for message in later.inputs[last + 1 :] for answer in message.answers]
-    return after[number][1] if number < len(after) and after[number][0] is None else None
-
-
-def _after_words(later: ModelCall, text: str) -> tuple[str | None, str | None]:
+def _after_words(later: ModelCall, text: str, read: dict[str, ReactText]) -> tuple[str | None, str | None]:
     """Return what follows an agent's words in the input of a later model call.
 
     Returns:
@@ -223,7 +298,7 @@ def _after_words(later: ModelCall, text: str) -> tuple[str | None, str | None]:
     messages = later.inputs
     for place in range(len(messages) - 1, -1, -1):
         said = messages[place]
-        if said.role == "assistant" and place + 1 < len(messages) and _same_words(said.text or "", words):
+        if said.role == "assistant" and place + 1 < len(messages) and _same_words(said.text or "", words, read):
             back = messages[place + 1]
             follows = back.text if back.text is not None else back.answers[0][1] if back.answers else ""
             complaint = complaint_in(follows)
@@ -238,11 +313,17 @@ def _after_words(later: ModelCall, text: str) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _same_words(said: str, words: str) -> bool:
-    """Whether an agent's words are those of an earlier turn; LlamaIndex writes the input of an action anew."""
+def _same_words(said: str, words: str, read: dict[str, ReactText]) -> bool:
+    """Whether an agent's words are those of an earlier turn; LlamaIndex writes the input of an action anew.
+
+    `read` keeps what was read: each model call is given all earlier turns again.
+    """
     if said.strip() == words:
         return True
-    one, other = read_react(said), read_react(words)
+    for each in (said, words):
+        if each not in read:
+            read[each] = read_react(each)
+    one, other = read[said], read[words]
     return one.tool is not None and (one.tool, one.thought) == (other.tool, other.thought)
 
 

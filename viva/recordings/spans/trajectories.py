@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,7 +16,7 @@ from viva.recordings.spans.questions import question_of
 from viva.recordings.spans.runs import Run, runs_of
 from viva.recordings.spans.span import Span, SpanKind
 from viva.recordings.spans.tool_runs import ToolRun, ToolRuns, tool_run
-from viva.recordings.spans.tree import Tree, tree_of
+from viva.recordings.spans.tree import Outermost, Tree, tree_of
 from viva.recordings.subjects import subject_of
 from viva.recordings.tool_definitions import definitions_in_spans
 from viva.records.trajectory import ANSWER, CALL_ID, IMPLICIT, MARK, RAN_IN, SPAN, WRITTEN
@@ -219,18 +218,13 @@ def _sum_of(run: Run, tree: Tree) -> Any:
     inside = {span.id for span in run.spans}
     outer = [span for span in run.spans if span.kind is not SpanKind.LLM and span.kind is not SpanKind.TOOL]
     extents = tree.extents()
-    # The extents of the spans that count, none within another.
-    begins: list[int] = []
-    ends: list[int] = []
+    counted = Outermost()
     total = UNREPORTED
     for span in outer:
-        begin, end = extents[span.id]
-        place = bisect(begins, begin)
-        if place and end < ends[place - 1]:
+        if counted.holds(extents[span.id]):
             continue
         usage = total_usage(span)
         if usage is not UNREPORTED and span.id in inside:
-            last = bisect(begins, end)
-            begins[place:last], ends[place:last] = [begin], [end]
+            counted.add(extents[span.id])
             total = usage if total is UNREPORTED else total + usage
     return NO_USAGE if total is UNREPORTED else total

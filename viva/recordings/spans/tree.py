@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -83,6 +84,28 @@ class Tree:
                 above = self.parents.get(above.id)
             done.update(each.id for each in path)
             yield from reversed(path)
+
+
+class Outermost:
+    """Extents of spans (see `Tree.extents`), none of which lies within another one."""
+
+    def __init__(self) -> None:
+        """Begin without extents."""
+        self._begins: list[int] = []
+        self._ends: list[int] = []
+
+    def holds(self, extent: tuple[int, int]) -> bool:
+        """Return whether an extent lies within one of these."""
+        place = bisect(self._begins, extent[0])
+        return place > 0 and extent[1] <= self._ends[place - 1]
+
+    def add(self, extent: tuple[int, int]) -> None:
+        """Add an extent, unless it lies within one of these, in place of those that lie within it."""
+        if self.holds(extent):
+            return
+        begin, end = extent
+        place, last = bisect(self._begins, begin), bisect(self._begins, end)
+        self._begins[place:last], self._ends[place:last] = [begin], [end]
 
 
 def tree_of(spans: Iterable[Span]) -> Tree:

@@ -15,6 +15,8 @@ from viva.records.text import storable
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _FRACTION = re.compile(r"\.(\d+)")
 _PLAIN_TIME = re.compile(r"-?\d+")
+MOST_KEY = 1_000
+"""Characters of a dotted key, beyond which an object is kept whole: long keys in each other would grow without end."""
 LAST_SECOND = 253_402_300_799
 """The end of the year 9999. A time beyond it is not a time."""
 
@@ -86,7 +88,9 @@ def flatten(attributes: Mapping[str, Any]) -> dict[str, Any]:
     waiting: list[tuple[str, Any]] = [(str(key), value) for key, value in reversed(list(attributes.items()))]
     while waiting:
         key, value = waiting.pop()
-        if isinstance(value, dict) and value:
+        if len(key) > MOST_KEY:
+            flat[key] = value
+        elif isinstance(value, dict) and value:
             waiting += [(f"{key}.{inner}", each) for inner, each in reversed(list(value.items()))]
         elif isinstance(value, list) and any(isinstance(each, dict) for each in value):
             waiting += [(f"{key}.{place}", each) for place, each in reversed(list(enumerate(value)))]

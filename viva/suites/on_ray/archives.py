@@ -11,8 +11,9 @@ import stat
 import tarfile
 from pathlib import Path
 
-from viva.journal.kept_files import open_folder, open_plain
+from viva.journal.kept_files import open_folder
 from viva.records.wording import counted
+from viva.regular_files import open_plain
 
 MIB = 1024 * 1024
 MOST_BYTES = 64 * MIB

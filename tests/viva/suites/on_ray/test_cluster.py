@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import shutil
 import signal
+import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -258,6 +261,65 @@ def test_a_cluster_of_this_machine_ends_with_the_command(place: Desk, monkeypatc
     assert done.stdout.startswith("{"), "Ray printed to standard output"
     assert [(record.score, record.attempt) for record in read_records(place.folder / "j")] == [(1.0, 2)]
     assert mine("raylet") == []
+
+
+def test_a_cluster_of_this_machine_is_for_its_user_alone_and_a_signal_ends_it_without_stacks(
+    place: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_ray()
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    (tmp := place.folder / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp))
+    place.case(script=["one", f"wait {place.folder}"], scoring_points=[point("assert rounds")])
+    options = ["--agent", "agent.py:Agent", "--sandbox", "process", "--out", "j", "--json"]
+    process = start("suite", "exam", *options, "--engine", "ray", "--ray-workers", 1, cwd=place.folder)
+    try:
+        until(lambda: bool(list(place.folder.glob("waiting-*"))), process)
+        processes = [process.pid, *descendants(process.pid)]
+        addresses = listening(processes)
+        folders = [*tmp.glob("viva-nodes-*"), *sessions(processes)]
+        modes = {folder.name.partition("-")[2].partition("-")[0]: folder.stat().st_mode & 0o777 for folder in folders}
+    finally:
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=120)
+    assert addresses, "Ray listens somewhere"
+    assert addresses <= {"127.0.0.1", "::1"}
+    assert modes == {"nodes": 0o700, "ray": 0o700}
+    assert process.returncode == 130
+    assert "to resume: viva suite --resume j" in errors
+    assert not any(word in errors for word in ("SIGTERM received", "PC: @", "Traceback")), errors
+    assert [folder for folder in folders if "viva-ray-" in folder.name and folder.exists()] == []
+
+
+def listening(processes: Iterable[int]) -> set[str]:
+    """The addresses at which processes listen, by what the kernel says."""
+    sockets = set()
+    for pid in processes:
+        with contextlib.suppress(OSError):
+            links = [os.readlink(link) for link in (Path("/proc") / str(pid) / "fd").iterdir()]
+            sockets |= {
+                link.removeprefix("socket:[").removesuffix("]") for link in links if link.startswith("socket:[")
+            }
+    found = set()
+    for table, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
+        for line in (Path("/proc/net") / table).read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and fields[9] in sockets:
+                words = bytes.fromhex(fields[1].partition(":")[0])
+                # Each word of 32 bits is written in the byte order of the machine.
+                turned = b"".join(words[at : at + 4][::-1] for at in range(0, len(words), 4))
+                found.add(socket.inet_ntop(family, turned).removeprefix("::ffff:"))
+    return found
+
+
+def sessions(processes: Iterable[int]) -> list[Path]:
+    """The folders of clusters that Ray's processes name in their command lines."""
+    found = set()
+    for pid in processes:
+        with contextlib.suppress(OSError):
+            command = (Path("/proc") / str(pid) / "cmdline").read_text(errors="replace")
+            found |= set(re.findall(r"/tmp/viva-ray-[^/\0 ]+", command))
+    return [Path(folder) for folder in found]
 
 
 def mine(name: str) -> list[str]:
