@@ -97,7 +97,7 @@ def _evaluators(journals: Journals) -> list[str]:
 
 
 def _rows(journals: Journals, evaluators: Sequence[str]) -> Iterator[tuple[str | int, ...]]:
-    for entry in journals.entries():
+    for entry in journals.quick_entries():
         yield row(entry, evaluators)
     for run in journals.unfinished():
         yield (

@@ -25,7 +25,7 @@ def write(journals: Journals, out: TextIO) -> None:
     out.write(',\n"figures": ' + _json(to_plain(journals.figures(), full=True)))
     out.write(',\n"runs": [')
     separator = "\n"
-    for entry in journals.entries():
+    for entry in journals.quick_entries():
         head = {
             "journal": storable(str(entry.folder)),
             "standing": standing(entry.record, journals.threshold).value,

@@ -59,7 +59,7 @@ def write(journals: Journals, out: TextIO) -> None:
     """
     suites: defaultdict[str, _Suite] = defaultdict(_Suite)
     try:
-        for entry in journals.entries():
+        for entry in journals.quick_entries():
             _add_run(suites[entry.record.agent], entry, journals.threshold)
         for run in journals.unfinished():
             _add_unfinished(suites[run.agent], run)

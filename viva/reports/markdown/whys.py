@@ -51,7 +51,7 @@ def add_whys(page: BoundedText, figures: Figures, labels: dict[str, str], journa
         JournalError: a journal cannot be read.
     """
     insights = _Insights()
-    for entry in journals.entries():
+    for entry in journals.quick_entries():
         if standing(entry.record, journals.threshold) is not Standing.PASSED:
             insights.add(entry.record)
     errors = [_error(group) for group in figures.troubles]
