@@ -93,7 +93,7 @@ class RunIndex:
         """
         for _, line in self._newest(runs):
             if (data := sealed_data(line)) is not None and (whole := read_record(data)) is not None:
-                yield cast(T, whole)
+                yield cast("T", whole)
                 continue
             with suppress(ValueError, RecursionError):
                 if (data := plain_data(line)) is not None:
