@@ -7,8 +7,11 @@ to pydantic, so `codec` remains what decides: JSON that is not of the strictest 
 from __future__ import annotations
 
 import dataclasses
+import json
+import re
 from collections.abc import Mapping
 from functools import cache
+from json.encoder import encode_basestring_ascii as quoted
 from typing import Annotated, Any, get_type_hints
 
 import msgspec
@@ -41,6 +44,31 @@ def read_record(text: bytes) -> RunRecord | None:
 def is_struct(record: RunRecord) -> bool:
     """Return whether a record is a struct from `read_record`."""
     return isinstance(record, msgspec.Struct)
+
+
+def write_record(record: RunRecord) -> str:
+    """Return a struct with all of its fields as JSON in ASCII, to the character as `json.dumps` writes the dataclass.
+
+    Args:
+        record: One from `read_record`, of which parts may have been replaced.
+    """
+    known = record.outcome.known and (record.stop is None or record.stop.known)
+    if known and not any(insight.details for insight in record.insights):
+        compact = msgspec.json.encode(record)
+        if _OTHER_FLOAT.search(compact) is None:
+            text = msgspec.json.format(compact, indent=0).decode()
+            return text if text.isascii() else _NOT_ASCII.sub(lambda found: quoted(found[0])[1:-1], text)
+    plain = msgspec.to_builtins(record)
+    plain["outcome"] = str.__str__(record.outcome)  # msgspec takes the value that is shown
+    if record.stop is not None:
+        plain["stop"] = str.__str__(record.stop)
+    return json.dumps(plain)
+
+
+_OTHER_FLOAT = re.compile(rb'":-?(?:0\.0000|[0-9.]+e)')
+"""A number that may be written in another way by Python: `0.00001` is `1e-05`. Outside of `details`, numbers are values
+of keys."""
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 @cache
