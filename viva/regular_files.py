@@ -19,6 +19,9 @@ MOST_GIVEN = 16 * MIB
 """Maximum size in bytes of a file of settings, prompts, definitions or references. Parsing takes many times as much
 memory."""
 
+BUFFER = 64 * 1024
+"""Bytes that are read at once; with the usual 8 KiB, a large journal takes 40,000 system calls."""
+
 
 def open_plain(path: str | Path, inside: int | None = None) -> BinaryIO:
     """Open a regular file for reading. Links are not followed, and pipes and devices are not waited for.
@@ -42,7 +45,7 @@ def open_plain(path: str | Path, inside: int | None = None) -> BinaryIO:
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-    return open(fd, "rb")
+    return open(fd, "rb", buffering=BUFFER)
 
 
 def open_linked(path: Path) -> BinaryIO:

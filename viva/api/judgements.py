@@ -86,7 +86,7 @@ async def judge_async(
     reason = f"{counted(open_ended, 'conversation')} did not end" if open_ended else judging.end.reason
     return SuiteResult(
         folder=folder,
-        figures=summarize(read_records(folder), threshold),
+        figures=summarize(read_records(folder, quick=True), threshold),
         ended=judging.end.ended,
         left_out=judging.end.left_out + open_ended,
         reason=reason,

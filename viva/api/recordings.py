@@ -86,7 +86,7 @@ async def trace_async(
     found = await trace_recordings(request, folder, around)
     return SuiteResult(
         folder=folder,
-        figures=summarize(read_records(folder), threshold),
+        figures=summarize(read_records(folder, quick=True), threshold),
         ended=found.end.ended,
         left_out=found.end.left_out,
         reason=found.end.reason,

@@ -112,7 +112,7 @@ async def run_suite_async(
         budget=Budget(max_cost=max_cost, max_tokens=max_tokens, max_seconds=max_seconds),
         given=made_cases,
     )
-    figures = summarize(read_records(folder), threshold)
+    figures = summarize(read_records(folder, quick=True), threshold)
     return SuiteResult(folder=folder, figures=figures, ended=end.ended, left_out=end.left_out, reason=end.reason)
 
 

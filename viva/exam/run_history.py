@@ -30,11 +30,14 @@ class RunHistory:
     """What the newest reading had to skip."""
 
     def records(self) -> Iterator[RunRecord]:
-        """Read all records, as `entries` does."""
-        return (record for _, record in self.entries())
+        """Read all records, as `entries` does, for figures: they may be structs, as `read_record` makes them."""
+        return (record for _, record in self.entries(quick=True))
 
-    def entries(self) -> Iterator[tuple[str, RunRecord]]:
+    def entries(self, *, quick: bool = False) -> Iterator[tuple[str, RunRecord]]:
         """Read all records, reference by reference; each with where it is found (`FOLDER#RUN-ID`).
+
+        Args:
+            quick: Whether records may be structs, as `read_record` makes them.
 
         Raises:
             JournalError: there is no such journal, file or run.
@@ -48,7 +51,7 @@ class RunHistory:
             elif ":" in reference and not path.exists():
                 path, records = Path(reference), _from_source(reference)
             else:
-                records = self._of_journal(path, run)
+                records = self._of_journal(path, run, quick)
             yield from ((f"{path}#{record.id}", record) for record in records)
 
     def folders(self) -> list[tuple[Path, str | None]]:
@@ -56,9 +59,9 @@ class RunHistory:
         split = [split_reference(reference) for reference in self.references]
         return [(path, run) for path, run in split if path.is_dir()]
 
-    def _of_journal(self, folder: Path, run: str | None) -> Iterator[RunRecord]:
+    def _of_journal(self, folder: Path, run: str | None, quick: bool) -> Iterator[RunRecord]:
         found = False
-        for record in read_records(folder, self.damage):
+        for record in read_records(folder, self.damage, quick=quick):
             if run is None or record.id == run:
                 found = True
                 yield record

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,12 +123,15 @@ def gather_runs(
     last, end = _last_lines(folder, run) if known is None else (known.runs, known.end)
     if run is not None and run not in last:
         raise JournalError(f"{folder} holds no run {run!r}.{_known(_last_lines(folder, None)[0])}")
-    gatherer = _Gatherer(damage, check_all)
+    gatherer, wanted, other = _Gatherer(damage, check_all), last if run is None else (run,), b""
     for number, _, raw in raw_lines(folder):
         if number > end:
             # Another process may append while this one reads: lines after the first pass are left to the next reader.
             break
-        name = gatherer.take(number, raw, last if run is None else (run,))
+        if (head := HEAD.match(raw)) is not None and (head[2] == other or head[2].decode() not in wanted):
+            other = head[2]  # most lines are followed by others of the same run
+            continue
+        name = gatherer.take(number, raw, head, wanted)
         if name is not None and number == last[name] and name in gatherer.runs:
             yield name, gatherer.give(name)
     # Empty, unless the file was replaced after the first pass.
@@ -149,11 +153,11 @@ class _Gatherer:
         self._open_bytes -= sum(len(line.raw) + LINE_COST for line in gathered.lines)
         return gathered
 
-    def take(self, number: int, raw: bytes, wanted: Container[str]) -> str | None:
+    def take(self, number: int, raw: bytes, head: re.Match[bytes] | None, wanted: Container[str]) -> str | None:
         """Add one line, if its run is wanted; return the run's id, or None if the line does not contain it."""
         data: dict[str, Any] | None = None
         round_: int | None = None
-        if (head := HEAD.match(raw)) is not None:
+        if head is not None:
             name, kind, attempt = head[2].decode(), head[1].decode(), int(head[3])
         elif (event := parse(raw, number, self._damage)) is not None:
             name, kind, attempt, data = event.run, event.kind, event.attempt, event.data
@@ -214,13 +218,18 @@ def _note(gathered: RunLines, line: Line, round_: int | None) -> None:
 def _last_lines(folder: Path, run: str | None) -> tuple[dict[str, int], int]:
     """Return the number of each run's last line, also of torn lines with a whole head, and of the file's last line."""
     last: dict[str, int] = {}
-    end = 0
+    end, latest, name = 0, b"", ""
     for number, _, line in raw_lines(folder):
         end = number
         if (head := HEAD.match(line)) is not None:
-            name = head[2].decode()
+            if head[2] != latest:
+                latest = head[2]
+                name = latest.decode()
+            elif name in last:
+                last[name] = number
+                continue
         elif (event := parse(line)) is not None:
-            name = event.run
+            latest, name = b"", event.run
         else:
             continue
         if run is None or name == run:

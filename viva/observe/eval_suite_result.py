@@ -108,6 +108,6 @@ def result_of(folder: Path, cases: Sequence[Any], end: SuiteEnd) -> EvalSuiteRes
     return EvalSuiteResult(
         folder=folder,
         cases=tuple(EvalCaseResult(case, runs.get(case.name)) for case in cases),
-        figures=summarize(read_records(folder)),
+        figures=summarize(read_records(folder, quick=True)),
         reason=end.reason,
     )

@@ -17,7 +17,7 @@ def figures_by_agent(folder: Path, runs: Container[str], labels: Mapping[str, st
     Raises:
         JournalError: the journal cannot be read.
     """
-    figures = summarize((record for record in read_records(folder) if record.id in runs), threshold)
+    figures = summarize((record for record in read_records(folder, quick=True) if record.id in runs), threshold)
     groups = {group.name: group for group in figures.agents}
     for spec, label in labels.items():
         if spec in groups:

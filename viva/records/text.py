@@ -48,6 +48,8 @@ def printable(text: str, limit: int | None = None) -> str:
         limit: Maximum number of characters; the rest is replaced by its length.
     """
     cut = text if limit is None or len(text) <= limit else text[:limit]
+    if cut is text and text.isascii() and text.isprintable():
+        return text
     shown = _BIDI.sub(_escape, _CONTROL.sub(_escape, storable(cut.replace("\r\n", "\n"))))
     return shown if cut is text else f"{shown}… [{counted(len(text) - len(cut), 'more character')}]"
 
@@ -59,6 +61,8 @@ def without_invisible(text: str) -> str:
 
 def one_line(text: str, limit: int | None = None) -> str:
     """Return the same as `printable`, with all white space folded to single blanks."""
+    if _is_plain(text, limit):
+        return text
     ahead = text if limit is None else text[: limit * 4 + 1000]
     folded = " ".join(printable(ahead).split())
     if limit is None or (len(folded) <= limit and len(ahead) == len(text)):
@@ -77,6 +81,8 @@ def exact_line(text: str, limit: int | None = None) -> str:
         text: Any text.
         limit: Maximum number of characters; the rest is replaced by `…`.
     """
+    if _is_plain(text, limit):
+        return text
     ahead = text if limit is None else text[: limit * 4 + 1000]
     shown = _SPACE.sub(_marked, printable(ahead.replace("\r\n", "\\x0d\n")))
     if limit is None or (len(shown) <= limit and len(ahead) == len(text)):
@@ -89,6 +95,13 @@ def slug(text: str, limit: int = 60) -> str:
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     name = re.sub(r"[^a-z0-9_.]+", "-", plain).strip("-.")[:limit].strip("-.")
     return name or "x"
+
+
+def _is_plain(text: str, limit: int | None) -> bool:
+    """Return whether a text is short enough, and nothing in it needs an escape, a mark or folding, like most texts."""
+    fits = limit is None or len(text) <= limit
+    printed = fits and text.isascii() and text.isprintable()
+    return printed and "  " not in text and text[:1] != " " and text[-1:] != " "
 
 
 def _escape(match: re.Match[str]) -> str:

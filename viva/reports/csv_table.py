@@ -15,7 +15,7 @@ from typing import TextIO
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line
 from viva.records.wording import UNKNOWN, agent_words, named_scores
-from viva.reports.facts import cost_of, tokens_of
+from viva.reports.facts import usage_of
 from viva.reports.journals import Entry, Journals
 from viva.statistics.scores import evaluator_names, insight_of, score_of
 
@@ -97,7 +97,7 @@ def _evaluators(journals: Journals) -> list[str]:
 
 
 def _rows(journals: Journals, evaluators: Sequence[str]) -> Iterator[tuple[str | int, ...]]:
-    for entry in journals.entries():
+    for entry in journals.quick_entries():
         yield row(entry, evaluators)
     for run in journals.unfinished():
         yield (
@@ -118,7 +118,8 @@ def _judgement(record: RunRecord, evaluator: str) -> tuple[str, ...]:
 
 def _row(entry: Entry) -> tuple[str | int, ...]:
     record = entry.record
-    scored, tokens, cost = score_of(record), tokens_of(record), cost_of(record)
+    scored, used = score_of(record), usage_of(record)
+    tokens, cost = used.known_tokens, used.known_cost
     return (
         cell(record.subject),
         "" if scored is None else _points(record),

@@ -64,11 +64,22 @@ class Journals:
         Raises:
             JournalError: a journal does not exist.
         """
+        return self._entries(quick=False)
+
+    def quick_entries(self) -> Iterator[Entry]:
+        """Yield the same in a fraction of the time, with records that are only read, such as `read_record` makes.
+
+        Raises:
+            JournalError: a journal does not exist.
+        """
+        return self._entries(quick=True)
+
+    def _entries(self, *, quick: bool) -> Iterator[Entry]:
         self.damage.clear()
         for folder, run in self.locations:
             index = self._index(folder)
             self.damage.join(index.damage)
-            for record in index.records(self.damage, None if run is None else (run,)):
+            for record in index.records(self.damage, None if run is None else (run,), quick=quick):
                 yield Entry(folder, record)
 
     def parts(self, kind: type[T]) -> Iterator[T]:
@@ -86,7 +97,7 @@ class Journals:
         Raises:
             JournalError: a journal does not exist.
         """
-        return summarize((entry.record for entry in self.entries()), self.threshold)
+        return summarize((entry.record for entry in self.quick_entries()), self.threshold)
 
     def unfinished(self) -> list[Unfinished]:
         """Return the runs without a record.

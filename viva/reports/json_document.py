@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import lru_cache
 from typing import TextIO
 
 from viva.records.codec import to_plain, to_plain_decoded
+from viva.records.quick_records import is_struct, write_record
 from viva.records.run_record import RunRecord
 from viva.records.text import storable
 from viva.reports.facts import standing
 from viva.reports.journals import Journals
 from viva.statistics.scores import primary_insight
+from viva.statistics.summary import Figures
 
 
 def write(journals: Journals, out: TextIO) -> None:
@@ -22,16 +26,20 @@ def write(journals: Journals, out: TextIO) -> None:
     """
     out.write('{"threshold": ' + _json(journals.threshold))
     out.write(',\n"journals": ' + _json([storable(str(folder)) for folder, _ in journals.locations]))
-    out.write(',\n"figures": ' + _json(to_plain(journals.figures(), full=True)))
+    out.write(',\n"figures": {')
+    for piece in _figures(journals.figures()):
+        out.write(piece)
+    out.write("}")
     out.write(',\n"runs": [')
     separator = "\n"
-    for entry in journals.entries():
-        head = {
-            "journal": storable(str(entry.folder)),
-            "standing": standing(entry.record, journals.threshold).value,
-            "primary": main.evaluator if (main := primary_insight(entry.record)) is not None else None,
-        }
-        out.write(separator + _run(head, entry.record))
+    for entry in journals.quick_entries():
+        main = primary_insight(entry.record)
+        head = _head(
+            storable(str(entry.folder)),
+            standing(entry.record, journals.threshold).value,
+            None if main is None else main.evaluator,
+        )
+        out.write(f"{separator}{head[:-1]}, {_record(entry.record)[1:]}")
         separator = ",\n"
     unfinished = [{"journal": storable(str(run.folder)), "id": run.id} for run in journals.unfinished()]
     out.write('\n],\n"unfinished": ' + _json(unfinished))
@@ -39,19 +47,43 @@ def write(journals: Journals, out: TextIO) -> None:
     out.write(',\n"newer_lines": ' + _json(journals.damage.unknown) + "}\n")
 
 
-def _run(head: Mapping[str, object], record: RunRecord) -> str:
+def _figures(figures: Figures) -> Iterator[str]:
+    """Yield the statistics group by group: those of all at once take up 50 MB as dicts."""
+    before = ""
+    for field in fields(figures):
+        value = getattr(figures, field.name)
+        yield f"{before}{_json(field.name)}: "
+        before = ", "
+        if not isinstance(value, tuple):
+            yield _json(to_plain(value, full=True))
+            continue
+        yield "["
+        for number, each in enumerate(value):
+            yield f"{', ' if number else ''}{_json(to_plain(each, full=True))}"
+        yield "]"
+
+
+@lru_cache(maxsize=1000)
+def _head(journal: str, standing: str, primary: str | None) -> str:
+    return _json({"journal": journal, "standing": standing, "primary": primary})
+
+
+def _record(record: RunRecord) -> str:
+    if is_struct(record):
+        return write_record(record).replace("\x7f", _DEL)
     text: str | None
     try:
-        text = _json({**head, **to_plain_decoded(record)})
+        text = _json(to_plain_decoded(record))
     except ValueError:
         text = None  # infinities, which become null
     # What may be a lone surrogate becomes text that every reader accepts; it may be half of a sign, too.
-    return text if text is not None and "\\ud" not in text else _json({**head, **to_plain(record, full=True)})
+    return text if text is not None and "\\ud" not in text else _json(to_plain(record, full=True))
 
 
 def _json(value: object) -> str:
-    # DEL is the only control character that JSON does not escape.
-    return _ENCODE(value).replace("\x7f", "\\u007f")
+    return _ENCODE(value).replace("\x7f", _DEL)
 
 
+_DEL = "\\u007f"
+"""DEL is the only control character that JSON does not escape."""
 _ENCODE = json.JSONEncoder(allow_nan=False).encode

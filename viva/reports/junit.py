@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from io import StringIO
 from operator import itemgetter
@@ -24,10 +24,11 @@ from viva.records.run_record import Outcome, RunRecord
 from viva.records.text import exact_line, one_line, printable
 from viva.records.verdict import Verdict
 from viva.records.wording import OUTCOMES, UNKNOWN, agent_words, score_line
-from viva.reports.facts import Standing, cost_of, further_insights, headline, missed, quote_line, standing, tokens_of
+from viva.reports.facts import Standing, further_insights, headline, missed, quote_line, standing, usage_of
 from viva.reports.journals import Entry, Journals, Unfinished
 from viva.statistics.cells import natural
 from viva.statistics.groups import Group
+from viva.statistics.summary import summarize
 
 TEXT_LIMIT = 16_000
 """Maximum number of characters in one test case."""
@@ -80,13 +81,12 @@ def write(journals: Journals, out: TextIO) -> None:
     """
     suites: defaultdict[str, _Suite] = defaultdict(_Suite)
     try:
-        for entry in journals.entries():
-            _add_run(suites[entry.record.agent], entry, journals.threshold)
+        figures = summarize(_added(journals, suites), journals.threshold)
         for run in journals.unfinished():
             _add_unfinished(suites[run.agent], run)
         for folder, words in journals.unreadable().items():
             _add_unreadable(suites["viva"], folder, words)
-        groups = {group.name: group for group in journals.figures().agents}
+        groups = {group.name: group for group in figures.agents}
         out.write('<?xml version="1.0" encoding="UTF-8"?>\n')
         totals = suites.values()
         out.write(
@@ -100,6 +100,13 @@ def write(journals: Journals, out: TextIO) -> None:
     finally:
         for suite in suites.values():
             suite.body.close()
+
+
+def _added(journals: Journals, suites: Mapping[str, _Suite]) -> Iterator[RunRecord]:
+    """Yield the records of all runs that ended, after adding each to the suite of its agent."""
+    for entry in journals.quick_entries():
+        _add_run(suites[entry.record.agent], entry, journals.threshold)
+        yield entry.record
 
 
 def _write_suite(out: TextIO, agent: str, suite: _Suite, group: Group | None, threshold: float) -> None:
@@ -171,7 +178,8 @@ def _add_run(suite: _Suite, entry: Entry, threshold: float) -> None:
     elif where is Standing.EXCLUDED:
         words = f"{OUTCOMES[record.outcome]}: {exact_line(record.error or 'no score', 400)}"
         _fault(body, "error", record.outcome.value, words, _missed_text(record))
-    tokens, cost = tokens_of(record), cost_of(record)
+    used = usage_of(record)
+    tokens, cost = used.known_tokens, used.known_cost
     facts = {
         "score": "none" if record.score is None else f"{record.score:.6g}",
         "outcome": record.outcome.value,
@@ -244,8 +252,12 @@ def _fault(body: IO[str], tag: str, kind: str, message: str, text: str) -> None:
 
 def _text(text: str) -> str:
     """Return the content of an element. `>` is escaped too, so the content cannot contain `]]>`."""
-    return escape(_FORBIDDEN.sub("\ufffd", printable(text, TEXT_LIMIT)))
+    return escape(_fit(printable(text, TEXT_LIMIT)))
 
 
 def _attribute(text: str, limit: int = 400) -> str:
-    return quoteattr(_FORBIDDEN.sub("\ufffd", one_line(text, limit)))
+    return quoteattr(_fit(one_line(text, limit)))
+
+
+def _fit(text: str) -> str:
+    return text if text.isascii() else _FORBIDDEN.sub("\ufffd", text)

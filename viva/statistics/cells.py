@@ -51,7 +51,8 @@ class Cell:
             self.broke_off.append(record.outcome is Outcome.TARGET_ERROR)
         stop = record.stop.value if record.stop else NOT_TOLD
         self.stops[stop] = self.stops.get(stop, 0) + 1
-        self.tags.update(dict.fromkeys(record.tags))
+        for tag in record.tags:
+            self.tags[tag] = None
         for role, used in record.usage.items():
             found = self._usage.get(role)
             if found is None:

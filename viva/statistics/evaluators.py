@@ -8,7 +8,7 @@ from itertools import islice
 
 from viva.records.run_record import RunRecord
 from viva.statistics.cells import natural
-from viva.statistics.scores import LAST_BIT, evaluator_names, insight_of, primary_evaluator, score_of
+from viva.statistics.scores import LAST_BIT, Score, evaluator_names, insight_of, primary_evaluator, score_of
 
 MOST_EVALUATORS = 100
 """Evaluators that are kept of a stream of records, and named scores of each: a journal may be untrusted."""
@@ -53,24 +53,30 @@ class EvaluatorTallies:
 
     def add(self, record: RunRecord) -> None:
         """Add one run."""
-        primary = primary_evaluator(record.setting, record.insights)
-        for name in islice(evaluator_names(record), MOST_EVALUATORS):
-            if name not in self._cells and len(self._cells) >= MOST_EVALUATORS:
-                continue
-            cells = self._cells.setdefault(name, {})
-            key = record.agent, record.subject
-            if key not in cells:
-                cells[key] = _Tally()
-            scored = score_of(record, name)
-            cells[key].add(None if scored is None else tuple(scored), primary=name == primary)
+        primary, key = primary_evaluator(record.setting, record.insights), (record.agent, record.subject)
+        for name in evaluator_names(record)[:MOST_EVALUATORS]:
+            cells = self._cells.get(name)
+            if cells is None:
+                if len(self._cells) >= MOST_EVALUATORS:
+                    continue
+                cells = self._cells[name] = {}
+            tally = cells.get(key)
+            if tally is None:
+                tally = cells[key] = _Tally()
+            scored = score_of(record, None if name == primary else name)
+            tally.add(scored, primary=name == primary)
             insight = insight_of(record.insights, name, record.id)
             if scored is not None and insight is not None and insight.scores:
                 self._add_scores(self._scores.setdefault((name, record.agent), {}), insight.scores)
 
     def _add_scores(self, means: dict[str, _Mean], scores: Mapping[str, float]) -> None:
         for name, value in islice(scores.items(), MOST_EVALUATORS):
-            if name in means or len(means) < MOST_EVALUATORS:
-                means.setdefault(name, _Mean()).add(value)
+            mean = means.get(name)
+            if mean is None:
+                if len(means) >= MOST_EVALUATORS:
+                    continue
+                mean = means[name] = _Mean()
+            mean.add(value)
 
     def overall(self) -> Iterator[EvaluatorStatistics]:
         """Yield the statistics of each evaluator over all runs, in the order in which they were first named."""
@@ -103,13 +109,16 @@ class _Tally:
         self.score = self.low = self.high = 0.0
         self.primary = True
 
-    def add(self, scored: tuple[float, ...] | None, *, primary: bool) -> None:
+    def add(self, scored: Score | None, *, primary: bool) -> None:
         self.primary = self.primary and primary
         if scored is None:
             self.not_judged += 1
             return
         self.judged += 1
-        self.score, self.low, self.high = self.score + scored[0], self.low + scored[1], self.high + scored[2]
+        score, low, high = scored
+        self.score += score
+        self.low += low
+        self.high += high
 
 
 class _Mean:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
@@ -34,7 +35,7 @@ def pass_hat_k(n: int, c: int, k: int) -> float:
     return math.comb(c, k) / math.comb(n, k)
 
 
-def mean_pass_k(cells: Iterable[tuple[int, int]]) -> tuple[dict[int, float], dict[int, float]]:
+def mean_pass_k(cells: Iterable[tuple[int, int]]) -> tuple[Mapping[int, float], Mapping[int, float]]:
     """Return the means of `pass_at_k` and `pass_hat_k` over cells, for every k up to the fewest trials of any cell.
 
     From one k to the next each chance is multiplied by a ratio of two counts, C(c, k) / C(n, k) by (c-k) / (n-k), so
@@ -44,15 +45,21 @@ def mean_pass_k(cells: Iterable[tuple[int, int]]) -> tuple[dict[int, float], dic
         cells: (trials made, trials passed) of each cell; trials >= 1.
 
     Returns:
-        k to pass@k, and k to pass^k; both empty if there is no cell.
+        k to pass@k, and k to pass^k; both empty if there is no cell. Not to be changed: cells with the same counts
+        share them.
     """
-    counts = Counter(cells)
-    total = counts.total()
+    return _mean_pass_k(tuple(Counter(cells).items()))
+
+
+# A thousand cells of a hundred trials have few distinct counts, and each result takes up 15 kB.
+@lru_cache(maxsize=256)
+def _mean_pass_k(counts: tuple[tuple[tuple[int, int], int], ...]) -> tuple[Mapping[int, float], Mapping[int, float]]:
+    total = sum(number for _, number in counts)
     if not total:
         return {}, {}
-    most = min(n for n, _ in counts)
+    most = min(n for (n, _), _ in counts)
     all_fail, all_pass = [0.0] * most, [0.0] * most
-    for (n, c), number in counts.items():
+    for (n, c), number in counts:
         fail = win = float(number)
         for k in range(most):
             # Zero as soon as there are fewer than k failures or passes, and zero from there on.

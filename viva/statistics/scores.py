@@ -72,8 +72,10 @@ class Judged(Protocol):
 
 def evaluator_names(record: Judged) -> tuple[str, ...]:
     """Return the evaluators of a run, each once: those that its setting names, then others that left an insight."""
-    named = _chosen(record.setting)
-    return tuple(dict.fromkeys((*named, *(insight.evaluator for insight in record.insights))))
+    names = dict.fromkeys(_chosen(record.setting))
+    for insight in record.insights:
+        names[insight.evaluator] = None
+    return tuple(names)
 
 
 def primary_evaluator(setting: Setting, insights: Sequence[Insight]) -> str | None:
@@ -94,8 +96,11 @@ def insight_of(insights: Sequence[Insight], evaluator: str | None, run: str) -> 
 
     Without a run's id, the first insight of the evaluator counts.
     """
-    own = (insight for insight in insights if insight.evaluator == evaluator)
-    return next((insight for insight in own if run in ("", insight.subject)), None)
+    # A loop, as this is asked several times of each of 100,000 runs.
+    for insight in insights:
+        if insight.evaluator == evaluator and run in ("", insight.subject):
+            return insight
+    return None
 
 
 def score_of(record: RunRecord, evaluator: str | None = None) -> Score | None:

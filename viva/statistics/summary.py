@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from viva.records.run_record import RunRecord, Setting
 from viva.records.text import one_line
@@ -86,7 +86,7 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
         evaluator: Whose scores the groups are of; None for each run's primary evaluator. `Figures.evaluators` has a
             summary of every evaluator in any case.
     """
-    held: Counter[Conditions] = Counter()
+    held = _Held()
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
     ordered = gather_cells(_watched(records, held, (errors, misses, tallies, trajectories)), evaluator)
     by_agent: dict[str, list[Cell]] = {}
@@ -105,7 +105,7 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
         cases=tuple(group_of("case", name, by_case[name], threshold) for name in sorted(by_case, key=natural)),
         tags=tuple(group_of("tag", tag, by_tag[tag, agent], threshold) for tag, agent in tags),
         cells=tuple(group_of("cell", f"{cell.case} · {cell.agent}", [cell], threshold) for cell in ordered),
-        held=tuple(replace(each, runs=runs) for each, runs in held.most_common()),
+        held=held.commonest(),
         troubles=tuple(errors.worst()[:MOST_ERROR_GROUPS]),
         misses=tuple(misses.commonest(MOST_MISS_GROUPS)),
         misses_all=misses.kinds,
@@ -120,26 +120,46 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
 
 def _watched(
     records: Iterable[RunRecord],
-    held: Counter[Conditions],
+    held: _Held,
     tallies: tuple[ErrorGroups | MissGroups | EvaluatorTallies | TrajectoryTallies, ...],
 ) -> Iterator[RunRecord]:
-    known: dict[tuple[object, ...], Conditions] = {}
     for record in records:
-        setting = record.setting
-        # What `_conditions` reads. Most runs of a suite have the same.
-        key = (
-            *(setting.examiner, setting.judge, setting.judge_model, setting.evaluators),
-            *(setting.sandbox, setting.sandbox_isolates, setting.viva, setting.in_process),
-        )
-        how = known.get(key)
-        if how is None:
-            if len(known) >= MOST_CONDITIONS:
-                known.clear()
-            how = known[key] = _conditions(setting)
-        held[how] += 1
+        held.add(record.setting)
         for each in tallies:
             each.add(record)
         yield record
+
+
+class _Held:
+    """Counts the runs that were held under the same conditions."""
+
+    def __init__(self) -> None:
+        self._runs: list[int] = []
+        self._places: dict[Conditions, int] = {}
+        self._known: dict[tuple[object, ...], int] = {}
+
+    def add(self, setting: Setting) -> None:
+        """Count one run."""
+        # What `_conditions` reads. Most runs of a suite have the same.
+        key = _CONDITIONS(setting)
+        place = self._known.get(key)
+        if place is None:
+            if len(self._known) >= MOST_CONDITIONS:
+                self._known.clear()
+            place = self._known[key] = self._places.setdefault(_conditions(setting), len(self._places))
+            if place == len(self._runs):
+                self._runs.append(0)
+        self._runs[place] += 1
+
+    def commonest(self) -> tuple[Conditions, ...]:
+        """Return the conditions with their runs, those of most runs first."""
+        found = (replace(each, runs=self._runs[place]) for each, place in self._places.items())
+        return tuple(sorted(found, key=lambda each: -each.runs))
+
+
+_CONDITIONS = attrgetter(
+    *("examiner", "judge", "judge_model", "evaluators", "sandbox", "sandbox_isolates", "viva", "in_process")
+)
 
 
 def _conditions(setting: Setting) -> Conditions:

@@ -135,6 +135,8 @@ class TrajectoryTallies:
 
     def add(self, record: RunRecord) -> None:
         """Add one run."""
+        if not insights_of(record):
+            return
         self._all.add(record)
         if record.agent not in self._agents:
             self._agents[record.agent] = TrajectoryTally()

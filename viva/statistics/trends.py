@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby, islice
 from statistics import fmean
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from viva.records.run_record import RunRecord
 from viva.statistics.cells import natural
@@ -123,22 +123,19 @@ def find_trends(records: Iterable[RunRecord]) -> Trends:
     return tally.trends()
 
 
-class _Kept(NamedTuple):
-    """What is kept of a run."""
-
-    began: float
-    version: str | None
-    keys: tuple[int, ...]
-    """The numbers of the trends that it belongs to; one object for all runs with the same ones."""
-    scores: array[float]
-
-
 class TrendTally:
-    """Collects what trends are made of."""
+    """Collects what trends are made of: some hundred bytes of each run, as columns."""
 
     def __init__(self) -> None:
-        self._runs: dict[tuple[str, str, float | str] | int, _Kept] = {}
+        self._places: dict[tuple[str, str, float | str] | int, int] = {}
         self._number = 0
+        self._began = array("d")
+        self._versions: list[str | None] = []
+        self._trends: list[tuple[int, ...]] = []
+        """The numbers of the trends that each run belongs to; one object for all runs with the same ones."""
+        self._first = array("q")
+        """The place of each run's first score; the others follow it in the order of its trends."""
+        self._scores = array("d")
         self._keys: dict[Key, int] = {}
         self._same: dict[Any, Any] = {}
         self._left_out: set[Key] = set()
@@ -147,29 +144,48 @@ class TrendTally:
         """Add one run."""
         scores: dict[int, float] = {}
         for key, score in _scores(record):
-            if key in self._keys or len(self._keys) < MOST_TRENDS:
-                scores[self._keys.setdefault(key, len(self._keys))] = min(1.0, max(0.0, score))
-            elif len(self._left_out) < MOST_TRENDS:
-                self._left_out.add(key)
+            number = self._keys.get(key)
+            if number is None:
+                if len(self._keys) >= MOST_TRENDS:
+                    if len(self._left_out) < MOST_TRENDS:
+                        self._left_out.add(key)
+                    continue
+                number = self._keys[key] = len(self._keys)
+            scores[number] = min(1.0, max(0.0, score))
         began = record.timing.started
         began = began if 0 < began < math.inf else 0.0
         # The same conversation judged again has the same id and time; a recording may have no time.
         which = began or record.setting.recording_digest
         name = (record.id, self._one(record.agent), which) if which else self._number
-        version = self._one(record.agent_version)
-        self._runs[name] = _Kept(began, version, self._one(tuple(scores)), array("d", scores.values()))
         self._number += 1
+        place = self._places.setdefault(name, len(self._began))
+        if place == len(self._began):
+            self._began.append(began)
+            self._versions.append(None)
+            self._trends.append(())
+            self._first.append(0)
+        self._versions[place] = self._one(record.agent_version)
+        self._trends[place], self._first[place] = self._one(tuple(scores)), len(self._scores)
+        self._scores.extend(scores.values())
 
     def trends(self) -> Trends:
         """Return the trends of the runs that were added."""
         keys = list(self._keys)
-        series: dict[Key, list[_Score]] = {}
-        for run in sorted(self._runs.values(), key=lambda run: run.began):
-            for number, score in zip(run.keys, run.scores, strict=True):
-                series.setdefault(keys[number], []).append((run.began, run.version, score))
-        excluded = sum(not run.keys for run in self._runs.values())
-        trends = sorted((_trend(key, found) for key, found in series.items()), key=_rank)
-        return Trends(trends=tuple(trends), runs=len(self._runs), excluded=excluded, left_out=len(self._left_out))
+        # Of each trend, the places of its runs and scores: tuples of all trends at once would take up 50 MB.
+        found: dict[int, tuple[array[int], array[int]]] = {}
+        for place in sorted(range(len(self._began)), key=self._began.__getitem__):
+            for score, number in enumerate(self._trends[place], self._first[place]):
+                if number not in found:
+                    found[number] = array("q"), array("q")
+                found[number][0].append(place)
+                found[number][1].append(score)
+        trends = sorted((_trend(keys[number], self._series(*each)) for number, each in found.items()), key=_rank)
+        excluded = sum(not each for each in self._trends)
+        return Trends(trends=tuple(trends), runs=len(self._places), excluded=excluded, left_out=len(self._left_out))
+
+    def _series(self, places: array[int], scores: array[int]) -> list[_Score]:
+        pairs = zip(places, scores, strict=True)
+        return [(self._began[place], self._versions[place], self._scores[score]) for place, score in pairs]
 
     def _one(self, value: T) -> T:
         """Return the object that stands for all equal ones, most of which are the same in thousands of runs."""

@@ -82,7 +82,7 @@ def read_baseline(reference: str, threshold: float) -> Figures:
     folder, run = split_reference(reference)
     if run is not None:
         raise JournalError(f"--baseline requires the journal of a suite, not a single run: {reference}.")
-    figures = summarize(read_records(folder), threshold)
+    figures = summarize(read_records(folder, quick=True), threshold)
     if not figures.suite.runs:
         raise JournalError(f"the baseline {folder} holds no counted run: there is nothing to compare with.")
     return figures

@@ -17,7 +17,7 @@ import viva.adapters
 from viva.api.judgements import judge
 
 ROOT = Path(__file__).resolve().parents[3]
-HEAVY = {"pydantic", "autogen_core", "docker", "rich", "click", "openai", "jinja2"}
+HEAVY = {"pydantic", "autogen_core", "docker", "rich", "click", "openai", "jinja2", "msgspec"}
 TYPED = """\
 from typing import assert_type
 

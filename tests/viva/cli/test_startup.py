@@ -11,7 +11,18 @@ import pytest
 from tests.viva.conftest import Desk
 from tests.viva.viva_command import VIVA, clean_environment
 
-HEAVY = {"autogen_core", "autogen_agentchat", "autogen_ext", "openai", "docker", "pydantic", "rich", "jinja2", "yaml"}
+HEAVY = {
+    "autogen_core",
+    "autogen_agentchat",
+    "autogen_ext",
+    "openai",
+    "docker",
+    "pydantic",
+    "rich",
+    "jinja2",
+    "msgspec",
+    "yaml",
+}
 
 
 def loaded(folder: Path, *arguments: str) -> set[str]:

@@ -73,7 +73,8 @@ def _read(reference: str, damage: Damage, evaluator: str | None) -> Runs:
         SetupError: no run of it names the evaluator.
     """
     folder, run = split_reference(reference)
-    records = (record for record in read_records(folder, damage) if run is None or record.id == run)
+    read = read_records(folder, damage, quick=True)
+    records = (record for record in read if run is None or record.id == run)
     found = Runs(folder, records, evaluator)
     if not found.agents:
         what = f"no finished run {run!r}" if run else "no finished run"

@@ -166,7 +166,7 @@ def command(
         fail(f"viva: {error}{how_to_resume('suite', folder)}")
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: {again}", STOPPED)
-    figures = summarize(read_records(absolute), threshold)
+    figures = summarize(read_records(absolute, quick=True), threshold)
     _report(folder, end, figures, as_json=as_json, quiet=quiet)
     if end.left_out:
         words = f"left out: {counted(end.left_out, 'run')}, {end.reason}. To resume: {again}"

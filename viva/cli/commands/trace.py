@@ -167,7 +167,7 @@ def command(
             f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {quoted(str(folder))}{again}",
             STOPPED,
         )
-    figures = summarize(read_records(folder), threshold)
+    figures = summarize(read_records(folder, quick=True), threshold)
     if other is None and request.compared is not None:
         other = Other(source=request.compared)
     comparison = None if other is None else compare(folder, other)

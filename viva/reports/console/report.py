@@ -55,7 +55,7 @@ def _locations(journals: Journals, figures: Figures) -> Locate:
     """Return the journals of the runs that are named as examples: a run of the same id can be in several."""
     errors, misses = {group.run for group in figures.troubles}, {group.run for group in figures.misses}
     found: dict[int, Path] = {}
-    for entry in journals.entries():
+    for entry in journals.quick_entries():
         record = entry.record
         named: list[ErrorGroup | MissGroup] = []
         if record.error and record.id in errors:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
+from viva.records.run_record import RunRecord
 from viva.records.transcript import NO_USAGE
 from viva.records.wording import counted, dollars, usage_words
 from viva.reports.console.suite import interval, number, percent, percents, short_names
 from viva.reports.journals import Journals
 from viva.reports.markdown.bounded_text import BoundedText
 from viva.reports.markdown.text import inert
-from viva.reports.markdown.whys import add_whys
+from viva.reports.markdown.whys import FurtherInsights, add_whys
 from viva.reports.trajectory_words import trajectory_lines
 from viva.statistics.groups import FEWEST_CASES, Group
-from viva.statistics.summary import Figures
+from viva.statistics.summary import Figures, summarize
 from viva.statistics.trajectory_figures import TrajectoryFigures
 
 TABLES_LIMIT = 30_000
@@ -36,7 +37,8 @@ def write(journals: Journals, out: TextIO) -> None:
     Raises:
         JournalError: a journal cannot be read.
     """
-    figures = journals.figures()
+    insights = FurtherInsights(journals.threshold)
+    figures = summarize(_added(journals, insights), journals.threshold)
     labels = short_names([group.name for group in figures.agents])
     page = BoundedText()
     page.add(_headline(figures, len(journals.unfinished()), journals))
@@ -48,8 +50,15 @@ def write(journals: Journals, out: TextIO) -> None:
         if figures.trajectories is not None:
             page.table("tools", _trajectories(figures.trajectories), TABLES_LIMIT + TABLES_LIMIT // 2, MOST_LINES)
         page.add(_held(figures, labels))
-    add_whys(page, figures, labels, journals)
+    add_whys(page, figures, labels, insights)
     out.write("".join(page.parts))
+
+
+def _added(journals: Journals, insights: FurtherInsights) -> Iterator[RunRecord]:
+    """Yield the records of all runs that ended, after adding the insights of each."""
+    for entry in journals.quick_entries():
+        insights.add(entry.record)
+        yield entry.record
 
 
 def _headline(figures: Figures, unfinished: int, journals: Journals) -> str:

@@ -9,7 +9,6 @@ from viva.records.run_record import RunRecord
 from viva.records.wording import counted
 from viva.reports.console.whys import reasons_words, where_words
 from viva.reports.facts import Standing, further_insights, headline, standing
-from viva.reports.journals import Journals
 from viva.reports.markdown.bounded_text import BoundedText
 from viva.reports.markdown.text import inert
 from viva.statistics.error_groups import ErrorGroup
@@ -38,22 +37,15 @@ LONG, SHORT = _Size(200, 300, 160), _Size(72, 80, 0)
 """The second is used where not all misses would fit on a screen in the first."""
 
 
-def add_whys(page: BoundedText, figures: Figures, labels: dict[str, str], journals: Journals) -> None:
+def add_whys(page: BoundedText, figures: Figures, labels: dict[str, str], insights: FurtherInsights) -> None:
     """Add a line for each distinct error and miss, as many as fit on a screen with the tables before them.
 
     Args:
         page: What was written before.
         figures: The statistics of the journals.
         labels: The short name of each agent.
-        journals: The runs, whose further insights follow if they fit.
-
-    Raises:
-        JournalError: a journal cannot be read.
+        insights: Those of the runs that did not pass; they follow if they fit.
     """
-    insights = _Insights()
-    for entry in journals.entries():
-        if standing(entry.record, journals.threshold) is not Standing.PASSED:
-            insights.add(entry.record)
     errors = [_error(group) for group in figures.troubles]
     for size in (LONG, SHORT):
         misses = [_miss(group, labels, size) for group in figures.misses]
@@ -90,15 +82,21 @@ def _miss(group: MissGroup, labels: dict[str, str], size: _Size) -> str:
     return " — ".join(parts) + f", as in <code>{inert(group.run, 80)}</code>\n"
 
 
-class _Insights:
+class FurtherInsights:
     """Collects what evaluators other than the primary ones said of runs that did not pass."""
 
-    def __init__(self) -> None:
+    def __init__(self, threshold: float) -> None:
+        """Args:
+        threshold: A run passes if its low bound is at least this.
+        """
+        self._threshold = threshold
         self._found: dict[tuple[str, str], list[str]] = {}
         self._runs: Counter[tuple[str, str]] = Counter()
 
     def add(self, record: RunRecord) -> None:
-        """Add one run."""
+        """Add one run; one that passed changes nothing."""
+        if standing(record, self._threshold) is Standing.PASSED:
+            return
         for insight in further_insights(record)[:MOST_INSIGHTS]:
             key = insight.evaluator[:80], insight.label[:80]
             if key not in self._found and len(self._found) < MOST_INSIGHTS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from markupsafe import Markup
 
@@ -56,18 +57,20 @@ def bar(mean: float | None, interval: Interval | None, low: float | None = None,
 def marks(standings: Sequence[Standing]) -> Markup:
     """Draw one mark for each trial: a disc passed, a ring failed, a dash is excluded."""
     shown = standings[:MOST_MARKS]
-    parts = []
-    for position, standing in enumerate(shown):
-        x = position * 9 + 5
-        if standing is Standing.PASSED:
-            parts.append(_element("circle", "passed", cx=x, cy=5, r=3.5))
-        elif standing is Standing.FAILED:
-            parts.append(_element("circle", "failed", cx=x, cy=5, r=2.9))
-        else:
-            parts.append(_element("rect", "excluded", x=x - 3.5, y=4, width=7, height=2))
+    parts = [_mark(position, standing) for position, standing in enumerate(shown)]
     width = len(shown) * 9 + 1
     head = Markup('<svg class="marks" width="{0}" height="10" viewBox="0 0 {0} 10" aria-hidden="true">')
     return head.format(width) + Markup("").join([*parts, Markup("</svg>")])
+
+
+@cache
+def _mark(position: int, standing: Standing) -> Markup:
+    x = position * 9 + 5
+    if standing is Standing.PASSED:
+        return _element("circle", "passed", cx=x, cy=5, r=3.5)
+    if standing is Standing.FAILED:
+        return _element("circle", "failed", cx=x, cy=5, r=2.9)
+    return _element("rect", "excluded", x=x - 3.5, y=4, width=7, height=2)
 
 
 def sparkline(points: Sequence[Point]) -> Markup:

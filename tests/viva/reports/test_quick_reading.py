@@ -1,0 +1,49 @@
+"""Reports say the same, to the byte, whether records are read quickly or at leisure."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from tests.viva.reports.made import write_hostile, write_suite
+from viva.exam.run_history import history_of
+from viva.journal import run_index
+from viva.journal.writer import FILE
+from viva.reports.formats import writer
+from viva.reports.journals import joined
+from viva.statistics.trends import find_trends
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A journal with hostile texts, with a suite, with torn lines and with a line of another writer."""
+    made = write_hostile(tmp_path_factory.mktemp("quick") / "journal")
+    write_suite(made, 4, 2, 2)
+    file = made / FILE
+    lines = file.read_bytes().splitlines(keepends=True)
+    ended = [line for line in lines if b'"event":"run"' in line]
+    other = ended[-1].replace(b'"data":{', b'"data": {"new": 1, ')
+    file.write_bytes(b"".join([*lines, ended[0][:200] + b"\n", other[: other.rindex(b',"crc"')] + b"}\n", ended[1]]))
+    return made
+
+
+@pytest.mark.parametrize("name", ["console", "html", "csv", "json", "junit", "markdown"])
+def test_a_report_is_the_same_without_structs(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.strftime", lambda *_: "now")
+    quick = _report(folder, name)
+    monkeypatch.setattr(run_index, "read_record", lambda _: None)
+    assert quick == _report(folder, name)
+
+
+def test_trends_are_the_same_without_structs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = find_trends(history_of([str(folder)]).records())
+    monkeypatch.setattr(run_index, "read_record", lambda _: None)
+    assert quick == find_trends(history_of([str(folder)]).records())
+
+
+def _report(folder: Path, name: str) -> str:
+    out = io.StringIO()
+    writer(name)(joined([str(folder)]), out)
+    return out.getvalue()
