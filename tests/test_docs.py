@@ -24,8 +24,8 @@ from viva.cases import Case, CaseError, load_case
 from viva.cases.field_readers import POINT_KEYS, case_keys
 from viva.cases.script import SCRIPT_KEYS
 from viva.cli.main import viva
+from viva.exam.judging.references import load_references
 from viva.exam.options import Options, Part
-from viva.exam.references import load_references
 from viva.journal.writer import Damage, parse
 from viva.pytest_plugin.options import OPTIONS, name_of
 from viva.recordings.desktop.names import load_names

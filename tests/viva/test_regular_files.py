@@ -12,7 +12,7 @@ import pytest
 
 from viva import regular_files
 from viva.errors import SetupError
-from viva.exam.references import load_references
+from viva.exam.judging.references import load_references
 from viva.judge.session.settings import api_descriptions, prompt_text
 from viva.models.factory import make_model
 from viva.recordings import json_pieces

@@ -13,7 +13,7 @@ from viva.adapters.calls import TimeoutLeft, abandon, describe, within
 from viva.adapters.tasks import start_call
 from viva.adapters.threads import AgentThread
 from viva.errors import SharedSetupError
-from viva.exam.judgements import NoJudgement, insights_of
+from viva.exam.judging.judgements import NoJudgement, insights_of
 from viva.exam.options import EVALUATOR_SECONDS
 from viva.exam.retry import retried
 from viva.judge.loaded_evaluator import LoadedEvaluator

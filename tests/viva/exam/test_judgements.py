@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from viva.exam.evaluation import evaluate_all
-from viva.exam.judgements import NoJudgement, insights_of
+from viva.exam.judging.judgements import NoJudgement, insights_of
 from viva.exam.record import make_record
 from viva.judge.loaded_evaluator import load_evaluator
 from viva.records.codec import decode, encode, loads

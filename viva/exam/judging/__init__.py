@@ -1,1 +1,1 @@
-"""Builds what judging requires: evaluators, sandbox and models; refuses what could not judge."""
+"""What judging requires (evaluators, sandbox, models, references), and what its results become."""

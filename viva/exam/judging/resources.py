@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from viva.cases import Case, CheckLimits
 from viva.exam.given import NOTHING, Given
 from viva.exam.judging.checks import check_names, check_needs, no_case
+from viva.exam.judging.references import References, load_references
 from viva.exam.options import JudgeKind, Options
-from viva.exam.references import References, load_references
 from viva.exam.requirements.dependencies import provide_dependencies
 from viva.judge.loaded_evaluator import LoadedEvaluator
 from viva.judge.registry import DEFAULT, NamedEvaluator, Need, find_evaluators
