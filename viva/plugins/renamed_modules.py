@@ -36,6 +36,7 @@ RENAMED = MappingProxyType(
         "harness.doctor": "viva.cli.diagnosis",
         "harness.exam.dependencies": "viva.exam.requirements.dependencies",
         "harness.exam.descriptors": "viva.exam.requirements.descriptors",
+        "harness.exam.references": "viva.exam.judging.references",
         "harness.figures": "viva.statistics",
         "harness.figures.cells": "viva.statistics.cells",
         "harness.figures.clustered": "viva.statistics.clustered",
