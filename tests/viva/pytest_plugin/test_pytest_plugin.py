@@ -38,7 +38,7 @@ class Exam:
     def __init__(self, pytester: pytest.Pytester) -> None:
         self.pytester = pytester
         self.desk = Desk(pytester.path)
-        pytester.makeini("[pytest]\naddopts = -p no:asyncio -p no:hypothesispytest\nfilterwarnings = error\n")
+        pytester.makeini("[pytest]\naddopts = -p no:asyncio -p no:hypothesispytest -p no:randomly\nfilterwarnings = error\n")
         self.agent = self.desk.agent(ECHO)
 
     def __call__(self, *arguments: str, agent: str | None = None, process: bool = False) -> pytest.RunResult:
@@ -260,7 +260,7 @@ def test_several_workers_write_one_journal_without_losing_an_event(exam: Exam) -
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
 def test_completed_runs_go_to_every_sink_and_one_that_fails_is_named(exam: Exam, workers: tuple[str, ...]) -> None:
-    exam.pytester.makeini("[pytest]\naddopts = -p no:asyncio -p no:hypothesispytest\n")
+    exam.pytester.makeini("[pytest]\naddopts = -p no:asyncio -p no:hypothesispytest -p no:randomly\n")
     for number in range(3):
         exam.desk.case(f"case{number}")
     exam.pytester.makepyfile(
