@@ -80,7 +80,7 @@ async def test_a_command_that_takes_too_long_is_killed_with_all_it_started(tmp_p
         await run_pre_commands(case, seconds=1.5)
     assert "so far" in str(caught.value)
     async with asyncio.timeout(20):
-        while _lives((tmp_path / "pid").read_text().strip()):
+        while _lives((tmp_path / "pid").read_text().strip()):  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.01)
 
 
