@@ -66,15 +66,16 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """For one file or one test no worker is worth its start; otherwise there are two more than cores.
+    """For one file or one test no worker is worth its start; otherwise there are two more than there are cores.
 
     Half of the time of the tests is waiting: for containers, time limits, and processes that are to end.
     """
     (only, *others) = [Path(argument.partition("::")[0]) for argument in config.args]
-    return 0 if not others and only.is_file() else _cores() + 2
+    return 0 if not others and only.is_file() else cores() + 2
 
 
-def _cores() -> int:
+def cores() -> int:
+    """How many cores the tests may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
