@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
@@ -49,11 +50,40 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["XDG_STATE_HOME"] = state.name
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep the byte code of tests, also where `PYTHONDONTWRITEBYTECODE` is set, as in many containers.
+
+    Rewriting their assertions takes as long as all the rest of collecting them, in each process.
+    """
+    before = sys.dont_write_bytecode
+    sys.dont_write_bytecode = False
+    try:
+        return (yield)
+    finally:
+        sys.dont_write_bytecode = before
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """For one file or one test no worker is worth its start; otherwise there is one for each core, as usual."""
+    """For one file or one test no worker is worth its start; otherwise there are two more than there are cores.
+
+    Half of the time of the tests is waiting: for containers, time limits, and processes that are to end.
+    """
     (only, *others) = [Path(argument.partition("::")[0]) for argument in config.args]
-    return 0 if not others and only.is_file() else None
+    return 0 if not others and only.is_file() else cores() + 2
+
+
+def cores() -> int:
+    """How many cores the tests may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Tell how to repeat the order of the tests, which pytest-randomly only tells where it is not quiet."""
+    seed = config.getoption("randomly_seed", None)
+    if seed is not None and config.getoption("randomly_reorganize"):
+        terminalreporter.write_line(f"The tests ran in a random order; for the same one: --randomly-seed={seed}")
 
 
 @pytest.fixture(scope="session")

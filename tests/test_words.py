@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -95,12 +96,15 @@ def texts(file: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-MESSAGES = [
-    (f"{file.relative_to(ROOT)}:{line}", text)
-    for package in PACKAGES
-    for file in sorted((ROOT / package).rglob("*.py"))
-    for line, text in texts(file)
-]
+@functools.cache
+def messages() -> list[tuple[str, str]]:
+    """Every text of every module: read by the first test that wants them, not by each process that collects tests."""
+    return [
+        (f"{file.relative_to(ROOT)}:{line}", text)
+        for package in PACKAGES
+        for file in sorted((ROOT / package).rglob("*.py"))
+        for line, text in texts(file)
+    ]
 
 
 def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
@@ -113,10 +117,13 @@ def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Com
             yield from commands(below, f"{name} {each}")
 
 
-HELP = [
-    (name, command.get_help(click.Context(command, info_name=name, terminal_width=1000)))
-    for name, command in commands(viva, "viva")
-]
+@functools.cache
+def helps() -> list[tuple[str, str]]:
+    """What each command says about itself."""
+    return [
+        (name, command.get_help(click.Context(command, info_name=name, terminal_width=1000)))
+        for name, command in commands(viva, "viva")
+    ]
 
 
 def prose(page: Path) -> Iterator[tuple[str, str]]:
@@ -134,7 +141,7 @@ def test_no_message_help_or_page_uses_a_word_that_is_not_the_fields(pattern: str
     templates = [(file.name, file.read_text(encoding="utf-8")) for file in TEMPLATES]
     found = [
         f"{where}: {match[0]!r}, write: {TERMS[pattern]}"
-        for where, text in (*MESSAGES, *HELP, *pages, *templates)
+        for where, text in (*messages(), *helps(), *pages, *templates)
         if (match := re.search(pattern, text, re.IGNORECASE))
     ]
     assert found == []
@@ -143,7 +150,7 @@ def test_no_message_help_or_page_uses_a_word_that_is_not_the_fields(pattern: str
 def test_a_number_before_a_noun_is_written_by_the_one_function_that_knows_the_singular() -> None:
     found = [
         f"{where}: {text[:120]}"
-        for where, text in MESSAGES
+        for where, text in messages()
         if LOOSE_PLURAL.search(text) and not any(words in text for words in ALWAYS_SEVERAL)
     ]
     assert found == []

@@ -18,11 +18,11 @@ async def late_reply(seconds: float) -> str:
 
 @pytest.mark.parametrize("leave", [False, True])
 async def test_a_standstill_uses_up_nothing(leave: bool) -> None:
-    asyncio.get_running_loop().call_later(0.1, time.sleep, 1.5)
+    asyncio.get_running_loop().call_later(0.1, time.sleep, 2.5)
     before, clock = running_time(), time.monotonic()
-    assert await within(1.0, late_reply(0.7), leave=leave) == "here"
-    assert time.monotonic() - clock > 1.4
-    assert running_time() - before < 1.2
+    assert await within(2.0, late_reply(0.7), leave=leave) == "here"
+    assert time.monotonic() - clock > 2.4
+    assert running_time() - before < 2.2
 
 
 @pytest.mark.parametrize("leave", [False, True])

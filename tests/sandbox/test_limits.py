@@ -112,7 +112,7 @@ FORK = """\
 import os, time
 for number in range(90):
     if os.fork() == 0:
-        time.sleep(1)
+        time.sleep(600)
         os._exit(0)
 time.sleep(0.5)
 """

@@ -122,8 +122,8 @@ async def test_a_run_that_ends_in_the_middle_of_a_check_leaves_nothing(kind: str
         session = await opened(box, "first")
         skip_without_worlds(session.isolation)
         check = asyncio.ensure_future(session.check(busy, PATIENT))
-        await asyncio.sleep(0.5)
         keeper = await keeper_of(session._connection.pipe)
+        await eventually(lambda: forked(keeper, 3))
         family = {pid: ownership.start_of(pid) for pid in (keeper, *descendants(keeper))}
         if how == "cancelled":
             check.cancel()
@@ -168,6 +168,11 @@ def server_of(keeper: int, kind: str) -> int:
     for _ in range(2 if kind == "bwrap" else 1):
         keeper = children_of(keeper)[0]
     return keeper
+
+
+async def forked(keeper: int, number: int) -> bool:
+    """Whether the check is under way: below the server are its process and so many more."""
+    return len(descendants(keeper)) > number + 1
 
 
 def descendants(pid: int) -> list[int]:

@@ -60,11 +60,13 @@ class Desk:
         expect: int = 0,
         out: str | None = "journal",
         process: bool = False,
+        **options: Any,
     ) -> dict[str, Any]:
-        """`viva run` in the process sandbox; returns the record as its JSON says."""
+        """`viva run` in the process sandbox; returns the record as its JSON says. The rest is as with `viva`."""
         target = () if out is None else ("--out", out)
         sandbox = () if "--sandbox" in arguments else ("--sandbox", "process")
-        done = self.viva("run", case, *arguments, *sandbox, *target, "--json", expect=expect, process=process)
+        words = ("run", case, *arguments, *sandbox, *target, "--json")
+        done = self.viva(*words, expect=expect, process=process, **options)
         record: dict[str, Any] = json.loads(done.stdout)["run"]
         return record
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import functools
 import os
 import signal
@@ -117,6 +118,8 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
     task = loop.create_task(work)
     heard = threading.Event()
     stopped: list[float] = []
+    # A signal may arrive while code of an agent runs, on whose behalf nothing of Viva's can be cancelled.
+    own = contextvars.copy_context()
 
     def cancel() -> None:
         heard.set()
@@ -125,7 +128,7 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
     def stop(number: int, _: object) -> None:
         stopped.append(time.monotonic())
         if len(stopped) == 1:
-            loop.call_soon_threadsafe(cancel)
+            loop.call_soon_threadsafe(cancel, context=own)
             # A blocking async agent keeps the loop from reacting, and the sender of the signal will not wait.
             for seconds, unless in ((DEAF_SECONDS, heard), (STOP_SECONDS, threading.Event())):
                 hard = threading.Timer(seconds, _stop_hard, (unless,))

@@ -92,7 +92,11 @@ def hint(missing: str | None, at: tuple[str, int] | None) -> str:
         missing: The module that could not be found; None if the import failed for another reason.
         at: File and line of the import statement, if they are known.
     """
-    return advice(missing or "") or (advice_at(*at) if at else "")
+    said = advice(missing or "") or (advice_at(*at) if at else "")
+    if not said and missing in TOPS and at:  # a name that Viva never had there, from a module that it had
+        statement = _import_at(*at)
+        said = advice(statement.module or "") if statement else ""
+    return said
 
 
 def hint_about(error: ImportError, at: tuple[str, int] | None) -> str:

@@ -16,7 +16,7 @@ from viva.errors import SetupError
 from viva.judge.registry import EVALUATORS
 from viva.plugins.import_strings import PluginError, import_string
 from viva.plugins.kinds import load
-from viva.plugins.old_names import advice_at
+from viva.plugins.old_names import TOPS, advice_at
 
 ROOT = Path(__file__).parents[3]
 VIVA = Path(sys.executable).with_name("viva")
@@ -34,7 +34,7 @@ def _path_as_before(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("adapters", "records", "judge")]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in TOPS]:
         monkeypatch.delitem(sys.modules, name)
 
 

@@ -169,7 +169,7 @@ def test_a_call_made_again_holds_what_is_missing(write_case: CaseMaker) -> None:
 def test_a_suite_that_was_cancelled_goes_on(write_case: CaseMaker) -> None:
     class Slow(Parrot):
         async def get_reply_from_agent(self, message: str) -> str:  # type: ignore[override]
-            await asyncio.sleep(0.5 if hangs else 0)
+            await asyncio.sleep(60 if hangs else 0)
             return message
 
     case, hangs = write_case(), True

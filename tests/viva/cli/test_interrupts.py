@@ -91,6 +91,21 @@ def test_an_agent_that_is_stopped_is_closed_once(desk: Desk, how: signal.Signals
     assert (desk.folder / "closed").read_text() == "x"
 
 
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_that_arrives_while_an_agent_on_vivas_loop_computes_stops_as_any_other(desk: Desk, how: str) -> None:
+    agent = desk.agent(
+        f"""
+        async def get_reply_from_agent(self, message):
+            import asyncio, signal
+            os.kill(os.getpid(), signal.{how})
+            await asyncio.sleep(3600)
+        """
+    )
+    arguments = ("suite", "echo", "--agent", agent, "--sandbox", "process", "--out", "journal", "--quiet")
+    done = desk.viva(*arguments, expect=130, process=True)
+    assert done.stderr.endswith("viva: stopped. Finished runs are kept; to resume: viva suite --resume journal\n")
+
+
 def test_a_run_that_is_killed_while_it_is_judged_only_needs_judging(desk: Desk) -> None:
     check = textwrap.dedent(f"""
         import pathlib, time

@@ -68,6 +68,13 @@ def test_a_full_disk_is_tried_before_it_is_believed(
         check_machine(wrapped, tmp_path)
 
 
+def limited(soft: int, hard: int) -> dict[str, object]:
+    return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))}
+
+
+FEW = 1024
+"""Descriptors of a process that an agent uses up: many machines allow a million, which takes long to open."""
+
 TAKES_ALL = """
         def get_reply_from_agent(self, message): return 'Hello.'
         def {when}:
@@ -84,7 +91,7 @@ def test_an_agent_that_uses_up_vivas_descriptors_has_failed(desk: Desk, kept: st
     """Also where it does not give them back: nobody else's code runs in Viva's process that could have taken them."""
     methods = TAKES_ALL.format(when="get_reply_from_agent(self, message)", kept=kept, for_good=for_good)
     agent = desk.agent(methods.replace("def get", "async def get") if kind == "async def" else methods)
-    record = desk.run(desk.case(), "--agent", agent, expect=0, process=True)
+    record = desk.run(desk.case(), "--agent", agent, expect=0, **limited(FEW, FEW))
     assert (record["outcome"], record["low"]) == ("target_error", 0.0), record["error"]
     assert "used up the descriptors" in record["error"]
 
@@ -92,7 +99,7 @@ def test_an_agent_that_uses_up_vivas_descriptors_has_failed(desk: Desk, kept: st
 @pytest.mark.parametrize("kept", ["self.files", "sys.files"])
 def test_an_agent_whose_construction_uses_up_vivas_descriptors_cannot_be_examined(desk: Desk, kept: str) -> None:
     agent = desk.agent(TAKES_ALL.format(when="__init__(self, task_description)", kept=kept, for_good=False))
-    done = desk.viva("run", desk.case(), "--agent", agent, "--out", "journal", expect=2, process=True)
+    done = desk.viva("run", desk.case(), "--agent", agent, "--out", "journal", expect=2, **limited(FEW, FEW))
     assert "used up the descriptors" in done.stderr
 
 
@@ -107,15 +114,11 @@ def test_an_agent_is_not_charged_for_descriptors_that_another_keeps(desk: Desk) 
     )
     desk.viva(
         "suite", desk.case(), "--agent", modest, "--agent", greedy, "--trials", "2", "--concurrency", "1",
-        "--attempts", "1", "--evaluators", "own.py:Own", "--out", "j", process=True,
+        "--attempts", "1", "--evaluators", "own.py:Own", "--out", "j", **limited(FEW, FEW),
     )  # fmt: skip
     outcomes = [(record.agent.partition(":")[0], record.outcome) for record in read_records(desk.folder / "j")]
     assert ("modest.py", Outcome.TARGET_ERROR) not in outcomes
     assert ("modest.py", Outcome.SCORED) in outcomes
-
-
-def limited(soft: int, hard: int) -> dict[str, object]:
-    return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))}
 
 
 def test_the_limit_of_open_files_is_raised_as_far_as_the_concurrency_takes(desk: Desk) -> None:

@@ -172,8 +172,8 @@ def patience(environment: pytest.MonkeyPatch, role: str, play: Play) -> list[str
     if not isinstance(play, Stall):
         return []
     if role == "agent":
-        return ["--reply-timeout", "2"]
-    environment.setenv("VIVA_MODEL_SECONDS", "2")
+        return ["--reply-timeout", "4"]
+    environment.setenv("VIVA_MODEL_SECONDS", "4")
     environment.setenv("VIVA_MODEL_ATTEMPTS", "1")
     return []
 

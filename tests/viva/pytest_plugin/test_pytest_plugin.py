@@ -31,6 +31,9 @@ def get_reply_from_agent(self, message):
 """
 HEAVY = ("cases", "records", "adapters", "examiner", "judge", "sandbox", "pydantic", "rich", "click", "autogen_core")
 
+INI = "[pytest]\naddopts = -p no:asyncio -p no:hypothesispytest -p no:randomly\n"
+"""Without the plugins of Viva's own tests: they take longer to load than most of these sessions last."""
+
 
 class Exam:
     """A folder with cases and agents, and pytest run in it."""
@@ -38,7 +41,7 @@ class Exam:
     def __init__(self, pytester: pytest.Pytester) -> None:
         self.pytester = pytester
         self.desk = Desk(pytester.path)
-        pytester.makeini("[pytest]\naddopts = -p no:asyncio -p no:hypothesispytest\nfilterwarnings = error\n")
+        pytester.makeini(f"{INI}filterwarnings = error\n")
         self.agent = self.desk.agent(ECHO)
 
     def __call__(self, *arguments: str, agent: str | None = None, process: bool = False) -> pytest.RunResult:
@@ -245,7 +248,7 @@ def test_what_would_meet_every_item_stops_the_session_with_one_sentence(exam: Ex
 
 
 def test_several_workers_write_one_journal_without_losing_an_event(exam: Exam) -> None:
-    exam.pytester.makeini("[pytest]\naddopts = -p no:asyncio\n")
+    exam.pytester.makeini(INI)
     for number in range(4):
         exam.desk.case(f"case{number}", script=[f"Message {number}."] * 3)
     outcomes(exam("-n", "2", "--viva-trials", "3", "--viva-out", "out"), passed=12)
@@ -261,7 +264,7 @@ def test_several_workers_write_one_journal_without_losing_an_event(exam: Exam) -
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
 def test_completed_runs_go_to_every_sink_and_one_that_fails_is_named(exam: Exam, workers: tuple[str, ...]) -> None:
-    exam.pytester.makeini("[pytest]\naddopts = -p no:asyncio -p no:hypothesispytest\n")
+    exam.pytester.makeini(INI)
     for number in range(3):
         exam.desk.case(f"case{number}")
     exam.pytester.makepyfile(
@@ -279,7 +282,7 @@ def test_a_sink_that_is_not_there_stops_the_session_with_one_sentence(exam: Exam
 
 
 def test_workers_tell_failures_and_notes_as_one_process_does(exam: Exam, monkeypatch: pytest.MonkeyPatch) -> None:
-    exam.pytester.makeini("[pytest]\naddopts = -p no:asyncio\n")
+    exam.pytester.makeini(INI)
     verdict = ruling("miss", "It only repeats.")
     exam.desk.case("bad", scoring_points=[point(None)], dependencies=["not-a-package-of-ours"])
     with ModelServer({"scripted": by_role(judge=verdict)}) as server:
@@ -316,7 +319,7 @@ def test_a_journal_that_another_process_writes_is_left_alone(exam: Exam) -> None
     exam.desk.case()
     with exclusive_writer(exam.pytester.path / "out"):
         assert "another viva process is writing to" in outcomes(exam("--viva-out", "out"), errors=1)
-        exam.pytester.makeini("[pytest]\naddopts = -p no:asyncio\n")
+        exam.pytester.makeini(INI)
         result = exam("--viva-out", "out", "-n", "1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*another viva process is writing to*"])

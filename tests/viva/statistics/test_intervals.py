@@ -10,9 +10,9 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+import scipy  # its parts are loaded when they are used: not by each process that collects tests
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from viva.statistics.clustered import FEW, clustered_mean_interval, clustered_wilson
 from viva.statistics.intervals import (
@@ -43,7 +43,7 @@ def test_wilson_gives_newcombes_published_intervals(successes: int, n: int, low:
 @given(counts, st.sampled_from([0.8, 0.95, 0.99]))
 def test_wilson_agrees_with_scipy(sample: tuple[int, int], confidence: float) -> None:
     n, successes = sample
-    expected = stats.binomtest(successes, n).proportion_ci(confidence, "wilson")
+    expected = scipy.stats.binomtest(successes, n).proportion_ci(confidence, "wilson")
     ours = wilson(successes, n, confidence)
     assert ours.low == pytest.approx(expected.low, abs=1e-12)
     assert ours.high == pytest.approx(expected.high, abs=1e-12)
@@ -98,12 +98,12 @@ def test_trials_that_always_agree_count_once() -> None:
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 9, 10, 29, 30, 99, 100, 199, 200, 201, 500, 10_000])
 @pytest.mark.parametrize("p", [0.9, 0.975, 0.995])
 def test_student_t_agrees_with_scipy(p: float, freedom: int) -> None:
-    assert student_t(p, freedom) == pytest.approx(stats.t.ppf(p, freedom), rel=1e-7)
+    assert student_t(p, freedom) == pytest.approx(scipy.stats.t.ppf(p, freedom), rel=1e-7)
 
 
 @given(st.lists(scores, min_size=2, max_size=30).filter(lambda values: max(values) - min(values) > 1e-6))
 def test_the_interval_of_one_cases_mean_agrees_with_scipy(values: list[float]) -> None:
-    expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    expected = scipy.stats.ttest_1samp(values, 0).confidence_interval(0.95)
     ours = mean_interval(values)
     assert ours.low == pytest.approx(max(0, expected.low), abs=1e-6)
     assert ours.high == pytest.approx(min(1, expected.high), abs=1e-6)
@@ -112,7 +112,7 @@ def test_the_interval_of_one_cases_mean_agrees_with_scipy(values: list[float]) -
 @pytest.mark.parametrize("n", [1, 2, 4, 25, 400])
 def test_values_that_are_all_0_or_all_1_get_the_exact_interval(n: int) -> None:
     for value in (0, 1):
-        expected = stats.binomtest(value * n, n).proportion_ci(0.95, "exact")
+        expected = scipy.stats.binomtest(value * n, n).proportion_ci(0.95, "exact")
         for ours in (mean_interval([value] * n), clustered_mean_interval([(3 * value, 3)] * n)):
             assert ours.low == pytest.approx(expected.low)
             assert ours.high == pytest.approx(expected.high)
@@ -128,8 +128,8 @@ def test_a_perfect_score_is_not_certain() -> None:
 def test_the_bootstrap_agrees_with_scipys_at_the_expanded_level_joined_with_students_for_few(count: int) -> None:
     rng = random.Random(count)
     sample = [(sum(rng.random() ** 2 for _ in range(n)), n) for n in (rng.randint(1, 5) for _ in range(count))]
-    tail = NormalDist().cdf(-math.sqrt(count / (count - 1)) * stats.t.ppf(0.975, count - 1))
-    expected = stats.bootstrap(
+    tail = NormalDist().cdf(-math.sqrt(count / (count - 1)) * scipy.stats.t.ppf(0.975, count - 1))
+    expected = scipy.stats.bootstrap(
         tuple(zip(*sample, strict=True)),
         lambda total, n, axis: np.sum(total, axis=axis) / np.sum(n, axis=axis),
         paired=True,
@@ -144,8 +144,8 @@ def test_the_bootstrap_agrees_with_scipys_at_the_expanded_level_joined_with_stud
     if count < FEW:
         totals, trials = np.array(sample).T
         mean = totals.sum() / trials.sum()
-        error = stats.sem(totals - mean * trials) / trials.mean()
-        student = stats.t.interval(0.95, count - 1, mean, error)
+        error = scipy.stats.sem(totals - mean * trials) / trials.mean()
+        student = scipy.stats.t.interval(0.95, count - 1, mean, error)
         low, high = max(0.0, min(low, student[0])), min(1.0, max(high, student[1]))
     assert ours.low == pytest.approx(low, abs=0.08 * (ends.high - ends.low))
     assert ours.high == pytest.approx(high, abs=0.08 * (ends.high - ends.low))
@@ -184,13 +184,13 @@ def test_mcnemar_gives_the_published_p_values(one: int, other: int, p: float) ->
 
 @given(st.integers(0, 300), st.integers(0, 300))
 def test_mcnemar_agrees_with_scipys_binomial_test_and_has_no_direction(one: int, other: int) -> None:
-    expected = stats.binomtest(one, one + other, 0.5).pvalue if one + other else 1.0
+    expected = scipy.stats.binomtest(one, one + other, 0.5).pvalue if one + other else 1.0
     assert mcnemar(one, other) == pytest.approx(expected, rel=1e-9)
     assert mcnemar(one, other) == mcnemar(other, one)
 
 
 def test_mcnemar_of_a_very_large_suite_is_still_a_number() -> None:
-    assert mcnemar(6000, 4000) == pytest.approx(stats.binomtest(6000, 10_000, 0.5).pvalue, rel=1e-6)
+    assert mcnemar(6000, 4000) == pytest.approx(scipy.stats.binomtest(6000, 10_000, 0.5).pvalue, rel=1e-6)
 
 
 def test_fewer_than_six_pairs_that_differ_cannot_reach_five_percent() -> None:
@@ -203,7 +203,7 @@ def test_the_detectable_difference_is_found_with_the_promised_power() -> None:
     sample = rng.normal(0, 0.3, 40)
     size = detectable_difference(sample.tolist())
     spread = float(np.std(sample, ddof=1))
-    found = [stats.ttest_1samp(rng.normal(size, spread, 40), 0).pvalue < 0.05 for _ in range(2000)]
+    found = [scipy.stats.ttest_1samp(rng.normal(size, spread, 40), 0).pvalue < 0.05 for _ in range(2000)]
     assert np.mean(found) == pytest.approx(0.8, abs=0.04)
     assert detectable_difference([0.1]) == math.inf
 

@@ -77,7 +77,7 @@ def test_the_siblings_of_one_that_blocks_are_not_charged_for_it(desk: Desk) -> N
     for number in range(5):
         desk.case(f"cases/c{number}", config_var={"blocks": number == 3}, script=["Hello.", "And again."])
     desk.viva(
-        "suite", "cases", "--agent", agent, "--concurrency", "5", "--reply-timeout", "3", "--sandbox", "process",
+        "suite", "cases", "--agent", agent, "--concurrency", "5", "--reply-timeout", "5", "--sandbox", "process",
         "--out", "journal", expect=0, process=True,
     )  # fmt: skip
     found = {record.subject: record for record in read_records(desk.folder / "journal")}

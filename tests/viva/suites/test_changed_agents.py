@@ -15,13 +15,13 @@ GOOD = "def get_reply_from_agent(self, message): return 'GUTENBERG'"
 @pytest.mark.parametrize("spec", ["agent.py:Agent", "agent:Agent"])
 def test_a_changed_file_is_told_and_an_unchanged_one_is_not(desk: Desk, how: tuple[str, ...], spec: str) -> None:
     desk.agent(GOOD)
-    desk.viva("suite", "echo", "--agent", spec, "--sandbox", "process", "--out", "journal", *how, process=True)
+    desk.viva("suite", "echo", "--agent", spec, "--sandbox", "process", "--out", "journal", *how)
     assert {len(run.setting.agent_digest or "") for run in read_runs(desk.folder / "journal")} == {12}
-    assert SAYS not in desk.viva("suite", "--resume", "journal", expect=0, process=True).stderr
+    assert SAYS not in desk.viva("suite", "--resume", "journal", expect=0).stderr
     desk.agent(f"{GOOD}  # better")
-    told = desk.viva("suite", "--resume", "journal", expect=0, process=True).stderr
+    told = desk.viva("suite", "--resume", "journal", expect=0).stderr
     assert f"the file of the agent {spec} {SAYS}" in told
-    again = desk.viva("suite", "--resume", "journal", "--fresh", expect=0, process=True).stderr
+    again = desk.viva("suite", "--resume", "journal", "--fresh", expect=0).stderr
     assert SAYS not in again, "no run of the old agent is kept"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ AGENT = "def touch(): open('hurt', 'w')\ntouch()\nclass Evil:\n    def __init__(
 
 
 @pytest.fixture(scope="module")
-def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("held")
     cases, agent = write_cases(folder / "cases", 1), write_agent(folder)
     (folder / "evil.py").write_text(AGENT + "    def get_reply_from_agent(self, message): return 'x'\n")
@@ -32,6 +32,15 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = viva(*command, cwd=folder)
         assert done.returncode in (0, 3), done.stderr
     return folder
+
+
+@pytest.fixture
+def held(prepared: Path) -> Iterator[Path]:
+    """A folder with what each command has begun; what a test changes in a plan is undone."""
+    plans = {plan: plan.read_bytes() for plan in prepared.glob("*/request.json")}
+    yield prepared
+    for plan, content in plans.items():
+        plan.write_bytes(content)
 
 
 def change(folder: Path, name: str, how: Callable[[dict[str, Any]], object]) -> None:

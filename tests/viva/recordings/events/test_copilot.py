@@ -16,7 +16,10 @@ from viva.recordings.events.copilot_vocabulary import FIELDS, TYPES, VALUES
 from viva.records.codec import decode, encode
 from viva.records.transcript import Metrics, StepKind, StopReason, SubAgentShare, Transcript, Usage
 
-sdk = pytest.importorskip("copilot.session_events")
+
+def sdk() -> Any:
+    """The SDK, which takes a second to load: so not each process that collects tests does."""
+    return pytest.importorskip("copilot.session_events")
 
 
 def collected(events: list[Any], *, capture_content: bool = False) -> EvalCollector:
@@ -31,7 +34,7 @@ def as_dicts(events: list[Any]) -> list[dict[str, Any]]:
 
 
 def as_objects(events: list[Any]) -> list[Any]:
-    return [sdk.session_event_from_dict(each) if isinstance(each, dict) else each for each in events]
+    return [sdk().session_event_from_dict(each) if isinstance(each, dict) else each for each in events]
 
 
 @pytest.mark.parametrize("form", [as_dicts, as_objects])
@@ -113,14 +116,14 @@ def test_nothing_that_was_said_is_kept_unless_it_is_asked_for(form: Any) -> None
 
 
 def test_every_type_field_and_value_of_the_installed_sdk_is_known() -> None:
-    missing = {kind.value for kind in sdk.SessionEventType} - TYPES - {"unknown"}
+    missing = {kind.value for kind in sdk().SessionEventType} - TYPES - {"unknown"}
     assert not missing
     assert set(FIELDS) <= TYPES
     known = {
-        ("abort", "reason"): sdk.AbortReason,
-        ("model.call_failure", "failureKind"): sdk.ModelCallFailureKind,
-        ("model.call_failure", "source"): sdk.ModelCallFailureSource,
-        ("session.task_complete", "outcome"): sdk.TaskCompletionOutcome,
+        ("abort", "reason"): sdk().AbortReason,
+        ("model.call_failure", "failureKind"): sdk().ModelCallFailureKind,
+        ("model.call_failure", "source"): sdk().ModelCallFailureSource,
+        ("session.task_complete", "outcome"): sdk().TaskCompletionOutcome,
     }
     assert {place: {value.value for value in enum} for place, enum in known.items()} == VALUES
 
@@ -133,7 +136,7 @@ def test_where_the_sdks_parser_raises_the_event_is_read_without_it() -> None:
         event("tool.execution_complete", 4, toolCallId="t", success="yes"),
     ]
     with pytest.raises(ValueError, match="cosmic_ray"):
-        sdk.session_event_from_dict(newer[0])
+        sdk().session_event_from_dict(newer[0])
     snapshot = collected([*newer, {**event("session.idle", 5), "sender": "me"}]).snapshot()
     assert snapshot.aborts == {"cosmic_ray": 1}
     assert snapshot.model_failures == {"tide": 1}
@@ -260,9 +263,9 @@ def test_a_message_in_parts_is_one_text_and_two_messages_are_two() -> None:
 
 
 def test_durations_are_milliseconds_in_dicts_and_time_spans_in_objects() -> None:
-    data = sdk.AssistantUsageData("m", input_tokens=1, output_tokens=1, duration=timedelta(seconds=2))
+    data = sdk().AssistantUsageData("m", input_tokens=1, output_tokens=1, duration=timedelta(seconds=2))
     sent = event("assistant.usage", 10, model="m", inputTokens=1, outputTokens=1, duration=2000)
-    made = sdk.session_event_from_dict(sent)
+    made = sdk().session_event_from_dict(sent)
     made.data = data
     steps = [collected([each]).transcript().rounds[0].steps[0] for each in (sent, made)]
     assert [step.seconds for step in steps] == [2.0, 2.0]

@@ -168,7 +168,8 @@ async def test_runs_that_shared_their_worker_with_one_that_kills_it_are_not_lost
     assert (await suite).ended == 4
     found = sorted((record.subject, record.outcome.value) for record in read_records(place.folder / "j"))
     assert found == [("kills", "infra_error")] * 2 + [("talks", "scored")] * 2
-    assert beside[2:] == [1, 1], "the last worker of a run that kills it did something else, too"
+    assert len(beside) >= 4, "each of the two is killed in its last attempt"
+    assert set(beside[2:]) == {1}, "the last worker of a run that kills it did something else, too"
 
 
 async def test_a_node_that_cannot_make_an_agent_is_told_once_and_its_runs_go_elsewhere(
