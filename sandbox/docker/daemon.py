@@ -17,7 +17,7 @@ from viva.sandbox.interface import DaemonGone, SandboxError, SandboxUnavailable
 
 START_REMEDY = "Start Docker, or set DOCKER_HOST to its address."
 RESTART_REMEDY = "Read the daemon's own log, and restart it."
-PING_SECONDS = 3.0
+PING_SECONDS = 10.0
 """How long a daemon that may be away has to answer a ping."""
 CALL_SECONDS = 60.0
 """How long one call may take: a busy daemon needs seconds to make a container."""

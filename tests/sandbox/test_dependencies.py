@@ -161,7 +161,8 @@ def served(index: Index) -> Iterator[Index]:
                 self.send_header("Content-Type", "text/html")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            with contextlib.suppress(ConnectionError):  # the installer was stopped
+                self.wfile.write(body)
 
         def do_POST(self) -> None:
             index.built.append(self.rfile.read(int(self.headers["Content-Length"])).decode())

@@ -82,7 +82,7 @@ def awaited(task: asyncio.Task[object]) -> Iterator[CodeType]:
 
 def test_one_run_is_followed_in_ten_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("viva.exam.resources.ScriptedExaminer", Listening)
+    monkeypatch.setattr("viva.exam.examiners.ScriptedExaminer", Listening)
     monkeypatch.setattr("viva.exam.examine.evaluate_all", noted)
     seen.clear()
     with pytest.raises(SystemExit, match="0"):

@@ -147,7 +147,7 @@ def test_a_later_judging_names_its_own_primary(paper: Desk) -> None:
         (("likes=0.3",), 1),
         (("scoring_points=1", "likes=0.25"), 0),
         (("scoring_points=1", "likes=0.26"), 1),
-        (("absent=0.1",), 3),
+        (("absent=0.1",), 2),
     ],
 )
 def test_each_evaluator_has_a_gate_of_its_own(paper: Desk, gates: tuple[str, ...], code: int) -> None:

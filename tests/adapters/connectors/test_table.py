@@ -109,7 +109,7 @@ async def test_the_connector_in_the_documentation_works(tmp_path: Path, monkeypa
 
 MISTAKES = {
     "broken:room": r"connector 'broken' of our-rooms 1.2 cannot be imported",
-    "rooms:": r"connector rooms failed to load 'rooms:': ValueError: which room\?",
+    "rooms:": r"connector rooms failed to load 'rooms:': our_rooms\.py:9: ValueError: which room\?",
     "wrong:room": r"connector wrong returned str, not a LoadedAgent",
     "our_rooms.py:NoConnector:room": r"our_rooms.py:NoConnector is not a connector: it has no load",
     "our_rooms.py:Roms:room": r"our_rooms.py has no 'Roms'. Did you mean our_rooms.py:Rooms\?",

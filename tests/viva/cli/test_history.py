@@ -100,7 +100,9 @@ def test_a_history_of_a_users_own_is_read_by_import_string(desk: Desk) -> None:
     done = desk.viva("history", "own.py:Database", expect=3)
     assert "3 runs" in done.stdout, "nobody judged them: there is no trend"
     done = desk.viva("history", "own.py:Broken", expect=2)
-    assert "the history own.py:Broken cannot be read: OSError: no such table" in " ".join(done.stderr.split())
+    assert "the history own.py:Broken cannot be read: own.py:10: OSError: no such table" in " ".join(
+        done.stderr.split()
+    )
 
 
 def test_what_is_not_there_is_said(desk: Desk) -> None:
