@@ -13,7 +13,7 @@ from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.adapters.trace_context import current_traceparent
 from viva.adapters.virtual_user import VirtualUser
 from viva.errors import AgentError, ModelAnswerError, ModelError, SetupError
-from viva.models.address import why_unreachable
+from viva.models.address import shown_address, why_unreachable
 from viva.models.chat_protocol import read_response
 from viva.models.keys import checked_key
 from viva.models.prices import price
@@ -33,15 +33,17 @@ class HttpConnector:
             SetupError: the SPEC names no host or no model, or contains a password, or its key cannot be sent.
         """
         url, _, model = spec.partition("#")
+        shown = shown_address(spec)
         if not model:
-            raise SetupError(f"{spec!r} does not name a model; write {url}#MODEL.")
+            raise SetupError(f"{shown!r} does not name a model; write {shown.rstrip('#')}#MODEL.")
         try:
             parts = urlsplit(url)
             host, _ = parts.hostname, parts.port
-        except ValueError as error:
-            raise SetupError(f"{spec!r} is not an address: {error}.") from error
+        except ValueError:
+            # The error quotes a part of the address, which may be one of a password.
+            raise SetupError(f"{shown!r} is not an address: its host or port is invalid.") from None
         if not host:
-            raise SetupError(f"{spec!r} names no host; write http://HOST/v1#MODEL.")
+            raise SetupError(f"{shown!r} names no host; write http://HOST/v1#MODEL.")
         if "@" in parts.netloc:
             # The SPEC is printed and recorded.
             raise SetupError("an agent's address must not contain a password or key; use VIVA_AGENT_API_KEY.")

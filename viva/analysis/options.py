@@ -8,6 +8,7 @@ from pathlib import Path
 
 from viva.errors import SetupError
 from viva.models.prompts import render
+from viva.records.text import one_line
 
 PROMPTS = Path(__file__).parent / "prompts"
 CONTEXT_TOKENS = 32_000
@@ -71,6 +72,11 @@ class EvalAgentOptions:
         Raises:
             SetupError: one cannot be used.
         """
+        for name in ("context_tokens", "answers", "most", "seconds"):
+            value, kinds = getattr(self, name), (int, float) if name == "seconds" else (int,)
+            if not isinstance(value, kinds) or isinstance(value, bool):
+                words = "a number" if name == "seconds" else "a whole number"
+                raise SetupError(f"viva.EvalAgentOptions(): {name} must be {words}, not {one_line(repr(value), 80)}.")
         if self.context_tokens < 2_000:
             raise SetupError("an analysis requires a context of at least 2,000 tokens (context_tokens).")
         if self.answers < 1 or self.most < 1 or not self.seconds > 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import re
 import socket
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,7 @@ LOOK_SECONDS = 5.0
 """Maximum duration of a connection that only tests whether a server is listening."""
 WAITS = (0.0, 0.5, 1.0)
 """Seconds before each of these connections; the server may have been started a moment ago."""
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 def addresses_in(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -33,8 +35,10 @@ def addresses_in(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def shown_address(url: str) -> str:
     """Return an address for messages, without the user and password that it may contain."""
-    scheme, mark, rest = url.rpartition("://")
-    return one_line(f"{scheme}{mark}{rest.rpartition('@')[2]}".rstrip("/"), 200)
+    # A password may itself contain :// or /, and so may what follows the host.
+    _, at, rest = url.rpartition("@")
+    scheme = _SCHEME.match(url)
+    return one_line(f"{scheme[0] if at and scheme else ''}{rest}".rstrip("/"), 200)
 
 
 def check_address(url: str, where: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import ssl
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -177,13 +178,21 @@ def is_refused(error: BaseException) -> bool:
 def cannot_change(error: BaseException) -> bool:
     """Return whether the same call would fail again.
 
-    It would if the provider refuses the key, the model or the address, if the address is invalid, or if its host does
-    not exist.
+    It would if the provider refuses the key, the model or the address, if the address is invalid, if its host does not
+    exist, or if its certificate is not trusted, or there is no TLS at all behind an address with https://.
     """
     return is_refused(error) or any(
         (isinstance(each, socket.gaierror) and each.errno in NO_HOST)
+        or is_no_tls(each)
         or type(each).__name__ in ("UnsupportedProtocol", "InvalidURL", "LocalProtocolError")
         for each in _causes(error)
+    )
+
+
+def is_no_tls(error: BaseException) -> bool:
+    """Return whether no TLS connection was made, because the certificate is not trusted or the server speaks no TLS."""
+    return isinstance(error, ssl.SSLCertVerificationError) or (
+        isinstance(error, ssl.SSLError) and getattr(error, "reason", None) in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST")
     )
 
 
@@ -249,6 +258,8 @@ def explain(error: BaseException) -> str:
     if name == "APITimeoutError" or isinstance(error, TimeoutError):
         return "the provider did not answer in time"
     if name == "APIConnectionError":
+        if no_tls := next((each for each in _causes(error) if is_no_tls(each)), None):
+            return _without_tls(no_tls)
         cause = error.__cause__
         return f"the provider cannot be reached ({redact(str(cause or error) or type(cause or error).__name__)[:200]})"
     if status is None and isinstance(error, ProtocolError):
@@ -256,3 +267,12 @@ def explain(error: BaseException) -> str:
     if status is None and isinstance(error, ValueError | AttributeError | TypeError | LookupError | RecursionError):
         return f"the provider's response does not follow the protocol ({name}: {text}); most addresses end in /v1"
     return f"{name}: {text}"
+
+
+def _without_tls(error: BaseException) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (
+            f"the server's certificate is not trusted ({error.verify_message}). If it is your own, name "
+            "the file of its authority in SSL_CERT_FILE."
+        )
+    return "the server does not speak TLS, which https:// requires. Write http:// if it has no certificate."

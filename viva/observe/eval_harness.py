@@ -25,7 +25,7 @@ from viva.journal.history import JournalHistory
 from viva.journal.writer import Journal, observed_run_id
 from viva.judge.loaded_evaluator import parameters_of_all
 from viva.judge.registry import find_evaluators
-from viva.observe.options import EvalOptions
+from viva.observe.options import EvalOptions, checked_options
 from viva.recordings.events.collector import EvalCollector, Session
 from viva.records.eval_run_record import EvalRunRecord
 from viva.records.history import EvalHistorySource
@@ -85,7 +85,7 @@ class EvalHarness:
                 cannot have, or the object is not a session.
             JournalError: the journal cannot be written.
         """
-        options = EvalOptions.from_environment() if options is None else options
+        options = EvalOptions.from_environment() if options is None else checked_options(options, "viva.EvalHarness()")
         if options.is_enabled and not callable(getattr(session, "on", None)):
             raise SetupError(f"{session!r:.80} is not a session: it has no on(handler).")
         harness = cls(options, take=take, source=source)
@@ -102,7 +102,7 @@ class EvalHarness:
     ) -> None:
         """Prepare observing without a session; `collector` then takes events. Most callers want `attach`."""
         self._observer = None
-        if options.is_enabled:
+        if checked_options(options, "viva.EvalHarness()").is_enabled:
             collector = EvalCollector(capture_content=options.capture_content, source=source, take=take)
             self._observer = _Observer(options, collector)
 

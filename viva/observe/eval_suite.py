@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from viva.exam.options import Options
 from viva.journal.paths import new_journal_folder, refuse_journal
 from viva.judge.success import SuccessPredicate
 from viva.observe.eval_suite_result import EvalCaseResult, EvalSuiteResult, result_of
-from viva.observe.options import EvalOptions
+from viva.observe.options import EvalOptions, checked_options
 from viva.observe.session_agent import OpenSession, session_agent
 from viva.observe.suite_evaluators import suite_evaluators
 from viva.records.codec import encode
@@ -83,21 +84,10 @@ class EvalSuite:
         Raises:
             SetupError: there is no case, two have the same name, or a limit is invalid.
         """
-        self.cases = tuple(cases)
-        self._options = EvalOptions() if options is None else options
+        self.cases = _checked_cases(cases)
+        self._options = EvalOptions() if options is None else checked_options(options, "viva.EvalSuite()")
+        _check_limits(max_concurrency, timeout)
         self._max_concurrency, self._timeout = max_concurrency, timeout
-        names = [case.name for case in self.cases]
-        doubled = (
-            next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
-        )
-        if not names:
-            raise SetupError("there is no case to run.")
-        if doubled is not None:
-            raise SetupError(f"two cases are called {doubled!r}: give one another name.")
-        if not all(names) or not all(case.prompt.strip() for case in self.cases):
-            raise SetupError("every case must have a name and a prompt.")
-        if max_concurrency < 1 or not timeout > 0:
-            raise SetupError("max_concurrency must be at least 1, and timeout above 0 seconds.")
         self._open = _opener(client)
 
     async def run(self, out: str | Path | None = None) -> EvalSuiteResult:
@@ -150,6 +140,34 @@ def _history(options: EvalOptions, sinks: Sequence[tuple[str, Sink]]) -> EvalHis
         return options.history
     found = (sink for _, sink in sinks if inspect.iscoroutinefunction(getattr(sink, "runs", None)))
     return cast("EvalHistorySource | None", next(found, None))
+
+
+def _checked_cases(cases: Iterable[EvalCase]) -> tuple[EvalCase, ...]:
+    """Return the cases of a suite.
+
+    Raises:
+        SetupError: there is none, one is something else or has no text, or two have the same name.
+    """
+    is_list = isinstance(cases, Iterable) and not isinstance(cases, str | bytes | Mapping)
+    given = tuple(cases) if is_list else ()
+    if not is_list or not all(isinstance(case, EvalCase) for case in given):
+        raise SetupError(f"viva.EvalSuite(): cases must be several EvalCase, not {one_line(repr(cases), 80)}.")
+    if not given:
+        raise SetupError("there is no case to run.")
+    if not all(isinstance(words, str) and words.strip() for case in given for words in (case.name, case.prompt)):
+        raise SetupError("every case must have a name and a prompt, which are texts.")
+    names = Counter(case.name for case in given)
+    for name, count in names.most_common(1):
+        if count > 1:
+            raise SetupError(f"two cases are called {name!r}: give one another name.")
+    return given
+
+
+def _check_limits(max_concurrency: object, timeout: object) -> None:
+    whole = isinstance(max_concurrency, int) and not isinstance(max_concurrency, bool)
+    number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    if not whole or not number or max_concurrency < 1 or not timeout > 0:  # type: ignore[operator]
+        raise SetupError("max_concurrency must be a whole number, at least 1, and timeout above 0 seconds.")
 
 
 def _opener(client: Client | OpenSession) -> OpenSession:

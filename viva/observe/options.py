@@ -16,6 +16,7 @@ from viva.plugins.parameters import split_list
 from viva.records.evaluator import Evaluator
 from viva.records.history import EvalHistorySource
 from viva.records.sink import Sink
+from viva.records.text import one_line
 from viva.sinks import SINKS, make_sink, sink_name
 
 ENABLE = "ENABLE_EVALS"
@@ -152,6 +153,17 @@ class EvalOptions:
     def exam_options(self) -> Options:
         """What judging runs with."""
         return Options(evaluators=self.named_evaluators()[0], model=self.model)
+
+
+def checked_options(options: object, call: str) -> EvalOptions:
+    """Return the options that a call was given.
+
+    Raises:
+        SetupError: they are something else.
+    """
+    if not isinstance(options, EvalOptions):
+        raise SetupError(f"{call}: options must be an EvalOptions(…), not {one_line(repr(options), 80)}.")
+    return options
 
 
 def _flag(environment: Mapping[str, str], name: str) -> bool:

@@ -94,7 +94,9 @@ def write(journals: Journals, out: TextIO) -> None:
             f'failures="{sum(s.failures for s in totals)}" errors="{sum(s.errors for s in totals)}" '
             f'time="{sum(s.seconds for s in totals):.3f}">\n'
         )
-        for agent, suite in suites.items():
+        order = {agent: number for number, agent in enumerate(groups)}
+        # In the order of all reports, and not of the completion of runs; what has no figures comes last.
+        for agent, suite in sorted(suites.items(), key=lambda each: order.get(each[0], len(order))):
             _write_suite(out, agent, suite, groups.get(agent), journals.threshold)
         out.write("</testsuites>\n")
     finally:

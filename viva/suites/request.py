@@ -251,10 +251,13 @@ def with_changes(request: R, changes: Mapping[str, Any]) -> R:
     """Return a request with other values of options that may change when it is resumed.
 
     Raises:
-        SetupError: a model is to be added where none was named, so that others would examine or judge the other runs.
+        SetupError: a model is to be added where none was named, or left out, so that others would examine or judge the
+            other runs.
     """
     options = request.options
     for name in changes.keys() & Options.may_replace():
+        if not changes[name]:
+            raise SetupError(f"{_MODEL_FLAGS[name]} requires the name of a model; without it, the stored one is used.")
         roles = name in ("examiner_model", "judge_model") and options.model
         if not (getattr(options, name) or roles):
             named = [flag for each, flag in _MODEL_FLAGS.items() if getattr(options, each)]

@@ -165,3 +165,36 @@ def test_a_check_accepts_what_the_annotation_accepts() -> None:
     assert function(3.5, "x") == 3.5
     with pytest.raises(viva.SetupError, match="number must be a number, not True"):
         function(True)
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, 3, "nope", b"x", {"a": 1}, object(), [3], lambda: 1], ids=lambda each: type(each).__name__
+)
+@pytest.mark.parametrize("name", ["cases", "max_concurrency", "timeout", "options", "name", "prompt"])
+def test_a_wrong_argument_of_an_observed_suite_is_a_usage_error(name: str, wrong: Any) -> None:
+    if (name == "options" and wrong is None) or (name in ("max_concurrency", "timeout") and wrong == 3):
+        return  # right
+    given: dict[str, Any] = {"cases": [viva.EvalCase("one", "Say hello.")]}
+    if name in ("name", "prompt"):
+        if wrong == "nope":
+            return
+        given["cases"] = [viva.EvalCase(**{"name": "one", "prompt": "Say hello.", name: wrong})]
+    else:
+        given[name] = wrong
+    with pytest.raises(viva.SetupError, match=name):
+        viva.EvalSuite(client=lambda case: None, **given)
+
+
+@pytest.mark.parametrize("wrong", [None, "x", [], True, object()], ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize("name", ["context_tokens", "answers", "seconds", "most"])
+def test_a_number_of_an_analysis_that_is_none_is_a_usage_error(name: str, wrong: Any) -> None:
+    with pytest.raises(viva.SetupError, match=rf"{name} must be a (whole )?number, not"):
+        viva.EvalAgentOptions(**{name: wrong})
+
+
+@pytest.mark.parametrize("wrong", [3, "x", [], {"enabled": True}], ids=lambda each: type(each).__name__)
+def test_observing_with_something_else_than_options_is_a_usage_error(wrong: Any) -> None:
+    with pytest.raises(viva.SetupError, match="options must be an EvalOptions"):
+        viva.EvalHarness(wrong)
+    with pytest.raises(viva.SetupError, match="options must be an EvalOptions"):
+        viva.EvalHarness.attach(object(), wrong)

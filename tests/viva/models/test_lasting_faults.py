@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
+import ssl
 
 import pytest
 
@@ -81,6 +82,8 @@ async def test_a_model_that_a_server_says_it_does_not_have_is_asked_for_once(
         (no_host(socket.EAI_AGAIN), False),
         (ConnectionRefusedError(errno.ECONNREFUSED, "refused"), False),
         (ConnectionResetError(errno.ECONNRESET, "reset"), False),
+        (ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"), True),
+        (ssl.SSLEOFError(8, "EOF occurred in violation of protocol"), False),
     ],
 )
 def test_what_is_behind_a_connection_error_decides(fault: OSError, lasting: bool) -> None:

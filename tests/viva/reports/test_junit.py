@@ -61,6 +61,15 @@ def test_each_agent_is_a_suite_and_each_run_a_test_case(tmp_path: Path) -> None:
     assert root.get("tests") == "30"
 
 
+@pytest.mark.parametrize("ended", [("One", "Two", "Three"), ("Three", "Two", "One")])
+def test_agents_are_in_the_same_order_whichever_was_done_first(tmp_path: Path, ended: tuple[str, ...]) -> None:
+    with Journal(tmp_path) as journal:
+        for name in ended:
+            write_run(journal, agent=f"agents.py:{name}")
+    names = [suite.get("name") for suite in parse(report("junit", tmp_path))]
+    assert names == ["agents.py:One", "agents.py:Three", "agents.py:Two"]
+
+
 def test_a_run_below_the_threshold_fails_with_the_missed_points_and_their_evidence(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         write_run(journal, hits=(True, False), statement="It names the city.", quote="which city you mean")

@@ -235,9 +235,26 @@ def test_what_is_no_address_in_a_model_file_is_told_with_the_file(desk: Desk, ur
     assert words in said
 
 
-def test_a_password_in_an_address_is_not_printed(desk: Desk) -> None:
-    said = refused(desk, *roles(desk)["examiner"], url="me:hunter2hunter2@models.example/v1")
+PASSWORDS = [
+    "me:hunter2hunter2@models.example/v1",
+    "http://me:x://hunter2hunter2@models.example/v1",
+    "http://me:hunter2/hunter2@models.example/v1",
+    "http://me:hunter2hunter2@models.example:99999/v1?next=http://other.example",
+]
+
+
+@pytest.mark.parametrize("url", PASSWORDS)
+def test_a_password_in_an_address_is_not_printed(desk: Desk, url: str) -> None:
+    said = refused(desk, *roles(desk)["examiner"], url=url)
     assert "hunter2" not in said
+    assert "models.example" in said
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_server_without_tls_behind_an_address_with_https_is_told(desk: Desk, role: str) -> None:
+    with ModelServer({"m": held()}) as server:
+        said = refused(desk, *roles(desk)[role], url=server.url.replace("http:", "https:"))
+    assert "Write http:// if it has no certificate" in said
 
 
 @pytest.mark.parametrize(
@@ -371,6 +388,17 @@ def test_a_model_cannot_be_added_to_exams_that_had_none(desk: Desk, flag: str) -
     stored(desk)
     done = desk.viva("suite", "--resume", "before", flag, "openai:m", environment=at("http://127.0.0.1:9/v1"), expect=2)
     assert f"{flag} cannot be added" in done.stderr
+
+
+@pytest.mark.parametrize("flag", ["--model", "--examiner-model"])
+def test_a_model_cannot_be_left_out_when_exams_are_resumed(desk: Desk, flag: str) -> None:
+    """An empty variable of a CI job would otherwise have the scripts examine the rest of a model's suite."""
+    desk.case(scoring_points=CODE)
+    start = ("suite", "exam", "--agent", desk.agent(ECHO), "--sandbox", "process", "--model", "openai:m", *OUT)
+    with ModelServer({"m": held()}) as server:
+        desk.viva(*start, environment=at(server.url), expect=0)
+        done = desk.viva("suite", "--resume", "runs/new", "--fresh", flag, "", environment=at(server.url), expect=2)
+    assert f"{flag} requires the name of a model" in done.stderr
 
 
 def test_a_finished_suite_asks_no_model_when_it_is_resumed(desk: Desk, closed_port: int) -> None:

@@ -16,7 +16,7 @@ from viva.errors import ProtocolError
 from viva.models.address import LOOK_SECONDS
 from viva.models.bounded_http import BoundedHttp, with_content
 from viva.models.chat_protocol import ChatResponse, read_response
-from viva.models.retry import explain, is_refused, status_of
+from viva.models.retry import cannot_change, explain, is_refused, status_of
 from viva.records.bounded_json import LARGE, parse
 from viva.records.transcript import Usage
 
@@ -83,7 +83,7 @@ class BoundedOpenAIClient(OpenAIChatCompletionClient):
                 names = await _names_in(listed.http_response.content)
         except Exception as error:
             if status_of(error) not in (401, 403):
-                return ""
+                return explain(error) if status_of(error) is None and cannot_change(error) else ""
         else:
             if not names or model in names:
                 return ""
