@@ -14,6 +14,10 @@ SAID = ("round", "transcript", "insight", "run")
 """The kinds of events with what was said or judged."""
 JUDGED = ("insight", "run")
 """The kinds of events with what was judged."""
+MADE = frozenset(
+    {FILE, ".lock", "request.json", "last-words.txt", "cases", "files", "images", "texts", "workspaces"},
+)
+"""What Viva itself puts into a journal's folder, which may also be a folder of the user's own (`--out build`)."""
 
 
 def holds_any(folder: Path, kinds: Collection[str] = SAID) -> bool:
@@ -44,10 +48,13 @@ class FreshFolder:
         return (self._folder / FILE).is_file() and holds_any(self._folder, kinds)
 
     def remove(self) -> None:
-        """Remove the journal and the folders that were made for it; what the folder held before is kept."""
+        """Remove the journal and the folders that were made for it.
+
+        What the folder held before is kept, and so is what others put there in the meantime.
+        """
         with contextlib.suppress(OSError):
             for each in self._folder.iterdir():
-                if each.name in self._before:
+                if each.name in self._before or each.name not in MADE:
                     continue
                 if each.is_dir() and not each.is_symlink():
                     shutil.rmtree(each, ignore_errors=True)

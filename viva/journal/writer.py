@@ -187,11 +187,14 @@ class Journal:
     def holds(self, name: str) -> bool:
         """Return whether there is a file of that name next to the journal."""
         # Files are never removed from a journal, so the disk is asked once for each.
-        if name not in self._held and is_kept(self.folder, name):
-            if len(self._held) >= MOST_HELD:
-                self._held.clear()
-            self._held.add(name)
-        return name in self._held
+        if name in self._held:
+            return True
+        if not is_kept(self.folder, name):
+            return False
+        if len(self._held) >= MOST_HELD:
+            self._held.clear()
+        self._held.add(name)
+        return True  # another thread may have cleared the names again
 
     def keep(self, name: str, content: bytes) -> None:
         """Store a file next to the journal under a name made from its content; storing it twice costs nothing.

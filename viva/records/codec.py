@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -133,10 +133,12 @@ def checked(kind: type[T], value: T) -> T:
     """
     adapter = _adapter(kind)
     try:
-        # Nearly all are sound: written and read by native code.
-        return adapter.validate_json(adapter.dump_json(value, exclude_defaults=True, warnings="error"))  # type: ignore[no-any-return]
+        if not _is_lost_by_trying(value):
+            # Nearly all are sound: written and read by native code.
+            return adapter.validate_json(adapter.dump_json(value, exclude_defaults=True, warnings="error"))  # type: ignore[no-any-return]
     except Exception:  # lone surrogates, objects that raise, values of the wrong type
-        plain = _plain(value)
+        pass
+    plain = _plain(value)
     try:
         return adapter.validate_python(plain)  # type: ignore[no-any-return]
     except ValidationError as error:
@@ -172,6 +174,27 @@ def _mend(data: Any, fault: ErrorDetails) -> None:
             del data[last]
     except (KeyError, IndexError, TypeError):
         return
+
+
+def _is_lost_by_trying(value: Any, depth: int = 0) -> bool:
+    """Return whether native code would lose a part: of an iterator, which is read only once, or of some odd keys."""
+    if type(value) in _SIMPLE:
+        return False
+    if depth >= MAX_DEPTH or isinstance(value, Iterator):
+        return True
+    parts: Iterable[Any] = ()
+    if isinstance(value, Mapping):
+        if any(isinstance(key, str) and not key.isascii() and storable(key) != key for key in value):
+            return True  # pydantic replaces lone surrogates in keys, so that several keys become one
+        parts = value.values()
+    elif isinstance(value, list | tuple | Set):
+        parts = value
+    elif dataclasses.is_dataclass(value):
+        parts = (getattr(value, field.name, None) for field in dataclasses.fields(value))
+    return any(_is_lost_by_trying(part, depth + 1) for part in parts)
+
+
+_SIMPLE = frozenset({str, int, float, bool, type(None)})
 
 
 def _plain(value: Any, depth: int = 0) -> Any:

@@ -16,6 +16,7 @@ from typing import Annotated, Any, get_type_hints
 
 import msgspec
 
+from viva.records.codec import MAX_DEPTH
 from viva.records.run_record import RunRecord, Setting, Timing
 from viva.records.transcript import LEFT_OUT, MOST_DOLLARS, MOST_TOKENS, Metrics, SubAgentShare, Usage
 from viva.records.verdict import Evidence, Insight, Verdict, Vote
@@ -37,6 +38,9 @@ def read_record(text: bytes) -> RunRecord | None:
     try:
         record: RunRecord = _decoder().decode(text)
     except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    # The only field that can be nested: pydantic refuses what is too deep, and the codec turns it into text.
+    if any(insight.details and _is_deep(insight.details) for insight in record.insights):
         return None
     return record
 
@@ -63,6 +67,16 @@ def write_record(record: RunRecord) -> str:
     if record.stop is not None:
         plain["stop"] = str.__str__(record.stop)
     return json.dumps(plain)
+
+
+def _is_deep(value: Any) -> bool:
+    inner = [value]
+    for _ in range(MAX_DEPTH):
+        parts = (part for each in inner for part in (each.values() if isinstance(each, dict) else each))
+        inner = [part for part in parts if isinstance(part, dict | list)]
+        if not inner:
+            return False
+    return True
 
 
 _OTHER_FLOAT = re.compile(rb'":-?(?:0\.0000|[0-9.]+e)')

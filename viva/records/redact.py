@@ -101,10 +101,12 @@ def _key_forms() -> _Forms:
     # Every run asks, and comparing the environment takes a twentieth of the time of reading it.
     environment = getattr(os.environ, "_data", None) or dict(os.environ)
     if _last is None or _last[0] != environment or _last[1] != _kept:
+        # Copied first: what another thread adds while they are read is then seen by the next call.
+        seen = dict(environment), set(_kept)
         found = [(value, f"[{name}]", name in OWN_KEYS) for name, value in _variables()]
         found += [(value, "[secret]", True) for value in _kept]
         keys = [(value, label) for value, label, own in found if _is_key(value, SHORTEST_OWN if own else SHORTEST_KEY)]
-        _last = dict(environment), set(_kept), _all_forms(keys)
+        _last = *seen, _all_forms(keys)
     return _last[2]
 
 

@@ -15,7 +15,10 @@ def joined(verdicts: Iterable[Verdict]) -> list[tuple[Verdict, ...]]:
     groups: dict[object, list[Verdict]] = {}
     for number, verdict in enumerate(verdicts):
         alone = verdict.score == 1 or not verdict.reason or verdict.evidence
-        same = verdict.subject, verdict.label, verdict.score, verdict.reason, verdict.by, verdict.votes, verdict.flags
+        same = (
+            *(verdict.subject, verdict.label, verdict.score, verdict.reason, verdict.by),
+            *(verdict.votes, verdict.flags, verdict.fault),
+        )
         groups.setdefault(number if alone else same, []).append(verdict)
     return [tuple(group) for group in groups.values()]
 

@@ -40,9 +40,9 @@ from viva.records import (
     Verdict,
     Vote,
 )
-from viva.records.codec import decode, encode, loads, to_plain
+from viva.records.codec import checked, decode, encode, loads, to_plain
 from viva.records.open_enum import OpenEnum
-from viva.records.transcript import LEFT_OUT, NO_USAGE
+from viva.records.transcript import LEFT_OUT, MOST_TOKENS, NO_USAGE
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 number = st.floats(allow_nan=False, allow_infinity=False)
@@ -331,9 +331,34 @@ def test_a_missing_field_without_default_is_a_value_error() -> None:
 def test_usage_adds_up_and_an_unknown_price_stays_unknown(parts: list[Usage]) -> None:
     first, second, third = (dataclasses.replace(each, cost=1.5) for each in parts)
     total = first + second + third
-    assert total.input_tokens == sum(each.input_tokens for each in (first, second, third))
-    assert total.cache_write_tokens == sum(each.cache_write_tokens for each in (first, second, third))
+    for name in ("input_tokens", "cache_write_tokens", "calls"):
+        counts = [getattr(each, name) for each in (first, second, third)]
+        assert getattr(total, name) == min(sum(counts), MOST_TOKENS)
     assert total.reported == all(each.reported for each in (first, second, third))
-    assert total.calls == first.calls + second.calls + third.calls
     assert total.cost == 4.5
     assert (first + dataclasses.replace(second, cost=None) + third).cost is None
+
+
+VERDICT = Verdict("r", "c", "hit", 1.0, evidence=(Evidence("r1", "quote"),))
+
+
+@pytest.mark.parametrize(
+    ("field", "make", "kept"),
+    [
+        ("verdicts", lambda: (VERDICT for _ in range(2)), (VERDICT, VERDICT)),
+        ("verdicts", lambda: iter([VERDICT]), (VERDICT,)),
+        ("verdicts", lambda: [dataclasses.replace(VERDICT, evidence=iter(VERDICT.evidence))], (VERDICT,)),  # type: ignore[arg-type]
+        ("notes", lambda: map(str, (1, 2)), ("1", "2")),
+        ("details", lambda: {"words": (word for word in "ab"), "odd": b"c"}, {"words": ["a", "b"], "odd": "c"}),
+        ("details", lambda: {"\ud800": 1, "\ud801": 2}, {"\\ud800": 1, "\\ud801": 2}),
+    ],
+)
+def test_what_can_be_read_only_once_is_not_lost(field: str, make: Callable[[], Any], kept: Any) -> None:
+    insight = dataclasses.replace(Insight("e", "r", "hit", 1.0), **{field: make()})
+    assert getattr(checked(Insight, insight), field) == kept
+
+
+@pytest.mark.parametrize("items", [lambda: iter([1]), lambda: (each for each in ("good", 2))])
+def test_items_of_the_wrong_type_are_told_also_if_they_are_read_once(items: Callable[[], Any]) -> None:
+    with pytest.raises(ValueError, match=r"^notes\.\d: "):
+        checked(Insight, dataclasses.replace(Insight("e", "r", "hit", 1.0), notes=items()))

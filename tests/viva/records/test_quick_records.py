@@ -175,9 +175,22 @@ def test_unknown_fields_are_left_to_the_codec(part: str) -> None:
     assert decode_json(RunRecord, text).id == "a run"
 
 
-def test_deep_nesting_is_left_to_the_codec() -> None:
-    text = encode(WHOLE).replace(b'"big":', b'"deep":' + b"[" * 50_000 + b"]" * 50_000 + b',"big":')
+@pytest.mark.parametrize("depth", [150, 300, 900, 50_000])
+@pytest.mark.parametrize(("begin", "end"), [(b"[", b"]"), (b'{"x":[1,', b"]}")])
+def test_deep_nesting_is_left_to_the_codec(depth: int, begin: bytes, end: bytes) -> None:
+    text = encode(WHOLE).replace(b'"big":', b'"deep":' + begin * depth + b"2" + end * depth + b',"big":')
+    assert b"deep" in text
     assert read_record(text) is None
+
+
+def test_nesting_that_a_journal_may_hold_is_read_quickly() -> None:
+    deep: Any = 1
+    for _ in range(90):
+        deep = [deep]
+    record = dataclasses.replace(WHOLE, insights=(dataclasses.replace(WHOLE.insights[0], details={"deep": deep}),))
+    quick = read_record(encode(record))
+    assert quick is not None
+    assert _same(quick, decode_json(RunRecord, encode(record)))
 
 
 def _check(text: bytes) -> None:

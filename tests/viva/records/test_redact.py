@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
 import pytest
 
+from viva.records import redact as redact_module
 from viva.records.redact import Keys, keep_secret, redact, redact_end
 
 PASTED = "sk-live/0123456789+abc=\n"
@@ -127,3 +129,29 @@ def test_a_key_of_a_models_file_is_hidden_too(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(module, "_kept", set())
     keep_secret("file-key-77\n")
     assert Keys().hide("I was sent file-key-77.") == "I was sent [secret]."
+
+
+def test_keys_that_are_set_and_removed_later_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "sk-late-0123456789abcdef and sk-next-0123456789abcdef"
+    assert Keys().hide(said) == said
+    monkeypatch.setenv("LATE_API_KEY", "sk-late-0123456789abcdef")
+    assert Keys().hide(said) == "[LATE_API_KEY] and sk-next-0123456789abcdef"
+    monkeypatch.setenv("LATE_API_KEY", "sk-next-0123456789abcdef")
+    assert Keys().hide(said) == "sk-late-0123456789abcdef and [LATE_API_KEY]"
+    monkeypatch.delenv("LATE_API_KEY")
+    assert Keys().hide(said) == said
+
+
+def test_a_key_that_is_set_while_the_keys_are_read_is_known_the_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = redact_module._variables
+
+    def interrupted() -> Iterator[tuple[str, str]]:
+        found = list(read())
+        monkeypatch.setenv("LATE_API_KEY", "sk-late-0123456789abcdef")  # by another thread
+        yield from found
+
+    monkeypatch.setenv("OTHER_API_KEY", "sk-other-0123456789abcdef")  # so that they are read again
+    monkeypatch.setattr(redact_module, "_variables", interrupted)
+    Keys()
+    monkeypatch.setattr(redact_module, "_variables", read)
+    assert Keys().hide("sk-late-0123456789abcdef") == "[LATE_API_KEY]"

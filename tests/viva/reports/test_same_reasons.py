@@ -27,9 +27,10 @@ def test_only_points_that_nothing_else_tells_apart_are_joined() -> None:
     verdicts = [
         *(verdict("p1"), verdict("p2", "Other."), verdict("p3"), verdict("p4", by="model"), verdict("p5", score=1.0)),
         *(verdict("p6", score=1.0), verdict("p7", ""), verdict("p8", ""), verdict("p9", evidence=(quoted,))),
+        *(verdict("p10", "Broke.", fault="judge"), verdict("p11", "Broke.", fault="examiner")),
     ]
     groups = [[each.criterion for each in group] for group in joined(verdicts)]
-    assert groups == [["p1", "p3"], ["p2"], ["p4"], ["p5"], ["p6"], ["p7"], ["p8"], ["p9"]]
+    assert groups == [["p1", "p3"], ["p2"], ["p4"], ["p5"], ["p6"], ["p7"], ["p8"], ["p9"], ["p10"], ["p11"]]
     assert statement_of(joined(verdicts)[0]) == "p1, p3: It p1.; It p3."
     assert statement_of(joined(verdicts)[1]) == "It p2."
 

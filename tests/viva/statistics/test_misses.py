@@ -38,6 +38,16 @@ def test_a_run_that_misses_a_criterion_many_times_counts_once() -> None:
     assert group.runs == 1
 
 
+def test_only_misses_of_the_same_runs_are_one() -> None:
+    this, that = (Verdict("r", name, "miss", 0.0, reason="No.", statement=f"It {name}.") for name in ("this", "that"))
+    (group,) = summarize([run(1, this, that), run(2, this, that)]).misses
+    assert (group.words, group.also, group.runs) == ("It this.", ("It that.",), 2)
+    # As many runs of the same case and agent, but not the same ones.
+    first, second = summarize([run(1, this, that), run(2, this), run(3, that)]).misses
+    assert (first.words, first.also, first.runs) == ("It this.", (), 2)
+    assert (second.words, second.also, second.runs) == ("It that.", (), 2)
+
+
 def test_what_is_no_miss_is_left_out() -> None:
     hit, skipped = miss(score=1.0, label="hit"), miss(score=None, label="skipped")
     excluded = run(2, miss(), outcome=Outcome.JUDGE_ERROR)
