@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -123,38 +123,15 @@ async def conduct(
         JournalError: the journal cannot be written; what it holds can be resumed.
         asyncio.CancelledError: the work was stopped, and can be resumed.
     """
-    fresh, worth = None if resumed else FreshFolder(folder), Worth()
-    try:
-        return await _conduct(folder.absolute(), prepare, around, worth, resumed=resumed, budget=budget)
-    except PlanError:
-        # It would be the newest journal, and the next command without a name would take it.
-        if fresh is not None and not fresh.holds(worth.kinds):
-            fresh.remove()
-        raise
-
-
-@dataclass(slots=True)
-class Worth:
-    """The kinds of events for which a new journal is kept if the work ends with a mistake of the user's."""
-
-    kinds: Collection[str] = ()
-
-
-async def _conduct(
-    folder: Path,
-    prepare: Callable[[], Work],
-    around: Surroundings,
-    worth: Worth,
-    *,
-    resumed: bool,
-    budget: Budget | None,
-) -> SuiteEnd:
-    engine, display = around.engine, around.display
+    folder, engine, display = folder.absolute(), around.engine, around.display
+    worth = Worth()
     for words in dict.fromkeys((last_words_of_newest(), read_last_words(folder))):
         if words is not None:
             display.note(str(words))
     feeds = [SinkFeed(sink, name, display.warn, folder) for name, sink in around.sinks]
     async with contextlib.AsyncExitStack() as files, contextlib.AsyncExitStack() as running:
+        if not resumed:
+            files.enter_context(_removed_without_worth(folder, worth))
         journals: list[Journal] = []
 
         def open_journal() -> Journal:
@@ -192,6 +169,28 @@ async def _conduct(
         running.push_async_callback(subscribers.on_closed)
         engine.notify(subscribers.note)
         return await run_jobs(doer, work.jobs(journal.folder), options.concurrency, subscribers, budget)
+
+
+@dataclass(slots=True)
+class Worth:
+    """The kinds of events for which a new journal is kept if the work ends with a mistake of the user's."""
+
+    kinds: Collection[str] = ()
+
+
+@contextlib.contextmanager
+def _removed_without_worth(folder: Path, worth: Worth) -> Iterator[None]:
+    """Remove a new journal in which nothing is worth keeping, if the work ends because the user must change something.
+
+    It would be the newest journal, and the next command without a name would take it.
+    """
+    fresh = FreshFolder(folder)
+    try:
+        yield
+    except PlanError:
+        if not fresh.holds(worth.kinds):
+            fresh.remove()
+        raise
 
 
 class Noting:
