@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import math
@@ -132,12 +133,10 @@ def checked(kind: type[T], value: T) -> T:
         ValueError: a field has a value of the wrong type; the message names it.
     """
     adapter = _adapter(kind)
-    try:
+    with contextlib.suppress(Exception):  # lone surrogates, objects that raise, values of the wrong type
         if not _is_lost_by_trying(value):
             # Nearly all are sound: written and read by native code.
             return adapter.validate_json(adapter.dump_json(value, exclude_defaults=True, warnings="error"))  # type: ignore[no-any-return]
-    except Exception:  # lone surrogates, objects that raise, values of the wrong type
-        pass
     plain = _plain(value)
     try:
         return adapter.validate_python(plain)  # type: ignore[no-any-return]

@@ -234,3 +234,22 @@ def test_whatever_is_returned_becomes_a_sound_insight_or_an_error(found: Any, pl
             assert score is None or -LAST_BIT <= score <= 1 + LAST_BIT
         if any(verdict.label == Label.ERROR and verdict.fault == "judge" for verdict in insight.verdicts):
             assert record.outcome is not Outcome.SCORED or insight.subject != "run"
+
+
+def test_verdicts_and_evidence_that_can_be_read_only_once_are_kept() -> None:
+    quote = Evidence("r1", "Well.")
+    verdicts = (Verdict("run", name, "hit", 1.0, evidence=iter([quote])) for name in "ab")  # type: ignore[arg-type]
+    insight = one(Insight("tone", "run", "hit", 1.0, verdicts=verdicts))  # type: ignore[arg-type]
+    assert [(each.criterion, each.evidence) for each in insight.verdicts] == [("a", (quote,)), ("b", (quote,))]
+
+
+def test_a_wrong_score_is_told_also_if_the_verdicts_can_be_read_only_once() -> None:
+    verdicts = iter([Verdict("run", "a", "hit", 2.0)])
+    with pytest.raises(NoJudgement, match=r"a score of 2\.0"):
+        one(Insight("tone", "run", "hit", 1.0, verdicts=verdicts))  # type: ignore[arg-type]
+
+
+def test_verdicts_without_end_are_no_judgement() -> None:
+    verdicts = (Verdict("run", "a", "hit", 1.0) for _ in iter(int, 1))
+    with pytest.raises(NoJudgement, match="more than 100,000 verdicts"):
+        one(Insight("tone", "run", "hit", 1.0, verdicts=verdicts))  # type: ignore[arg-type]

@@ -350,7 +350,7 @@ VERDICT = Verdict("r", "c", "hit", 1.0, evidence=(Evidence("r1", "quote"),))
         ("verdicts", lambda: [dataclasses.replace(VERDICT, evidence=iter(VERDICT.evidence))], (VERDICT,)),  # type: ignore[arg-type]
         ("notes", lambda: map(str, (1, 2)), ("1", "2")),
         ("details", lambda: {"words": (word for word in "ab"), "odd": b"c"}, {"words": ["a", "b"], "odd": "c"}),
-        ("details", lambda: {"\ud800": 1, "\ud801": 2}, {"\\ud800": 1, "\\ud801": 2}),
+        ("details", lambda: dict.fromkeys(("\ud800", "\ud801"), 1), {"\\ud800": 1, "\\ud801": 1}),
     ],
 )
 def test_what_can_be_read_only_once_is_not_lost(field: str, make: Callable[[], Any], kept: Any) -> None:

@@ -118,6 +118,10 @@ def _sound_insight(insight: Insight, name: str, own_name: str, *, trusted: bool)
     # With another evaluator's name, it would replace that evaluator's insight in the journal.
     if insight.evaluator not in (name, own_name):
         raise NoJudgement(f"an insight with the name of the evaluator {insight.evaluator!r:.80}")
+    if isinstance(insight.verdicts, Iterator):  # which can be read only once
+        insight = replace(insight, verdicts=tuple(islice(insight.verdicts, MOST + 1)))
+        if len(insight.verdicts) > MOST:
+            raise NoJudgement(f"an insight with more than {MOST:,} verdicts")
     for score in _scores_of(insight):
         _check(score)
     sound = insight if trusted else _checked(Insight, insight)
