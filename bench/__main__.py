@@ -49,8 +49,13 @@ def main(arguments: list[str] | None = None) -> None:
             meant = f"did you mean {near[0]}?" if near else f"the benchmarks are {', '.join(BENCHES)}"
             parser.error(f"there is no benchmark {name!r}; {meant}")
     print(f"python {platform.python_version()} on {platform.machine()}")
+    missed = []
     for name in names or BENCHES:
-        show(BENCHES[name], importlib.import_module(f"bench.{name}").figures())
+        figures = importlib.import_module(f"bench.{name}").figures()
+        show(BENCHES[name], figures)
+        missed += [figure.name.strip() for figure in figures if figure.kept is False]
+    if missed:
+        sys.exit(f"\nover budget: {'; '.join(missed)}")
 
 
 if __name__ == "__main__":

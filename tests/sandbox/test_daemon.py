@@ -23,7 +23,7 @@ from viva.sandbox import DaemonGone, Ending, RunView, SandboxLimits, SandboxLost
 from viva.sandbox.choice import choose
 from viva.sandbox.docker import ownership
 from viva.sandbox.docker.backend import DockerSandbox
-from viva.sandbox.docker.daemon import Daemon, why_unreachable
+from viva.sandbox.docker.daemon import Daemon
 from viva.sandbox.docker.images import DockerImages
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -64,8 +64,15 @@ class SecondDaemon:
         log = await asyncio.to_thread(open, self.folder / "log", "ab")
         with log:
             self.process = await asyncio.to_thread(subprocess.Popen, command, stdout=log, stderr=log)
+        await self.answers()
+
+    async def answers(self) -> None:
+        """Wait until it answers: it takes connections before, while it looks after the containers of its last life."""
         for _ in range(900):
-            if not why_unreachable(self.where):
+            with contextlib.suppress(SandboxUnavailable):
+                daemon = Daemon(self.where)
+                await daemon.reach()
+                daemon.close()
                 return
             await asyncio.sleep(0.1)
         pytest.fail((self.folder / "log").read_text()[-2000:])
@@ -209,4 +216,6 @@ async def test_a_daemon_that_hangs_loses_the_session_is_given_up_and_keeps_nobod
                 await Daemon(second.where).reach()
     finally:
         second.process.send_signal(signal.SIGCONT)
+        monkeypatch.undo()
+        await second.answers()
         await sandbox.close()
