@@ -17,7 +17,7 @@ from viva.errors import SetupError
 from viva.exam.durations import seconds_in
 from viva.exam.options import Option, Options, Part, Value
 from viva.plugins.parameters import split_list
-from viva.records.text import one_line
+from viva.records.text import one_line, printable
 from viva.suites.request import Command, R, holds_request, request_to_resume, with_changes
 
 P = ParamSpec("P")
@@ -272,7 +272,7 @@ def resume_command(command: Command, folder: Path) -> str:
     flags = given_options() if context.params.get("resume") is not None else {}
     names = sorted(flags.keys() & Options.may_replace())
     models = "".join(f" {flags[name]} {shlex.quote(str(context.params[name]))}" for name in names)
-    return f"viva {command} --resume {shlex.quote(str(folder))}{models}"
+    return f"viva {command} --resume {printable(shlex.quote(str(folder)))}{models}"
 
 
 def how_to_resume(command: Command, folder: Path) -> str:

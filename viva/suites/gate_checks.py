@@ -57,7 +57,9 @@ class PlannedGates:
                 continue
             before = case_lows(self.baseline, name)
             if name is not None and not before:
-                raise SetupError(f"--max-drop {one_line(name, 80)}: the baseline has no score by it. {REMEDY}")
+                raise SetupError(
+                    f"--max-drop {one_line(name, 80)}: the baseline has no score by this evaluator. {REMEDY}"
+                )
             _refuse_nothing_in_common(planned, before)
 
 

@@ -30,7 +30,8 @@ def command(as_json: bool) -> None:
             _show(finding)
         for kind, parts in diagnosis.parts.items():
             _show_parts(kind, parts)
-        click.echo(f"\n--sandbox auto selects {diagnosis.sandbox} here. {diagnosis.note}".rstrip())
+        why = f": {diagnosis.note}" if diagnosis.note else "."
+        click.echo(f"\n--sandbox auto selects {diagnosis.sandbox} here{why}")
     if any(finding.needed and not finding.there for finding in diagnosis.findings):
         raise SystemExit(2)
 

@@ -19,6 +19,7 @@ from viva.cli.options import (
     how_to_resume,
     options_from,
     output_options,
+    resume_command,
     resume_options,
     resumed_request,
     shared_options,
@@ -36,7 +37,7 @@ from viva.records.text import one_line, printable
 from viva.records.wording import counted, score_line
 from viva.reports.console.run import run_report
 from viva.reports.console.suite import suite_report
-from viva.reports.console.whys import print_whole, quoted
+from viva.reports.console.whys import print_whole
 from viva.reports.progress.reporter import ConsoleDisplay
 from viva.reports.trajectory_csv import write_evaluations
 from viva.sinks import make_sinks
@@ -96,7 +97,7 @@ def command(
     except SharedSetupError as error:
         fail(f"viva: {error}{how_to_resume('judge', folder)}")
     except KeyboardInterrupt:
-        fail(f"viva: stopped. Finished runs are kept; to resume: viva judge --resume {quoted(str(folder))}", STOPPED)
+        fail(f"viva: stopped. Finished runs are kept; to resume: {resume_command('judge', folder)}", STOPPED)
     _tell_left_out(judging, as_json=as_json)
     if skipped := judging.damage.words():
         Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))

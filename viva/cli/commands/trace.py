@@ -19,6 +19,7 @@ from viva.cli.options import (
     how_to_resume,
     options_from,
     output_options,
+    resume_command,
     resume_options,
     resumed_request,
     shared_options,
@@ -39,7 +40,7 @@ from viva.records.wording import counted
 from viva.reports.console.cross_agent import cross_agent_table
 from viva.reports.console.run import run_report
 from viva.reports.console.suite import figures_plain, suite_report
-from viva.reports.console.whys import print_whole, quoted
+from viva.reports.console.whys import print_whole
 from viva.reports.progress.reporter import ConsoleDisplay
 from viva.statistics.summary import Figures, summarize
 from viva.suites.conduct import Surroundings
@@ -163,10 +164,7 @@ def command(
         fail(f"viva: {error}{how_to_resume('trace', folder)}")
     except KeyboardInterrupt:
         again = " --follow, and repeat your --follow options" if follow else ""
-        fail(
-            f"viva: stopped. Finished runs are kept; to resume: viva trace --resume {quoted(str(folder))}{again}",
-            STOPPED,
-        )
+        fail(f"viva: stopped. Finished runs are kept; to resume: {resume_command('trace', folder)}{again}", STOPPED)
     figures = summarize(read_records(folder, quick=True), threshold)
     if other is None and request.compared is not None:
         other = Other(source=request.compared)
