@@ -4,7 +4,7 @@ usage: python -m bench against [COMMIT] [--only WORD…] [--passes N] [--limit R
 
 The commit gets a folder and an environment of its own under `.venv-bench/`, where its own scripts run. Machines
 differ by a factor of two and are never quite idle, so what counts is the median ratio of neighbouring passes. Without
-COMMIT, the comparison is with the best state so far, which `bench/best_state.txt` names. The exit code is 1 if a ratio
+COMMIT, the comparison is with the best states so far, which `bench/best_state.txt` names. The exit code is 1 if a ratio
 is above the limit.
 """
 
@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import re
 import subprocess
 import sys
 import venv
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -120,6 +121,9 @@ MEASUREMENTS = (
     _figures("rounds"),
     _figures("child_door"),
     _figures("sandbox"),
+    _figures("worlds"),
+    _figures("trajectories"),
+    _figures("collector"),
 )
 
 
@@ -128,7 +132,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         "python -m bench against", description="Compare this state with an earlier commit."
     )
-    parser.add_argument("commit", nargs="?", metavar="COMMIT", help="default: the commit in bench/best_state.txt")
+    parser.add_argument("commit", nargs="?", metavar="COMMIT", help="default: the commits in bench/best_state.txt")
     parser.add_argument("--only", nargs="+", default=(), metavar="WORD", help="measurements whose name has such a word")
     parser.add_argument("--passes", type=int, default=PASSES, help=f"passes in alternation (default: {PASSES})")
     parser.add_argument("--limit", type=float, default=LIMIT, help=f"maximum ratio (default: {LIMIT})")
@@ -138,15 +142,50 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error(
             f"there is nothing to measure; the measurements are {', '.join(each.name for each in MEASUREMENTS)}"
         )
-    then = state_of(said.commit or best_state())
-    now = State("today", ROOT, Path(sys.executable))
-    print(
-        f"today against {then.name}: medians of {said.passes} passes in alternation; a ratio below 1 is better",
-        flush=True,
-    )
-    worse = [name for each in chosen for name, ratio in compare(each, now, then, said.passes) if ratio > said.limit]
+    ratios = {}
+    for commit, some in _by_state(chosen, said.commit).items():
+        ratios.update(against(commit, some, said.passes))
+    worse = [name for name, ratio in ratios.items() if ratio > said.limit]
     if worse:
-        sys.exit(f"worse than {said.limit:g} times {then.name}: {'; '.join(worse)}")
+        sys.exit(f"worse than {said.limit:g} times the earlier state: {'; '.join(worse)}")
+
+
+def _by_state(measurements: Sequence[Measurement], commit: str | None) -> dict[str, list[Measurement]]:
+    """Return the measurements by the commit with which each is compared."""
+    found: dict[str, list[Measurement]] = {}
+    for each in measurements:
+        found.setdefault(commit or best_state(each.name), []).append(each)
+    return found
+
+
+def against(commit: str, measurements: Sequence[Measurement], passes: int) -> dict[str, float]:
+    """Measure today and a commit in alternation, print a line per figure, and return the ratios by name."""
+    then, now = state_of(commit), State("today", ROOT, Path(sys.executable))
+    print(
+        f"today against {then.name}: medians of {passes} passes in alternation; a ratio below 1 is better", flush=True
+    )
+    return dict(pair for each in measurements for pair in compare(each, now, then, passes))
+
+
+def slower_than_best(over: Mapping[str, Collection[str]], passes: int = 3, limit: float = LIMIT) -> list[str]:
+    """Compare figures that are over an absolute budget with the best state, and return those that are worse.
+
+    An absolute budget is that of the machine on which it was set. On a slower machine the best state misses it as
+    well, and only the comparison says whether this state is slow. A figure that cannot be compared counts as worse.
+
+    Args:
+        over: Names of figures, by the benchmark that printed them.
+        passes: How often each state is measured.
+        limit: The maximum ratio.
+    """
+    worse = []
+    for benchmark, names in over.items():
+        ratios: dict[str, float] = {}
+        for each in MEASUREMENTS:
+            if each.name == benchmark or each.name in names:
+                ratios.update(against(best_state(each.name), [each], passes))
+        worse += [name for name in names if ratios.get(name, math.inf) > limit]
+    return worse
 
 
 def compare(measurement: Measurement, now: State, then: State, passes: int) -> list[tuple[str, float]]:
@@ -178,12 +217,16 @@ def _line(name: str, pairs: list[tuple[float, float]], unit: str) -> float:
     return middle
 
 
-def best_state() -> str:
-    """Return the commit that `bench/best_state.txt` names."""
+def best_state(measurement: str = "") -> str:
+    """Return the commit that `bench/best_state.txt` names for a measurement."""
+    found = ""
     for line in BEST.read_text(encoding="utf-8").splitlines():
-        if line.strip() and not line.startswith("#"):
-            return line.split()[0]
-    sys.exit(f"{BEST} names no commit")
+        commit, *names = line.partition("#")[0].split() or [""]
+        if commit and (measurement in names or not (names or found)):
+            found = commit
+    if not found:
+        sys.exit(f"{BEST} names no commit")
+    return found
 
 
 def state_of(commit: str) -> State:

@@ -19,6 +19,8 @@ from viva.sandbox.choice import choose
 
 CODE = "import json, os\nassert len(os.listdir()) >= 1\nassert json.loads('[1]') == [1]"
 VIEW = RunView(chat_history=[("system", "be fair"), ("human", "begin"), ("ai", "2 + 2?"), ("human", "4")])
+WARM = {"1 MB": 2.2, "10 MB": 5.0, "1,000 files of 1 kB": 8.0}
+"""Budgets of a warm check in a locked container, in milliseconds, by workspace."""
 CONVERSATION_SECONDS = 2.0
 """Duration of the conversation before the first check: longer than starting a container."""
 
@@ -36,13 +38,12 @@ def figures() -> list[Figure]:
 
 async def _of(kind: str) -> list[Figure]:
     sandbox = (await choose(kind, concurrency=8)).sandbox
-    budget = 3.6 if kind == "docker" else None
     try:
         with tempfile.TemporaryDirectory() as folder:
             small, mega = workspace_of(folder, "small", 3, 1000), workspace_of(folder, "mega", 20, 50_000)
             warm = await _warm(sandbox, mega, 400)
             found = [
-                Figure(f"{kind}: warm check p50, workspace of 1 MB", percentile(warm, 50), "ms", budget),
+                Figure(f"{kind}: warm check p50, workspace of 1 MB", percentile(warm, 50), "ms", _budget(kind, "1 MB")),
                 Figure(f"{kind}: warm check p95, workspace of 1 MB", percentile(warm, 95), "ms"),
                 Figure(
                     f"{kind}: warm check p50, workspace of 3 kB",
@@ -56,7 +57,8 @@ async def _of(kind: str) -> list[Figure]:
                 ("1,000 files of 1 kB", 1000, 1000),
             ):
                 times = await _warm(sandbox, workspace_of(folder, name, files, size), 15)
-                found.append(Figure(f"{kind}: warm check p50, workspace of {name}", percentile(times, 50), "ms"))
+                label = f"{kind}: warm check p50, workspace of {name}"
+                found.append(Figure(label, percentile(times, 50), "ms", _budget(kind, name)))
             found += await _first(sandbox, kind, mega)
             found += await _many(sandbox, kind, mega)
         if kind == "docker":
@@ -64,6 +66,11 @@ async def _of(kind: str) -> list[Figure]:
     finally:
         await sandbox.close()
     return found
+
+
+def _budget(kind: str, workspace: str) -> float | None:
+    """Return the budget of a warm check in milliseconds; it is that of the strongest sandbox."""
+    return WARM.get(workspace) if kind == "docker" else None
 
 
 def workspace_of(folder: str, name: str, files: int, size: int) -> Path:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+SPEED = frozenset({"us", "ms", "s", "runs/s"})
+"""Units of figures that depend on the speed of the machine."""
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -16,6 +19,11 @@ class Figure:
     at_least: bool = False
     """The budget is a lower bound."""
     note: str = ""
+
+    @property
+    def absolute(self) -> bool:
+        """Return whether the value depends on the speed of the machine."""
+        return self.unit in SPEED
 
     @property
     def kept(self) -> bool | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bench import against
 from bench.against import Measurement, State, best_state, compare
 from bench.table import Figure
 
@@ -20,8 +21,8 @@ def state(folder: Path, text: str) -> State:
     return State(folder.name, folder, Path(sys.executable))
 
 
-def measurement(unit: str) -> Measurement:
-    return Measurement("reading", ("-c", READ), lambda said: {name: (value, unit) for name, value in said.items()})
+def measurement(unit: str, name: str = "reading") -> Measurement:
+    return Measurement(name, ("-c", READ), lambda said: {name: (value, unit) for name, value in said.items()})
 
 
 @pytest.mark.parametrize(("unit", "ratio"), [("us", 2.0), ("MB", 2.0), ("runs/s", 0.5), ("times", 0.5)])
@@ -52,3 +53,31 @@ def test_the_best_state_is_a_commit() -> None:
 )
 def test_a_figure_keeps_its_budget_or_not(figure: Figure, kept: bool | None) -> None:
     assert figure.kept is kept
+
+
+def test_each_measurement_is_compared_with_the_best_state_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "best.txt"
+    file.write_text("# comment\n1111111\n2222222 worlds rounds  # these alone\n")
+    monkeypatch.setattr(against, "BEST", file)
+    assert [best_state(name) for name in ("suite", "worlds", "rounds", "")] == ["1111111", *["2222222"] * 2, "1111111"]
+
+
+def test_a_file_that_names_no_commit_for_the_rest_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "best.txt"
+    file.write_text("2222222 worlds\n")
+    monkeypatch.setattr(against, "BEST", file)
+    with pytest.raises(SystemExit, match="names no commit"):
+        best_state("suite")
+
+
+def test_an_absolute_budget_counts_as_missed_only_where_the_best_state_is_faster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ratios = {"rounds": {"a": 1.0, "b": 1.3}, "judging again": {"judging again": 0.9}}
+    monkeypatch.setattr(against, "MEASUREMENTS", [measurement("us", name) for name in (*ratios, "startup")])
+    monkeypatch.setattr(against, "best_state", lambda _name="": "1111111")
+    monkeypatch.setattr(against, "against", lambda _commit, chosen, _passes: ratios[chosen[0].name])
+    over = {"rounds": ["a", "b"], "suite": ["judging again", "nobody measures this"]}
+    assert against.slower_than_best(over) == ["b", "nobody measures this"]
