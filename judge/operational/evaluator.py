@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from viva.adapters.part_errors import describe_part
+from viva.errors import SetupError
 from viva.judge.operational.decision import Signal, decide, signals_of
 from viva.judge.operational.figures import baseline_of, figures_of, is_observed, scores_of
 from viva.recordings.events.conversation import conversation_metrics
@@ -32,7 +33,15 @@ class OperationalEvaluator:
     def __init__(self, history: EvalHistorySource | None = None) -> None:
         """Args:
         history: The earlier runs, recorded elsewhere; None is what the run's journal holds.
+
+        Raises:
+            SetupError: the history has no method `runs`.
         """
+        if history is not None and not callable(getattr(history, "runs", None)):
+            raise SetupError(
+                f"OperationalEvaluator(): history must be an EvalHistorySource, such as JournalHistory(folder), not "
+                f"{type(history).__name__}."
+            )
         self._history = history
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:

@@ -67,7 +67,7 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     return call
 
 
-def called(function: Callable[..., Any]) -> str:
+def call_of(function: Callable[..., Any]) -> str:
     """Return how a user calls a public function: `viva.examine()`."""
     return f"viva.{function.__qualname__.removesuffix('.__init__').removesuffix('_async')}()"
 
@@ -84,7 +84,7 @@ def _bound(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     try:
         bound = _signature(function).bind(*args, **kwargs)
     except TypeError as error:
-        raise SetupError(f"{called(function)}: {error}.") from None
+        raise SetupError(f"{call_of(function)}: {error}.") from None
     kinds = _kinds(function)
     for name, kind in kinds.items():
         if name not in bound.arguments:
@@ -93,9 +93,9 @@ def _bound(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         if isinstance(value, Iterator) and _repeats(kind):
             bound.arguments[name] = value = tuple(value)
         if isinstance(value, str) and "\0" in value:  # no file name, no name and no address contains one
-            raise SetupError(f"{called(function)}: {name} contains a null character: {shown(value)}.")
+            raise SetupError(f"{call_of(function)}: {name} contains a null character: {shown(value)}.")
         if not _fits(kind, value):
-            raise SetupError(f"{called(function)}: {name} must be {_words(kind)}, not {shown(value)}.")
+            raise SetupError(f"{call_of(function)}: {name} must be {_words(kind)}, not {shown(value)}.")
     return bound
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from viva.api.arguments import called, shown
+from viva.api.arguments import call_of, shown
 from viva.errors import SetupError
 from viva.exam.options import OPTION, Options, Part, Value
 
@@ -106,4 +106,4 @@ def _unknown(function: Callable[..., Any], name: str, known: set[str]) -> str:
     own = [each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
     near = difflib.get_close_matches(name, [*own, *sorted(known)], 1, 0.5)
     hint = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join([*own, *sorted(known)])}."
-    return f"{called(function)} has no option {name!r:.80}. {hint}"
+    return f"{call_of(function)} has no option {name!r:.80}. {hint}"

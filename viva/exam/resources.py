@@ -5,7 +5,8 @@ What judging requires is built by `viva.exam.judging.resources`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -93,9 +94,7 @@ class Resources:
         Raises:
             SetupError: one of them cannot be reached.
         """
-        for agent in self.agents.values():
-            if agent.look is not None:
-                await agent.look()
+        await all_looked_at(agent.look for agent in self.agents.values() if agent.look is not None)
 
     async def look_at_models(self) -> None:
         """Check that the models of examiner and judge can be used, as far as that is known without a question.
@@ -104,14 +103,20 @@ class Resources:
             SetupError: one of them cannot be used.
         """
         models = (self.examiner_model, self.judge.model, self.judge.backup_model)
-        for model in dict.fromkeys(each for each in models if each is not None):
-            await model.look()
+        await all_looked_at(model.look for model in dict.fromkeys(each for each in models if each is not None))
 
     async def close(self) -> None:
         """Release the sandbox and connections."""
         await self.judge.close()
         if self.examiner_model is not None and self.examiner_model is not self.judge.model:
             await self.examiner_model.close()
+
+
+async def all_looked_at(looks: Iterable[Callable[[], Awaitable[None]]]) -> None:
+    """Look at all servers at once, because each may take seconds, and raise the first error in their order."""
+    for found in await asyncio.gather(*(look() for look in looks), return_exceptions=True):
+        if isinstance(found, BaseException):
+            raise found
 
 
 async def build_resources(

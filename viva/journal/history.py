@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from viva.errors import SetupError
 from viva.journal.lines import FILE, HEAD, MOST_LINE, parse, round_number, see_runs
 from viva.records.codec import decode
 from viva.records.eval_run_record import EvalRunRecord
@@ -38,11 +40,16 @@ class JournalHistory:
     first. Records are without insights and setting: what they are compared by is in their metrics.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | str) -> None:
         """Args:
         folder: The journal's. It need not be there yet.
+
+        Raises:
+            SetupError: the folder is not a path.
         """
-        self._folder = folder
+        if not isinstance(folder, str | os.PathLike):
+            raise SetupError(f"JournalHistory(): folder must be the path of a journal, not {type(folder).__name__}.")
+        self._folder = Path(folder)
         self._turn = threading.Lock()
         self._offset = 0
         self._seen: dict[str, _Seen] = {}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from viva.errors import SetupError
 from viva.judge.operational.evaluator import OperationalEvaluator
 from viva.records.eval_run_record import EvalRunRecord
 from viva.records.evaluator import Context
@@ -107,3 +108,9 @@ async def test_a_run_of_the_same_id_that_another_journal_holds_is_an_earlier_run
 async def test_what_viva_did_not_understand_is_said() -> None:
     insight = await judged(Metrics(tool_calls={"bash": 1}, unknown={"event odd.one": 2, "line": 1}))
     assert "unknown to Viva: event odd.one 2, line 1" in insight.notes
+
+
+@pytest.mark.parametrize("history", [3, "runs", object()])
+def test_a_history_that_is_none_is_refused_before_the_first_run(history: object) -> None:
+    with pytest.raises(SetupError, match=r"history must be an EvalHistorySource.* not (int|str|object)"):
+        OperationalEvaluator(history)  # type: ignore[arg-type]

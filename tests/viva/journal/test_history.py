@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from viva.errors import SetupError
 from viva.journal.history import JournalHistory
 from viva.journal.writer import FILE, Journal
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
@@ -69,3 +72,13 @@ async def test_of_two_attempts_only_the_newer_counts(tmp_path: Path) -> None:
         journal.append("run", "a", 1, record("a"))
         journal.append("setting", "a", 2, Setting(case="task"))
     assert await JournalHistory(tmp_path).runs("task") == []
+
+
+@pytest.mark.parametrize("folder", [3, None, b"runs"])
+def test_what_is_no_path_is_refused_at_once(folder: object) -> None:
+    with pytest.raises(SetupError, match=r"folder must be the path of a journal, not (int|NoneType|bytes)"):
+        JournalHistory(folder)  # type: ignore[arg-type]
+
+
+async def test_a_path_may_be_a_text(tmp_path: Path) -> None:
+    assert await JournalHistory(str(tmp_path)).runs() == []
