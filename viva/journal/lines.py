@@ -195,12 +195,17 @@ def round_number(line: bytes, head: re.Match[bytes], number: int = 0, damage: Da
     return counted
 
 
-def sealed_data(line: bytes) -> bytes | None:
+def sealed_data(line: bytes, head: re.Match[bytes] | None = None) -> bytes | None:
     """Return the JSON of an event's data, not parsed; None for a line that must be parsed to find it.
 
     It is what the line's head and its checksum enclose; what is not one JSON value is not a line of Viva.
+
+    Args:
+        line: The line.
+        head: The match of its head, if that was looked for.
     """
-    if (head := HEAD.match(line)) is None or (content := unsealed(line)) is None:
+    head = head or HEAD.match(line)
+    if head is None or (content := unsealed(line)) is None:
         return None
     return content[head.end() - 1 :]
 

@@ -215,7 +215,7 @@ def _record_in(folder: Path, line: bytes, *, quick: bool) -> tuple[int, RunRecor
     """
     head = HEAD.match(line)
     # A struct has no field for what is in other files, so it need not be looked for.
-    if quick and head and (data := sealed_data(line)) is not None and (found := read_record(data)) is not None:
+    if quick and head and (data := sealed_data(line, head)) is not None and (found := read_record(data)) is not None:
         return int(head[3]), as_earned(found)
     if head and (data := plain_data(line)) is not None:
         with suppress(ValueError, RecursionError):

@@ -7,7 +7,6 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from viva.records.codec import has_doubled_key
 from viva.records.transcript import StepKind
 
 
@@ -57,7 +56,7 @@ def read_arguments(given: Any) -> Any:
     if not isinstance(given, str):
         return given
     try:
-        return given if has_doubled_key(given) else json.loads(given, parse_constant=_finite, parse_float=_finite)
+        return _ARGUMENTS.decode(given)
     except (ValueError, RecursionError):
         return given
 
@@ -68,6 +67,17 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(text)
     return number
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object with a duplicate key, of which one value would be lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return found
+
+
+_ARGUMENTS = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_finite, parse_float=_finite)
 
 
 def read_content(content: Any) -> tuple[str | None, list[str], bool]:

@@ -48,7 +48,7 @@ def printable(text: str, limit: int | None = None) -> str:
         limit: Maximum number of characters; the rest is replaced by its length.
     """
     cut = text if limit is None or len(text) <= limit else text[:limit]
-    if cut is text and text.isascii() and text.isprintable():
+    if cut is text and text.isascii() and (text.isprintable() or text.replace("\n", "").isprintable()):
         return text
     shown = _BIDI.sub(_escape, _CONTROL.sub(_escape, storable(cut.replace("\r\n", "\n"))))
     return shown if cut is text else f"{shown}… [{counted(len(text) - len(cut), 'more character')}]"

@@ -206,6 +206,14 @@ class Usage:
 
 NO_USAGE = Usage(cost=0.0)
 """The usage of a role that called no model, or did not report any calls."""
+_NOTHING = _get_all(NO_USAGE)
+
+
+def adds_nothing(usage: Usage) -> bool:
+    """Return whether a usage leaves every sum as it is, like that of a role that called no model."""
+    return _get_all(usage) == _NOTHING
+
+
 UNREPORTED = Usage(reported=False)
 """The usage of a role that apparently called a model, but reported neither tokens nor cost."""
 

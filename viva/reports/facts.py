@@ -7,10 +7,10 @@ from enum import StrEnum
 
 from viva.records.run_record import RunRecord
 from viva.records.text import exact_line, one_line
-from viva.records.transcript import NO_USAGE, Usage
+from viva.records.transcript import NO_USAGE, Usage, adds_nothing
 from viva.records.verdict import Evidence, Insight, Verdict
 from viva.records.wording import insight_line
-from viva.statistics.scores import primary_insight, run_passes, score_of
+from viva.statistics.scores import primary_insight, score_of, scored_passes
 
 
 class Standing(StrEnum):
@@ -26,9 +26,10 @@ class Standing(StrEnum):
 
 def standing(record: RunRecord, threshold: float) -> Standing:
     """Return whether a run passed, failed or is excluded; it passes if its low bound is at least the threshold."""
-    if score_of(record) is None:
+    scored = score_of(record)
+    if scored is None:
         return Standing.EXCLUDED
-    return Standing.PASSED if run_passes(record, threshold) else Standing.FAILED
+    return Standing.PASSED if scored_passes(record, scored, threshold) else Standing.FAILED
 
 
 def missed(record: RunRecord) -> list[Verdict]:
@@ -84,7 +85,8 @@ def verdicts_by_subject(insights: Iterable[Insight], run: str) -> dict[str, list
 
 def usage_of(record: RunRecord) -> Usage:
     """Return the sum of the usage of all roles."""
-    return sum(record.usage.values(), NO_USAGE)
+    # Most roles called no model, and to add is ten times as much work as to see that.
+    return sum((used for used in record.usage.values() if not adds_nothing(used)), NO_USAGE)
 
 
 def tokens_of(record: RunRecord) -> int | None:

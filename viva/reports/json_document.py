@@ -31,7 +31,18 @@ def write(journals: Journals, out: TextIO) -> None:
         out.write(piece)
     out.write("}")
     out.write(',\n"runs": [')
-    separator = "\n"
+    for piece in _runs(journals):
+        out.write(piece)
+    unfinished = [{"journal": storable(str(run.folder)), "id": run.id} for run in journals.unfinished()]
+    out.write('\n],\n"unfinished": ' + _json(unfinished))
+    out.write(',\n"torn_lines": ' + _json(journals.damage.torn))
+    out.write(',\n"newer_lines": ' + _json(journals.damage.unknown) + "}\n")
+
+
+def _runs(journals: Journals) -> Iterator[str]:
+    """Yield the objects of all runs that ended, many at a time: a file takes them several times as fast."""
+    pieces: list[str] = []
+    waiting, separator = 0, "\n"
     for entry in journals.quick_entries():
         main = primary_insight(entry.record)
         head = _head(
@@ -39,12 +50,14 @@ def write(journals: Journals, out: TextIO) -> None:
             standing(entry.record, journals.threshold).value,
             None if main is None else main.evaluator,
         )
-        out.write(f"{separator}{head[:-1]}, {_record(entry.record)[1:]}")
+        record = _record(entry.record)
+        pieces += (separator, head[:-1], ", ", record[1:])
         separator = ",\n"
-    unfinished = [{"journal": storable(str(run.folder)), "id": run.id} for run in journals.unfinished()]
-    out.write('\n],\n"unfinished": ' + _json(unfinished))
-    out.write(',\n"torn_lines": ' + _json(journals.damage.torn))
-    out.write(',\n"newer_lines": ' + _json(journals.damage.unknown) + "}\n")
+        waiting += len(record)
+        if waiting > BATCH:
+            yield "".join(pieces)
+            pieces, waiting = [], 0
+    yield "".join(pieces)
 
 
 def _figures(figures: Figures) -> Iterator[str]:
@@ -61,6 +74,10 @@ def _figures(figures: Figures) -> Iterator[str]:
         for number, each in enumerate(value):
             yield f"{', ' if number else ''}{_json(to_plain(each, full=True))}"
         yield "]"
+
+
+BATCH = 250_000
+"""Characters that are written at once."""
 
 
 @lru_cache(maxsize=1000)

@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from io import StringIO
-from operator import itemgetter
 from pathlib import Path
 from typing import IO, TextIO
 from xml.sax.saxutils import escape, quoteattr
@@ -39,8 +38,8 @@ SPOOL = 1_000_000
 _FORBIDDEN = re.compile("[\ufffe\uffff]")
 
 
-_Key = tuple[int, tuple[tuple[int, str], ...], int, int]
-"""Kind of row, case, trial, and the order of equals."""
+_Place = tuple[int, tuple[tuple[int, str], ...], int, int, int]
+"""Where a test case is, in the order of the cases: kind of row, case, trial, begin in the body, and length."""
 
 
 _natural = lru_cache(maxsize=4096)(natural)
@@ -56,8 +55,9 @@ class _Suite:
     """The test cases of one agent, stored until their number is known."""
 
     body: IO[bytes] = field(default_factory=_aside)
-    places: list[tuple[_Key, int, int]] = field(default_factory=list)
-    """Sort key, begin and length of each test case in the body."""
+    places: list[_Place] = field(default_factory=list)
+    length: int = 0
+    """Of the body."""
     tests: int = 0
     failures: int = 0
     errors: int = 0
@@ -66,12 +66,14 @@ class _Suite:
 
     def add(self, text: str, case: str = "", trial: int = 0) -> None:
         """Store the text of a test case. Cases are in the order of all reports; what is no run of a case comes last."""
-        key = int(not case), _natural(case), trial, len(self.places)
-        self.places.append((key, self.body.tell(), self.body.write(text.encode())))
+        length = self.body.write(text.encode())
+        self.places.append((int(not case), _natural(case), trial, self.length, length))
+        self.length += length
 
     def sorted_texts(self) -> Iterator[str]:
         """Yield the test cases in the order of their keys, and not of the completion of runs."""
-        for _, begin, length in sorted(self.places, key=itemgetter(0)):
+        self.places.sort()
+        for *_, begin, length in self.places:
             self.body.seek(begin)
             yield self.body.read(length).decode()
 
@@ -187,20 +189,19 @@ def _add_run(suite: _Suite, entry: Entry, threshold: float) -> None:
         _fault(body, "error", record.outcome.value, words, _missed_text(record))
     used = usage_of(record)
     tokens, cost = used.known_tokens, used.known_cost
-    facts = {
-        "score": "none" if record.score is None else f"{record.score:.6g}",
-        "outcome": record.outcome.value,
-        "rounds": str(record.rounds),
-        "stop": record.stop.value if record.stop else "unknown",
-        "tokens": UNKNOWN if tokens is None else str(tokens),
-        "cost": UNKNOWN if cost is None else f"{cost:.6f}",
-        "run": f"{entry.folder}#{record.id}",
-    }
+    facts = [
+        f"score={'none' if record.score is None else f'{record.score:.6g}'}",
+        f"outcome={one_line(record.outcome.value, 500)}",
+        f"rounds={one_line(str(record.rounds), 500)}",
+        f"stop={one_line(record.stop.value, 500) if record.stop else 'unknown'}",
+        f"tokens={UNKNOWN if tokens is None else tokens}",
+        f"cost={UNKNOWN if cost is None else f'{cost:.6f}'}",
+        f"run={one_line(f'{entry.folder}#{record.id}', 500)}",
+    ]
     if words := agent_words(record.setting):
-        facts["agent"] = words
-    properties = [f"[[PROPERTY|{key}={one_line(value, 500)}]]" for key, value in facts.items()]
-    properties += [f"[[PROPERTY|evaluator={each}]]" for each in _insights(record)]
-    lines = "\n".join(properties)
+        facts.append(f"agent={one_line(words, 500)}")
+    facts += [f"evaluator={each}" for each in _insights(record)]
+    lines = "\n".join([f"[[PROPERTY|{fact}]]" for fact in facts])
     body.write(f"<system-out>{_text(lines)}</system-out>\n</testcase>\n")
     suite.add(body.getvalue(), record.subject, record.trial)
 

@@ -35,7 +35,12 @@ def run_passes(record: RunRecord, threshold: float) -> bool:
         threshold: What its low bound must reach, in [0, 1].
     """
     scored = score_of(record)
-    return scored is not None and record.outcome is not Outcome.TARGET_ERROR and passes(scored.low, threshold)
+    return scored is not None and scored_passes(record, scored, threshold)
+
+
+def scored_passes(record: RunRecord, scored: Score, threshold: float) -> bool:
+    """Return whether a run with a known `score_of` passes; see `run_passes`."""
+    return record.outcome is not Outcome.TARGET_ERROR and passes(scored.low, threshold)
 
 
 class Named(Protocol):

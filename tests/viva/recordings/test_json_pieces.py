@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from viva.recordings import json_pieces
 from viva.recordings.json_pieces import Pieces, elements
 from viva.recordings.recording import RecordingError
+from viva.recordings.spans.files import raw_spans
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -62,3 +63,24 @@ def test_bytes_that_are_no_text_are_told() -> None:
     pieces = Pieces(Path("file.json"), io.BytesIO(b'["\xff"]'))
     with pytest.raises(RecordingError, match="not UTF-8"):
         list(elements(pieces, ()))
+
+
+class CountedReads(io.BytesIO):
+    """A file that counts how often it is asked for more."""
+
+    asked = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        self.asked += 1
+        return super().read(size)
+
+    def readline(self, size: int | None = -1) -> bytes:
+        self.asked += 1
+        return super().readline(size)
+
+
+def test_spans_in_lines_are_read_a_line_at_a_time() -> None:
+    spans = [{"span_id": f"{number + 1:016x}", "name": "x" * 500} for number in range(50)]
+    file = CountedReads("".join(f"{json.dumps(span)}\n" for span in spans).encode())
+    assert list(raw_spans(Path("file.jsonl"), file, [])) == spans
+    assert file.asked <= len(spans) + 2

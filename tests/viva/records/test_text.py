@@ -154,3 +154,10 @@ def test_an_exact_line_is_one_line_within_its_limit_and_drives_no_terminal(text:
 @given(st.text(" \n\t\u00a0a", max_size=7), st.text(" \n\t\u00a0a", max_size=7))
 def test_texts_that_differ_have_exact_lines_that_differ(one: str, other: str) -> None:
     assert (exact_line(one) == exact_line(other)) is (one == other)
+
+
+@given(st.text(st.characters(max_codepoint=0x7F)))
+@example("two\nlines")
+def test_ascii_is_printed_as_it_is_unless_it_holds_a_control(text: str) -> None:
+    escaped = re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
+    assert printable(text) == escaped

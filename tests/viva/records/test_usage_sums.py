@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from viva.records import Round, Step, StepKind, Transcript, Usage
-from viva.records.transcript import NO_USAGE, UNREPORTED
+from viva.records.transcript import NO_USAGE, UNREPORTED, adds_nothing
 from viva.records.usage import round_usage, with_usage
 
 FEW, SOME, MANY = Usage(10, 1, calls=1, cost=0.1), Usage(20, 2, calls=1, cost=0.2), Usage(30, 3, calls=2, cost=0.3)
@@ -87,3 +87,11 @@ def test_a_chain_of_any_depth_is_summed_up() -> None:
     steps = tuple(model(str(depth), SOME, str(depth - 1)) for depth in range(5000))
     assert round_usage(Round(1, steps=steps)) == SOME
     assert round_usage(replace(Round(1), steps=steps[:1])) == SOME
+
+
+@given(st.builds(Usage, *[st.integers(0, 2)] * 6, st.sampled_from([None, 0.0, 1.0]), reported=st.booleans()))
+@example(Usage(cost=0.0))
+@example(UNREPORTED)
+def test_only_a_usage_that_changes_no_sum_adds_nothing(used: Usage) -> None:
+    sums = [Usage(1, 2, cost=0.5), Usage(3), Usage(1, cost=0.0, reported=False)]
+    assert adds_nothing(used) == all(total + replace(used) == total for total in sums)

@@ -11,6 +11,7 @@ from tests.viva.reports.made import write_hostile, write_suite
 from viva.exam.run_history import history_of
 from viva.journal import run_index
 from viva.journal.writer import FILE
+from viva.reports import json_document
 from viva.reports.formats import writer
 from viva.reports.journals import joined
 from viva.statistics.trends import find_trends
@@ -35,6 +36,12 @@ def test_a_report_is_the_same_without_structs(folder: Path, name: str, monkeypat
     quick = _report(folder, name)
     monkeypatch.setattr(run_index, "read_record", lambda _: None)
     assert quick == _report(folder, name)
+
+
+def test_a_document_in_many_pieces_is_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = _report(folder, "json")
+    monkeypatch.setattr(json_document, "BATCH", 1)
+    assert _report(folder, "json") == whole
 
 
 def test_trends_are_the_same_without_structs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,9 +37,9 @@ _FRAMEWORKS = (
 
 def framework_of(spans: Sequence[Span]) -> str | None:
     """Return the framework's name, from the instrumentation's scope, the names of spans, or LangChain's metadata."""
-    said = [f"{span.scope} {span.name} {span.attributes.get('metadata', '')}" for span in spans[:50]]
+    said = "\n".join(f"{span.scope} {span.name} {span.attributes.get('metadata', '')}" for span in spans[:50])
     for name, marks in _FRAMEWORKS:
-        if any(mark in words for mark in marks for words in said):
+        if any(mark in said for mark in marks):
             return name
     return next((span.scope for span in spans if span.scope), None)
 
@@ -55,8 +55,11 @@ def agent_name(span: Span | None) -> str | None:
 
 def first_text(spans: Iterable[Span], keys: Sequence[str]) -> str | None:
     """Return the first value that spans have under one of some keys, as text."""
-    values = (span.attributes.get(key) for span in spans for key in keys)
-    return next((text for value in values if (text := plain(value))), None)
+    for span in spans:
+        for key in keys:
+            if (value := span.attributes.get(key)) is not None and (text := plain(value)):
+                return text
+    return None
 
 
 def plain(value: Any) -> str | None:

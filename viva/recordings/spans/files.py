@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -103,24 +101,27 @@ def raw_spans(path: Path, file: IO[bytes], notes: list[str]) -> Iterator[Any]:
         yield from _of_documents(path, rest, notes)
 
 
-class _Joined(io.RawIOBase):
-    """A file whose first line was read already."""
+class _Joined:
+    """A file whose first line was read already.
+
+    It is not one of `io`'s classes: their `readline` reads a byte at a time from a `read` of our own.
+    """
 
     def __init__(self, first: bytes, file: IO[bytes]) -> None:
-        super().__init__()
         self._first = first
         self._file = file
 
     def read(self, size: int = -1) -> bytes:
-        """Read on."""
-        if self._first:
-            first, self._first = self._first, b""
-            return first
-        return self._file.read(size)
+        """Read on: first the whole line, whatever the size."""
+        return self._take_first() or self._file.read(size)
 
-    def __iter__(self) -> Iterator[bytes]:
+    def readline(self, size: int = -1) -> bytes:
+        """Read the next line."""
+        return self._take_first() or self._file.readline(size)
+
+    def _take_first(self) -> bytes:
         first, self._first = self._first, b""
-        return itertools.chain([first] if first else [], self._file)
+        return first
 
 
 def _of_lines(path: Path, file: Any, notes: list[str]) -> Iterator[Any]:

@@ -109,6 +109,8 @@ def _number(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> float | Non
 def _count(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
     for key in keys:
         value = attributes.get(key)
+        if value is None:
+            continue
         if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int | float):

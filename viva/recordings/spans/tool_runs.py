@@ -103,6 +103,8 @@ class ToolRuns:
     def __init__(self, spans: Sequence[Span], calls: Sequence[ModelCall], tree: Tree) -> None:
         """Read the tools among the spans; one that repeats a tool around it under the same name is left out."""
         read = [tool_run(span) for span in spans if span.kind is SpanKind.TOOL]
+        self.by_span = {run.span.id: run for run in read}
+        """All tools that ran, by id of the span."""
         self._tree = tree
         self._read = sorted(read, key=lambda run: tree.places[run.span.id])
         self._places = [tree.places[run.span.id] for run in self._read]

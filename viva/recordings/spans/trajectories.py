@@ -15,7 +15,7 @@ from viva.recordings.spans.model_calls import model_calls, total_usage, usage_of
 from viva.recordings.spans.questions import question_of
 from viva.recordings.spans.runs import Run, runs_of
 from viva.recordings.spans.span import Span, SpanKind
-from viva.recordings.spans.tool_runs import ToolRun, ToolRuns, tool_run
+from viva.recordings.spans.tool_runs import ToolRun, ToolRuns
 from viva.recordings.spans.tree import Outermost, Tree, tree_of
 from viva.recordings.subjects import subject_of
 from viva.recordings.tool_definitions import definitions_in_spans
@@ -111,7 +111,7 @@ def _steps(run: Run, tree: Tree) -> tuple[list[SpanDecision], list[Step]]:
     parents, agents = {span.id for span in run.spans}, tree.nearest(SpanKind.AGENT)
     steps = []
     for span in run.spans:
-        step = _step(span, agents, span.parent_id if span.parent_id in parents else None)
+        step = _step(span, agents, span.parent_id if span.parent_id in parents else None, tools.by_span.get(span.id))
         if span.id in repeats:
             step = replace(step, kind=StepKind.AGENT, usage=NO_USAGE)
             step = replace(step, attributes={**step.attributes, "repeats": repeats[span.id]})
@@ -125,8 +125,7 @@ def _steps(run: Run, tree: Tree) -> tuple[list[SpanDecision], list[Step]]:
     return decisions, steps
 
 
-def _step(span: Span, agents: Mapping[str, Span | None], parent_id: str | None) -> Step:
-    ran = tool_run(span) if span.kind is SpanKind.TOOL else None
+def _step(span: Span, agents: Mapping[str, Span | None], parent_id: str | None, ran: ToolRun | None) -> Step:
     model_usage = usage_of(span) if span.kind is SpanKind.LLM else NO_USAGE
     return Step(
         span.id,

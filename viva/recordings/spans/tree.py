@@ -26,6 +26,7 @@ class Tree:
     """Id of a span to its place in `spans`."""
     _nearest: dict[tuple[SpanKind, ...], dict[str, Span | None]] = field(default_factory=dict, repr=False)
     _extents: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False)
+    _parents_first: list[Span] = field(default_factory=list, repr=False)
 
     def ancestors(self, span: Span) -> Iterator[Span]:
         """Yield the parent, its parent and so on."""
@@ -41,7 +42,7 @@ class Tree:
             step: Given a parent and what it has itself, returns what its children have. A span at the top has None.
         """
         found: dict[str, T | None] = {}
-        for span in self._parents_first():
+        for span in self._with_parents_first():
             parent = self.parents.get(span.id)
             found[span.id] = None if parent is None else step(parent, found[parent.id])
         return found
@@ -73,17 +74,19 @@ class Tree:
                     self._extents[span.id] = begins[span.id], number
         return self._extents
 
-    def _parents_first(self) -> Iterator[Span]:
+    def _with_parents_first(self) -> list[Span]:
         """Order spans so that a parent comes before its children, regardless of the clocks."""
-        done: set[str] = set()
-        for span in self.spans:
-            path: list[Span] = []
-            above: Span | None = span
-            while above is not None and above.id not in done:
-                path.append(above)
-                above = self.parents.get(above.id)
-            done.update(each.id for each in path)
-            yield from reversed(path)
+        if not self._parents_first:
+            done: set[str] = set()
+            for span in self.spans:
+                path: list[Span] = []
+                above: Span | None = span
+                while above is not None and above.id not in done:
+                    path.append(above)
+                    done.add(above.id)
+                    above = self.parents.get(above.id)
+                self._parents_first.extend(reversed(path))
+        return self._parents_first
 
 
 class Outermost:

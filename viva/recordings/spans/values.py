@@ -65,6 +65,8 @@ def read_id(value: Any, length: int) -> str | None:
     Returns:
         None for an id that is missing, empty, or all zero, which OpenTelemetry calls invalid.
     """
+    if type(value) is str and len(value) == length and _HEX.fullmatch(value):
+        return value.lower() if value.strip("0") else None
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str) or not value.strip("0 "):
@@ -82,7 +84,7 @@ def read_id(value: Any, length: int) -> str | None:
 
 def flatten(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return attributes with dotted keys: objects within them, and lists that hold objects, are taken apart."""
-    if not any(_holds_more(value) for value in attributes.values()):
+    if not any(map(_holds_more, attributes.values())):
         return dict(attributes)
     flat: dict[str, Any] = {}
     waiting: list[tuple[str, Any]] = [(str(key), value) for key, value in reversed(list(attributes.items()))]
@@ -114,6 +116,8 @@ def otlp_value(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     for key, inner in value.items():
+        if key == "stringValue":
+            return inner
         if key in ("intValue", "int_value"):
             return int(inner) if isinstance(inner, str) and _PLAIN_TIME.fullmatch(inner) and len(inner) < 30 else inner
         if key in ("arrayValue", "array_value"):
