@@ -5,7 +5,7 @@ Namespaces are the backend's part, the filter of system calls is in `system_call
 
 from __future__ import annotations
 
-import _signal  # without the enumerations of `signal`, which cost each check more than all of this module
+import _signal  # type: ignore[import-not-found]  # without the enumerations of `signal`, which are slow
 import ctypes
 import os
 import resource

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _signal  # without the enumerations of `signal`: every check has a process made here
+import _signal  # type: ignore[import-not-found]  # without the enumerations of `signal`, which are slow
 import ctypes
 import fcntl
 import os
