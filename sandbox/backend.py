@@ -57,6 +57,7 @@ class ServerSandbox:
         allow_source: bool = False,
         fresh: Fresh = "world",
     ) -> None:
+        self.concurrency = concurrency
         self.allow_source = allow_source
         self.limits = limits or SandboxLimits()
         self.workspace_mb = workspace_mb

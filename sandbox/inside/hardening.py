@@ -5,11 +5,10 @@ Namespaces are the backend's part, the filter of system calls is in `system_call
 
 from __future__ import annotations
 
-import contextlib
+import _signal  # type: ignore[import-not-found]  # without the enumerations of `signal`, which are slow
 import ctypes
 import os
 import resource
-import signal
 import struct
 
 PR_SET_PDEATHSIG = 1
@@ -87,16 +86,19 @@ def first_to_die() -> None:
         descriptor = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
     except OSError:
         return
-    with contextlib.suppress(OSError):
+    try:
         os.write(descriptor, b"1000")
-    os.close(descriptor)
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)
 
 
 def default_signals() -> None:
     """Undo the server's signal handlers. A check expects Python's own settings (SIGPIPE and SIGXFSZ ignored)."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+    _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
+    _signal.signal(_signal.SIGINT, _signal.default_int_handler)
 
 
 def remove_sysv() -> None:

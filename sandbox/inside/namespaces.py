@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # without the enumerations of `signal`, which are slow
 import ctypes
 import fcntl
 import os
 import platform
-import signal
 import socket
 import struct
 from typing import NamedTuple
@@ -60,7 +60,7 @@ def clone(flags: int) -> int:
     number = _CLONE.get(platform.machine())
     if number is None:
         raise OSError(38, f"the number of clone on {platform.machine()} is not known")
-    words = [ctypes.c_long(word) for word in (number, flags | signal.SIGCHLD, 0, 0, 0, 0)]
+    words = [ctypes.c_long(word) for word in (number, flags | _signal.SIGCHLD, 0, 0, 0, 0)]
     pid = int(_syscall(*words))  # libc's own view of this process is not renewed: the child forks, and does no more
     if pid < 0:
         raise _failed("clone into namespaces")
@@ -98,9 +98,9 @@ def fork_apart(own_pids: int) -> tuple[int, int]:
 
 def _waiting_process() -> int:
     # The only handler of ours must not run in it: this process's memory would change below it.
-    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    pid = int(_clone(_PAUSE, _TOP, _SHARE_MEMORY | _SHARE_FILES | signal.SIGCHLD, None))
-    signal.signal(signal.SIGCHLD, before)
+    before = _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)
+    pid = int(_clone(_PAUSE, _TOP, _SHARE_MEMORY | _SHARE_FILES | _signal.SIGCHLD, None))
+    _signal.signal(_signal.SIGCHLD, before)
     if pid < 0:
         raise _failed("clone")
     return pid

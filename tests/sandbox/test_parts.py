@@ -13,6 +13,7 @@ import ssl
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from viva.sandbox.inside.watch import Output
 from viva.sandbox.interface import ConversationTooLarge, WorkspaceUnreadable
 from viva.sandbox.packages import blame, key_of, normalised, package_source
 from viva.sandbox.pool import ServerPool
+from viva.sandbox.process import parent_of_sessions
 from viva.sandbox.session import ServerSession, read_result
 
 
@@ -607,3 +609,15 @@ def test_a_tls_connection_is_carried_whole_in_both_directions(tmp_path: Path) ->
     plain.close()
     server.join(5)
     assert not server.is_alive(), "the end must arrive as well"
+
+
+def test_folders_of_sessions_are_in_memory_if_it_has_the_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        monkeypatch.delenv(name, raising=False)
+    usual = tempfile.gettempdir()
+    free = shutil.disk_usage(tmp_path).free
+    assert parent_of_sessions(1, str(tmp_path)) == str(tmp_path)
+    assert parent_of_sessions(2 * free, str(tmp_path)) == usual
+    assert parent_of_sessions(1, str(tmp_path / "missing")) == usual
+    monkeypatch.setenv("TMPDIR", usual)  # whoever says where temporary files go has them there
+    assert parent_of_sessions(1, str(tmp_path)) == usual

@@ -6,6 +6,7 @@ import json
 import shlex
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from viva.cli import completion
+from viva.cli.json_pieces import json_pieces
 from viva.cli.options import (
     call_option,
     concurrency_option,
@@ -140,8 +142,13 @@ def _print_runs(folder: Path, run: str | None, choice: RunChoice, speed: float |
             break
         if as_json:
             gap = {"gap": stored.gap} if stored.gap else {}
-            shown = {"run": stored.id, "attempt": stored.attempt, **gap, "transcript": to_plain(stored.transcript)}
-            click.echo(json.dumps(shown))
+            rounds = stored.transcript.rounds
+            transcript = to_plain(replace(stored.transcript, rounds=rounds[:1]))
+            if rounds:  # one at a time, in the place of the first: together they may be as large as memory
+                transcript["rounds"] = map(to_plain, rounds)
+            shown = {"run": stored.id, "attempt": stored.attempt, **gap, "transcript": transcript}
+            for piece in json_pieces(shown):
+                click.echo(piece, nl=False)
         else:
             print_run(console, stored, speed)
         if reader_left():
