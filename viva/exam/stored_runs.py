@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,13 @@ from typing import Any
 from viva.exam.kept_workspaces import keep_workspace, workspace_name
 from viva.exam.subscribers import RunHeader
 from viva.journal.conversation_lines import ConversationLines
-from viva.journal.lines import HEAD, Event, parse, raw_lines, round_number, see_runs
+from viva.journal.lines import HEAD, Event, parse, raw_lines, round_number, sealed_text, see_runs
 from viva.journal.reader import StoredRun, read_runs
 from viva.journal.round_tally import RoundTally, number_of
 from viva.journal.writer import Damage, JournalError, JournalWriter, run_id
 from viva.records.codec import decode
 from viva.records.fault import Fault
+from viva.records.quick_records import read_record, read_setting
 from viva.records.run_record import Outcome, Setting, Timing
 from viva.records.text import storable
 from viva.records.transcript import LIVE, Transcript, is_ended
@@ -203,8 +204,8 @@ class StoredFacts:
 
 def facts_of(lines: ConversationLines) -> StoredFacts:
     """Read a run's setting and record only; the conversation is decoded when it is judged."""
-    setting = _newest(lines.lines, "setting")
-    record = _newest(lines.judged, "run")
+    setting = _newest(lines.lines, "setting", _setting_facts)
+    record = _newest(lines.judged, "run", _record_facts)
     case, agent = str(setting.get("case") or ""), str(setting.get("agent") or "")
     trial = (record or setting).get("trial", 1 if record else None)
     version, tags = (record or setting).get("agent_version"), record.get("tags")
@@ -220,13 +221,47 @@ def facts_of(lines: ConversationLines) -> StoredFacts:
     )
 
 
+def _setting_facts(text: str) -> dict[str, Any] | None:
+    """Return the data of a setting as far as `facts_of` uses it; None if it has to be parsed."""
+    setting = read_setting(text)
+    return (
+        None
+        if setting is None
+        else {
+            "case": setting.case,
+            "agent": setting.agent,
+            "case_hash": setting.case_hash,
+            "trial": setting.trial,
+            "agent_version": setting.agent_version,
+            "evaluators": list(setting.evaluators),
+            "evaluator_parameters": setting.evaluator_parameters,
+        }
+    )
+
+
+def _record_facts(text: str) -> dict[str, Any] | None:
+    """Return the data of a record as far as `facts_of` uses it; None if it has to be parsed."""
+    record = read_record(text)
+    return (
+        None
+        if record is None
+        else {
+            "subject": record.subject,
+            "trial": record.trial,
+            "agent_version": record.agent_version,
+            "tags": list(record.tags),
+            "timing": record.timing,
+        }
+    )
+
+
 def setting_of(lines: ConversationLines) -> Setting:
     """Return a run's setting; the conversation is not decoded.
 
     Raises:
         ValueError: it is damaged.
     """
-    return decode(Setting, dict(_newest(lines.lines, "setting")))
+    return decode(Setting, dict(_newest(lines.lines, "setting", lambda _: None)))
 
 
 def timing_of_rounds(transcript: Transcript) -> Timing:
@@ -236,11 +271,17 @@ def timing_of_rounds(transcript: Transcript) -> Timing:
     return Timing((rounds[0].started if rounds else None) or 0.0, seconds)
 
 
-def _newest(lines: Sequence[str], kind: str) -> Mapping[str, Any]:
-    """Return the data of the last line of this kind; empty if there is none."""
+def _newest(lines: Sequence[str], kind: str, quickly: Callable[[str], Mapping[str, Any] | None]) -> Mapping[str, Any]:
+    """Return the data of the last line of this kind, or what `quickly` makes of it; empty if there is none."""
+    named = f'"event":"{kind}"'
     for line in reversed(lines):
         # The head of a line names its kind; a line of another kind that contains these words is parsed needlessly.
-        if f'"event":"{kind}"' in line[:40] and (event := parse(line)) is not None and event.kind == kind:
+        if named not in line[:40]:
+            continue
+        sealed = sealed_text(line)
+        if sealed is not None and sealed[0] == kind and (facts := quickly(sealed[1])) is not None:
+            return facts
+        if (event := parse(line)) is not None and event.kind == kind:
             return event.data
     return {}
 
@@ -258,10 +299,17 @@ def _evaluators(setting: Mapping[str, Any]) -> tuple[str, ...]:
 def _conversation_timing(record: Mapping[str, Any]) -> Timing | None:
     """Return the timing of a run without its judgement."""
     try:
-        timing = decode(Timing, record.get("timing") or {})
+        found = record.get("timing") or {}
+        timing = decode(Timing, found) if isinstance(found, dict) else found
     except ValueError:
         return None
-    return replace(timing, seconds=max(0.0, timing.seconds - timing.judge_seconds))
+    return Timing(
+        timing.started,
+        max(0.0, timing.seconds - timing.judge_seconds),
+        timing.examiner_seconds,
+        timing.agent_seconds,
+        timing.judge_seconds,
+    )
 
 
 def _trial_of(run: str, case: str, agent: str) -> int:

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from viva.journal.errors import JournalError
 from viva.journal.line_checksum import is_unchanged
-from viva.journal.lines import HEAD, KINDS, Damage, parse, raw_lines, round_number, see_runs
+from viva.journal.lines import HEAD, KINDS, Damage, parse, raw_lines, round_number, sealed_data, see_runs
 from viva.journal.round_tally import RoundTally, number_of
 from viva.journal.run_index import LastLines
+from viva.records.quick_records import read_setting
 from viva.records.transcript import is_ended
 
 CONVERSATION = frozenset({"setting", "round", "transcript"})
@@ -52,8 +53,6 @@ class Line(NamedTuple):
     """The line number in the file, from 1; 0 if it is not known."""
     kind: str
     raw: bytes
-    data: dict[str, Any] | None
-    """The content, if it has been parsed."""
 
 
 @dataclass(slots=True)
@@ -158,7 +157,7 @@ class _Gatherer:
         data: dict[str, Any] | None = None
         round_: int | None = None
         if head is not None:
-            name, kind, attempt = head[2].decode(), head[1].decode(), int(head[3])
+            kind, name, attempt = head[1].decode(), head[2].decode(), int(head[3])
         elif (event := parse(raw, number, self._damage)) is not None:
             name, kind, attempt, data = event.run, event.kind, event.attempt, event.data
         else:
@@ -172,6 +171,8 @@ class _Gatherer:
             round_ = round_number(raw, head, number, self._damage)
             if round_ is None:
                 return name
+        elif kind == "setting" and (setting := sealed_data(raw)) is not None and read_setting(setting) is not None:
+            pass  # read by native code, which shows as well as a parser that the line is whole
         elif data is None and (begins or kind in ("setting", "transcript") or kind not in KINDS):
             event = parse(raw, number, self._damage)
             if event is None:
@@ -179,7 +180,7 @@ class _Gatherer:
                 return name
             data = event.data
         # What was parsed takes many times as much memory as the line, which is parsed again when the run is read.
-        line, kept = Line(number, kind, raw, data), Line(number, kind, raw, None)
+        line = Line(number, kind, raw)
         if gathered is None or attempt > gathered.attempt:
             if gathered is not None:
                 self._pass_over(self.give(name).lines)
@@ -187,32 +188,33 @@ class _Gatherer:
         elif attempt < gathered.attempt:
             self._pass_over([line])
             return name
-        gathered.lines.append(kept)
+        gathered.lines.append(line)
         self._open_bytes += len(raw) + LINE_COST
         if self._open_bytes > MOST_OPEN:
             raise JournalError(
                 f"this journal cannot be read: it has more than {MOST_OPEN >> 20:,} MiB of runs in progress at once "
                 f"(line {number:,})."
             )
-        _note(gathered, line, round_)
+        if round_ is not None:
+            gathered.rounds.see(round_)
+        elif data is not None:
+            _note(gathered, kind, data)
         return name
 
     def _pass_over(self, lines: list[Line]) -> None:
         if self._check_all:
             for line in lines:
-                if line.data is None:
-                    parse(line.raw, line.number, self._damage)
+                parse(line.raw, line.number, self._damage)
 
 
-def _note(gathered: RunLines, line: Line, round_: int | None) -> None:
+def _note(gathered: RunLines, kind: str, data: dict[str, Any]) -> None:
     """Update how far the conversation progressed from one line."""
-    if round_ is None and line.kind == "round" and line.data is not None:
-        round_ = number_of(line.data.get("number"))
-    if round_ is not None:
-        gathered.rounds.see(round_)
-    elif line.kind == "transcript" and line.data is not None:
-        gathered.ended = is_ended(line.data.get("source"), line.data.get("stop"))
-        gathered.count = number_of(line.data.get("round_count"), least=0)
+    if kind == "round":
+        if (round_ := number_of(data.get("number"))) is not None:
+            gathered.rounds.see(round_)
+    elif kind == "transcript":
+        gathered.ended = is_ended(data.get("source"), data.get("stop"))
+        gathered.count = number_of(data.get("round_count"), least=0)
 
 
 def _last_lines(folder: Path, run: str | None) -> tuple[dict[str, int], int]:
