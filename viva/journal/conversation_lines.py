@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from viva.journal.errors import JournalError
 from viva.journal.line_checksum import is_unchanged
@@ -22,6 +22,9 @@ MOST_OPEN = 1024 * 1024 * 1024
 LINE_COST = 400
 """Memory that a line requires in addition to its content, in bytes."""
 JUDGED = frozenset({"insight", "run"})
+Line = tuple[int, str, bytes]
+"""One line of a journal: its number in the file, from 1; its kind; and its bytes. A plain tuple, because there are
+hundreds of thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +49,14 @@ class ConversationLines:
         return ConversationLines(self.folder, self.run, self.attempt, self.lines, (), self.ended, self.gap)
 
 
-class Line(NamedTuple):
-    """One line of a journal."""
-
-    number: int
-    """The line number in the file, from 1; 0 if it is not known."""
-    kind: str
-    raw: bytes
-
-
 @dataclass(slots=True)
 class RunLines:
     """Collects the lines of one run's newest attempt, in the order of the file."""
 
     attempt: int
     lines: list[Line] = field(default_factory=list)
+    size: int = 0
+    """Memory that the lines require, in bytes."""
     ended: bool = False
     rounds: RoundTally = field(default_factory=RoundTally)
     count: int | None = None
@@ -82,24 +78,29 @@ def read_conversation_lines(
     """
     damage = damage if damage is not None else Damage()
     for name, gathered in gather_runs(folder, run, damage):
-        lines = _texts(gathered.lines, CONVERSATION, damage)
-        judged = _texts(gathered.lines, JUDGED, damage)
+        lines, judged = _texts(gathered.lines, damage)
         gap = gathered.rounds.gap(gathered.count)
         yield ConversationLines(str(folder), name, gathered.attempt, lines, judged, gathered.ended, gap)
 
 
-def _texts(lines: list[Line], kinds: frozenset[str], damage: Damage) -> tuple[str, ...]:
-    texts = []
-    for line in lines:
-        if line.kind in kinds:
-            if line.kind in JUDGED and is_unchanged(line.raw) is False:
-                damage.add(line.number)
-                continue
-            try:
-                texts.append(line.raw.decode("utf-8").rstrip("\n"))
-            except UnicodeDecodeError:
-                damage.add(line.number)
-    return tuple(texts)
+def _texts(lines: list[Line], damage: Damage) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the lines of the conversation, and those of its judgement."""
+    conversation: list[str] = []
+    judged: list[str] = []
+    for number, kind, raw in lines:
+        if kind in CONVERSATION:
+            texts = conversation
+        elif kind in JUDGED and is_unchanged(raw) is not False:
+            texts = judged
+        else:
+            if kind in JUDGED:
+                damage.add(number)
+            continue
+        try:
+            texts.append(raw.decode("utf-8").rstrip("\n"))
+        except UnicodeDecodeError:
+            damage.add(number)
+    return tuple(conversation), tuple(judged)
 
 
 def gather_runs(
@@ -122,12 +123,14 @@ def gather_runs(
     last, end = _last_lines(folder, run) if known is None else (known.runs, known.end)
     if run is not None and run not in last:
         raise JournalError(f"{folder} holds no run {run!r}.{_known(_last_lines(folder, None)[0])}")
+    some = run is not None or known is not None
     gatherer, wanted, other = _Gatherer(damage, check_all), last if run is None else (run,), b""
     for number, _, raw in raw_lines(folder):
         if number > end:
             # Another process may append while this one reads: lines after the first pass are left to the next reader.
             break
-        if (head := HEAD.match(raw)) is not None and (head[2] == other or head[2].decode() not in wanted):
+        head = HEAD.match(raw)
+        if some and head is not None and (head[2] == other or head[2].decode() not in wanted):
             other = head[2]  # most lines are followed by others of the same run
             continue
         name = gatherer.take(number, raw, head, wanted)
@@ -149,7 +152,7 @@ class _Gatherer:
     def give(self, name: str) -> RunLines:
         """Return a complete run."""
         gathered = self.runs.pop(name)
-        self._open_bytes -= sum(len(line.raw) + LINE_COST for line in gathered.lines)
+        self._open_bytes -= gathered.size
         return gathered
 
     def take(self, number: int, raw: bytes, head: re.Match[bytes] | None, wanted: Container[str]) -> str | None:
@@ -180,7 +183,7 @@ class _Gatherer:
                 return name
             data = event.data
         # What was parsed takes many times as much memory as the line, which is parsed again when the run is read.
-        line = Line(number, kind, raw)
+        line = number, kind, raw
         if gathered is None or attempt > gathered.attempt:
             if gathered is not None:
                 self._pass_over(self.give(name).lines)
@@ -189,7 +192,9 @@ class _Gatherer:
             self._pass_over([line])
             return name
         gathered.lines.append(line)
-        self._open_bytes += len(raw) + LINE_COST
+        cost = len(raw) + LINE_COST
+        gathered.size += cost
+        self._open_bytes += cost
         if self._open_bytes > MOST_OPEN:
             raise JournalError(
                 f"this journal cannot be read: it has more than {MOST_OPEN >> 20:,} MiB of runs in progress at once "
@@ -203,8 +208,8 @@ class _Gatherer:
 
     def _pass_over(self, lines: list[Line]) -> None:
         if self._check_all:
-            for line in lines:
-                parse(line.raw, line.number, self._damage)
+            for number, _, raw in lines:
+                parse(raw, number, self._damage)
 
 
 def _note(gathered: RunLines, kind: str, data: dict[str, Any]) -> None:

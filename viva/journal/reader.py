@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +119,7 @@ def decode_run(lines: ConversationLines, damage: Damage | None = None) -> Stored
         damage: Counts the lines that cannot be decoded, without their numbers.
     """
     damage = damage if damage is not None else Damage()
-    decoded, texts = _Decoded(), KeptTexts(Path(lines.folder))
+    decoded, texts = _Decoded(), KeptTexts(_path(lines.folder))
     for text in (*lines.lines, *lines.judged):
         try:
             if (value := _value_in(text, texts, damage)) is not None:
@@ -128,27 +129,32 @@ def decode_run(lines: ConversationLines, damage: Damage | None = None) -> Stored
     return _stored(decoded, texts.folder, lines.run, lines.attempt, b"")
 
 
+_path = lru_cache(maxsize=16)(Path)
+"""One object for each journal, which knows its hash: making one takes as long as decoding a setting."""
+
+
 def _decode(folder: Path, run: str, attempt: int, lines: Iterable[Line], damage: Damage, keep_lines: bool) -> StoredRun:
     decoded, texts = _Decoded(), KeptTexts(folder)
     kept = []
     for line in lines:
+        number, kind, raw = line
         try:
-            value = _value(_TYPES.get(line.kind), line, texts, damage)
+            value = _value(line, texts, damage)
         except ValueError:
-            damage.add(line.number)
+            damage.add(number)
             continue
         if value is None:
             continue
         _take(decoded, value)
-        if keep_lines and line.kind in CONVERSATION:
-            kept.append(line.raw.removesuffix(b"\n") + b"\n")
+        if keep_lines and kind in CONVERSATION:
+            kept.append(raw.removesuffix(b"\n") + b"\n")
     return _stored(decoded, folder, run, attempt, b"".join(kept))
 
 
 def _stored(decoded: _Decoded, folder: Path, run: str, attempt: int, lines: bytes) -> StoredRun:
     ending = decoded.transcript
     # The event holds everything except the rounds, which were saved one by one before it.
-    rounds = tuple(decoded.rounds[number] for number in sorted(decoded.rounds))
+    rounds = tuple([decoded.rounds[number] for number in sorted(decoded.rounds)])
     transcript, gap = replace(ending or Transcript(), rounds=rounds, round_count=None), _gap(rounds, ending)
     # What the record alone tells, where a reply may be among what is missing.
     answered = False if gap is None and not transcript.answered else None
@@ -197,22 +203,27 @@ _TYPES: dict[str, type[Round | Setting | Transcript | Insight | RunRecord]] = {
 }
 
 
-def _value(kind: type[object] | None, line: Line, texts: KeptTexts, damage: Damage) -> object | None:
+def _value(line: Line, texts: KeptTexts, damage: Damage) -> object | None:
     """Return what a line holds, True for a line of an unknown kind, and None for a torn one."""
-    if kind is not None and (text := plain_data(line.raw)) is not None:
+    number, name, raw = line
+    kind = _TYPES.get(name)
+    if kind is not None and (text := plain_data(raw)) is not None:
         with suppress(ValueError, RecursionError):
             return decode_json(kind, text)
-    event = parse(line.raw, line.number, damage)
+    event = parse(raw, number, damage)
     return None if event is None else _decoded_data(kind, event.data, texts)
 
 
 def _value_in(line: str, texts: KeptTexts, damage: Damage) -> object | None:
     """Return the same as `_value` for a line that was read and checked before, and is text now."""
-    if (found := sealed_text(line)) is not None and (kind := _TYPES.get(found[0])) is not None:
-        data = found[1]
+    sealed = sealed_text(line)
+    if sealed is not None and (kind := _TYPES.get(sealed[0])) is not None:
+        data = sealed[1]
         if '"_texts"' not in data and '"_steps"' not in data:
-            with suppress(ValueError, RecursionError):
+            try:
                 return decode_json(kind, data)
+            except (ValueError, RecursionError):
+                pass  # parsed, to tell what is damaged
     event = parse(line, 0, damage)
     return None if event is None else _decoded_data(_TYPES.get(event.kind), event.data, texts)
 
