@@ -44,6 +44,11 @@ class ConversationLines:
     gap: str | None = None
     """Which rounds are missing, in words; None if the conversation is whole. With a gap, it is not judged."""
 
+    @property
+    def content(self) -> bytes:
+        """Return the lines of the conversation as a journal holds them."""
+        return "\n".join((*self.lines, "")).encode()
+
     def without_judgements(self) -> ConversationLines:
         """Return the conversation alone, to be judged again."""
         return ConversationLines(self.folder, self.run, self.attempt, self.lines, (), self.ended, self.gap)

@@ -122,10 +122,12 @@ def decode_run(lines: ConversationLines, damage: Damage | None = None) -> Stored
     decoded, texts = _Decoded(), KeptTexts(_path(lines.folder))
     for text in (*lines.lines, *lines.judged):
         try:
-            if (value := _value_in(text, texts, damage)) is not None:
-                _take(decoded, value)
+            value = _value_in(text, texts, damage)
         except ValueError:
             damage.add(0)
+        else:
+            if value is not None:
+                _take(decoded, value)
     return _stored(decoded, texts.folder, lines.run, lines.attempt, b"")
 
 

@@ -184,7 +184,7 @@ def _mend(data: Any, fault: ErrorDetails) -> None:
 def _is_lost_by_trying(value: Any, depth: int = 0) -> bool:
     """Return whether native code would lose a part: of an iterator, which is read only once, or of some odd keys."""
     kind = type(value)
-    if kind in _SIMPLE or value is NO_USAGE or (kind in _CONTAINERS and not value):
+    if kind in _SIMPLE:
         return False
     if depth >= MAX_DEPTH or isinstance(value, Iterator):
         return True
@@ -199,7 +199,13 @@ def _is_lost_by_trying(value: Any, depth: int = 0) -> bool:
         parts = value
     elif dataclasses.is_dataclass(value):
         parts = _fields_of(kind)(value)  # type: ignore[arg-type]
-    return any(type(part) not in _SIMPLE and _is_lost_by_trying(part, depth + 1) for part in parts)
+    for part in parts:
+        # Most parts are none, of which nothing can be lost.
+        if type(part) in _SIMPLE or part is NO_USAGE or (type(part) in _CONTAINERS and not part):
+            continue
+        if _is_lost_by_trying(part, depth + 1):
+            return True
+    return False
 
 
 _SIMPLE = frozenset({str, int, float, bool, type(None), Label})

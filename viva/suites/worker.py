@@ -165,7 +165,7 @@ class Worker:
         files = stored.setting.workspace if here or workspace is not None else None
         setting = self._setting(run, stored.setting, job.case_hash, files)
         if not here:
-            lines = b"" if job.carried else "".join(f"{line}\n" for line in job.conversation.lines).encode()
+            lines = b"" if job.carried else job.conversation.content
             carry = partial(carry_over, stored, lines, self._journal, setting, workspace)
             # Copying files can take long; without files, a thread is not worth its cost.
             return carry() if workspace is None else await asyncio.to_thread(carry)
