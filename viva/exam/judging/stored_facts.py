@@ -68,37 +68,34 @@ def facts_of(lines: ConversationLines) -> StoredFacts:
 def _setting_facts(text: str | bytes) -> dict[str, Any] | None:
     """Return the data of a setting as far as judging uses it; None if it has to be parsed."""
     setting = read_setting(text)
-    return (
-        None
-        if setting is None
-        else {
-            "case": setting.case,
-            "agent": setting.agent,
-            "case_hash": setting.case_hash,
-            "trial": setting.trial,
-            "agent_digest": setting.agent_digest,
-            "agent_version": setting.agent_version,
-            "evaluators": list(setting.evaluators),
-            "evaluator_parameters": setting.evaluator_parameters,
-        }
-    )
+    if setting is None:
+        return None
+    return {
+        "case": setting.case,
+        "agent": setting.agent,
+        "case_hash": setting.case_hash,
+        "trial": setting.trial,
+        "agent_digest": setting.agent_digest,
+        "agent_version": setting.agent_version,
+        "evaluators": list(setting.evaluators),
+        "evaluator_parameters": setting.evaluator_parameters,
+    }
 
 
 def _record_facts(text: str | bytes) -> dict[str, Any] | None:
     """Return the data of a record as far as judging uses it; None if it has to be parsed."""
     record = read_record(text)
-    return (
-        None
-        if record is None
-        else {
-            "subject": record.subject,
-            "outcome": record.outcome,
-            "trial": record.trial,
-            "agent_version": record.agent_version,
-            "tags": list(record.tags),
-            "timing": record.timing,
-        }
-    )
+    if record is None:
+        return None
+    read = record.timing  # a struct
+    return {
+        "subject": record.subject,
+        "outcome": record.outcome,
+        "trial": record.trial,
+        "agent_version": record.agent_version,
+        "tags": list(record.tags),
+        "timing": Timing(read.started, read.seconds, read.examiner_seconds, read.agent_seconds, read.judge_seconds),
+    }
 
 
 _QUICKLY = {b"setting": _setting_facts, b"run": _record_facts}
@@ -148,9 +145,9 @@ def evaluators_in(setting: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _conversation_timing(record: Mapping[str, Any]) -> Timing | None:
     """Return the timing of a run without its judgement."""
+    found = record.get("timing") or {}
     try:
-        found = record.get("timing") or {}
-        timing = decode(Timing, found) if isinstance(found, dict) else found
+        timing = found if isinstance(found, Timing) else decode(Timing, found)
     except ValueError:
         return None
     return Timing(
