@@ -180,11 +180,10 @@ async def judge_and_record(
             )
     # Measured here rather than summed over evaluators, which run concurrently; a later judgement subtracts this time.
     judge_seconds = time.monotonic() - began
-    for insight in insights:
-        run.append("insight", insight)
     timing = replace(timing, seconds=timing.seconds + judge_seconds, judge_seconds=judge_seconds)
     record = make_record(run.header.id, setting, transcript, insights, timing, run.header)
-    run.append("run", record)
+    events = [*(("insight", insight) for insight in insights), ("run", record)]
+    run.journal.append_all(run.header.id, run.header.attempt, events)
     return record
 
 

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
+from viva.exam.judging.stored_facts import evaluators_in, quick_event
 from viva.exam.kept_workspaces import keep_workspace, workspace_name
-from viva.exam.subscribers import RunHeader
-from viva.journal.conversation_lines import ConversationLines
 from viva.journal.lines import HEAD, Event, parse, raw_lines, round_number, see_runs
 from viva.journal.reader import StoredRun, read_runs
 from viva.journal.round_tally import RoundTally, number_of
-from viva.journal.writer import Damage, JournalError, JournalWriter, run_id
-from viva.records.codec import decode
+from viva.journal.writer import Damage, JournalError, JournalWriter
 from viva.records.fault import Fault
 from viva.records.run_record import Outcome, Setting, Timing
 from viva.records.text import storable
 from viva.records.transcript import LIVE, Transcript, is_ended
-
-MOST_TRIALS = 1000
-"""Maximum trial number that is tried to find the trial of a run id."""
 
 
 @dataclass(slots=True)
@@ -88,7 +81,7 @@ def read_run_states(folder: Path, run: str | None = None, damage: Damage | None 
             round_ = round_number(line, head, number, damage) if head[1] == b"round" else None
             if round_ is None:
                 continue
-        elif (event := parse(line, number, damage)) is not None:
+        elif (event := quick_event(line, head) or parse(line, number, damage)) is not None:
             name, attempt = event.run, event.attempt
         else:
             continue
@@ -114,7 +107,7 @@ def _note(state: RunState, event: Event | None, round_: int | None, names: dict[
             text = str(event.data.get(name) or "")
             setattr(state, name, names.setdefault(text, text))
         state.trial = number_of(event.data.get("trial")) or 1
-        evaluators = _evaluators(event.data)
+        evaluators = evaluators_in(event.data)
         state.evaluators = names.setdefault(evaluators, evaluators)  # type: ignore[assignment]
     elif event.kind == "transcript":
         state.ended = is_ended(event.data.get("source"), event.data.get("stop"))
@@ -174,96 +167,8 @@ def carry_over(
     return replace(stored, folder=journal.folder, setting=setting), workspace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredFacts:
-    """What judging a run again requires from its setting and record."""
-
-    subject: str
-    agent: str
-    case_hash: str
-    evaluators: tuple[str, ...]
-    agent_version: str | None
-    trial: int
-    tags: tuple[str, ...]
-    timing: Timing | None
-    """The timing of the conversation alone; None if there is no record."""
-
-    def header(self, lines: ConversationLines) -> RunHeader:
-        """Return the header of a run that is judged again."""
-        return RunHeader(
-            id=lines.run,
-            subject=self.subject,
-            agent=self.agent,
-            agent_version=self.agent_version,
-            trial=self.trial,
-            attempt=lines.attempt,
-            tags=self.tags,
-        )
-
-
-def facts_of(lines: ConversationLines) -> StoredFacts:
-    """Read a run's setting and record only; the conversation is decoded when it is judged."""
-    setting = _newest(lines.lines, "setting")
-    record = _newest(lines.judged, "run")
-    case, agent = str(setting.get("case") or ""), str(setting.get("agent") or "")
-    trial = (record or setting).get("trial", 1 if record else None)
-    version, tags = (record or setting).get("agent_version"), record.get("tags")
-    return StoredFacts(
-        subject=str(record.get("subject") or case),
-        agent=agent,
-        case_hash=str(setting.get("case_hash") or ""),
-        evaluators=_evaluators(setting),
-        agent_version=version if isinstance(version, str) else None,
-        trial=trial if type(trial) is int else _trial_of(lines.run, case, agent),
-        tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
-        timing=_conversation_timing(record) if record else None,
-    )
-
-
-def setting_of(lines: ConversationLines) -> Setting:
-    """Return a run's setting; the conversation is not decoded.
-
-    Raises:
-        ValueError: it is damaged.
-    """
-    return decode(Setting, dict(_newest(lines.lines, "setting")))
-
-
 def timing_of_rounds(transcript: Transcript) -> Timing:
     """Return the timing of a conversation as derived from its rounds."""
     rounds = transcript.rounds
     seconds = sum(round_.examiner_seconds + round_.agent_seconds for round_ in rounds)
     return Timing((rounds[0].started if rounds else None) or 0.0, seconds)
-
-
-def _newest(lines: Sequence[str], kind: str) -> Mapping[str, Any]:
-    """Return the data of the last line of this kind; empty if there is none."""
-    for line in reversed(lines):
-        # The head of a line names its kind; a line of another kind that contains these words is parsed needlessly.
-        if f'"event":"{kind}"' in line[:40] and (event := parse(line)) is not None and event.kind == kind:
-            return event.data
-    return {}
-
-
-def _evaluators(setting: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of the evaluators in a setting, with their parameters: `brevity(words=3)`."""
-    names, parameters = setting.get("evaluators"), setting.get("evaluator_parameters")
-    known = parameters if isinstance(parameters, dict) else {}
-    return tuple(
-        f"{name}({known[name]})" if name in known else name
-        for name in map(str, names if isinstance(names, list) else ())
-    )
-
-
-def _conversation_timing(record: Mapping[str, Any]) -> Timing | None:
-    """Return the timing of a run without its judgement."""
-    try:
-        timing = decode(Timing, record.get("timing") or {})
-    except ValueError:
-        return None
-    return replace(timing, seconds=max(0.0, timing.seconds - timing.judge_seconds))
-
-
-def _trial_of(run: str, case: str, agent: str) -> int:
-    """Return the trial of a run without a record, derived from its id."""
-    return next((trial for trial in range(1, MOST_TRIALS) if run_id(case, agent, trial) == run), 1)

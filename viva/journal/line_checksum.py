@@ -7,6 +7,8 @@ from zlib import crc32
 _BEGIN = b',"crc":"'
 _END = b'"}\n'
 _LENGTH = len(_BEGIN) + 8 + len(_END)
+SEAL_LENGTH = _LENGTH - 1
+"""The length of what `seal` adds to a line, without the line end."""
 
 
 def seal(line: bytes) -> bytes:
@@ -17,9 +19,12 @@ def seal(line: bytes) -> bytes:
 
 def is_unchanged(line: bytes) -> bool | None:
     """Return whether a line matches its checksum; None if it has none, as in lines of older versions."""
+    end = len(line) - _LENGTH
+    if line[end:] == b"%b%08x%b" % (_BEGIN, crc32(line[:end]), _END):
+        return True  # nearly always; what follows tells a wrong checksum from none
     if not line.endswith(b"\n"):
         line += b"\n"
-    end = len(line) - _LENGTH
+        end += 1
     if not line.startswith(_BEGIN, end) or not line.endswith(_END):
         return None
     return line[-len(_END) - 8 : -len(_END)] == b"%08x" % crc32(line[:end])

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from viva.journal.errors import JournalError, no_journal
-from viva.journal.line_checksum import is_unchanged, unsealed
+from viva.journal.line_checksum import SEAL_LENGTH, is_unchanged, unsealed
 from viva.journal.round_tally import number_of
 from viva.records.codec import loads
 from viva.records.text import counted
@@ -21,6 +21,7 @@ FILE = "journal.jsonl"
 HEAD = re.compile(rb'\{"v":1,"event":"([a-z]+)","run":"([ !#-\[\]-~]+)","attempt":(\d{1,9}),"data":\{')
 """The head of a line as this version writes it, with kind, run and attempt, which saves parsing the rest. Other lines
 are parsed."""
+_TEXT_HEAD = re.compile(HEAD.pattern.decode(), re.ASCII)
 KINDS = frozenset({"setting", "round", "transcript", "insight", "run"})
 _NUMBER = re.compile(rb'"number": ?([1-9]\d{0,8})[,}]')
 SHOWN_LINES = 20
@@ -208,6 +209,19 @@ def sealed_data(line: bytes, head: re.Match[bytes] | None = None) -> bytes | Non
     if head is None or (content := unsealed(line)) is None:
         return None
     return content[head.end() - 1 :]
+
+
+def sealed_text(line: str) -> tuple[str, str] | None:
+    """Return the kind of an event and the JSON of its data, not parsed; None for a line that must be parsed to find it.
+
+    Args:
+        line: A line as text, without its line end, that was read and checked before: a checksum, which covers the bytes
+            on the disk, is right if it is there.
+    """
+    if not (line.startswith(',"crc":"', -SEAL_LENGTH) and line.endswith('"}')):
+        return None
+    head = _TEXT_HEAD.match(line)
+    return None if head is None else (head[1], line[head.end() - 1 : -SEAL_LENGTH])
 
 
 def parse(line: bytes | str, number: int = 0, damage: Damage | None = None) -> Event | None:

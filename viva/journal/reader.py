@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from viva.journal.conversation_lines import CONVERSATION, ConversationLines, Line, gather_runs, read_conversation_lines
-from viva.journal.lines import HEAD, Damage, parse
+from viva.journal.lines import Damage, parse, sealed_text
 from viva.journal.long_texts import KeptTexts, plain_data, restore_texts
 from viva.journal.round_tally import RoundTally, number_of
 from viva.journal.run_index import LastLines, read_records
@@ -117,25 +119,44 @@ def decode_run(lines: ConversationLines, damage: Damage | None = None) -> Stored
         damage: Counts the lines that cannot be decoded, without their numbers.
     """
     damage = damage if damage is not None else Damage()
-    found = [line for text in (*lines.lines, *lines.judged) if (line := _line_of(text, damage)) is not None]
-    return _decode(Path(lines.folder), lines.run, lines.attempt, found, damage, False)
+    decoded, texts = _Decoded(), KeptTexts(_path(lines.folder))
+    for text in (*lines.lines, *lines.judged):
+        try:
+            value = _value_in(text, texts, damage)
+        except ValueError:
+            damage.add(0)
+        else:
+            if value is not None:
+                _take(decoded, value)
+    return _stored(decoded, texts.folder, lines.run, lines.attempt, b"")
+
+
+_path = lru_cache(maxsize=16)(Path)
+"""One object for each journal, which knows its hash: making one takes as long as decoding a setting."""
 
 
 def _decode(folder: Path, run: str, attempt: int, lines: Iterable[Line], damage: Damage, keep_lines: bool) -> StoredRun:
     decoded, texts = _Decoded(), KeptTexts(folder)
     kept = []
     for line in lines:
+        number, kind, raw = line
         try:
-            if not _take(decoded, line, texts, damage):
-                continue
+            value = _value(line, texts, damage)
         except ValueError:
-            damage.add(line.number)
+            damage.add(number)
             continue
-        if keep_lines and line.kind in CONVERSATION:
-            kept.append(line.raw.removesuffix(b"\n") + b"\n")
+        if value is None:
+            continue
+        _take(decoded, value)
+        if keep_lines and kind in CONVERSATION:
+            kept.append(raw.removesuffix(b"\n") + b"\n")
+    return _stored(decoded, folder, run, attempt, b"".join(kept))
+
+
+def _stored(decoded: _Decoded, folder: Path, run: str, attempt: int, lines: bytes) -> StoredRun:
     ending = decoded.transcript
     # The event holds everything except the rounds, which were saved one by one before it.
-    rounds = tuple(decoded.rounds[number] for number in sorted(decoded.rounds))
+    rounds = tuple([decoded.rounds[number] for number in sorted(decoded.rounds)])
     transcript, gap = replace(ending or Transcript(), rounds=rounds, round_count=None), _gap(rounds, ending)
     # What the record alone tells, where a reply may be among what is missing.
     answered = False if gap is None and not transcript.answered else None
@@ -149,17 +170,8 @@ def _decode(folder: Path, run: str, attempt: int, lines: Iterable[Line], damage:
         tuple(decoded.insights.values()),
         None if decoded.record is None else as_earned(decoded.record, answered),
         gap,
-        b"".join(kept),
+        lines,
     )
-
-
-def _line_of(text: str, damage: Damage) -> Line | None:
-    raw = text.encode() + b"\n"
-    if (head := HEAD.match(raw)) is not None and plain_data(raw) is not None:
-        return Line(0, head[1].decode(), raw, None)
-    # Read and checked before: its checksum covers the bytes on the disk.
-    event = parse(text, 0, damage)
-    return None if event is None else Line(0, event.kind, b"", event.data)
 
 
 def _gap(rounds: tuple[Round, ...], ending: Transcript | None) -> str | None:
@@ -169,15 +181,8 @@ def _gap(rounds: tuple[Round, ...], ending: Transcript | None) -> str | None:
     return tally.gap(number_of(ending.round_count, least=0) if ending is not None else None)
 
 
-def _take(decoded: _Decoded, line: Line, texts: KeptTexts, damage: Damage) -> bool:
-    """Decode one line; return whether it is whole.
-
-    Raises:
-        ValueError: its data does not have the shape of its kind.
-    """
-    value = _value(_TYPES.get(line.kind), line, texts, damage)
-    if value is None:
-        return False
+def _take(decoded: _Decoded, value: object) -> None:
+    """Add what a line holds to what the lines before it held."""
     if isinstance(value, Round):
         # An import that was killed writes its rounds again.
         decoded.rounds.setdefault(value.number, value)
@@ -189,7 +194,6 @@ def _take(decoded: _Decoded, line: Line, texts: KeptTexts, damage: Damage) -> bo
         decoded.insights[value.evaluator, value.subject] = value
     elif isinstance(value, RunRecord):
         decoded.record = value
-    return True
 
 
 _TYPES: dict[str, type[Round | Setting | Transcript | Insight | RunRecord]] = {
@@ -201,17 +205,32 @@ _TYPES: dict[str, type[Round | Setting | Transcript | Insight | RunRecord]] = {
 }
 
 
-def _value(kind: type[object] | None, line: Line, texts: KeptTexts, damage: Damage) -> object | None:
+def _value(line: Line, texts: KeptTexts, damage: Damage) -> object | None:
     """Return what a line holds, True for a line of an unknown kind, and None for a torn one."""
-    data = line.data
-    if data is None:
-        if kind is not None and (text := plain_data(line.raw)) is not None:
-            with suppress(ValueError, RecursionError):
-                return decode_json(kind, text)
-        event = parse(line.raw, line.number, damage)
-        if event is None:
-            return None
-        data = event.data
+    number, name, raw = line
+    kind = _TYPES.get(name)
+    if kind is not None and (text := plain_data(raw)) is not None:
+        with suppress(ValueError, RecursionError):
+            return decode_json(kind, text)
+    event = parse(raw, number, damage)
+    return None if event is None else _decoded_data(kind, event.data, texts)
+
+
+def _value_in(line: str, texts: KeptTexts, damage: Damage) -> object | None:
+    """Return the same as `_value` for a line that was read and checked before, and is text now."""
+    sealed = sealed_text(line)
+    if sealed is not None and (kind := _TYPES.get(sealed[0])) is not None:
+        data = sealed[1]
+        if '"_texts"' not in data and '"_steps"' not in data:
+            try:
+                return decode_json(kind, data)
+            except (ValueError, RecursionError):
+                pass  # parsed, to tell what is damaged
+    event = parse(line, 0, damage)
+    return None if event is None else _decoded_data(_TYPES.get(event.kind), event.data, texts)
+
+
+def _decoded_data(kind: type[object] | None, data: dict[str, Any], texts: KeptTexts) -> object:
     if kind is None:
         return True
     return decode(kind, restore_texts(texts, data) if "_texts" in data or "_steps" in data else data)

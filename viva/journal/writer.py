@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
@@ -91,6 +92,10 @@ class JournalWriter(Protocol):
         """Append one event, or raise JournalError."""
         ...
 
+    def append_all(self, run: str, attempt: int, events: Sequence[tuple[str, object]]) -> None:
+        """Append several events of a run, each a kind and a value, at once, or raise JournalError."""
+        ...
+
     async def send_files(self, run: str, name: str) -> str | None:
         """Send the agent's files in `folder / name` to where the journal is written, when a conversation has ended.
 
@@ -144,12 +149,23 @@ class Journal:
         """
         self.append_encoded(kind, run, attempt, encode_data(value, self.keep))
 
+    def append_all(self, run: str, attempt: int, events: Sequence[tuple[str, object]]) -> None:
+        """Append several events of a run with one write, in order; a kill leaves the first of them, and a torn line.
+
+        Raises:
+            JournalError: the events cannot be written.
+        """
+        self._write(b"".join([self._line(kind, run, attempt, encode_data(value, self.keep)) for kind, value in events]))
+
     def append_encoded(self, kind: str, run: str, attempt: int, body: bytes) -> None:
         """Append one event whose data another process has encoded with `encode_data`.
 
         Raises:
             JournalError: the event cannot be written, or the data is not one line.
         """
+        self._write(self._line(kind, run, attempt, body))
+
+    def _line(self, kind: str, run: str, attempt: int, body: bytes) -> bytes:
         head = self._heads.get((kind, run, attempt))
         if head is None:
             # The head of each line is sufficient to skip the line without parsing the rest.
@@ -159,10 +175,10 @@ class Journal:
             self._heads[(kind, run, attempt)] = head
         if b"\n" in body:
             raise JournalError(f"the data of an event of the run {run!r:.200} is not one line.")
-        self._write(seal(head + body))
         if kind == "run":
             for event in ("setting", "round", "transcript", "insight", "run"):
                 self._heads.pop((event, run, attempt), None)
+        return seal(head + body)
 
     async def send_files(self, run: str, name: str) -> str | None:
         """Do nothing: the agent worked next to the journal."""

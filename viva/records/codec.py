@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from enum import Enum
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, to_jsonable_python
 
 from viva.records.text import storable
-from viva.records.transcript import LEFT_OUT
+from viva.records.transcript import LEFT_OUT, NO_USAGE
+from viva.records.verdict import Label
 
 T = TypeVar("T")
 
@@ -43,7 +45,8 @@ def encode(value: object) -> bytes:
     """Return one line of JSON without the fields that have their default values; infinities and NaN become null."""
     adapter = _adapter(type(value))
     try:
-        return adapter.dump_json(value, exclude_defaults=True, warnings="error")
+        # Its serializer, without the twelve options that the adapter passes on at each call.
+        return adapter.serializer.to_json(value, exclude_defaults=True, warnings="error")
     except Exception:
         # An adapter may put anything into a Step: lone surrogates, objects that JSON does not support or that raise
         # exceptions, fields of the wrong type. The round must not be lost because of it.
@@ -133,10 +136,13 @@ def checked(kind: type[T], value: T) -> T:
         ValueError: a field has a value of the wrong type; the message names it.
     """
     adapter = _adapter(kind)
-    with contextlib.suppress(Exception):  # lone surrogates, objects that raise, values of the wrong type
+    try:
         if not _is_lost_by_trying(value):
             # Nearly all are sound: written and read by native code.
-            return adapter.validate_json(adapter.dump_json(value, exclude_defaults=True, warnings="error"))  # type: ignore[no-any-return]
+            text = adapter.serializer.to_json(value, exclude_defaults=True, warnings="error")
+            return adapter.validator.validate_json(text)  # type: ignore[no-any-return]
+    except Exception:  # noqa: S110 lone surrogates, objects that raise, values of the wrong type
+        pass
     plain = _plain(value)
     try:
         return adapter.validate_python(plain)  # type: ignore[no-any-return]
@@ -145,7 +151,7 @@ def checked(kind: type[T], value: T) -> T:
         raise ValueError(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") from error
 
 
-def decode_json(kind: type[T], text: bytes) -> T:
+def decode_json(kind: type[T], text: str | bytes) -> T:
     """Build a record from JSON, as `decode` does from what `loads` returns, without the objects in between.
 
     Raises:
@@ -153,7 +159,7 @@ def decode_json(kind: type[T], text: bytes) -> T:
         RecursionError: the text is nested too deeply.
     """
     try:
-        return _adapter(kind).validate_json(text)  # type: ignore[no-any-return]
+        return _adapter(kind).validator.validate_json(text)  # type: ignore[no-any-return]
     except ValidationError:
         # Lone surrogates, huge numbers, invalid nulls: everything that is read more leniently than pydantic does.
         return decode(kind, loads(text))
@@ -177,23 +183,41 @@ def _mend(data: Any, fault: ErrorDetails) -> None:
 
 def _is_lost_by_trying(value: Any, depth: int = 0) -> bool:
     """Return whether native code would lose a part: of an iterator, which is read only once, or of some odd keys."""
-    if type(value) in _SIMPLE:
+    kind = type(value)
+    if kind in _SIMPLE:
         return False
     if depth >= MAX_DEPTH or isinstance(value, Iterator):
         return True
     parts: Iterable[Any] = ()
-    if isinstance(value, Mapping):
+    if kind in _CONTAINERS and kind is not dict:
+        parts = value
+    elif isinstance(value, Mapping):
         if any(isinstance(key, str) and not key.isascii() and storable(key) != key for key in value):
             return True  # pydantic replaces lone surrogates in keys, so that several keys become one
         parts = value.values()
     elif isinstance(value, list | tuple | Set):
         parts = value
     elif dataclasses.is_dataclass(value):
-        parts = (getattr(value, field.name, None) for field in dataclasses.fields(value))
-    return any(_is_lost_by_trying(part, depth + 1) for part in parts)
+        parts = _fields_of(kind)(value)  # type: ignore[arg-type]
+    for part in parts:
+        # Most parts are none, of which nothing can be lost.
+        if type(part) in _SIMPLE or part is NO_USAGE or (type(part) in _CONTAINERS and not part):
+            continue
+        if _is_lost_by_trying(part, depth + 1):
+            return True
+    return False
 
 
-_SIMPLE = frozenset({str, int, float, bool, type(None)})
+_SIMPLE = frozenset({str, int, float, bool, type(None), Label})
+_CONTAINERS = frozenset({tuple, list, dict})
+
+
+@lru_cache(maxsize=256)
+def _fields_of(kind: type) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what reads all fields of a dataclass, in native code; it raises AttributeError where one was never set."""
+    names = [field.name for field in dataclasses.fields(kind)]
+    # The first is read twice, because `attrgetter` returns no tuple for one name.
+    return attrgetter(names[0], *names) if names else lambda _: ()
 
 
 def _plain(value: Any, depth: int = 0) -> Any:

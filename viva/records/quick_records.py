@@ -26,7 +26,7 @@ _Cost = Annotated[float, msgspec.Meta(ge=0, le=MOST_DOLLARS)]
 """What `Usage` would convert is left to it."""
 
 
-def read_record(text: bytes) -> RunRecord | None:
+def read_record(text: str | bytes) -> RunRecord | None:
     """Return the record in some JSON, equal in every field to what `codec.decode_json` returns.
 
     It has the fields, properties and methods of a RunRecord, and `dataclasses.replace` and `fields` take it, but it is
@@ -43,6 +43,15 @@ def read_record(text: bytes) -> RunRecord | None:
     if any(insight.details and _is_deep(insight.details) for insight in record.insights):
         return None
     return record
+
+
+def read_setting(text: str | bytes) -> Setting | None:
+    """Return the setting in some JSON as `read_record` returns a record; None if it has to be read by `codec`."""
+    try:
+        setting: Setting = _setting_decoder().decode(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return setting
 
 
 def is_struct(record: RunRecord) -> bool:
@@ -103,9 +112,19 @@ def _decoder() -> msgspec.json.Decoder[Any]:
         usage=dict[str, usage],  # type: ignore[valid-type]
         timing=_struct(Timing),
         metrics=metrics | None,
-        setting=_struct(Setting),
+        setting=_setting_struct(),
     )
     return msgspec.json.Decoder(record)
+
+
+@cache
+def _setting_decoder() -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(_setting_struct())
+
+
+@cache
+def _setting_struct() -> type[msgspec.Struct]:
+    return _struct(Setting)
 
 
 def _struct(kind: type, **types: Any) -> type[msgspec.Struct]:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from viva.cases import Case
 from viva.errors import SetupError
+from viva.exam.judging.stored_facts import facts_of
 from viva.exam.options import Options
-from viva.exam.stored_runs import RunState, facts_of, read_run_states, read_states_to_resume
+from viva.exam.stored_runs import RunState, read_run_states, read_states_to_resume
 from viva.journal.conversation_lines import ConversationLines, read_conversation_lines
 from viva.journal.kept_cases import stored_case
 from viva.journal.writer import Damage

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from viva.cases import Case, find_cases, load_case
 from viva.errors import SetupError
-from viva.exam.stored_runs import facts_of, read_states_to_resume
+from viva.exam.judging.stored_facts import facts_of
+from viva.exam.stored_runs import read_states_to_resume
 from viva.exam.subscribers import RunHeader
 from viva.journal.conversation_lines import ConversationLines, read_conversation_lines
 from viva.journal.kept_cases import stored_case, unpack_data_files

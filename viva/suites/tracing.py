@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from viva.errors import PlanError, SetupError
+from viva.exam.judging.stored_facts import facts_of
 from viva.exam.kept_workspaces import keep_workspace, workspace_name
-from viva.exam.stored_runs import RunState, facts_of, read_run_states, read_states_to_resume
+from viva.exam.stored_runs import RunState, read_run_states, read_states_to_resume
 from viva.exam.versions import versions, viva_version
 from viva.journal.conversation_lines import read_conversation_lines
 from viva.journal.images import keep_recorded_pictures

@@ -59,7 +59,7 @@ class Worker:
         """
         self.resources = resources
         self._journal = journal
-        self._histories: dict[Path, JournalHistory] = {}
+        self._histories: dict[str, JournalHistory] = {}
         """Of journals, by their folder: runs are compared with those of the journal that their conversation is in."""
         self._cases: dict[tuple[str, str], Case] = {(case.name, case.hash): case for case in cases}
         self._journals: dict[Path, bool] = {}
@@ -165,7 +165,7 @@ class Worker:
         files = stored.setting.workspace if here or workspace is not None else None
         setting = self._setting(run, stored.setting, job.case_hash, files)
         if not here:
-            lines = b"" if job.carried else "".join(f"{line}\n" for line in job.conversation.lines).encode()
+            lines = b"" if job.carried else job.conversation.content
             carry = partial(carry_over, stored, lines, self._journal, setting, workspace)
             # Copying files can take long; without files, a thread is not worth its cost.
             return carry() if workspace is None else await asyncio.to_thread(carry)
@@ -209,12 +209,15 @@ class Worker:
             folder=self._journal.folder,
             case=case,
             evaluators=self._evaluators[names],
-            history=self.history(self._journal.folder if job.conversation is None else Path(job.conversation.folder)),
+            history=self.history(self._journal.folder if job.conversation is None else job.conversation.folder),
         )
 
-    def history(self, folder: Path) -> EvalHistorySource:
+    def history(self, folder: Path | str) -> EvalHistorySource:
         """Return the runs with which those of the journal in a folder are compared."""
-        return self._histories.setdefault(folder, JournalHistory(folder))
+        history = self._histories.get(str(folder))
+        if history is None:
+            history = self._histories[str(folder)] = JournalHistory(Path(folder))
+        return history
 
     def find_files(self, stored: StoredRun) -> FoundWorkspace:
         """Return the files that the agent of a stored conversation left."""

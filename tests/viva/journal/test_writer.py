@@ -243,3 +243,19 @@ def test_a_missing_journal_is_said_in_words_that_help(tmp_path: Path) -> None:
         list(scan(tmp_path / "file"))
     with pytest.raises(JournalError, match=r"cannot read .*: Is a directory"):
         list(scan(tmp_path / "odd"))
+
+
+def test_events_that_are_appended_at_once_are_those_appended_one_by_one(tmp_path: Path) -> None:
+    long = "x" * (LINE_LIMIT + 1)
+    events: list[tuple[str, object]] = [
+        ("insight", Insight("points", "run", "hit", 1.0, summary="ä\n\u2028")),
+        ("insight", Insight("brevity", "run", "miss", 0.0, summary=long)),
+        ("run", RunRecord("run", "echo", "me", Outcome.SCORED, 1.0)),
+    ]
+    with Journal(tmp_path / "one") as one, Journal(tmp_path / "several") as several:
+        for kind, value in events:
+            one.append(kind, "run", 1, value)
+        several.append_all("run", 1, events)
+    assert (tmp_path / "several" / FILE).read_bytes() == (tmp_path / "one" / FILE).read_bytes()
+    (text,) = (tmp_path / "several" / "texts").iterdir()
+    assert text.read_text() == long

@@ -45,8 +45,10 @@ def insights_of(
     Raises:
         NoJudgement: the value is not a judgement.
     """
+    if isinstance(found, Insight | Verdict):
+        return _of_several(name, subject, (found,), own_name or name, trusted=trusted)
     value = _plain(found)
-    if isinstance(value, Insight | Verdict):
+    if isinstance(value, Insight | Verdict):  # the value of an enum's member
         value = (value,)
     if isinstance(value, bool):
         return (_of_one(name, subject, YES if value else NO, float(value)),)
@@ -149,6 +151,8 @@ def _scores_of(insight: Insight) -> Iterator[object]:
 
 
 def _check(score: object) -> None:
+    if type(score) is float and 0.0 <= score <= 1.0:
+        return
     if score is not None and not _is_score(score):
         raise NoJudgement(f"a score of {score!r:.80}, and a score must be between 0 and 1")
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from viva.exam.judging.stored_facts import setting_of
 from viva.exam.kept_workspaces import FoundWorkspace, find_workspace_of
-from viva.exam.stored_runs import setting_of
 from viva.journal.conversation_lines import ConversationLines
 from viva.journal.kept_files import case_name, names_in, read_kept, read_sound
 from viva.suites.job import Action, Job

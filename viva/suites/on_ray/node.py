@@ -188,7 +188,7 @@ class _JobWorker(Worker):
         self._missing = beside["missing"]
         self._has_files = beside["workspace"] is not None
 
-    def history(self, folder: Path) -> EvalHistorySource:
+    def history(self, folder: Path | str) -> EvalHistorySource:
         """Return the runs that the driver knows."""
         return self._found
 

@@ -41,6 +41,11 @@ class NodeJournal:
         body = encode_data(value, self.keep)
         self._channel.put(self._job, "append", kind, run, attempt, body, urgent=kind in ("transcript", "run"))
 
+    def append_all(self, run: str, attempt: int, events: Sequence[tuple[str, object]]) -> None:
+        """Send several events, one after another."""
+        for kind, value in events:
+            self.append(kind, run, attempt, value)
+
     def copy_lines(self, lines: bytes, source: Path) -> None:
         """Make the driver copy the conversation, which it has; only the files that its lines name are copied here."""
         for name in names_in(lines):

@@ -190,7 +190,7 @@ class RemoteJob:
             name = workspace_name(self._job.header.id)
             keep = partial(keep_workspace, self._beside.workspace, folder, name, link=True)
             self._left_out = await asyncio.to_thread(keep)
-        lines = "".join(f"{line}\n" for line in conversation.lines).encode() if with_lines else b""
+        lines = conversation.content if with_lines else b""
         self._journal.copy_lines(lines, Path(conversation.folder))
 
     async def _tell(self, task: str | None, limit: int | None) -> Plain:
