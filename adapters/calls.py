@@ -9,6 +9,7 @@ from typing import Any
 
 from viva.adapters.inside.raised import Home, in_short, raised_at, text_of
 from viva.adapters.time_limits import TimeLeft, time_limit
+from viva.adapters.turns import give_way
 from viva.errors import AgentError
 from viva.records.redact import redact
 from viva.records.text import counted, storable
@@ -96,9 +97,11 @@ async def within(seconds: float, work: Awaitable[Any], *, leave: bool = False) -
                 raise TimeoutLeft from None
             raise
     task = asyncio.ensure_future(work)
+    if task.done():  # work that waits for nothing needs no timer
+        await give_way()
+        return _result(task)
     left = TimeLeft(seconds)
     try:
-        await asyncio.sleep(0)  # work that waits for nothing ends here, and needs no timer
         over = False
         while not (over or task.done()):
             await asyncio.wait((task,), timeout=left.step)
@@ -111,12 +114,13 @@ async def within(seconds: float, work: Awaitable[Any], *, leave: bool = False) -
         task.cancel()
         task.add_done_callback(_forget)
         raise TimeoutLeft
-    try:
-        return called(task.result)
-    except RuntimeError as error:
-        if task.cancelled():
-            raise RuntimeError("it cancelled its own task") from error
-        raise
+    return _result(task)
+
+
+def _result(task: asyncio.Future[Any]) -> Any:
+    if task.cancelled():
+        raise RuntimeError("it cancelled its own task")
+    return called(task.result)
 
 
 async def abandon(tasks: Iterable[asyncio.Future[Any]], seconds: float = HEED_SECONDS) -> None:
