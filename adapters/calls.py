@@ -118,9 +118,12 @@ async def within(seconds: float, work: Awaitable[Any], *, leave: bool = False) -
 
 
 def _result(task: asyncio.Future[Any]) -> Any:
-    if task.cancelled():
-        raise RuntimeError("it cancelled its own task")
-    return called(task.result)
+    try:
+        return called(task.result)
+    except RuntimeError as error:
+        if task.cancelled():
+            raise RuntimeError("it cancelled its own task") from error
+        raise
 
 
 async def abandon(tasks: Iterable[asyncio.Future[Any]], seconds: float = HEED_SECONDS) -> None:

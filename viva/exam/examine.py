@@ -114,12 +114,10 @@ async def examine(
         setting = replace(setting, workspace=None, workspace_left_out=storable(left_out))
         run.append("setting", setting)
     # Judged with the names under which its images are stored, as a stored conversation is.
-    transcript = replace(
-        transcript,
-        rounds=tuple(kept),
-        trace_id=transcript.trace_id or current_trace_id(),
-        printed=transcript.printed or printed.texts(),
-    )
+    rounds, trace = tuple(kept), transcript.trace_id or current_trace_id()
+    words = transcript.printed or printed.texts()
+    if words or trace or rounds != transcript.rounds:  # the same objects, unless they had images
+        transcript = replace(transcript, rounds=rounds, trace_id=trace, printed=words)
     transcript = keep_transcript_pictures(transcript, run.journal, agent_folder or workspace)
     run.append("transcript", transcript.without_rounds())
     timing = Timing(started, time.monotonic() - began)
@@ -182,7 +180,7 @@ async def judge_and_record(
     judge_seconds = time.monotonic() - began
     for insight in insights:
         run.append("insight", insight)
-    timing = replace(timing, seconds=timing.seconds + judge_seconds, judge_seconds=judge_seconds)
+    timing = Timing(timing.started, timing.seconds + judge_seconds, judge_seconds=judge_seconds)
     record = make_record(run.header.id, setting, transcript, insights, timing, run.header)
     run.append("run", record)
     return record
