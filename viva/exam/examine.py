@@ -32,6 +32,7 @@ from viva.journal.kept_cases import keep_case
 from viva.journal.writer import JournalWriter
 from viva.judge.loaded_evaluator import LoadedEvaluator, parameters_of_all
 from viva.recordings.events.conversation import conversation_metrics
+from viva.records.copies import changed
 from viva.records.evaluator import Context
 from viva.records.fault import Fault
 from viva.records.history import EvalHistorySource
@@ -117,12 +118,13 @@ async def examine(
     rounds, trace = tuple(kept), transcript.trace_id or current_trace_id()
     words = transcript.printed or printed.texts()
     if words or trace or rounds != transcript.rounds:  # the same objects, unless they had images
-        transcript = replace(transcript, rounds=rounds, trace_id=trace, printed=words)
+        transcript = changed(transcript, rounds=rounds, trace_id=trace, printed=words)
     transcript = keep_transcript_pictures(transcript, run.journal, agent_folder or workspace)
     run.append("transcript", transcript.without_rounds())
     timing = Timing(started, time.monotonic() - began)
-    record = await judge_and_record(run, setting, transcript, agent_folder, timing)
-    if os.path.isdir(workspace):
+    left = agent_folder is not None and os.path.lexists(agent_folder)
+    record = await judge_and_record(run, setting, transcript, agent_folder if left else None, timing)
+    if (left or agent_folder != workspace) and os.path.isdir(workspace):
         # On a thread: removing a folder can take two milliseconds, as long as fifty rounds.
         removal = asyncio.get_running_loop().run_in_executor(None, _remove_if_empty, workspace)
         if not record.outcome.counts:
@@ -251,7 +253,7 @@ async def converse_with_agent(
     finally:
         trouble = await session.close()
     notes = (f"the agent's {trouble}",) if trouble else ()
-    transcript = replace(
+    transcript = changed(
         transcript,
         participants={**transcript.participants, "target": agent.name},
         notes=(*transcript.notes, *notes),

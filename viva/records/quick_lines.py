@@ -29,7 +29,9 @@ def write_line(value: object) -> bytes | None:
     if form_of is None:
         return None
     try:
-        return _write(msgspec.convert(value, form_of(value), from_attributes=True))
+        # A struct is made of any object with its attributes, so it is the form's function that looks at the classes.
+        form = form_of(value)
+        return None if form is None else _write(msgspec.convert(value, form, from_attributes=True))
     except Exception:  # the value may be anyone's: other types, lone surrogates, objects that raise
         return None
 
@@ -45,27 +47,49 @@ _USAGE, _EXAMINERS, _USAGES = ("usage",), ("examiner_usage",), ("usage", "examin
 
 
 def _form_of_round(round_: Round) -> Any:
-    if round_.usage is not NO_USAGE:
-        return _form(Round, _EXAMINERS if round_.examiner_usage is NO_USAGE else ())
-    return _form(Round, _USAGES if round_.examiner_usage is NO_USAGE else _USAGE)
+    used, asked = round_.usage is not NO_USAGE, round_.examiner_usage is not NO_USAGE
+    if (used and type(round_.usage) is not Usage) or (asked and type(round_.examiner_usage) is not Usage):
+        return None
+    if used:
+        return _form(Round, () if asked else _EXAMINERS)
+    return _form(Round, _USAGE if asked else _USAGES)
 
 
 def _form_of_insight(insight: Insight) -> Any:
+    if type(insight.usage) is not Usage or not _are_all(Verdict, insight.verdicts):
+        return None
     return _form(Insight, _USAGE if insight.usage is NO_USAGE else ())
 
 
 def _form_of_transcript(transcript: Transcript) -> Any:
-    return None if _is_unknown(transcript.stop) else _form(Transcript)
+    if _is_unknown(transcript.stop) or type(transcript.metrics) not in _METRICS:
+        return None
+    return _form(Transcript) if _are_all(Usage, tuple(transcript.usage.values())) else None
 
 
 def _form_of_record(record: RunRecord) -> Any:
-    if _is_unknown(record.outcome) or _is_unknown(record.stop):
+    if _is_unknown(record.outcome) or _is_unknown(record.stop) or type(record.metrics) not in _METRICS:
+        return None
+    if type(record.timing) is not Timing or type(record.setting) is not Setting:
+        return None
+    if not _are_all(Usage, tuple(record.usage.values())) or not _are_all(Insight, record.insights):
+        return None
+    if any(_form_of_insight(each) is None for each in record.insights):
         return None
     return _form(RunRecord, _USAGE if all(each.usage is NO_USAGE for each in record.insights) else ())
 
 
+def _form_of_verdict(verdict: Verdict) -> Any:
+    return _form(Verdict)
+
+
 def _form_of_setting(setting: Setting) -> Any:
     return _form(Setting)
+
+
+def _are_all(kind: type, items: object) -> bool:
+    # Not an iterator, which could be read only once.
+    return type(items) is tuple and all(type(each) is kind for each in items)
 
 
 def _is_unknown(value: Any) -> bool:
@@ -73,7 +97,9 @@ def _is_unknown(value: Any) -> bool:
     return value is not None and value._value_ != str.__str__(value)
 
 
+_METRICS = (Metrics, type(None))
 _FORMS: dict[type, Callable[[Any], Any]] = {
+    Verdict: _form_of_verdict,
     Round: _form_of_round,
     Insight: _form_of_insight,
     Transcript: _form_of_transcript,
@@ -94,12 +120,11 @@ def _form(kind: type, left_out: tuple[str, ...] = ()) -> Any:
     if kind is Round:
         return _struct(kind, left_out, steps=_NO_ITEMS, attributes=_NO_DATA, usage=_usage(), examiner_usage=_usage())
     if kind is Insight:
-        verdict = _struct(
-            Verdict,
-            evidence=tuple[_struct(Evidence), ...],  # type: ignore[misc]
-            votes=tuple[_struct(Vote), ...],  # type: ignore[misc]
-        )
-        return _struct(kind, left_out, verdicts=tuple[verdict, ...], usage=_usage(), details=_NO_DATA)  # type: ignore[valid-type]
+        verdicts = tuple[_form(Verdict), ...]  # type: ignore[misc,valid-type]
+        return _struct(kind, left_out, verdicts=verdicts, usage=_usage(), details=_NO_DATA)
+    if kind is Verdict:
+        evidence, votes = tuple[_struct(Evidence), ...], tuple[_struct(Vote), ...]  # type: ignore[misc]
+        return _struct(kind, evidence=evidence, votes=votes)
     if kind is Transcript:
         empty = {"rounds": _NO_ITEMS, "tools": _NO_ITEMS, "attributes": _NO_DATA}
         return _struct(kind, usage=dict[str, _usage()], metrics=_metrics() | None, **empty)  # type: ignore[misc]
