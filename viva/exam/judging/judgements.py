@@ -45,9 +45,9 @@ def insights_of(
     Raises:
         NoJudgement: the value is not a judgement.
     """
+    if isinstance(found, Insight | Verdict):
+        return _of_several(name, subject, (found,), own_name or name, trusted=trusted)
     value = _plain(found)
-    if isinstance(value, Insight | Verdict):
-        value = (value,)
     if isinstance(value, bool):
         return (_of_one(name, subject, YES if value else NO, float(value)),)
     if isinstance(value, Real):
