@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +90,8 @@ def workspace_of(agent: Any, ours: Path | None) -> Path | None:
         SetupError: Viva's folder cannot be made.
     """
     folder = rules.workspace(agent, ours, _tell)
+    if ours is not None and folder == os.fspath(ours):
+        return ours
     return None if folder is None else Path(folder)
 
 

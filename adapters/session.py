@@ -174,7 +174,8 @@ class AgentSession:
     async def _await(self, work: Awaitable[Any], seconds: float) -> Any:
         """Wait for the agent's work on the event loop; the task is remembered until it has ended."""
         task = start_call(work, self._owner)
-        self._tasks = [*(old for old in self._tasks if not old.done()), task]
+        if not task.done():
+            self._tasks = [*(old for old in self._tasks if not old.done()), task]
         return await within(seconds, task)
 
     async def _call_close(self, thread: AgentThread | None, close: Callable[[], Any]) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import Context, copy_context
 from typing import Any
 
 from viva.adapters.calls import IN_AGENT, guarded
@@ -32,14 +33,62 @@ def _make(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any] | Any,
 
 
 def start_call(work: Awaitable[Any], owner: object) -> asyncio.Future[Any]:
-    """Start the work of an agent's call as a task.
+    """Start the work of an agent's call as a task, and run it until it waits for something for the first time.
+
+    Many agents never wait. Their tasks are done when this returns, without a pass of the event loop.
 
     Args:
         work: What the agent's method returned.
         owner: Identifies the agent; what runs in this task may cancel it.
     """
     loop = asyncio.get_running_loop()
+    if not isinstance(loop, asyncio.BaseEventLoop) or "call_soon" in vars(loop):
+        return _started(loop, work, owner)  # another library's loop, which may hand out first steps in its own way
+    # A task asks its loop once for its first step, while it is made. Python 3.12 can do this itself (`eager_start`).
+    first = _FirstStep(loop)
+    loop.call_soon = first  # type: ignore[method-assign,assignment]
+    try:
+        task = _started(loop, work, owner)
+    finally:
+        del loop.call_soon
+    first.take()
+    return task
+
+
+def _started(loop: asyncio.AbstractEventLoop, work: Awaitable[Any], owner: object) -> asyncio.Future[Any]:
     task = loop.create_task(guarded(work, owner))
     if isinstance(task, OwnTask):
         task.owner = owner
     return task
+
+
+class _FirstStep:
+    """Stands in for `loop.call_soon` while a task is made, and takes the task's first step as the loop would."""
+
+    __slots__ = ("_context", "_loop", "_step")
+
+    def __init__(self, loop: asyncio.BaseEventLoop) -> None:
+        self._loop = loop
+        self._step: Callable[[], object] | None = None
+        self._context: Context | None = None
+
+    def __call__(self, step: Callable[..., object], *args: Any, context: Context | None = None) -> object:
+        if self._step is not None or not isinstance(getattr(step, "__self__", None), asyncio.Task):
+            # Not a task's step: something was freed meanwhile, and asks the loop for a callback.
+            return type(self._loop).call_soon(self._loop, step, *args, context=context)
+        self._step, self._context = step, context
+        return None
+
+    def take(self) -> None:
+        """Take the step, if there was one."""
+        if self._step is None:
+            return
+        # The task is the current one while its code runs: agents ask for it, and limit their own time with it.
+        caller = asyncio.current_task(self._loop)
+        if caller is not None:
+            asyncio._leave_task(self._loop, caller)
+        try:
+            (self._context or copy_context()).run(self._step)
+        finally:
+            if caller is not None:
+                asyncio._enter_task(self._loop, caller)

@@ -20,6 +20,7 @@ from viva.judge.loaded_evaluator import LoadedEvaluator
 from viva.judge.registry import Need
 from viva.judge.scoring_points.scoring import ScoringPointsEvaluator, summarize
 from viva.judge.scoring_points.verdicts import point_verdict
+from viva.records.copies import changed
 from viva.records.evaluator import Context
 from viva.records.fault import Fault
 from viva.records.transcript import NO_USAGE, Transcript, Usage
@@ -160,7 +161,7 @@ async def _judged(evaluator: LoadedEvaluator, transcript: Transcript, context: C
             thread.release()
     insights: tuple[Insight, ...] = read(await found) if inspect.isawaitable(found) else found
     if not evaluator.own and len(insights) == 1 and not insights[0].seconds:
-        return (replace(insights[0], seconds=time.monotonic() - began),)
+        return (changed(insights[0], seconds=time.monotonic() - began),)
     return insights
 
 

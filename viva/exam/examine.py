@@ -32,6 +32,7 @@ from viva.journal.kept_cases import keep_case
 from viva.journal.writer import JournalWriter
 from viva.judge.loaded_evaluator import LoadedEvaluator, parameters_of_all
 from viva.recordings.events.conversation import conversation_metrics
+from viva.records.copies import changed
 from viva.records.evaluator import Context
 from viva.records.fault import Fault
 from viva.records.history import EvalHistorySource
@@ -114,17 +115,16 @@ async def examine(
         setting = replace(setting, workspace=None, workspace_left_out=storable(left_out))
         run.append("setting", setting)
     # Judged with the names under which its images are stored, as a stored conversation is.
-    transcript = replace(
-        transcript,
-        rounds=tuple(kept),
-        trace_id=transcript.trace_id or current_trace_id(),
-        printed=transcript.printed or printed.texts(),
-    )
+    rounds, trace = tuple(kept), transcript.trace_id or current_trace_id()
+    words = transcript.printed or printed.texts()
+    if words or trace or rounds != transcript.rounds:  # the same objects, unless they had images
+        transcript = changed(transcript, rounds=rounds, trace_id=trace, printed=words)
     transcript = keep_transcript_pictures(transcript, run.journal, agent_folder or workspace)
     run.append("transcript", transcript.without_rounds())
     timing = Timing(started, time.monotonic() - began)
-    record = await judge_and_record(run, setting, transcript, agent_folder, timing)
-    if os.path.isdir(workspace):
+    left = agent_folder is not None and os.path.lexists(agent_folder)
+    record = await judge_and_record(run, setting, transcript, agent_folder if left else None, timing)
+    if (left or agent_folder != workspace) and os.path.isdir(workspace):
         # On a thread: removing a folder can take two milliseconds, as long as fifty rounds.
         removal = asyncio.get_running_loop().run_in_executor(None, _remove_if_empty, workspace)
         if not record.outcome.counts:
@@ -180,7 +180,7 @@ async def judge_and_record(
             )
     # Measured here rather than summed over evaluators, which run concurrently; a later judgement subtracts this time.
     judge_seconds = time.monotonic() - began
-    timing = replace(timing, seconds=timing.seconds + judge_seconds, judge_seconds=judge_seconds)
+    timing = Timing(timing.started, timing.seconds + judge_seconds, judge_seconds=judge_seconds)
     record = make_record(run.header.id, setting, transcript, insights, timing, run.header)
     events = [*(("insight", insight) for insight in insights), ("run", record)]
     run.journal.append_all(run.header.id, run.header.attempt, events)
@@ -252,7 +252,7 @@ async def converse_with_agent(
     finally:
         trouble = await session.close()
     notes = (f"the agent's {trouble}",) if trouble else ()
-    transcript = replace(
+    transcript = changed(
         transcript,
         participants={**transcript.participants, "target": agent.name},
         notes=(*transcript.notes, *notes),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 from viva.adapters.trace_context import current_trace_id
 from viva.exam.outcome import outcome_of
@@ -56,10 +55,12 @@ def make_record(
         stop=transcript.stop,
         insights=insights,
         usage={**transcript.usage, "judge": sum((insight.usage for insight in insights), NO_USAGE)},
-        timing=replace(
-            timing,
-            examiner_seconds=sum(round_.examiner_seconds for round_ in transcript.rounds),
-            agent_seconds=sum(round_.agent_seconds for round_ in transcript.rounds),
+        timing=Timing(
+            timing.started,
+            timing.seconds,
+            examiner_seconds=sum([round_.examiner_seconds for round_ in transcript.rounds]),
+            agent_seconds=sum([round_.agent_seconds for round_ in transcript.rounds]),
+            judge_seconds=timing.judge_seconds,
         ),
         trace_id=transcript.trace_id,
         success=transcript.success if transcript.success is not None else _success(insights, run),

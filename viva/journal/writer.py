@@ -17,6 +17,7 @@ from viva.journal.line_checksum import seal
 from viva.journal.lines import FILE, FORMAT, HEAD, Damage, Event, parse, raw_lines, scan
 from viva.journal.long_texts import Keep, shorten
 from viva.records.codec import encode, loads, prepare
+from viva.records.quick_lines import prepare_lines, write_line
 from viva.records.run_record import RunRecord, Setting
 from viva.records.text import slug
 from viva.records.transcript import Round, Transcript
@@ -54,7 +55,19 @@ __all__ = [
 def run_id(subject: str, agent: str, trial: int = 1) -> str:
     """Return the reproducible id of a run that Viva conducts; it is readable and a valid folder name."""
     digest = hashlib.sha256(_to_json([subject, agent, trial]).encode()).hexdigest()[:8]
-    return f"{slug(subject, 48)}-{digest}"
+    return f"{_readable(subject)}-{digest}"
+
+
+@lru_cache(maxsize=256)
+def _readable(subject: str) -> str:
+    """Return the readable part of the ids of all trials of a subject."""
+    return slug(subject, 48)
+
+
+@lru_cache(maxsize=64)
+def _beginning(kind: str) -> bytes:
+    """Return the beginning of the head of each line with an event of this kind."""
+    return f'{{"v":{FORMAT},"event":{_to_json(kind)},'.encode()
 
 
 def observed_run_id(trace_or_session_id: str, subject: str = "") -> str:
@@ -76,7 +89,7 @@ def encode_data(value: object, keep: Keep) -> bytes:
         value: The record. If its line would be too long, its texts and steps are shortened.
         keep: Stores the whole of what was shortened, given a file name and its content.
     """
-    body = encode(value)
+    body = write_line(value) or encode(value)
     return body if len(body) <= LINE_LIMIT else shorten(loads(body), keep, LINE_LIMIT)
 
 
@@ -135,11 +148,13 @@ class Journal:
             raise JournalError(
                 f"cannot write a journal in {folder}: {reason}. Choose another folder with --out."
             ) from error
-        self._heads: dict[tuple[str, str, int], bytes] = {}
+        self._heads: dict[tuple[str, int], bytes] = {}
+        """The end of a head by run and attempt, while the run goes on."""
         self._held: set[str] = set()
         """Names of files that were found next to the journal."""
         # Built now rather than between the rounds of many conversations, all of which would have to wait.
         prepare(Setting, Round, Transcript, Insight, RunRecord)
+        prepare_lines()
 
     def append(self, kind: str, run: str, attempt: int, value: object) -> None:
         """Append one event.
@@ -166,19 +181,15 @@ class Journal:
         self._write(self._line(kind, run, attempt, body))
 
     def _line(self, kind: str, run: str, attempt: int, body: bytes) -> bytes:
-        head = self._heads.get((kind, run, attempt))
-        if head is None:
-            # The head of each line is sufficient to skip the line without parsing the rest.
-            head = (
-                f'{{"v":{FORMAT},"event":{_to_json(kind)},"run":{_to_json(run)},"attempt":{attempt},"data":'
-            ).encode()
-            self._heads[(kind, run, attempt)] = head
         if b"\n" in body:
             raise JournalError(f"the data of an event of the run {run!r:.200} is not one line.")
+        # The head of each line is sufficient to skip the line without parsing the rest.
+        rest = self._heads.get((run, attempt))
+        if rest is None:
+            rest = self._heads[run, attempt] = f'"run":{_to_json(run)},"attempt":{attempt},"data":'.encode()
         if kind == "run":
-            for event in ("setting", "round", "transcript", "insight", "run"):
-                self._heads.pop((event, run, attempt), None)
-        return seal(head + body)
+            del self._heads[run, attempt]
+        return seal(b"%b%b%b" % (_beginning(kind), rest, body))
 
     async def send_files(self, run: str, name: str) -> str | None:
         """Do nothing: the agent worked next to the journal."""

@@ -135,14 +135,16 @@ def checked(kind: type[T], value: T) -> T:
     Raises:
         ValueError: a field has a value of the wrong type; the message names it.
     """
+    from viva.records.quick_lines import write_line  # here, because few commands judge what others return
+
     adapter = _adapter(kind)
-    try:
+    with contextlib.suppress(Exception):  # lone surrogates, objects that raise, values of the wrong type
+        # Nearly all are sound: written and read by native code.
+        if (line := write_line(value)) is not None:
+            return adapter.validator.validate_json(line)  # type: ignore[no-any-return]
         if not _is_lost_by_trying(value):
-            # Nearly all are sound: written and read by native code.
             text = adapter.serializer.to_json(value, exclude_defaults=True, warnings="error")
             return adapter.validator.validate_json(text)  # type: ignore[no-any-return]
-    except Exception:  # noqa: S110 lone surrogates, objects that raise, values of the wrong type
-        pass
     plain = _plain(value)
     try:
         return adapter.validate_python(plain)  # type: ignore[no-any-return]

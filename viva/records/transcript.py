@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from operator import attrgetter
 from typing import Any
 
+from viva.records.copies import changed
 from viva.records.fault import Fault
 from viva.records.open_enum import OpenEnum
 
@@ -400,7 +401,7 @@ class Transcript:
 
     def without_rounds(self) -> Transcript:
         """Return the transcript without its rounds but with their number, as a journal holds it."""
-        return replace(self, rounds=(), round_count=len(self.rounds))
+        return changed(self, rounds=(), round_count=len(self.rounds))
 
     @property
     def failed(self) -> bool:

@@ -27,6 +27,7 @@ from viva.journal.reader import StoredRun, decode_run
 from viva.journal.writer import JournalError, JournalWriter
 from viva.judge.loaded_evaluator import LoadedEvaluator, parameters_of_all
 from viva.models.prices import price
+from viva.records.copies import changed
 from viva.records.history import EvalHistorySource
 from viva.records.run_record import Outcome, RunRecord, Setting
 from viva.records.transcript import NO_USAGE, Transcript, Usage
@@ -92,7 +93,7 @@ class Worker:
         while True:
             try:
                 case, stored = self._questions(job)
-                header = replace(header, max_rounds=self.resources.limits(case).max_rounds)
+                header = changed(header, max_rounds=self.resources.limits(case).max_rounds)
                 run = self._run(job, header, case)
                 await subscribers.on_start(header)
                 examiner = self.resources.examiner(case) if stored is None else ReplayedExaminer(stored.transcript)

@@ -1,0 +1,175 @@
+"""Writes the records of a conversation two to three times as fast as `codec`, for the lines of a journal.
+
+A record is checked and copied into a struct, and the struct is written. Whatever is not of the strictest form (steps,
+further data of any shape, values of another type) is left to `codec`, which decides.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection
+from functools import cache
+from typing import Annotated, Any, get_type_hints
+
+import msgspec
+
+from viva.records.run_record import RunRecord, Setting, Timing
+from viva.records.transcript import LEFT_OUT, NO_USAGE, Metrics, Round, SubAgentShare, Transcript, Usage
+from viva.records.verdict import Evidence, Insight, Verdict, Vote
+
+_NO_ITEMS = Annotated[tuple[str, ...], msgspec.Meta(max_length=0)]
+_NO_DATA = Annotated[dict[str, str], msgspec.Meta(max_length=0)]
+"""What is only written here if it is empty."""
+_write = msgspec.json.Encoder().encode
+
+
+def write_line(value: object) -> bytes | None:
+    """Return a record as one line of JSON that reads as what `codec.encode` writes; None if `codec` must write it."""
+    form_of = _FORMS.get(type(value))
+    if form_of is None:
+        return None
+    try:
+        # A struct is made of any object with its attributes, so it is the form's function that looks at the classes.
+        form = form_of(value)
+        return None if form is None else _write(msgspec.convert(value, form, from_attributes=True))
+    except Exception:  # the value may be anyone's: other types, lone surrogates, objects that raise
+        return None
+
+
+def prepare_lines() -> None:
+    """Make the structs of the usual records in advance, which takes a millisecond."""
+    usual: tuple[tuple[type, tuple[str, ...]], ...] = ((Round, _USAGES), (Insight, _USAGE), (RunRecord, _USAGE))
+    for kind, left_out in (*usual, (Setting, ()), (Transcript, ())):
+        _form(kind, left_out)
+
+
+_USAGE, _EXAMINERS, _USAGES = ("usage",), ("examiner_usage",), ("usage", "examiner_usage")
+
+
+def _form_of_round(round_: Round) -> Any:
+    used, asked = round_.usage is not NO_USAGE, round_.examiner_usage is not NO_USAGE
+    if (used and type(round_.usage) is not Usage) or (asked and type(round_.examiner_usage) is not Usage):
+        return None
+    if used:
+        return _form(Round, () if asked else _EXAMINERS)
+    return _form(Round, _USAGE if asked else _USAGES)
+
+
+def _form_of_insight(insight: Insight) -> Any:
+    if type(insight.usage) is not Usage or not _are_all(Verdict, insight.verdicts):
+        return None
+    return _form(Insight, _USAGE if insight.usage is NO_USAGE else ())
+
+
+def _form_of_transcript(transcript: Transcript) -> Any:
+    if _is_unknown(transcript.stop) or type(transcript.metrics) not in _METRICS:
+        return None
+    return _form(Transcript) if _are_all(Usage, tuple(transcript.usage.values())) else None
+
+
+def _form_of_record(record: RunRecord) -> Any:
+    if _is_unknown(record.outcome) or _is_unknown(record.stop) or type(record.metrics) not in _METRICS:
+        return None
+    if type(record.timing) is not Timing or type(record.setting) is not Setting:
+        return None
+    if not _are_all(Usage, tuple(record.usage.values())) or not _are_all(Insight, record.insights):
+        return None
+    if any(_form_of_insight(each) is None for each in record.insights):
+        return None
+    return _form(RunRecord, _USAGE if all(each.usage is NO_USAGE for each in record.insights) else ())
+
+
+def _form_of_verdict(verdict: Verdict) -> Any:
+    return _form(Verdict)
+
+
+def _form_of_setting(setting: Setting) -> Any:
+    return _form(Setting)
+
+
+def _are_all(kind: type, items: object) -> bool:
+    # Not an iterator, which could be read only once.
+    return type(items) is tuple and all(type(each) is kind for each in items)
+
+
+def _is_unknown(value: Any) -> bool:
+    """Return whether msgspec would write another text of an `OpenEnum` than its own: the one that is shown."""
+    return value is not None and value._value_ != str.__str__(value)
+
+
+_METRICS = (Metrics, type(None))
+_FORMS: dict[type, Callable[[Any], Any]] = {
+    Verdict: _form_of_verdict,
+    Round: _form_of_round,
+    Insight: _form_of_insight,
+    Transcript: _form_of_transcript,
+    RunRecord: _form_of_record,
+    Setting: _form_of_setting,
+}
+
+
+@cache
+def _form(kind: type, left_out: tuple[str, ...] = ()) -> Any:
+    """Return the struct of a kind of record.
+
+    Args:
+        kind: The dataclass.
+        left_out: The fields that have their defaults in the record, or in its insights. msgspec knows defaults by
+            identity, and the defaults of these are records themselves.
+    """
+    if kind is Round:
+        return _struct(kind, left_out, steps=_NO_ITEMS, attributes=_NO_DATA, usage=_usage(), examiner_usage=_usage())
+    if kind is Insight:
+        verdicts = tuple[_form(Verdict), ...]  # type: ignore[misc,valid-type]
+        return _struct(kind, left_out, verdicts=verdicts, usage=_usage(), details=_NO_DATA)
+    if kind is Verdict:
+        evidence, votes = tuple[_struct(Evidence), ...], tuple[_struct(Vote), ...]  # type: ignore[misc]
+        return _struct(kind, evidence=evidence, votes=votes)
+    if kind is Transcript:
+        empty = {"rounds": _NO_ITEMS, "tools": _NO_ITEMS, "attributes": _NO_DATA}
+        return _struct(kind, usage=dict[str, _usage()], metrics=_metrics() | None, **empty)  # type: ignore[misc]
+    if kind is RunRecord:
+        return _struct(
+            kind,
+            insights=tuple[_form(Insight, left_out), ...],  # type: ignore[misc]
+            usage=dict[str, _usage()],  # type: ignore[misc]
+            timing=_struct(Timing),
+            metrics=_metrics() | None,
+            setting=_form(Setting),
+        )
+    return _struct(kind)
+
+
+@cache
+def _usage() -> Any:
+    return _struct(Usage)
+
+
+@cache
+def _metrics() -> Any:
+    share = _struct(SubAgentShare, usage=_usage())
+    return _struct(Metrics, usage_by_model=dict[str, _usage()], subagents=dict[str, share])  # type: ignore[misc,valid-type]
+
+
+def _struct(kind: type, left_out: Collection[str] = (), /, **types: Any) -> Any:
+    """Make the struct of a dataclass, so that both cannot differ.
+
+    Args:
+        kind: The dataclass.
+        left_out: The fields that the struct lacks.
+        types: The types of fields that are structs themselves, or are restricted.
+    """
+    hints = get_type_hints(kind)
+    fields: list[Any] = []
+    for field in dataclasses.fields(kind):
+        if field.name in left_out:
+            continue
+        default = field.metadata.get(LEFT_OUT, field.default)
+        named = (field.name, types.get(field.name, hints[field.name]))
+        if default is not dataclasses.MISSING:
+            fields.append((*named, default))
+        elif (make := field.default_factory) is not dataclasses.MISSING:
+            fields.append((*named, msgspec.field(default_factory=make)))  # type: ignore[arg-type]
+        else:
+            fields.append(named)
+    return msgspec.defstruct(kind.__name__, fields, frozen=True, kw_only=True, gc=False, omit_defaults=True)
