@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import contextlib
 import os
 import signal
@@ -16,6 +17,7 @@ import certifi
 import pytest
 import tenacity
 
+import viva
 from viva.models import retry
 from viva.models.autogen.silenced import filters_for_pytest
 from viva.models.retry import RetryPolicy
@@ -32,10 +34,28 @@ ModelAt = Callable[..., "ModelClient"]
 MeteredAt = Callable[..., "MeteredModel"]
 """`metered_at(url, spec="openai:m")`."""
 
-# A test promises a result, never a duration: a busy machine takes longer.
-with contextlib.suppress(ModuleNotFoundError):  # the environment of a cluster has only what its own tests need
+
+@contextlib.contextmanager
+def _byte_code_kept() -> Iterator[None]:
+    """Keep the byte code of what is imported meanwhile, also where `PYTHONDONTWRITEBYTECODE` is set, as in many
+    containers.
+
+    Only of what no test writes: of two states of a file that are written within one second, one would be taken for the
+    other.
+    """
+    before = sys.dont_write_bytecode
+    sys.dont_write_bytecode = False
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
+
+
+# pytest rewrites the assertions of plugins, and for it Hypothesis is one.
+with _byte_code_kept(), contextlib.suppress(ModuleNotFoundError):  # a cluster's environment has only what it needs
     from hypothesis import settings
 
+    # A test promises a result, never a duration: a busy machine takes longer.
     settings.register_profile("viva", deadline=None)
     settings.load_profile("viva")
 
@@ -48,20 +68,22 @@ def pytest_configure(config: pytest.Config) -> None:
     state = tempfile.TemporaryDirectory(prefix="viva-test-state-")
     config.add_cleanup(state.cleanup)
     os.environ["XDG_STATE_HOME"] = state.name
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        _compile_viva()
+
+
+def _compile_viva() -> None:
+    """Hundreds of tests start `viva`, which takes half as long again where each process compiles it anew."""
+    (package,) = viva.__path__
+    for folder in (Path(package), *(path for path in Path(package).iterdir() if path.is_dir() and path.is_symlink())):
+        compileall.compile_dir(folder, quiet=2)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Keep the byte code of tests, also where `PYTHONDONTWRITEBYTECODE` is set, as in many containers.
-
-    Rewriting their assertions takes as long as all the rest of collecting them, in each process.
-    """
-    before = sys.dont_write_bytecode
-    sys.dont_write_bytecode = False
-    try:
+    """Rewriting the assertions of tests takes as long as all the rest of collecting them, in each process."""
+    with _byte_code_kept():
         return (yield)
-    finally:
-        sys.dont_write_bytecode = before
 
 
 @pytest.hookimpl(optionalhook=True)
