@@ -17,6 +17,7 @@ import pytest
 from tests.model_server import CutConnection, ModelServer, by_role, sequence
 from tests.model_server import verdict as ruling
 from tests.viva.conftest import Desk, point
+from tests.viva.pytest_plugin.sessions import INI
 from viva.exam.options import Options, Part
 from viva.journal.lock import exclusive_writer
 from viva.journal.reader import read_records
@@ -30,11 +31,6 @@ def get_reply_from_agent(self, message):
     return message
 """
 HEAVY = ("cases", "records", "adapters", "examiner", "judge", "sandbox", "pydantic", "rich", "click", "autogen_core")
-
-OTHERS = ("anyio", "asyncio", "hypothesispytest", "phoenix", "randomly")
-"""Plugins of Viva's own tests, and of libraries that they use."""
-INI = f"[pytest]\naddopts = {' '.join(f'-p no:{name}' for name in OTHERS)}\n"
-"""Without them: they take several times as long to load, in each worker, as most of these sessions last."""
 
 
 class Exam:
@@ -482,8 +478,7 @@ def models(url: str) -> dict[str, str]:
     return {"OPENAI_API_KEY": "sk-test-1", "OPENAI_BASE_URL": url, "VIVA_MODEL_WAIT": "0.001"}
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
-@pytest.mark.parametrize("lists", [None, 404])
+@pytest.mark.parametrize(("lists", "workers"), [(None, ()), (404, ()), (None, ("-n", "2"))])
 def test_a_model_that_its_server_does_not_have_ends_the_session_without_a_journal(
     exam: Exam, monkeypatch: pytest.MonkeyPatch, lists: int | None, workers: tuple[str, ...]
 ) -> None:

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from tests.viva.conftest import Desk
+from tests.viva.pytest_plugin.sessions import WITHOUT_OTHERS
 from tests.viva.real_suites import until
 from tests.viva.viva_command import VIVA
 from viva.journal.reader import read_records
@@ -123,9 +124,9 @@ def test_a_reply_that_came_while_viva_was_stopped_is_read_before_the_time_is_up(
 def test_the_plugin_cuts_a_blocking_agent_off_too(desk: Desk) -> None:
     agent = desk.agent(AGENT.format(BLOCKS["sleeps"]))
     desk.case()
-    command = ["pytest", "-p", "no:cacheprovider", "--viva-agent", agent, "--viva-sandbox", "process"]
+    options = ("-p", "no:cacheprovider", "--viva-agent", agent, "--viva-sandbox", "process")
     done = subprocess.run(
-        [VIVA.with_name("pytest"), *command[1:], "--viva-reply-timeout", "2"],
+        [VIVA.with_name("pytest"), *WITHOUT_OTHERS, *options, "--viva-reply-timeout", "2"],
         cwd=desk.folder, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 1
