@@ -86,6 +86,16 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
 
 
+LONG = ("tests/installed/", "tests/sandbox/test_daemon.py", "tests/sandbox/test_life.py")
+"""Tests that take long for what one after the other builds, starts or waits for."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes long, so that in the end no process waits for another one."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))  # keeps the order of all others
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """For one file or one test no worker is worth its start; otherwise there are two more than there are cores.
