@@ -607,8 +607,7 @@ async def test_cancelling_a_run_closes_its_agent_once_even_in_the_middle_of_a_re
             await session.close()
 
     task = asyncio.create_task(run())
-    while not begun.is_set():
-        await asyncio.sleep(0.001)
+    assert await asyncio.to_thread(begun.wait, 60)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
