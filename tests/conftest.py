@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import compileall
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -81,9 +82,17 @@ def _compile_viva() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Rewriting the assertions of tests takes as long as all the rest of collecting them, in each process."""
-    with _byte_code_kept():
-        return (yield)
+    """Rewriting the assertions of tests takes as long as all the rest of collecting them, in each process.
+
+    What is collected stays to the end, and would else be searched for garbage again and again, while it grows and later.
+    """
+    gc.disable()
+    try:
+        with _byte_code_kept():
+            return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 LONG = ("tests/installed/", "tests/sandbox/test_daemon.py", "tests/sandbox/test_life.py")

@@ -41,7 +41,7 @@ AGENT = """
 @pytest.mark.parametrize("how", list(BLOCKS))
 def test_a_blocking_async_agent_ends_as_a_timeout_that_names_its_line(desk: Desk, how: str) -> None:
     agent = desk.agent(AGENT.format(BLOCKS[how]))
-    options = ("--reply-timeout", "2", "--fail-under", "0.1")
+    options = ("--reply-timeout", "1", "--fail-under", "0.1")
     record = desk.run(desk.case(), "--agent", agent, *options, expect=1, process=True)
     assert not (desk.folder / "over").exists(), "it was waited for"
     assert (record["outcome"], record["stop"], record["low"]) == ("target_error", "timeout", 0.0)
@@ -56,7 +56,7 @@ def test_a_constructor_that_blocks_the_loop_ends_as_a_timeout(desk: Desk) -> Non
         async def get_reply_from_agent(self, message):
             return 'never'
     """)
-    record = desk.run(desk.case(), "--agent", agent, "--reply-timeout", "2", process=True)
+    record = desk.run(desk.case(), "--agent", agent, "--reply-timeout", "1", process=True)
     assert (record["outcome"], record["stop"]) == ("target_error", "timeout")
     assert "agent.py:8" in record["error"]
 
@@ -126,7 +126,7 @@ def test_the_plugin_cuts_a_blocking_agent_off_too(desk: Desk) -> None:
     desk.case()
     options = ("-p", "no:cacheprovider", "--viva-agent", agent, "--viva-sandbox", "process")
     done = subprocess.run(
-        [VIVA.with_name("pytest"), *WITHOUT_OTHERS, *options, "--viva-reply-timeout", "2"],
+        [VIVA.with_name("pytest"), *WITHOUT_OTHERS, *options, "--viva-reply-timeout", "1"],
         cwd=desk.folder, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 1
