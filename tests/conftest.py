@@ -84,7 +84,7 @@ def _compile_viva() -> None:
 def pytest_collection() -> Iterator[None]:
     """Rewriting the assertions of tests takes as long as all the rest of collecting them, in each process.
 
-    What is collected stays to the end, and would else be searched for garbage again and again, while it grows and later.
+    What is collected stays to the end, and would be searched for garbage again and again, while it grows and later.
     """
     gc.disable()
     try:
