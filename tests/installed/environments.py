@@ -22,7 +22,8 @@ NEIGHBOURS = ("adapters", "records")
 """Distributions of others with names that Viva's packages had at the top."""
 TOOLS = ("editables", "hatchling", "mypy", "pytest")
 """Beside what Viva requires: they build it, or are used together with it."""
-SECONDS = 120.0
+SECONDS = 240.0
+"""Until a command counts as hung: a type checker without its cache takes 20 on a machine with nothing else to do."""
 
 
 @dataclass(frozen=True)
