@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import compileall
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -16,6 +18,7 @@ import certifi
 import pytest
 import tenacity
 
+import viva
 from viva.models import retry
 from viva.models.autogen.silenced import filters_for_pytest
 from viva.models.retry import RetryPolicy
@@ -32,10 +35,28 @@ ModelAt = Callable[..., "ModelClient"]
 MeteredAt = Callable[..., "MeteredModel"]
 """`metered_at(url, spec="openai:m")`."""
 
-# A test promises a result, never a duration: a busy machine takes longer.
-with contextlib.suppress(ModuleNotFoundError):  # the environment of a cluster has only what its own tests need
+
+@contextlib.contextmanager
+def _byte_code_kept() -> Iterator[None]:
+    """Keep the byte code of what is imported meanwhile, also where `PYTHONDONTWRITEBYTECODE` is set, as in many
+    containers.
+
+    Only of what no test writes: of two states of a file that are written within one second, one would be taken for the
+    other.
+    """
+    before = sys.dont_write_bytecode
+    sys.dont_write_bytecode = False
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
+
+
+# pytest rewrites the assertions of plugins, and for it Hypothesis is one.
+with _byte_code_kept(), contextlib.suppress(ModuleNotFoundError):  # a cluster's environment has only what it needs
     from hypothesis import settings
 
+    # A test promises a result, never a duration: a busy machine takes longer.
     settings.register_profile("viva", deadline=None)
     settings.load_profile("viva")
 
@@ -48,20 +69,40 @@ def pytest_configure(config: pytest.Config) -> None:
     state = tempfile.TemporaryDirectory(prefix="viva-test-state-")
     config.add_cleanup(state.cleanup)
     os.environ["XDG_STATE_HOME"] = state.name
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        _compile_viva()
+
+
+def _compile_viva() -> None:
+    """Hundreds of tests start `viva`, which takes half as long again where each process compiles it anew."""
+    (package,) = viva.__path__
+    for folder in (Path(package), *(path for path in Path(package).iterdir() if path.is_dir() and path.is_symlink())):
+        compileall.compile_dir(folder, quiet=2)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Keep the byte code of tests, also where `PYTHONDONTWRITEBYTECODE` is set, as in many containers.
+    """Rewriting the assertions of tests takes as long as all the rest of collecting them, in each process.
 
-    Rewriting their assertions takes as long as all the rest of collecting them, in each process.
+    What is collected stays to the end, and would be searched for garbage again and again, while it grows and later.
     """
-    before = sys.dont_write_bytecode
-    sys.dont_write_bytecode = False
+    gc.disable()
     try:
-        return (yield)
+        with _byte_code_kept():
+            return (yield)
     finally:
-        sys.dont_write_bytecode = before
+        gc.freeze()
+        gc.enable()
+
+
+LONG = ("tests/installed/", "tests/sandbox/test_daemon.py", "tests/sandbox/test_life.py")
+"""Tests that take long for what one after the other builds, starts or waits for."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes long, so that in the end no process waits for another one."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))  # keeps the order of all others
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 import urllib.error
@@ -20,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.conftest import missing
+from tests.ports import free_port
 
 OWN = Path(__file__).parent.parent / ".ci" / "phoenix" / "bin" / "phoenix"
 STARTS = 120.0
@@ -71,7 +71,7 @@ def _read(state: Path) -> dict[str, int] | None:
 
 
 def _start(command: Path, folder: Path) -> dict[str, int]:
-    port, grpc = _free_port(), _free_port()
+    port, grpc = free_port(), free_port()
     environment = {
         **os.environ,
         "PHOENIX_HOST": "127.0.0.1",
@@ -103,9 +103,3 @@ def _stop(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, 0)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

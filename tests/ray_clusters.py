@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sysconfig
 import tempfile
@@ -17,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tests.conftest import missing
+from tests.ports import free_port
 
 STARTS = 90.0
 """Seconds that a node may take to start; 4 on a machine with nothing else to do."""
@@ -34,7 +34,7 @@ class RayNodes:
         environment: The environment of all nodes, and so of the workers on them.
         """
         self.folder = folder
-        self.address = f"127.0.0.1:{_free_port()}"
+        self.address = f"127.0.0.1:{free_port()}"
         self._environment = {**environment, "RAY_USAGE_STATS_ENABLED": "0", **OPEN}
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -123,12 +123,6 @@ def descendants(pid: int) -> list[int]:
     for child in found:
         found.extend(parents.get(child, []))
     return found
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def containers_of(processes: Iterable[int]) -> list[str]:

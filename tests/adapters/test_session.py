@@ -581,13 +581,18 @@ async def test_a_close_that_hangs_is_left_behind(kind: str, monkeypatch: pytest.
 
 @pytest.mark.parametrize("kind", ["plain", "async"])
 async def test_cancelling_a_run_closes_its_agent_once_even_in_the_middle_of_a_reply(kind: str) -> None:
+    begun = threading.Event()
+
     class PlainBusy(Hangs):
-        pass
+        def get_reply_from_agent(self, message):
+            begun.set()
+            return super().get_reply_from_agent(message)
 
     class AsyncBusy(VirtualUser):
         closes = 0
 
         async def get_reply_from_agent(self, message):
+            begun.set()
             await asyncio.sleep(60)
 
         async def close(self):
@@ -602,7 +607,7 @@ async def test_cancelling_a_run_closes_its_agent_once_even_in_the_middle_of_a_re
             await session.close()
 
     task = asyncio.create_task(run())
-    await asyncio.sleep(0.05)
+    assert await asyncio.to_thread(begun.wait, 60)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -12,7 +12,7 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from viva.cases import Case, CaseError, load_case
+from viva.cases import Case, CaseError, load_case, yaml_lines
 from viva.cases.field_readers import case_keys
 from viva.cases.yaml_lines import MAX_BYTES, read_yaml
 from viva.records.codec import decode, encode, loads
@@ -253,15 +253,25 @@ def test_a_bundled_case_with_a_few_bytes_changed_loads_or_is_a_case_error(at: in
 @pytest.mark.parametrize(
     "text",
     [
-        "a: [" + "1," * 110_000 + "]",
-        "\n".join(f"k{number}: 1" for number in range(60_000)),
-        "a: {" + "b, " * 60_000 + "}",
-        "- x\n" * 110_000,
+        "a: [" + "1," * 1_100 + "]",
+        "\n".join(f"k{number}: 1" for number in range(600)),
+        "a: {" + "b, " * 600 + "}",
+        "- x\n" * 1_100,
     ],
 )
-def test_a_file_of_very_many_values_is_refused_before_it_takes_long(tmp_path: Path, text: str) -> None:
+def test_a_file_of_too_many_values_of_any_kind_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr(yaml_lines, "MAX_VALUES", 1_000)
     file = tmp_path / "case.yaml"
     file.write_text(text)
+    with pytest.raises(CaseError, match="holds more than 1,000 values"):
+        read_yaml(file)
+
+
+def test_a_file_of_very_many_values_is_refused_before_it_takes_long(tmp_path: Path) -> None:
+    file = tmp_path / "case.yaml"
+    file.write_text("a: [" + "1," * 110_000 + "]")
     with pytest.raises(CaseError, match="holds more than 100,000 values"):
         read_yaml(file)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
-import os
 import re
 import subprocess
 import sys
 import tarfile
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PathDistribution
 from pathlib import Path
@@ -22,7 +22,8 @@ NEIGHBOURS = ("adapters", "records")
 """Distributions of others with names that Viva's packages had at the top."""
 TOOLS = ("editables", "hatchling", "mypy", "pytest")
 """Beside what Viva requires: they build it, or are used together with it."""
-SECONDS = 120.0
+SECONDS = 240.0
+"""Until a command counts as hung: a type checker without its cache takes 20 on a machine with nothing else to do."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Environment:
 
 
 class Workshop:
-    """Makes environments; all processes of a test run share what is built and downloaded once.
+    """Makes environments; all processes of a test run share what is built, downloaded and installed once.
 
     Installing what Viva requires takes longer than everything else. It is therefore done once, in a folder that each
     environment has on its path.
@@ -73,23 +74,34 @@ class Workshop:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
-        with (folder / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not (folder / "ready").exists():
+        with self._once("workshop") as first:
+            if first:
                 self._download()
                 self._install_libraries()
                 self._build()
-                (folder / "ready").touch()
 
     def environment(self, name: str, *installed: Sequence[str | Path]) -> Environment:
-        """Make an environment, and have each group of `installed` installed after the one before."""
-        made = Environment(self.folder / f"{name}-{os.getpid()}")
-        if not made.folder.exists():
-            subprocess.run([sys.executable, "-m", "venv", "--without-pip", made.folder], check=True)
-            (made.site / "libraries.pth").write_text(f"{self._libraries}\n")
-            for group in installed:
-                made.install(*group)
+        """Make an environment, and have each group of `installed` installed after the one before.
+
+        Whoever asks for the name next is given the same environment; nobody changes it.
+        """
+        made = Environment(self.folder / name)
+        with self._once(name) as first:
+            if first:
+                subprocess.run([sys.executable, "-m", "venv", "--without-pip", made.folder], check=True)
+                (made.site / "libraries.pth").write_text(f"{self._libraries}\n")
+                for group in installed:
+                    made.install(*group)
         return made
+
+    @contextlib.contextmanager
+    def _once(self, name: str) -> Iterator[bool]:
+        """Tell whether nobody has made this yet; whoever else asks waits until it is made."""
+        made = self.folder / f"{name}.made"
+        with (self.folder / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield not made.exists()
+            made.touch()
 
     @property
     def wheel(self) -> Path:
@@ -155,5 +167,6 @@ def _run(words: list[str], cwd: Path = ROOT, **environment: str) -> None:
 
 
 def _clean() -> dict[str, str]:
-    ours = ("PYTHONPATH", "VIRTUAL_ENV")
+    """An environment that knows nothing of the one that tests, and keeps byte code, as that of most users does."""
+    ours = ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
     return {key: value for key, value in clean_environment().items() if key not in ours}

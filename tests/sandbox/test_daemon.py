@@ -7,7 +7,6 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -18,6 +17,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from tests.ports import free_port
 from tests.sandbox.conftest import eventually, missing, sandbox_of
 from viva.sandbox import DaemonGone, Ending, RunView, SandboxLimits, SandboxLost, SandboxUnavailable
 from viva.sandbox.choice import choose
@@ -92,12 +92,9 @@ class SecondDaemon:
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def second() -> AsyncIterator[SecondDaemon]:
     await (await sandbox_of("docker")).close()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     # A short path of its own: unix sockets below exec-root must stay under 108 characters.
     folder = Path(tempfile.mkdtemp(prefix="vd", dir="/var/tmp"))
-    daemon = SecondDaemon(folder, port)
+    daemon = SecondDaemon(folder, free_port())
     try:
         await daemon.start()
         await copy_base_image(daemon)

@@ -10,8 +10,9 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -25,6 +26,8 @@ from viva.sandbox.docker.images import REPOSITORY, DockerImages
 from viva.sandbox.docker.leftovers import prune
 
 ROOT = Path(__file__).parents[2]
+FEW = 6
+"""How many are killed where it is not the long test: each is a start of Viva and of a container."""
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
@@ -75,20 +78,25 @@ async def gone_within(daemon: Daemon, pids: set[int], seconds: float) -> float:
     return time.monotonic() - began
 
 
-async def kill_twenty(daemon: Daemon) -> None:
-    harnesses = [start_harness("docker") for _ in range(20)]
-    started = time.monotonic()
-    for harness in sorted(harnesses, key=lambda _: random.random()):
-        await asyncio.sleep(max(0.0, started + random.uniform(0, 12) - time.monotonic()) / 4)
-        harness.kill()
-    for harness in harnesses:
-        harness.communicate()
-    await gone_within(daemon, {harness.pid for harness in harnesses}, 60)
+def moments(number: int, life: float) -> list[float]:
+    """So many moments, in seconds, spread over a life: one somewhere in each part of it."""
+    return [life * (part + random.random()) / number for part in range(number)]
+
+
+async def kill(daemon: Daemon, processes: Sequence[subprocess.Popen[Any]], life: float) -> None:
+    """Kill processes that were just started at moments all over their life, and wait until they are gone."""
+    began = time.monotonic()
+    for process, moment in zip(processes, moments(len(processes), life), strict=True):
+        await asyncio.sleep(max(0.0, began + moment - time.monotonic()))
+        process.kill()
+    for process in processes:
+        await asyncio.to_thread(process.communicate)
+    await gone_within(daemon, {process.pid for process in processes}, 60)
 
 
 @pytest.mark.usefixtures("foreign")
-async def test_twenty_harnesses_killed_at_random_moments_leave_nothing_running(daemon: Daemon) -> None:
-    await kill_twenty(daemon)
+async def test_harnesses_killed_all_over_their_life_leave_nothing_running(daemon: Daemon) -> None:
+    await kill(daemon, [start_harness("docker") for _ in range(FEW)], 4)
 
     async def nothing_is_left() -> bool:
         await prune(daemon)
@@ -102,7 +110,7 @@ async def test_twenty_harnesses_killed_at_random_moments_leave_nothing_running(d
 @pytest.mark.usefixtures("foreign")
 async def test_twenty_harnesses_killed_twenty_times_over_leave_nothing_running(daemon: Daemon) -> None:
     for _ in range(20):
-        await kill_twenty(daemon)
+        await kill(daemon, [start_harness("docker") for _ in range(20)], 6)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])
@@ -327,27 +335,13 @@ def start_run(out: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-async def kill_runs(daemon: Daemon, folder: Path) -> None:
-    """Twenty `viva run`s at once, each killed at a random moment of its life."""
-    runs = [start_run(folder / uuid.uuid4().hex) for _ in range(20)]
-    began = time.monotonic()
-    for moment, run in sorted(((random.uniform(0.5, 12), run) for run in runs), key=lambda pair: pair[0]):
-        await asyncio.sleep(max(0.0, began + moment - time.monotonic()))
-        run.kill()
-    for run in runs:
-        run.wait()
-    await gone_within(daemon, {run.pid for run in runs}, 60)
-
-
 @pytest.mark.usefixtures("foreign")
-async def test_twenty_runs_of_viva_killed_at_random_moments_leave_nothing_running(
-    daemon: Daemon, tmp_path: Path
-) -> None:
-    await kill_runs(daemon, tmp_path)
+async def test_runs_of_viva_killed_all_over_their_life_leave_nothing_running(daemon: Daemon, tmp_path: Path) -> None:
+    await kill(daemon, [start_run(tmp_path / str(number)) for number in range(FEW)], 6)
 
 
 @pytest.mark.soak
 @pytest.mark.usefixtures("foreign")
 async def test_twenty_runs_of_viva_killed_twenty_times_over(daemon: Daemon, tmp_path: Path) -> None:
-    for _ in range(20):
-        await kill_runs(daemon, tmp_path)
+    for time_over in range(20):
+        await kill(daemon, [start_run(tmp_path / f"{time_over}-{number}") for number in range(20)], 12)

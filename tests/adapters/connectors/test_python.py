@@ -168,25 +168,25 @@ def test_two_files_of_one_name_are_two_modules(tmp_path: Path) -> None:
     assert said == ["one", "two"]
 
 
-@pytest.mark.parametrize("folder", ["adapters", "records", "cases", "harness", "judge"])
-def test_a_users_folder_does_not_shadow_one_of_vivas(folder: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("spec", ["agent.py:A", "agent:A"])
+def test_a_users_folders_shadow_none_of_vivas(spec: str, tmp_path: Path) -> None:
     """A process of its own, in the user's folder, started by the real command."""
-    (tmp_path / folder).mkdir()
-    (tmp_path / folder / "__init__.py").write_text("raise RuntimeError('the wrong one')")
+    for folder in ("adapters", "records", "cases", "harness", "judge"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").write_text("raise RuntimeError('the wrong one')")
     (tmp_path / "agent.py").write_text(
         "from viva import VirtualUser\nclass A(VirtualUser):\n"
         "    def get_reply_from_agent(self, message): return 'GUTENBERG'\n"
     )
-    for spec in ("agent.py:A", "agent:A"):
-        done = subprocess.run(
-            [Path(sys.executable).parent / "viva", "run", "echo", "--agent", spec, "--sandbox", "process", "--quiet"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert (done.returncode, done.stdout) == (0, "echo scored 2/2 = 1.00\n"), done.stderr
+    done = subprocess.run(
+        [Path(sys.executable).parent / "viva", "run", "echo", "--agent", spec, "--sandbox", "process", "--quiet"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "echo scored 2/2 = 1.00\n"), done.stderr
 
 
 def test_a_chat_endpoint_needs_no_key_to_be_named() -> None:

@@ -87,6 +87,7 @@ async def test_what_was_said_is_not_kept_unless_it_is_asked_for(tmp_path: Path) 
 async def test_a_session_that_takes_too_long_fails_and_stops_no_other(tmp_path: Path) -> None:
     cases = [EvalCase("slow", "hang"), EvalCase("quick", "quick")]
     runtime = Runtime(answer)
+    await Runtime(answer).create_session()  # loads the SDK, which alone takes longer than that on a busy machine
     result = await EvalSuite(cases, runtime, options(tmp_path), timeout=3.0).run()
     slow, quick = result.cases
     assert slow.run is not None

@@ -17,6 +17,7 @@ import pytest
 from tests.model_server import CutConnection, ModelServer, by_role, sequence
 from tests.model_server import verdict as ruling
 from tests.viva.conftest import Desk, point
+from tests.viva.pytest_plugin.sessions import INI
 from viva.exam.options import Options, Part
 from viva.journal.lock import exclusive_writer
 from viva.journal.reader import read_records
@@ -30,9 +31,6 @@ def get_reply_from_agent(self, message):
     return message
 """
 HEAVY = ("cases", "records", "adapters", "examiner", "judge", "sandbox", "pydantic", "rich", "click", "autogen_core")
-
-INI = "[pytest]\naddopts = -p no:asyncio -p no:hypothesispytest -p no:randomly\n"
-"""Without the plugins of Viva's own tests: they take longer to load than most of these sessions last."""
 
 
 class Exam:
@@ -94,8 +92,8 @@ def test_importing_the_plugin_loads_nothing_that_costs() -> None:
 def test_without_an_agent_nothing_is_collected_and_nothing_is_loaded(exam: Exam) -> None:
     exam.desk.case()
     exam.pytester.makepyfile(f"import sys\n\n\ndef test_it():\n    assert not set({HEAVY!r}) & set(sys.modules)\n")
-    # Phoenix's client brings a plugin of its own, which loads what it likes.
-    result = exam.pytester.runpytest_subprocess("-p", "no:phoenix")
+    # Phoenix's client brings a plugin of its own, which loads what it likes; `INI` leaves it out.
+    result = exam.pytester.runpytest_subprocess()
     result.assert_outcomes(passed=1)
     assert not (exam.pytester.path / "runs").exists()
 
@@ -360,11 +358,11 @@ def test_an_isolated_agent_that_kills_its_process_fails_and_the_next_item_runs(e
     assert printed.count("the agent failed") >= 2
 
 
-@pytest.mark.parametrize("name", ["cases", "harness", "records", "adapters"])
-def test_a_package_of_the_users_may_have_any_name_but_vivas(exam: Exam, name: str) -> None:
+def test_a_package_of_the_users_may_have_any_name_but_vivas(exam: Exam) -> None:
     exam.desk.case("exams")
-    (exam.pytester.path / name).mkdir()
-    (exam.pytester.path / name / "__init__.py").write_text("raise RuntimeError('the wrong one')")
+    for name in ("cases", "harness", "records", "adapters"):
+        (exam.pytester.path / name).mkdir()
+        (exam.pytester.path / name / "__init__.py").write_text("raise RuntimeError('the wrong one')")
     result = exam("exams", process=True)  # runs `python -m pytest`, which puts the working folder first
     result.assert_outcomes(passed=1)
 
@@ -480,8 +478,7 @@ def models(url: str) -> dict[str, str]:
     return {"OPENAI_API_KEY": "sk-test-1", "OPENAI_BASE_URL": url, "VIVA_MODEL_WAIT": "0.001"}
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
-@pytest.mark.parametrize("lists", [None, 404])
+@pytest.mark.parametrize(("lists", "workers"), [(None, ()), (404, ()), (None, ("-n", "2"))])
 def test_a_model_that_its_server_does_not_have_ends_the_session_without_a_journal(
     exam: Exam, monkeypatch: pytest.MonkeyPatch, lists: int | None, workers: tuple[str, ...]
 ) -> None:

@@ -11,7 +11,9 @@ import pytest
 from viva.recordings.recording import RecordingError
 from viva.recordings.table import read_recordings
 
-LEVELS = 16_000
+DEEP = 4_000
+"""Several times as deep as Python calls functions."""
+DEEPER = 16_000
 
 
 @pytest.mark.parametrize("reader", ["chat", "copilot", "spans", "otlp", "atif"])
@@ -34,10 +36,13 @@ def test_a_link_to_a_regular_file_is_read(tmp_path: Path) -> None:
     assert len(list(read_recordings(f"chat:{tmp_path / 'link.json'}"))) == 1
 
 
-@pytest.mark.parametrize("kinds", [["CHAIN"], ["AGENT"], ["TOOL"], ["LLM"], ["CHAIN", "LLM"]])
-def test_a_chain_of_nested_spans_is_read_whole(tmp_path: Path, kinds: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("kinds", "levels"),
+    [(["CHAIN"], DEEP), (["AGENT"], DEEP), (["TOOL"], DEEP), (["LLM"], DEEP), (["CHAIN", "LLM"], DEEPER)],
+)
+def test_a_chain_of_nested_spans_is_read_whole(tmp_path: Path, kinds: list[str], levels: int) -> None:
     with (tmp_path / "chain.jsonl").open("w") as file:
-        for number in range(LEVELS):
+        for number in range(levels):
             span = {
                 "name": f"s{number}",
                 "context": {"trace_id": "a" * 32, "span_id": f"{number + 1:016x}"},
@@ -49,4 +54,4 @@ def test_a_chain_of_nested_spans_is_read_whole(tmp_path: Path, kinds: list[str])
             file.write(json.dumps(span) + "\n")
     (recording,) = read_recordings(f"spans:{tmp_path / 'chain.jsonl'}")
     (round_,) = recording.transcript.rounds
-    assert [step.id for step in round_.steps] == [f"{number + 1:016x}" for number in range(LEVELS)]
+    assert [step.id for step in round_.steps] == [f"{number + 1:016x}" for number in range(levels)]

@@ -14,7 +14,7 @@ from fcntl import ioctl
 import pytest
 from rich.console import Console
 
-from tests.viva.conftest import Desk
+from tests.viva.conftest import Desk, point
 from tests.viva.reports.made import HOSTILE
 from tests.viva.viva_command import VIVA, clean_environment
 from viva.exam.subscribers import RunHeader
@@ -207,29 +207,52 @@ def test_durations_are_read_at_a_glance(seconds: float, words: str) -> None:
 @pytest.mark.parametrize("command", ["suite", "judge"])
 def test_on_a_real_terminal_the_figures_of_each_agent_are_shown(desk: Desk, command: str) -> None:
     """A bar without an end of line once pushed all figures beyond the right edge."""
-    sleeping = "import time\n\nclass {0}:\n    def __init__(self, *_): pass\n    def close(self): pass\n"
-    sleeping += "    def get_reply_from_agent(self, message):\n        time.sleep(0.4)\n        return 'x'\n"
     for name in ("Good", "Bad"):
-        (desk.folder / f"{name.lower()}.py").write_text(sleeping.format(name))
+        (desk.folder / f"{name.lower()}.py").write_text(WAITS.format(name))
     agents = ("--agent", "good.py:Good", "--agent", "bad.py:Bad")
     common = ("--sandbox", "process", "--concurrency", "1")
     if command == "suite":
-        seen = on_a_terminal(desk, "suite", desk.case(script=["a", "b"]), *agents, "--trials", "2", *common)
+        line = r"exam.*Bad.*round 1 of 15"
+        suite = ("suite", desk.case(script=["a", "b"]), *agents, "--trials", "2", *common)
+        seen = on_a_terminal(desk, line, *suite)
         assert "of 4 runs done" in seen
         assert "score so far" in seen
-        assert re.search(r"exam.*Bad.*round 1 of 15", seen)
-        return
-    desk.viva("suite", desk.case(scoring_points=[SLOW]), *agents, *common, "--out", "journal", expect=0)
-    seen = on_a_terminal(desk, "judge", "journal", *common[:2], "--concurrency", "1")
-    assert "of 2 runs done" in seen
-    assert re.search(r"exam.*Good.*judging", seen)
+    else:
+        line = r"exam.*Good.*judging"
+        (desk.folder / "seen").touch()
+        waits = point(CHECK.format(seen=str(desk.folder / "seen")))
+        desk.viva("suite", desk.case(scoring_points=[waits]), *agents, *common, "--out", "journal", expect=0)
+        (desk.folder / "seen").unlink()
+        seen = on_a_terminal(desk, line, "judge", "journal", *common)
+        assert "of 2 runs done" in seen
+    assert re.search(line, seen)
 
 
-SLOW = {"score_point": "It waits.", "weight": 1, "eval_code": "import time; time.sleep(0.6)"}
+WAITS = """\
+import time
+from pathlib import Path
+
+def wait():
+    never = time.monotonic() + 60
+    while not Path("seen").exists() and time.monotonic() < never:
+        time.sleep(0.01)
+
+class {0}:
+    def __init__(self, *_): pass
+    def close(self): pass
+    def get_reply_from_agent(self, message):
+        if "{0}" == "Bad" and message == "b":
+            wait()
+        return "x"
+"""
+CHECK = "import os, time\nwhile not os.path.exists({seen!r}):\n    time.sleep(0.01)"
 
 
-def on_a_terminal(desk: Desk, *arguments: str) -> str:
-    """Run the installed script on a terminal of 80 columns; give what it wrote, without control codes."""
+def on_a_terminal(desk: Desk, awaited: str, *arguments: str) -> str:
+    """Run the installed script on a terminal of 80 columns; give what it wrote, without control codes.
+
+    There is a file `seen` as soon as it has written a line of this pattern.
+    """
     ours, theirs = pty.openpty()
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     environment = {**clean_environment(), "TERM": "xterm-256color"}
@@ -246,9 +269,15 @@ def on_a_terminal(desk: Desk, *arguments: str) -> str:
         if not part:
             break
         seen += part
+        if re.search(awaited, plain(seen)):
+            (desk.folder / "seen").touch()
     os.close(ours)
     assert process.wait(timeout=60) in (0, 1)
-    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", seen.decode())
+    return plain(seen)
+
+
+def plain(written: bytes) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", written.decode(errors="replace"))
 
 
 def test_a_plain_line_says_how_many_runs_are_on_each_node() -> None:

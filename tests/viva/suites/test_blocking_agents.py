@@ -11,6 +11,7 @@ import time
 import pytest
 
 from tests.viva.conftest import Desk
+from tests.viva.pytest_plugin.sessions import WITHOUT_OTHERS
 from tests.viva.real_suites import until
 from tests.viva.viva_command import VIVA
 from viva.journal.reader import read_records
@@ -40,7 +41,7 @@ AGENT = """
 @pytest.mark.parametrize("how", list(BLOCKS))
 def test_a_blocking_async_agent_ends_as_a_timeout_that_names_its_line(desk: Desk, how: str) -> None:
     agent = desk.agent(AGENT.format(BLOCKS[how]))
-    options = ("--reply-timeout", "2", "--fail-under", "0.1")
+    options = ("--reply-timeout", "1", "--fail-under", "0.1")
     record = desk.run(desk.case(), "--agent", agent, *options, expect=1, process=True)
     assert not (desk.folder / "over").exists(), "it was waited for"
     assert (record["outcome"], record["stop"], record["low"]) == ("target_error", "timeout", 0.0)
@@ -55,7 +56,7 @@ def test_a_constructor_that_blocks_the_loop_ends_as_a_timeout(desk: Desk) -> Non
         async def get_reply_from_agent(self, message):
             return 'never'
     """)
-    record = desk.run(desk.case(), "--agent", agent, "--reply-timeout", "2", process=True)
+    record = desk.run(desk.case(), "--agent", agent, "--reply-timeout", "1", process=True)
     assert (record["outcome"], record["stop"]) == ("target_error", "timeout")
     assert "agent.py:8" in record["error"]
 
@@ -123,9 +124,9 @@ def test_a_reply_that_came_while_viva_was_stopped_is_read_before_the_time_is_up(
 def test_the_plugin_cuts_a_blocking_agent_off_too(desk: Desk) -> None:
     agent = desk.agent(AGENT.format(BLOCKS["sleeps"]))
     desk.case()
-    command = ["pytest", "-p", "no:cacheprovider", "--viva-agent", agent, "--viva-sandbox", "process"]
+    options = ("-p", "no:cacheprovider", "--viva-agent", agent, "--viva-sandbox", "process")
     done = subprocess.run(
-        [VIVA.with_name("pytest"), *command[1:], "--viva-reply-timeout", "2"],
+        [VIVA.with_name("pytest"), *WITHOUT_OTHERS, *options, "--viva-reply-timeout", "1"],
         cwd=desk.folder, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 1

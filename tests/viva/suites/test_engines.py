@@ -181,7 +181,7 @@ def test_a_budget_begins_no_run_beyond_it(place: Place) -> None:
 def test_max_time_cuts_off_and_the_suite_can_be_resumed(place: Place) -> None:
     place.case("quick", "hello")
     place.case("slow", f"wait {place.folder}", scoring_points=[{**CHECK, "eval_code": "assert rounds"}])
-    told = place.viva("suite", "--max-time", 2, "--concurrency", 2, expect=3)
+    told = place.viva("suite", "--max-time", 5, "--concurrency", 2, expect=3)  # the quick one needs a part of it
     assert (told["ended"], told["left_out"]) == (1, 1)
     kinds = [event.data.get("stop") for event in scan(place.folder / "j") if event.kind == "transcript"]
     assert "cancelled" in kinds, "a stopped run says that it was stopped"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.journals import resealed
 from tests.viva.real_suites import until, viva, write_agent, write_cases
@@ -36,6 +37,15 @@ from viva.suites.request import JournalsRequest, journals_request, request_to_re
 from viva.suites.worker import Worker
 
 CASES = 12
+HELD = """\
+import os, time
+with open({tally!r}, "a") as tally:
+    tally.write("x")
+while os.path.exists({hold!r}) and os.path.getsize({tally!r}) > 5:
+    time.sleep(0.01)
+{check}
+"""
+"""A check of which five pass, and the others wait, as long as there is a file `hold`."""
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +54,11 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("suite")
     cases, agent = write_cases(folder / "cases", CASES), write_agent(folder)
     for file in cases.glob("*/case.yaml"):
-        # Checks that take a while, so that a judging can be killed in the middle.
-        file.write_text(file.read_text().replace("eval_code: ", "eval_code: import time; time.sleep(0.15); "))
+        case = yaml.safe_load(file.read_text())
+        (scoring_point,) = case["scoring_points"]
+        places = {"tally": str(folder / "tally"), "hold": str(folder / "hold")}
+        scoring_point["eval_code"] = HELD.format(check=scoring_point["eval_code"], **places)
+        file.write_text(yaml.safe_dump(case))
     done = viva(
         "suite", cases, "--agent", agent, "--sandbox", "process", "--out", "first", "--quiet", "--concurrency", 8,
         cwd=folder,
@@ -55,12 +68,18 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def killed(folder: Path, out: str, records: int, *command: str) -> int:
-    """Start a command that writes a journal, and kill it once that has so many records; gives how many it has."""
+    """Start a command that writes a journal, and kill it once that has so many records; gives how many it has.
+
+    It judges no more than five before it is killed.
+    """
     file = folder / out / FILE
+    (folder / "tally").write_text("")
+    (folder / "hold").touch()
     process = start(*command, "--out", out, cwd=folder)
     until(lambda: file.exists() and file.read_bytes().count(b'"event":"run"') >= records, process)
     process.send_signal(signal.SIGKILL)
     process.communicate()
+    (folder / "hold").unlink()
     return len(list(read_records(folder / out)))
 
 
