@@ -80,7 +80,8 @@ class ModelExaminer:
             except CutOffError as error:
                 answer = await self._agent.say(self._notice(CUT_OFF.format(fault=error)), "agent")
         except ModelAnswerError as error:
-            raise ExaminerError(f"the examiner's model gave no usable message: {error}") from error
+            hint = f" ({CutOffError.hint})" if isinstance(error, CutOffError) else ""
+            raise ExaminerError(f"the examiner's model gave no usable message: {error}{hint}") from error
         except (ModelError, SharedSetupError):
             raise
         except Exception as error:  # AutoGen's own, for an answer it did not expect

@@ -55,6 +55,9 @@ class ModelAnswerError(Exception):
 class CutOffError(ModelAnswerError):
     """The answer reached the maximum number of output tokens before it was complete."""
 
+    hint = "--max-output-tokens sets another limit"
+    """What the user can do."""
+
 
 class WithheldError(ModelAnswerError):
     """The provider or its model refused to answer: another request, or another model, may be answered."""

@@ -45,7 +45,8 @@ class RoleLimits:
         if given is not None:
             return CallLimits(given, attempt_seconds=seconds)
         if features.output_tokens is not None:
-            return CallLimits(attempt_seconds=seconds)
+            # Said with each call, because AutoGen's configuration drops `max_completion_tokens`.
+            return CallLimits(features.output_tokens, attempt_seconds=seconds)
         return CallLimits(OUTPUT_TOKENS[role], attempt_seconds=seconds, thinking_tokens=THINKING_TOKENS)
 
     def limited(self, model: Model, role: Role) -> LimitedModel:
