@@ -185,7 +185,8 @@ async def _next_message(state: _ConversationState, limits: ConversationLimits) -
         AgentStuck: the agent repeats itself, and so does the examiner's answer.
     """
     examiner, said = state.examiner, state.said
-    if said.times_asked > MOST_ANSWERS and isinstance(examiner, Instructed):
+    # Now and then is enough: "Done. Anything else?" may be the right reply to each of fifty requests.
+    if said.times_asked and said.times_asked % (MOST_ANSWERS + 1) == 0 and isinstance(examiner, Instructed):
         examiner.tell(SAME_QUESTION.format(times=said.times_asked - 1))
     message = _usable(await examiner.next_message(state.last_reply), state)
     if message is None or examiner.may_repeat or len(state.rounds) >= limits.max_rounds:

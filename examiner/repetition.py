@@ -2,6 +2,9 @@
 
 An agent that says the same thing again is stuck, which is its own fault. Its repeated question is answered once more,
 and not a third time. An examiner that repeats itself although the agent said something new is at fault itself.
+
+Only messages in a row are refused. A lamp that is switched on and off again and again gets the same two messages and
+replies each time, and nothing is wrong with that.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ SAME_QUESTION = (
 )
 SAME_ANSWER = (
     "your last message was not sent, because the agent got the same answer twice and still says the same. This step "
-    "has failed: go on with the next step, or end the exam."
+    "has failed: go on with the next step, in other words, or end the exam."
 )
 SAME_MESSAGE = (
     "your last message was not sent, because it repeats the one before it. Use other words, go on with the next step, "
@@ -37,7 +40,7 @@ class Repetition(Enum):
 
     NONE = "none"
     AGENT = "agent"
-    """The agent's reply was answered with this message often enough."""
+    """The agent keeps saying what was answered with this message often enough."""
     EXAMINER = "examiner"
     """The message is the examiner's last one, although the agent did not repeat itself."""
 
@@ -50,8 +53,8 @@ class Repetitions:
         self._reply: str | None = None
         self._repeats = False
         """Whether the agent's last two replies are the same."""
-        self._answers: Counter[tuple[str | None, str]] = Counter()
-        """How often each message was sent in answer to each reply."""
+        self._sent = 0
+        """How often the last message was sent in a row in answer to the same reply."""
         self._questions: Counter[str] = Counter()
         self._is_question = False
 
@@ -63,7 +66,7 @@ class Repetitions:
     def add(self, message: str, reply: str | None) -> None:
         """Add a round."""
         said, heard = _squeezed(message), _squeezed(reply or "")
-        self._answers[self._reply, said] += 1
+        self._sent = self._sent + 1 if said == self._message and self._repeats else 1
         self._repeats = heard == self._reply
         self._message, self._reply = said, heard
         self._is_question = reply is not None and not QUESTION_MARKS.isdisjoint(reply)
@@ -72,16 +75,11 @@ class Repetitions:
 
     def judge(self, message: str) -> Repetition:
         """Return who is responsible if the next message was sent before."""
-        said = _squeezed(message)
-        if said == self._message:
-            if not self._repeats:
-                return Repetition.EXAMINER
-        elif not self._is_question:
-            # "Switched on" may be the right reply each time that something is switched on and off; only a question
-            # shows that the agent still waits for what it was told.
+        if _squeezed(message) != self._message:
             return Repetition.NONE
-        stuck = self._answers[self._reply, said] >= MOST_ANSWERS
-        return Repetition.AGENT if stuck else Repetition.NONE
+        if not self._repeats:
+            return Repetition.EXAMINER
+        return Repetition.AGENT if self._sent >= MOST_ANSWERS else Repetition.NONE
 
 
 def _squeezed(text: str) -> str:

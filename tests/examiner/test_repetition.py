@@ -99,26 +99,30 @@ CIRCLES = {
         (*[f"Add {number}." for number in range(9)], None),
         ("Done. Anything else?",),
         tuple(f"Add {number}." for number in range(9)),
-        notices=("2 times", "3 times", "4 times", "5 times", "6 times", "7 times", "8 times"),
+        notices=("2 times", "5 times", "8 times"),
     ),
     "on and off is no circle": Circle(
         (*["Switch it on.", "Switch it off."] * 4, None),
         (*["It is on.", "It is off."] * 4,),
         (*["Switch it on.", "Switch it off."] * 4,),
     ),
-    "the agent alternates between two questions": Circle(
-        ("Add up.", "sum.csv", "amount", "sum.csv", "amount", "sum.csv", "sum.csv"),
+    "the agent alternates between two questions, and the examiner stops once it is told": Circle(
+        ("Add up.", "sum.csv", "amount", "sum.csv", "amount", None),
         (*[WHICH, "Which column?"] * 4,),
         ("Add up.", "sum.csv", "amount", "sum.csv", "amount"),
-        detail=STUCK,
-        notices=("the same 2 times before", "got the same answer twice"),
+        notices=("the same 2 times before",),
+    ),
+    "on and off is no circle even where the agent asks what is next": Circle(
+        (*["Switch it on.", "Switch it off."] * 3, None),
+        (*["It is on. What next?", "It is off. What next?"] * 3,),
+        (*["Switch it on.", "Switch it off."] * 3,),
+        notices=("the same 2 times before", "the same 2 times before"),
     ),
     "a question in another script is a question": Circle(
-        ("Add up.", "sum.csv", "amount", "sum.csv", "amount", "sum.csv", "sum.csv"),
+        ("Add up.", "sum.csv", "amount", "sum.csv", "amount", None),
         (*["哪个文件\uff1f", "哪一列\uff1f"] * 4,),
         ("Add up.", "sum.csv", "amount", "sum.csv", "amount"),
-        detail=STUCK,
-        notices=("the same 2 times before", "got the same answer twice"),
+        notices=("the same 2 times before",),
     ),
     "the examiner repeats itself, and finds other words": Circle(
         ("Add 1.", "Add 1.", "Add 2.", None),

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 from viva.errors import CutOffError, ModelAnswerError, SchemaError, WithheldError
 from viva.models.model import FinishReason
 from viva.records.codec import has_doubled_key
-from viva.records.text import storable
+from viva.records.text import counted, storable
 
 LONGEST_ANSWER = 200_000
 """Maximum number of characters of one answer; an examiner's message or a judge's verdict has a few hundred."""
@@ -52,7 +52,7 @@ def read_answer(
 
 
 def _cut_off(limit: int | None) -> str:
-    most = "the model's token limit" if limit is None else f"the limit of {limit:,} output tokens"
+    most = "the model's token limit" if limit is None else f"the limit of {counted(limit, 'output token')}"
     return f"the answer was cut off at {most}, before it was complete"
 
 

@@ -18,8 +18,9 @@ Role = Literal["examiner", "judge", "trajectory", "session", "exam", "analyst"]
 of Viva's own that ask one, and the analyst."""
 ROLES: tuple[Role, ...] = get_args(Role)
 
-# Twice to eight times the longest answers that were seen: 400 tokens of an examiner that passes on a text of the task,
-# 1,100 of a judge with many quotes, 3,000 of a session with twenty sub-goals and of an analyst with all its findings.
+# The largest answers that the prompts allow, at 4 bytes for a token: 700 tokens of a judge with eight quotes, or of a
+# trajectory with ten; 3,900 of a session with twenty sub-goals, or of an analysis with ten weaknesses and as many
+# improvements. Scripts other than Latin take up to twice as many. An examiner's message may pass on a text of the task.
 OUTPUT_TOKENS: Mapping[Role, int] = MappingProxyType(
     {"examiner": 2_048, "judge": 4_096, "trajectory": 4_096, "session": 8_192, "exam": 4_096, "analyst": 8_192}
 )
