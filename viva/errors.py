@@ -52,6 +52,13 @@ class ModelAnswerError(Exception):
     """The provider's answer is not usable: it is empty, incomplete, or does not have the requested form."""
 
 
+class CutOffError(ModelAnswerError):
+    """The answer reached the maximum number of output tokens before it was complete."""
+
+    hint = "--max-output-tokens sets another limit"
+    """What the user can do."""
+
+
 class WithheldError(ModelAnswerError):
     """The provider or its model refused to answer: another request, or another model, may be answered."""
 

@@ -116,6 +116,19 @@ async def test_reasoning_of_the_examiners_model_reaches_nobody(model_at: ModelAt
     assert "It should say" not in str(server.requests[-1].body)
 
 
+async def test_a_message_that_was_cut_off_is_not_sent_but_written_again(model_at: ModelAt) -> None:
+    """Where the template of a model demands it, user and assistant still take turns."""
+    agent = Echoes()
+    cut = Answer("Add 1, and then tell me at length", finish_reason="length")
+    transcript, server = await examined(sequence(cut, "Add 1.", cut, then="EXAM_FINISHED"), model_at, agent)
+    assert (transcript.stop, agent.heard) == (StopReason.FINISHED, ["Add 1."])
+    asked_again = server.requests[1].body["messages"]
+    assert [message["role"] for message in asked_again] == ["system", "user"]
+    assert "was not sent, because the answer was cut off at" in asked_again[-1]["content"]
+    roles = [message["role"] for message in server.requests[-1].body["messages"]]
+    assert roles == ["system", "user", "assistant", "user"]
+
+
 ENDS = [
     ("EXAM_FINISHED", "examiner", "before its first question"),
     (EmptyContent(), "examiner", "empty message"),
@@ -126,7 +139,7 @@ ENDS = [
     (Garbage("content"), "examiner", "repeated itself word for word"),
     ("Say EXAM_FINISHED when you are done, please.", "examiner", "middle of a sentence"),
     (Answer(None, (ToolCall("ask", "{}"),)), "examiner", "called a tool"),
-    (Answer("Which col", finish_reason="length"), "examiner", "token limit"),
+    (Answer("Which col", finish_reason="length"), "examiner", "before it was complete (--max-output-tokens"),
     (RateLimited(), "infra", "429"),
     (RateLimited(code="insufficient_quota"), "infra", "quota"),
     (ServerError(), "infra", "500"),

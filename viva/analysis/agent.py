@@ -24,6 +24,7 @@ from viva.errors import ModelError, SetupError
 from viva.models.prices import parse_prices
 from viva.models.prompts import digest as prompt_digest
 from viva.models.prompts import render
+from viva.models.roles import parse_role_limits
 from viva.records.text import storable
 
 _TOO_LONG = re.compile(r"context|too (?:long|large|many tokens)|maximum.{0,40}(?:tokens|length)|413", re.IGNORECASE)
@@ -116,7 +117,8 @@ class EvalAgent:
         except SetupError:
             await model.close()
             raise
-        return ModelRunner(model), model.close
+        limits = parse_role_limits(self.options.max_output_tokens, self.options.model_seconds)
+        return ModelRunner(limits.limited(model, "analyst")), model.close
 
     async def _ask(self, runner: EvalAnalysisRunner, material: Material) -> tuple[AnalystAnswer, Digest]:
         """Ask until an answer is usable, with as much data as the model accepts."""

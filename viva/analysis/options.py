@@ -55,6 +55,10 @@ class EvalAgentOptions:
     differently."""
     prices: tuple[str, ...] = ()
     """Prices of models, as `--price` takes them, for the default runner."""
+    max_output_tokens: tuple[str, ...] = ()
+    """Maximum number of tokens of an answer, as `--max-output-tokens` takes it, for the default runner."""
+    model_seconds: tuple[str, ...] = ()
+    """Maximum time of each attempt at an answer, as `--model-seconds` takes it, for the default runner."""
     runner: EvalAnalysisRunner | None = None
     """None means the model."""
     context_tokens: int = CONTEXT_TOKENS

@@ -26,6 +26,7 @@ from viva.judge.session.settings import Screenshots, Settings, api_descriptions,
 from viva.judge.session.trajectory import of_session, request_of, show_session
 from viva.models.model import Model
 from viva.models.prices import parse_prices
+from viva.models.roles import parse_role_limits
 from viva.recordings.desktop.screenshots import pictures_in
 from viva.recordings.desktop.ufo import read_session
 from viva.recordings.recording import Recording
@@ -57,6 +58,8 @@ class EvaluationAgent:
         backup_model: str | Model | None = None,
         apis: str | os.PathLike[str] | None = None,
         prices: str | Iterable[str] = (),
+        max_output_tokens: str | Iterable[str] = (),
+        model_seconds: str | Iterable[str] = (),
     ) -> None:
         """Args:
         name: The agent's name; it is printed, and means nothing else.
@@ -68,9 +71,11 @@ class EvaluationAgent:
         backup_model: The same for the model that is asked where the first does not answer (`VIVA_BACKUP_MODEL`).
         apis: A file with the descriptions of the APIs.
         prices: As `--price` takes them.
+        max_output_tokens: As `--max-output-tokens` takes them; the role is `session`.
+        model_seconds: As `--model-seconds` takes them.
 
         Raises:
-            SetupError: a file or a price is not right, or no model is named.
+            SetupError: a file, a price or a limit is not right, or no model is named.
         """
         self.name = name
         self.is_visual = is_visual
@@ -81,7 +86,8 @@ class EvaluationAgent:
         )
         self._model = model or os.environ.get(MODEL) or None
         self._backup = backup_model or os.environ.get(BACKUP_MODEL) or None
-        self._prices = parse_prices((prices,) if isinstance(prices, str) else prices)
+        self._prices = parse_prices(_several(prices))
+        self._limits = parse_role_limits(_several(max_output_tokens), _several(model_seconds))
 
     @checked
     def evaluate(
@@ -205,12 +211,18 @@ class EvaluationAgent:
 
     def _made(self, model: str | Model | None, made: list[ModelClient]) -> Model | None:
         """Return the model of this name. A model that is created here is closed by `evaluate`."""
-        if not isinstance(model, str):
-            return model
-        from viva.models.factory import make_model
+        if model is None:
+            return None
+        if isinstance(model, str):
+            from viva.models.factory import make_model
 
-        made.append(make_model(model, prices=self._prices))
-        return made[-1]
+            made.append(make_model(model, prices=self._prices))
+            model = made[-1]
+        return self._limits.limited(model, "session")
+
+
+def _several(given: str | Iterable[str]) -> Iterable[str]:
+    return (given,) if isinstance(given, str) else given
 
 
 def _written(insight: Insight, folder: Path) -> dict[str, Any]:

@@ -300,6 +300,8 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
         sandbox_isolates=judge.sandbox.isolates if judge.sandbox else None,
         check_seconds=resources.options.check_seconds,
         check_memory_mb=resources.options.check_memory_mb,
+        max_output_tokens=dict(resources.role_limits.output_tokens),
+        model_seconds=dict(resources.role_limits.seconds),
         max_rounds=limits.max_rounds,
         reply_seconds=limits.reply_seconds,
         run_seconds=limits.run_seconds,

@@ -12,6 +12,7 @@ from viva.errors import SetupError
 from viva.exam.options import Options
 from viva.examiner import Examiner, ReplayedExaminer, ScriptedExaminer
 from viva.models.prices import parse_prices
+from viva.models.roles import parse_role_limits
 
 if TYPE_CHECKING:
     from viva.models.client import ModelClient
@@ -79,12 +80,15 @@ def _replayed(kind: str, cases: Sequence[Case]) -> ChosenExaminer:
 def _of_model(spec: str, options: Options, *, prefers_scripts: bool) -> ChosenExaminer:
     from viva.models.factory import make_model
 
+    limits = parse_role_limits(options.max_output_tokens, options.model_seconds)
     model = make_model(spec, calls=options.model_calls, prices=parse_prices(options.prices))
     # Imported here, because only a model requires AutoGen, and after the mistakes that are known without it.
     from viva.examiner.model import PROMPT, ModelExaminer
     from viva.models.prompts import digest
 
     def make(case: Case) -> Examiner:
-        return _scripted(case) if prefers_scripts and case.script else ModelExaminer(model, case.task_description)
+        if prefers_scripts and case.script:
+            return _scripted(case)
+        return ModelExaminer(limits.limited(model, "examiner"), case.task_description)
 
     return ChosenExaminer(make, model.name, model, {"examiner": digest(PROMPT)}, prefers_scripts)

@@ -152,6 +152,25 @@ class Options:
         metavar="[MODEL=]IN/OUT",
         default_words="a price list",
     )
+    max_output_tokens: tuple[str, ...] = option(
+        (),
+        "--max-output-tokens",
+        Part.JUDGE,
+        "Maximum number of tokens of a model's answer, for all roles or for one: examiner, judge, trajectory, session, "
+        "exam, analyst. Can be repeated.",
+        value=Value.TEXTS,
+        metavar="[ROLE=]N",
+        default_words="by role; see `viva docs models`",
+    )
+    model_seconds: tuple[str, ...] = option(
+        (),
+        "--model-seconds",
+        Part.JUDGE,
+        "Maximum time of each attempt at a model's answer, for all roles or for one. Can be repeated.",
+        value=Value.TEXTS,
+        metavar="[ROLE=]SECONDS",
+        default_words="VIVA_MODEL_SECONDS, else 300",
+    )
     level: str | None = option(
         None,
         "--level",

@@ -25,6 +25,7 @@ from viva.exam.requirements.descriptors import raise_file_limit
 from viva.exam.requirements.threads import check_threads
 from viva.examiner import ConversationLimits, Examiner, ExaminerError
 from viva.examiner.conversation import DEFAULT_MAX_ROUNDS
+from viva.models.roles import NO_ROLE_LIMITS, RoleLimits, parse_role_limits
 
 if TYPE_CHECKING:
     from viva.models.client import ModelClient
@@ -52,6 +53,8 @@ class Resources:
     notices: Sequence[str] = ()
     """What the user should know before the exam begins."""
     prompts: Mapping[str, str] = field(default_factory=dict)
+    role_limits: RoleLimits = NO_ROLE_LIMITS
+    """The limits of models' answers that the user gave."""
     node: str | None = None
     """The name of the cluster's node on which the runs are conducted; None without a cluster."""
 
@@ -173,6 +176,7 @@ async def build_resources(
         prefers_scripts=examiner.prefers_scripts,
         notices=[*notices, *judge.notices],
         prompts={**examiner.prompts, **judge.prompts},
+        role_limits=parse_role_limits(options.max_output_tokens, options.model_seconds),
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ValidationError
 
-from viva.errors import ModelAnswerError, SchemaError, WithheldError
+from viva.errors import CutOffError, ModelAnswerError, SchemaError, WithheldError
 from viva.models.model import FinishReason
 from viva.records.codec import has_doubled_key
-from viva.records.text import storable
+from viva.records.text import counted, storable
 
 LONGEST_ANSWER = 200_000
 """Maximum number of characters of one answer; an examiner's message or a judge's verdict has a few hundred."""
@@ -16,16 +16,24 @@ LONGEST_ANSWER = 200_000
 THOUGHTS = (("<think>", "</think>"), ("<thinking>", "</thinking>"))
 
 
-def read_answer(answer: str, finish: FinishReason, schema: type[BaseModel] | None) -> tuple[str, BaseModel | None]:
+def read_answer(
+    answer: str, finish: FinishReason, schema: type[BaseModel] | None, limit: int | None = None
+) -> tuple[str, BaseModel | None]:
     """Return a whole answer without its reasoning, and the validated object if it has a schema.
 
+    Args:
+        answer: The text of the answer.
+        finish: Why it ended.
+        schema: The form that was asked for.
+        limit: The maximum number of output tokens that was asked for.
+
     Raises:
-        ModelAnswerError: the answer is not usable.
+        ModelAnswerError: the answer is not usable; `CutOffError` if it is not complete.
     """
     if finish == "tool_calls":
         raise ModelAnswerError("the model called a tool, although it has none")
     if finish == "length":
-        raise ModelAnswerError("the answer was cut off at the model's token limit")
+        raise CutOffError(_cut_off(limit))
     if finish == "content_filter":
         raise WithheldError("the provider's content filter withheld the answer")
     if len(answer) > LONGEST_ANSWER:
@@ -41,6 +49,17 @@ def read_answer(answer: str, finish: FinishReason, schema: type[BaseModel] | Non
         return text, schema.model_validate_json(text)
     except ValidationError as error:
         raise SchemaError("it was empty, or not JSON in the form asked for") from error
+
+
+def _cut_off(limit: int | None) -> str:
+    most = "the model's token limit" if limit is None else f"the limit of {counted(limit, 'output token')}"
+    return f"the answer was cut off at {most}, before it was complete"
+
+
+def is_reasoning(content: str) -> bool:
+    """Return whether an answer that was cut off holds nothing but reasoning, or nothing at all."""
+    answer = content.lstrip()
+    return not answer or any(answer.startswith(opening) and closing not in answer for opening, closing in THOUGHTS)
 
 
 def _without_thought(content: str) -> str:

@@ -65,6 +65,8 @@ class ModelClient:
         self._answered = False
         self._structured = provider.features.structured
         self._ignored = False
+        self._reasons = False
+        """Whether an answer was cut off while the model reasoned."""
         self._keys = Keys()
 
     @property
@@ -137,7 +139,7 @@ class ModelClient:
     async def _attempted(self, call: _Call, schema: type[BaseModel] | None) -> Completion:
         """Ask with retries; return the answer with the usage of the whole call."""
         try:
-            completion = await with_retries(lambda: self._once(call, schema), self.policy, call.retried)
+            completion = await self._whole(call, schema)
         except ModelAnswerError:
             self._answered = True
             raise
@@ -146,14 +148,29 @@ class ModelClient:
                 self._check_setup(error, schema=schema is not None)
             raise
         # Removed before it is read, because the model may repeat what it was sent.
-        text, value = read_answer(self._keys.hide(completion.text), completion.finish, schema)
+        text, value = read_answer(
+            self._keys.hide(completion.text), completion.finish, schema, call.limits.output_tokens
+        )
         return Completion(text, value, call.spent, completion.finish)
+
+    async def _whole(self, call: _Call, schema: type[BaseModel] | None) -> Completion:
+        """Ask with retries, and once more if the answer was cut off because its limit had no room for the reasoning."""
+        room = call.limits.thinking_tokens if call.limits.output_tokens else 0
+        if room and self._reasons:
+            call.allow(room)
+            room = 0
+        completion = await with_retries(lambda: self._once(call, schema), self.policy, call.retried)
+        if room and completion.finish == "length" and completion.reasoned:
+            self._reasons = True
+            call.allow(room)
+            completion = await with_retries(lambda: self._once(call, schema), self.policy, call.retried)
+        return completion
 
     async def _once(self, call: _Call, schema: type[BaseModel] | None) -> Completion:
         """Make one attempt, and count what it uses."""
         async with self._slots:
             try:
-                async with asyncio.timeout(self._seconds):
+                async with asyncio.timeout(call.limits.attempt_seconds or self._seconds):
                     completion = await self._provider.ask(call.messages, schema, call.limits)
             except Exception as error:
                 used = spent_on(error)
@@ -204,6 +221,11 @@ class _Call:
         self.messages = messages
         self.limits = limits
         self.spent = NO_USAGE
+
+    def allow(self, further: int) -> None:
+        """Raise the maximum number of output tokens for the attempts that follow."""
+        most = (self.limits.output_tokens or 0) + further
+        self.limits = replace(self.limits, output_tokens=most, thinking_tokens=0)
 
     def add(self, used: Usage) -> None:
         """Add what an attempt has used."""

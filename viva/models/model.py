@@ -51,9 +51,13 @@ class CallLimits:
     """Limits of one call; None leaves a limit to the model and to its client."""
 
     output_tokens: int | None = None
-    """Maximum number of tokens of the answer."""
+    """Maximum number of tokens of the answer. A provider that accepts fewer is asked for fewer."""
     seconds: float | None = None
     """Maximum time until the answer is complete, with all retries."""
+    attempt_seconds: float | None = None
+    """Maximum time of one attempt, from the request to the last byte."""
+    thinking_tokens: int = 0
+    """Tokens on top of `output_tokens` for a model that was cut off while it reasoned."""
 
 
 NO_LIMITS = CallLimits()
@@ -69,6 +73,9 @@ class Completion:
     usage: Usage = NO_USAGE
     """What the call used, including attempts that failed."""
     finish: FinishReason = "stop"
+    reasoned: bool = False
+    """Whether the model reasoned before it answered, as far as the provider says; an answer that was cut off before its
+    first word counts as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,8 @@ class ModelFeatures:
     """Whether it accepts pictures."""
     structured: bool = True
     """Whether it accepts a schema for its answers."""
+    output_tokens: int | None = None
+    """The maximum number of tokens of an answer that its own configuration sets."""
 
 
 class Model(Protocol):

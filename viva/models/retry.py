@@ -232,8 +232,6 @@ def retry_after(error: BaseException) -> float | None:
 def unusable_answer(error: BaseException) -> str | None:
     """Return why an answer is not usable, in words; None if the error is not about an answer."""
     name = type(error).__name__
-    if name == "LengthFinishReasonError":
-        return "the answer was cut off at the model's token limit"
     if name == "ContentFilterFinishReasonError":
         return "the provider's content filter withheld the answer"
     if name == "ValidationError":

@@ -81,6 +81,10 @@ class Setting:
     """The first 12 hex digits of the SHA-256 of the file with the agent's class; None if it has none."""
     node: str | None = None
     """The name of the cluster's node on which the conversation was conducted; None without a cluster."""
+    max_output_tokens: Mapping[str, int] = field(default_factory=dict)
+    """The requested maximum number of tokens of a model's answer, by role; the defaults apply to the other roles."""
+    model_seconds: Mapping[str, float] = field(default_factory=dict)
+    """The requested maximum time of each attempt at a model's answer, by role."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from viva.cases import Case
 from viva.errors import SetupError, SharedSetupError
@@ -35,6 +36,8 @@ from viva.sandbox import SandboxError
 from viva.suites.gate_checks import refuse_unprovided
 from viva.suites.job import Action, Job, WorkOrder
 from viva.suites.resume import changed_agents
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +185,7 @@ class Worker:
 
     def _setting(self, run: ExamRun, setting: Setting, case_hash: str, workspace: str | None) -> Setting:
         """Return a run's setting with the present judge and evaluators."""
-        judge = self.resources.judge
+        judge, limits = self.resources.judge, self.resources.role_limits
         return replace(
             setting,
             case_hash=case_hash,
@@ -195,7 +198,9 @@ class Worker:
             sandbox_isolates=judge.sandbox.isolates if judge.sandbox else None,
             check_seconds=self.resources.options.check_seconds,
             check_memory_mb=self.resources.options.check_memory_mb,
-            prompts={**{key: value for key, value in setting.prompts.items() if key == "examiner"}, **judge.prompts},
+            prompts={**_of_examiner(setting.prompts), **judge.prompts},
+            max_output_tokens={**limits.output_tokens, **_of_examiner(setting.max_output_tokens)},
+            model_seconds={**limits.seconds, **_of_examiner(setting.model_seconds)},
         )
 
     def _run(self, job: Job, header: RunHeader, case: Case | None = None) -> ExamRun:
@@ -259,6 +264,11 @@ async def open_worker(order: WorkOrder, journal: Callable[[], JournalWriter], gi
     except BaseException:
         await resources.close()
         raise
+
+
+def _of_examiner(by_name: Mapping[str, T]) -> dict[str, T]:
+    """Return what belongs to the conversation, which is judged again, and not to its judge."""
+    return {name: value for name, value in by_name.items() if name == "examiner"}
 
 
 def refuse_unknown_prices(resources: Resources) -> None:

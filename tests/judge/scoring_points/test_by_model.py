@@ -178,6 +178,18 @@ async def test_an_unusable_answer_is_asked_again_with_the_fault_named_and_never_
     assert verdict.label == "hit"
 
 
+async def test_an_answer_that_was_cut_off_is_asked_for_again_briefly_and_the_user_is_told_the_option(
+    model_at: ModelAt,
+) -> None:
+    cut = Said(HIT, finish_reason="length")
+    verdict, server = await verdict_of(cut, model_at)
+    assert (verdict.label, verdict.fault) == ("error", "judge")
+    assert verdict.reason.endswith("before it was complete (--max-output-tokens sets another limit)")
+    *_, asked_again = said_by("user", server.requests[-1].body)[-1].split("\n\n")
+    assert "Answer again, briefly" in asked_again
+    assert "--max" not in asked_again
+
+
 FAILURES: list[Fault] = [
     RateLimited(),
     RateLimited(code="insufficient_quota"),

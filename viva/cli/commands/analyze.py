@@ -26,6 +26,8 @@ from viva.reports.output_file import is_standard_output, output_file
 @click.argument("journals", nargs=-1, metavar="[JOURNAL]...", shell_complete=completion.paths)
 @click.option("--model", metavar="NAME", help="The analyst's model: openai:NAME, or a JSON/YAML file (AutoGen).")
 @single_option("prices")
+@single_option("max_output_tokens")
+@single_option("model_seconds")
 @click.option(
     "--instruction", metavar="TEXT", help="What to find out, or @FILE. [default: weaknesses and their causes]"
 )
@@ -54,6 +56,8 @@ def command(
     journals: tuple[str, ...],
     model: str | None,
     prices: tuple[str, ...],
+    max_output_tokens: tuple[str, ...],
+    model_seconds: tuple[str, ...],
     instruction: str | None,
     persona: str | None,
     context_tokens: int,
@@ -75,6 +79,8 @@ def command(
         instruction=_text(instruction, "--instruction"),
         model=model,
         prices=split_names(prices, "--price"),
+        max_output_tokens=split_names(max_output_tokens, "--max-output-tokens"),
+        model_seconds=split_names(model_seconds, "--model-seconds"),
         context_tokens=context_tokens,
     )
     agent, history = EvalAgent(options), history_of(journals)

@@ -14,7 +14,9 @@ from viva.exam.options import JudgeKind, Options
 from viva.exam.requirements.dependencies import provide_dependencies
 from viva.judge.loaded_evaluator import LoadedEvaluator
 from viva.judge.registry import DEFAULT, NamedEvaluator, Need, find_evaluators
+from viva.models.model import Model
 from viva.models.prices import parse_prices
+from viva.models.roles import parse_role_limits
 from viva.sandbox import Sandbox
 from viva.sandbox.choice import choose
 from viva.sandbox.limits import largest, limits_for
@@ -76,6 +78,7 @@ async def build_judge(
     references = None if options.reference is None else load_references(options.reference)
     check_needs(needs, cases, spec, kind, reference=references is not None)
     prices = parse_prices(options.prices)
+    limits = parse_role_limits(options.max_output_tokens, options.model_seconds)
     model = backup = None
     if spec and any(Need.MODEL in each for each in needs.values()):
         from viva.models.factory import make_model
@@ -89,7 +92,10 @@ async def build_judge(
     if any(Need.SANDBOX in each for each in needs.values()):
         sandbox, notices = await _sandbox(options, papers)
     try:
-        evaluators = {each.spec: each.make(_offered(options, kind, sandbox, model, backup)) for each in named}
+        evaluators = {}
+        for each in named:
+            limited = [None if made is None else limits.limited(made, each.role) for made in (model, backup)]
+            evaluators[each.spec] = each.make(_offered(options, kind, sandbox, *limited))
         check_names(evaluators)
     except BaseException:
         if sandbox is not None:
@@ -100,7 +106,7 @@ async def build_judge(
 
 
 def _offered(
-    options: Options, kind: JudgeKind, sandbox: Sandbox | None, model: ModelClient | None, backup: ModelClient | None
+    options: Options, kind: JudgeKind, sandbox: Sandbox | None, model: Model | None, backup: Model | None
 ) -> dict[str, object]:
     return {
         "kind": kind,

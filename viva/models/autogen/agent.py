@@ -9,7 +9,14 @@ from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.base import Response
 from autogen_agentchat.messages import TextMessage
 from autogen_core import CancellationToken
-from autogen_core.models import ChatCompletionClient, CreateResult, LLMMessage, ModelInfo, RequestUsage
+from autogen_core.models import (
+    ChatCompletionClient,
+    CreateResult,
+    LLMMessage,
+    ModelInfo,
+    RequestUsage,
+    UserMessage,
+)
 
 from viva.models.autogen.messages import AgentMessages
 from viva.models.model import Model
@@ -25,8 +32,8 @@ class ConversingAgent:
         system: The system message.
         """
         # An agent without tools uses these two members of a client, and no others.
-        client = cast("ChatCompletionClient", _Client(model))
-        self._agent = AssistantAgent(name, client, system_message=system)
+        self._client = _Client(model)
+        self._agent = AssistantAgent(name, cast("ChatCompletionClient", self._client), system_message=system)
 
     async def say(self, words: str, speaker: str) -> str | None:
         """Return the agent's answer to words of a speaker; None if it is not text.
@@ -39,9 +46,13 @@ class ConversingAgent:
         content = None
         said = [TextMessage(content=words, source=speaker)]
         # `on_messages` leaves this generator before its end, and has the event loop close it through a pipe.
-        async for event in self._agent.on_messages_stream(said, CancellationToken()):
-            if isinstance(event, Response):
-                content = getattr(event.chat_message, "content", None)
+        try:
+            async for event in self._agent.on_messages_stream(said, CancellationToken()):
+                if isinstance(event, Response):
+                    content = getattr(event.chat_message, "content", None)
+        except Exception:
+            self._client.unanswered = True
+            raise
         return content if isinstance(content, str) else None
 
 
@@ -51,6 +62,8 @@ class _Client:
     def __init__(self, model: Model) -> None:
         features = model.features
         self._model = model
+        self.unanswered = False
+        """Whether there are words of a speaker that were not answered."""
         self.model_info = ModelInfo(
             vision=features.vision,
             function_calling=False,
@@ -61,6 +74,21 @@ class _Client:
 
     async def create(self, messages: Sequence[LLMMessage], **_: Any) -> CreateResult:
         """Return one answer."""
-        completion = await self._model.ask(AgentMessages(messages))
+        completion = await self._model.ask(AgentMessages(_merged(messages) if self.unanswered else messages))
         usage = RequestUsage(completion.usage.input_tokens, completion.usage.output_tokens)
         return CreateResult(finish_reason="stop", content=completion.text, usage=usage, cached=False)
+
+
+def _merged(messages: Sequence[LLMMessage]) -> Sequence[LLMMessage]:
+    """Return the messages with those of one speaker in one: a question without a usable answer is followed by another.
+
+    The chat templates of many models refuse two messages of a user in a row.
+    """
+    merged: list[LLMMessage] = []
+    for message in messages:
+        last = merged[-1] if merged else None
+        if isinstance(message, UserMessage) and isinstance(last, UserMessage) and last.source == message.source:
+            merged[-1] = UserMessage(content=f"{last.content}\n\n{message.content}", source=message.source)
+        else:
+            merged.append(message)
+    return merged

@@ -6,13 +6,16 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from autogen_core.models import ChatCompletionClient, CreateResult
+from autogen_core.models import ChatCompletionClient, CreateResult, LLMMessage
+from openai import LengthFinishReasonError
 from pydantic import BaseModel
 
 from viva.errors import ModelAnswerError
 from viva.models.address import shown_address, why_unreachable
+from viva.models.answer import is_reasoning
 from viva.models.autogen.messages import to_autogen
-from viva.models.autogen.openai_clients import BoundedOpenAIClient, hear_usage
+from viva.models.autogen.openai_clients import BoundedAzureClient, BoundedOpenAIClient, hear_usage
+from viva.models.autogen.output_limit import OutputLimit
 from viva.models.autogen.silenced import silence
 from viva.models.bounded_http import own_error
 from viva.models.metered_model import note_spent, spent_on
@@ -34,18 +37,22 @@ _FINISH: dict[str, FinishReason] = {
 class AutoGenModel:
     """A model behind a client of AutoGen's."""
 
-    def __init__(self, client: ChatCompletionClient, name: str, address: str | None = None) -> None:
+    def __init__(self, client: ChatCompletionClient, name: str, limit: OutputLimit, address: str | None = None) -> None:
         """Args:
         client: The client; `close` closes it.
         name: The model's name.
+        limit: How it is told the maximum number of output tokens.
         address: The address of its server; None if it is not known.
         """
+        self._limit = limit
         self._client = client
         self._address = address
         self.name = name
         info = client.model_info
         self.features = ModelFeatures(
-            vision=bool(info.get("vision", True)), structured=bool(info.get("structured_output", False))
+            vision=bool(info.get("vision", True)),
+            structured=bool(info.get("structured_output", False)),
+            output_tokens=limit.given,
         )
 
     async def ask(
@@ -57,12 +64,12 @@ class AutoGenModel:
             ModelAnswerError: the model called a tool.
             Exception: what the client raises, with what the call has used.
         """
-        options: dict[str, Any] = {} if schema is None else {"json_output": schema}
-        if limits.output_tokens is not None:
-            options["extra_create_args"] = {"max_tokens": limits.output_tokens}
         heard = hear_usage()
         try:
-            result = await self._client.create(to_autogen(messages), **options)
+            result = await self._create(to_autogen(messages), schema, limits)
+        except LengthFinishReasonError as error:
+            # The SDK does not return an incomplete answer to a question with a schema.
+            return _cut_off(error, sum(heard, NO_USAGE))
         except Exception as error:
             found = own_error(error)
             note_spent(found, sum(heard, spent_on(found)))
@@ -72,7 +79,30 @@ class AutoGenModel:
             called = ModelAnswerError("the model called a tool, although it has none")
             note_spent(called, usage)
             raise called
-        return Completion(result.content, usage=usage, finish=_FINISH.get(result.finish_reason, "unknown"))
+        finish = _FINISH.get(result.finish_reason, "unknown")
+        reasoned = bool(result.thought or usage.reasoning_tokens) or is_reasoning(result.content)
+        return Completion(result.content, usage=usage, finish=finish, reasoned=reasoned)
+
+    async def _create(
+        self, messages: Sequence[LLMMessage], schema: type[BaseModel] | None, limits: CallLimits
+    ) -> CreateResult:
+        """Ask the client, until it is told the limit in a form that its provider accepts."""
+        options: dict[str, Any] = {} if schema is None else {"json_output": schema}
+        further: dict[str, Any] = {}
+        if limits.attempt_seconds is not None and isinstance(self._client, BoundedOpenAIClient | BoundedAzureClient):
+            further["timeout"] = limits.attempt_seconds
+        if limits.output_tokens is None:
+            return await self._client.create(messages, **options, **_extra(further))
+        sent = self._limit.first(limits.output_tokens)
+        while True:
+            try:
+                arguments = _extra({**further, **self._limit.arguments(sent)})
+                return await self._client.create(messages, **options, **arguments)
+            except Exception as error:
+                following = self._limit.after(error, sent)
+                if following is None:
+                    raise
+                sent = following
 
     async def why_unusable(self) -> str:
         """Return why no question to the model can be answered, in words.
@@ -90,6 +120,18 @@ class AutoGenModel:
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
+
+
+def _extra(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"extra_create_args": arguments} if arguments else {}
+
+
+def _cut_off(error: LengthFinishReasonError, usage: Usage) -> Completion:
+    """Return the incomplete answer that the SDK's error holds."""
+    message = error.completion.choices[0].message
+    reasoned = bool(usage.reasoning_tokens or (message.model_extra or {}).get("reasoning_content"))
+    content = message.content or ""
+    return Completion(content, usage=usage, finish="length", reasoned=reasoned or is_reasoning(content))
 
 
 def _usage_of(result: CreateResult) -> Usage:

@@ -9,6 +9,7 @@ from autogen_core.models import ChatCompletionClient, ModelInfo
 from viva.models.address import addresses_in
 from viva.models.autogen.client import AutoGenModel
 from viva.models.autogen.openai_clients import BoundedAzureClient, BoundedOpenAIClient
+from viva.models.autogen.output_limit import OutputLimit
 
 # For models unknown to AutoGen, the capabilities of current models are assumed; what a provider refuses is not used.
 UNKNOWN_MODEL = ModelInfo(
@@ -39,7 +40,7 @@ def openai_model(name: str, config: dict[str, Any]) -> AutoGenModel:
         client = BoundedOpenAIClient(model=name, **config)
     except ValueError:  # AutoGen does not know the model
         client = BoundedOpenAIClient(model=name, **config, model_info=UNKNOWN_MODEL)
-    return AutoGenModel(client, name)
+    return AutoGenModel(client, name, OutputLimit("openai", config))
 
 
 def component_model(name: str, component: dict[str, Any]) -> AutoGenModel:
@@ -52,7 +53,9 @@ def component_model(name: str, component: dict[str, Any]) -> AutoGenModel:
     if provider in _BOUNDED:
         component = {**component, "provider": _BOUNDED[provider].component_provider_override}
     addresses = [url for _, url in addresses_in(component["config"])]
-    return AutoGenModel(ChatCompletionClient.load_component(component), name, addresses[0] if addresses else None)
+    limit = OutputLimit(str(component["provider"]), component["config"])
+    client = ChatCompletionClient.load_component(component)
+    return AutoGenModel(client, name, limit, addresses[0] if addresses else None)
 
 
 def is_of_openai(component: dict[str, Any]) -> bool:
