@@ -13,7 +13,7 @@ from viva.journal.line_checksum import is_unchanged
 from viva.journal.lines import HEAD, KINDS, Damage, parse, raw_lines, round_number, sealed_data, see_runs
 from viva.journal.round_tally import RoundTally, number_of
 from viva.journal.run_index import LastLines
-from viva.records.quick_records import read_setting
+from viva.records.quick.records import read_setting
 from viva.records.transcript import is_ended
 
 CONVERSATION = frozenset({"setting", "round", "transcript"})

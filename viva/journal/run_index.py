@@ -14,7 +14,7 @@ from viva.journal.line_checksum import is_unchanged
 from viva.journal.lines import HEAD, Damage, Event, lines_at, parse, raw_lines, sealed_data, see_runs
 from viva.journal.long_texts import plain_data, restore_texts
 from viva.records.codec import decode, decode_json
-from viva.records.quick_records import read_record
+from viva.records.quick.records import read_record
 from viva.records.run_record import RunRecord, as_earned
 from viva.records.transcript import NO_USAGE, Usage
 

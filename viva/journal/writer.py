@@ -17,7 +17,7 @@ from viva.journal.line_checksum import seal
 from viva.journal.lines import FILE, FORMAT, HEAD, Damage, Event, parse, raw_lines, scan
 from viva.journal.long_texts import Keep, shorten
 from viva.records.codec import encode, loads, prepare
-from viva.records.quick_lines import prepare_lines, write_line
+from viva.records.quick.lines import prepare_lines, write_line
 from viva.records.run_record import RunRecord, Setting
 from viva.records.text import slug
 from viva.records.transcript import Round, Transcript

@@ -136,7 +136,7 @@ def checked(kind: type[T], value: T) -> T:
     Raises:
         ValueError: a field has a value of the wrong type; the message names it.
     """
-    from viva.records.quick_lines import write_line  # here, because few commands judge what others return
+    from viva.records.quick.lines import write_line  # here, because few commands judge what others return
 
     adapter = _adapter(kind)
     with contextlib.suppress(Exception):  # lone surrogates, objects that raise, values of the wrong type

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TextIO
 
 from viva.records.codec import to_plain, to_plain_decoded
-from viva.records.quick_records import is_struct, write_record
+from viva.records.quick.records import is_struct, write_record
 from viva.records.run_record import RunRecord
 from viva.records.text import storable
 from viva.reports.facts import standing

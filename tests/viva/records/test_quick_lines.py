@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from viva.journal.writer import encode_data
 from viva.records.codec import decode_json, encode
-from viva.records.quick_lines import write_line
+from viva.records.quick.lines import write_line
 from viva.records.run_record import NO_SETTING, NO_TIMING, Outcome, RunRecord, Setting, Timing
 from viva.records.transcript import (
     NO_USAGE,

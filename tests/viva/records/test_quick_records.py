@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.records.codec import decode_json, encode, to_plain
-from viva.records.quick_records import is_struct, read_record, write_record
+from viva.records.quick.records import is_struct, read_record, write_record
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing, as_earned
 from viva.records.transcript import NO_USAGE, Metrics, StopReason, SubAgentShare, Usage
 from viva.records.verdict import Evidence, Insight, Verdict, Vote

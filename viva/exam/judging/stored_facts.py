@@ -12,7 +12,7 @@ from viva.journal.conversation_lines import ConversationLines
 from viva.journal.lines import Event, parse, sealed_data, sealed_text
 from viva.journal.writer import run_id
 from viva.records.codec import decode
-from viva.records.quick_records import read_record, read_setting
+from viva.records.quick.records import read_record, read_setting
 from viva.records.run_record import Setting, Timing
 
 MOST_TRIALS = 1000

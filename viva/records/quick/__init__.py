@@ -1,0 +1,1 @@
+"""Reads and writes records by native code; whatever is odd is left to `viva.records.codec`."""
