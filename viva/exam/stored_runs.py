@@ -11,6 +11,7 @@ from viva.journal.lines import HEAD, Event, parse, raw_lines, round_number, see_
 from viva.journal.reader import StoredRun, read_runs
 from viva.journal.round_tally import RoundTally, number_of
 from viva.journal.writer import Damage, JournalError, JournalWriter
+from viva.records.copies import changed
 from viva.records.fault import Fault
 from viva.records.run_record import Outcome, Setting, Timing
 from viva.records.text import storable
@@ -164,7 +165,7 @@ def carry_over(
         setting = replace(setting, workspace=name, workspace_left_out=left_out)
     journal.copy_lines(lines, stored.folder)
     journal.append("setting", stored.id, stored.attempt, setting)
-    return replace(stored, folder=journal.folder, setting=setting), workspace
+    return changed(stored, folder=journal.folder, setting=setting), workspace
 
 
 def timing_of_rounds(transcript: Transcript) -> Timing:

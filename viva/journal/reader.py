@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from viva.journal.long_texts import KeptTexts, plain_data, restore_texts
 from viva.journal.round_tally import RoundTally, number_of
 from viva.journal.run_index import LastLines, read_records
 from viva.records.codec import decode, decode_json
+from viva.records.copies import changed
 from viva.records.run_record import Outcome, RunRecord, Setting, as_earned
 from viva.records.transcript import Round, Transcript
 from viva.records.verdict import Insight
@@ -157,7 +158,7 @@ def _stored(decoded: _Decoded, folder: Path, run: str, attempt: int, lines: byte
     ending = decoded.transcript
     # The event holds everything except the rounds, which were saved one by one before it.
     rounds = tuple([decoded.rounds[number] for number in sorted(decoded.rounds)])
-    transcript, gap = replace(ending or Transcript(), rounds=rounds, round_count=None), _gap(rounds, ending)
+    transcript, gap = changed(ending or Transcript(), rounds=rounds, round_count=None), _gap(rounds, ending)
     # What the record alone tells, where a reply may be among what is missing.
     answered = False if gap is None and not transcript.answered else None
     return StoredRun(

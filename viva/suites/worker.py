@@ -175,7 +175,7 @@ class Worker:
             return carry() if workspace is None else await asyncio.to_thread(carry)
         if setting != stored.setting:
             run.append("setting", setting)
-        return replace(stored, setting=setting), workspace
+        return changed(stored, setting=setting), workspace
 
     def _is_this_journal(self, folder: Path) -> bool:
         """Return whether a folder is that of the journal being written; the disk is asked once for each folder."""
@@ -186,7 +186,7 @@ class Worker:
     def _setting(self, run: ExamRun, setting: Setting, case_hash: str, workspace: str | None) -> Setting:
         """Return a run's setting with the present judge and evaluators."""
         judge, limits = self.resources.judge, self.resources.role_limits
-        return replace(
+        return changed(
             setting,
             case_hash=case_hash,
             workspace=workspace,
