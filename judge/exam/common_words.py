@@ -67,10 +67,55 @@ _WORDS = {
     "тоже только всё другой агент задача шаг знать если бы",
 }
 LANGUAGE_NAMES = frozenset(
-    "english german french spanish italian portuguese dutch polish swedish turkish russian chinese japanese korean "
-    "arabic hebrew greek hindi mandarin deutsch englisch französisch français anglais allemand español inglés alemán "
-    "italiano português nederlands polski русский английский 中文 英文 日本語 英語 한국어 language sprache langue idioma "
-    "lingua taal język язык".split()
+    [
+        "english",
+        "german",
+        "french",
+        "spanish",
+        "italian",
+        "portuguese",
+        "dutch",
+        "polish",
+        "swedish",
+        "turkish",
+        "russian",
+        "chinese",
+        "japanese",
+        "korean",
+        "arabic",
+        "hebrew",
+        "greek",
+        "hindi",
+        "mandarin",
+        "deutsch",
+        "englisch",
+        "französisch",
+        "français",
+        "anglais",
+        "allemand",
+        "español",
+        "inglés",
+        "alemán",
+        "italiano",
+        "português",
+        "nederlands",
+        "polski",
+        "русский",
+        "английский",
+        "中文",
+        "英文",
+        "日本語",
+        "英語",
+        "한국어",
+        "language",
+        "sprache",
+        "langue",
+        "idioma",
+        "lingua",
+        "taal",
+        "język",
+        "язык",
+    ]
 )
 """Words that announce that somebody speaks another language than the task's text."""
 

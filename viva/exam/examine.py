@@ -19,6 +19,7 @@ from viva.cases import Case
 from viva.errors import AgentError, AgentTimeout, MachineError, SetupError, SharedSetupError, WorkspaceError
 from viva.exam.agent_health import WatchedSession
 from viva.exam.evaluation import evaluate_all, nothing_earned
+from viva.exam.judging.unfair import UnfairAttempt, with_earlier
 from viva.exam.kept_workspaces import keep_workspace, workspace_name
 from viva.exam.pre_commands import run_pre_commands
 from viva.exam.record import make_record
@@ -30,6 +31,7 @@ from viva.examiner.conversation import KICK_OFF
 from viva.journal.images import keep_pictures, keep_transcript_pictures
 from viva.journal.kept_cases import keep_case
 from viva.journal.writer import JournalWriter
+from viva.judge.exam.kinds import EXAM
 from viva.judge.loaded_evaluator import LoadedEvaluator, parameters_of_all
 from viva.recordings.events.conversation import conversation_metrics
 from viva.records.evaluator import Context
@@ -61,6 +63,8 @@ class ExamRun:
     """The primary first."""
     history: EvalHistorySource | None = None
     """Earlier runs, for evaluators that compare."""
+    earlier: tuple[UnfairAttempt, ...] = ()
+    """Earlier attempts at this run in which the examiner was at fault."""
 
     def append(self, kind: str, value: object) -> None:
         """Append one event of this run to the journal."""
@@ -173,13 +177,20 @@ async def judge_and_record(
         context, options = _context(run, transcript, workspace, timing.started), run.resources.options
         if transcript.failed and not transcript.answered:
             # Not judged: a check that asserts the absence of something would pass.
-            insights = tuple(nothing_earned(each.name, context, transcript) for each in run.evaluators)
+            # The exam ended before the examiner could be judged.
+            insights = tuple(
+                nothing_earned(each.name, context, transcript)
+                for number, each in enumerate(run.evaluators)
+                if number == 0 or each.name != EXAM
+            )
         else:
             insights = await evaluate_all(
                 run.evaluators, transcript, context, options.judgings, options.evaluator_seconds
             )
     # Measured here rather than summed over evaluators, which run concurrently; a later judgement subtracts this time.
     judge_seconds = time.monotonic() - began
+    if run.earlier:
+        insights = with_earlier(insights, run.earlier)
     for insight in insights:
         run.append("insight", insight)
     timing = replace(timing, seconds=timing.seconds + judge_seconds, judge_seconds=judge_seconds)

@@ -143,6 +143,15 @@ class Options:
         metavar="NAME",
         may_replace=True,
     )
+    exam_review: str | None = option(
+        None,
+        "--exam-review",
+        Part.JUDGE,
+        "Have a model review each exam that a model examined: judge (the judge's model), or a model of its own.",
+        metavar="judge|NAME",
+        default_words="by code alone",
+        may_replace=True,
+    )
     prices: tuple[str, ...] = option(
         (),
         "--price",

@@ -81,6 +81,10 @@ class Resources:
         """Return the name of a case's examiner."""
         return SCRIPT if self.prefers_scripts and case.script else self.examiner_name
 
+    def judges_exam_of(self, case: Case | None) -> bool:
+        """Return whether the evaluator `exam` judges the exams of a case, although no option names it."""
+        return self.judge.exam is not None and case is not None and self.examiner_of(case) != SCRIPT
+
     def prompts_of(self, case: Case) -> Mapping[str, str]:
         """Return the hashes of the prompts of a case's examiner and of the judge."""
         if not (self.prefers_scripts and case.script):
@@ -103,15 +107,16 @@ class Resources:
         Raises:
             SetupError: one of them cannot be used.
         """
-        models = (self.examiner_model, self.judge.model, self.judge.backup_model)
+        models = (self.examiner_model, self.judge.model, self.judge.backup_model, self.judge.review_model)
         for model in dict.fromkeys(each for each in models if each is not None):
             await model.look()
 
     async def close(self) -> None:
         """Release the sandbox and connections."""
         await self.judge.close()
-        if self.examiner_model is not None and self.examiner_model is not self.judge.model:
-            await self.examiner_model.close()
+        examiner = self.examiner_model
+        if examiner is not None and examiner is not self.judge.model and examiner is not self.judge.review_model:
+            await examiner.close()
 
 
 async def build_resources(

@@ -1,0 +1,40 @@
+"""What is kept of unfair exams when a run is held again: their scores and faults, in the insight of the last attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from viva.judge.exam.kinds import EXAM
+from viva.records.fault import Fault
+from viva.records.run_record import Outcome, RunRecord
+from viva.records.unfair_attempts import BROKE_OFF, EARLIER, UnfairAttempt
+from viva.records.verdict import Insight
+from viva.statistics.scores import insight_of
+
+__all__ = ["UnfairAttempt", "is_unfair", "unfair_attempts", "with_earlier"]
+
+
+def is_unfair(record: RunRecord) -> bool:
+    """Return whether the evaluator `exam` found a run unfair."""
+    insight = insight_of(record.insights, EXAM, record.id)
+    return insight is not None and any(verdict.fault == Fault.EXAMINER for verdict in insight.verdicts)
+
+
+def unfair_attempts(record: RunRecord) -> Iterator[UnfairAttempt]:
+    """Yield what is kept of an attempt that is not the last one: nothing if its examiner was not at fault."""
+    if record.outcome is not Outcome.EXAMINER_ERROR or EXAM not in record.setting.evaluators:
+        return
+    insight = insight_of(record.insights, EXAM, record.id)
+    verdicts = () if insight is None else insight.verdicts
+    kinds = dict.fromkeys(verdict.criterion for verdict in verdicts if verdict.fault == Fault.EXAMINER)
+    yield UnfairAttempt(record.attempt, tuple(kinds) or (BROKE_OFF,), record.score)
+
+
+def with_earlier(insights: tuple[Insight, ...], earlier: tuple[UnfairAttempt, ...]) -> tuple[Insight, ...]:
+    """Return the insights of a run with its earlier unfair attempts in the details of the evaluator `exam`."""
+    kept = [each.plain() for each in earlier]
+    return tuple(
+        replace(insight, details={**insight.details, EARLIER: kept}) if insight.evaluator == EXAM else insight
+        for insight in insights
+    )
