@@ -95,7 +95,11 @@ class Worker:
                 header = replace(header, max_rounds=self.resources.limits(case).max_rounds)
                 run = self._run(job, header, case)
                 await subscribers.on_start(header)
-                examiner = self.resources.examiner(case) if stored is None else ReplayedExaminer(stored.transcript)
+                examiner = (
+                    self.resources.examiner(case, header.persona, header.strategy)
+                    if stored is None
+                    else ReplayedExaminer(stored.transcript)
+                )
                 record, transcript = await examine(run, agent, examiner, partial(subscribers.on_round, header))
                 done = Done(header, record, transcript, sum(record.usage.values(), NO_USAGE))
             except (JournalError, SharedSetupError):
