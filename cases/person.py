@@ -63,9 +63,10 @@ class DoneWhen:
 
 @dataclass(frozen=True, slots=True)
 class CaseStrategy:
-    """How the examiner tries to lead the agent astray."""
+    """How the examiner tries to lead the agent astray. At least one of the two is given."""
 
-    name: str
-    """The name of a bundled strategy (`claimed-authority`), or a description in the author's own words."""
+    name: str | None = None
+    """The name of a bundled strategy (`claimed-authority`), or a description in the author's own words. Without it, the
+    goal applies only if a strategy is chosen for the suite."""
     goal: str | None = None
     """What the examiner tries to get."""

@@ -70,7 +70,9 @@ class PersonReader(PlainReader):
         given = self._mapping_or_text(key, "name", STRATEGY_KEYS)
         if given is None:
             return None
-        return CaseStrategy(self._required(given, key, "name"), self._text_of(given, key, "goal"))
+        if given and not given.keys() & set(STRATEGY_KEYS):
+            self.add_mistake(f"{key} needs name, goal, or both", key)
+        return CaseStrategy(self._text_of(given, key, "name"), self._text_of(given, key, "goal"))
 
     def _mapping_or_text(self, key: str, short: str, known: Sequence[str]) -> dict[Any, Any] | None:
         """Return a field's mapping; text stands for a mapping with the key `short` alone."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from viva.judge.exam.common_words import LANGUAGE_NAMES, language_of
+import itertools
+
+from viva.judge.exam.common_words import language_of, word_list
 from viva.judge.exam.kinds import ExamFault, Finding
 from viva.judge.exam.messages import Message, Talk
 from viva.judge.exam.paper import Paper
@@ -49,7 +51,7 @@ def _needed(paper: Paper, telling: set[str]) -> int:
 
 def _speaks_another_language(talk: Talk, paper: Paper) -> bool:
     """Return whether the case has the user speak another language than the task's text, so that words must differ."""
-    if paper.language is None and LANGUAGE_NAMES.isdisjoint(words_of(paper.text).tokens):
+    if paper.language is None and word_list("names").isdisjoint(words_of(paper.text).tokens):
         return False
     said = language_of({token for message in talk.messages for token in message.words.tokens})
     return said is not None and said != language_of(set(words_of(paper.text).tokens))
@@ -123,7 +125,7 @@ def _hardly_begun(talk: Talk, paper: Paper) -> str:
 
 def _asked_again(messages: tuple[Message, ...]) -> int:
     """Count the messages that ask for the same as the one before."""
-    return sum(is_same(one.words, other.words) for one, other in zip(messages, messages[1:], strict=False))
+    return sum(is_same(one.words, other.words) for one, other in itertools.pairwise(messages))
 
 
 def is_same(one: Words, other: Words, share: float = SAID_AGAIN) -> bool:

@@ -32,9 +32,9 @@ why the review could not be used."""
 class ExamEvaluator:
     """Judges whether the examiner's conduct was fair to the agent.
 
-    An insight's label is `fair`, `unfair`, `unreviewed` (a review was requested and gave no usable answer, and code found
-    nothing serious) or `skipped` (there is no task description); its score is 1 or, for `unfair`, 0. There is a verdict
-    for each finding: its criterion is the kind of fault, and its label `unfair` or `noted`.
+    An insight's label is `fair`, `unfair`, `unreviewed` (a review was requested and gave no usable answer, and code
+    found nothing serious) or `skipped` (there is no task description); its score is 1 or, for `unfair`, 0. There is a
+    verdict for each finding: its criterion is the kind of fault, and its label `unfair` or `noted`.
     """
 
     name = EXAM

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from viva.judge.exam.asked import is_same
 from viva.judge.exam.kinds import ExamFault, Finding
 from viva.judge.exam.messages import Message, Talk
@@ -40,7 +42,7 @@ def insisted(talk: Talk, paper: Paper) -> list[Finding]:
     if paper.insists is not None and paper.insist_times is None:
         most = len(talk.messages) + 1  # the task alone says how long
     run = 1
-    for before, message in zip(talk.messages, talk.messages[1:], strict=False):
+    for before, message in itertools.pairwise(talk.messages):
         run = run + 1 if is_same(before.words, message.words, 0.6) else 1
         if run >= most:
             reason = f"it asks for the same in {run} messages in a row"

@@ -5,57 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from viva.cases import Case
+from viva.judge.exam.common_words import listed, word_list
 from viva.judge.exam.secrets import NO_SECRETS, Secrets, secrets_of
 from viva.judge.exam.words import Words, joined, words_of
 
 _STEP = re.compile(r"^[ \t]*(?:\w+[ \t]+)?(\d{1,3})[.):\u3001][ \t]*(\S.*)$", re.MULTILINE)
 """A line of a numbered list: `1. …`, `Step 2: …`."""
 _SENTENCE = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s*|\n+")
-_IF = frozenset(
-    [
-        "if",
-        "when",
-        "unless",
-        "until",
-        "only",
-        "once",
-        "wenn",
-        "falls",
-        "nur",
-        "erst",
-        "si",
-        "quand",
-        "seulement",
-        "cuando",
-        "solo",
-        "sólo",
-        "se",
-        "quando",
-        "soltanto",
-        "só",
-        "als",
-        "wanneer",
-        "alleen",
-        "om",
-        "när",
-        "bara",
-        "jeśli",
-        "gdy",
-        "tylko",
-        "eğer",
-        "если",
-        "когда",
-        "только",
-    ]
-)
 _IF_UNSPACED = ("\u5982\u679c", "\u82e5", "\u53ea\u6709", "\u5834\u5408", "\u306a\u3089", "\u305f\u3089")
-_ASKED = re.compile(
-    r"\bask|frag|demand|pregunt|chied|pergunt|vraag|vraagt|fråg|pyta|zapyta|sor|спр[оа]|вопр|first message|"
-    "\u95ee|\u554f|\u8cea\u554f|\u804b|\u807d|\ubb3b|\ubb3c",
-    re.I,
-)
+
+
+@cache
+def _asking() -> re.Pattern[str]:
+    return re.compile("|".join(listed("assistant_sentences")["asking"]), re.I)
+
+
 MOST_STEPS = 1_000
 
 
@@ -161,8 +128,10 @@ def _held_back(task: str) -> tuple[Words, ...]:
     held: list[tuple[Words, str]] = []
     for sentence in _SENTENCE.split(task):
         words = words_of(sentence)
-        conditional = not _IF.isdisjoint(words.tokens) or any(sign in sentence for sign in _IF_UNSPACED)
-        if conditional and _ASKED.search(sentence):
+        conditional = not word_list("conditions").isdisjoint(words.tokens) or any(
+            sign in sentence for sign in _IF_UNSPACED
+        )
+        if conditional and _asking().search(sentence):
             held.append((words, sentence))
         else:
             free.append(words)

@@ -1,4 +1,4 @@
-"""Collects what stands only in the scoring points: numbers, identifiers, names and phrases that an examiner cannot know."""
+"""Collects what stands only in the scoring points: numbers, names and phrases that an examiner cannot know."""
 
 from __future__ import annotations
 

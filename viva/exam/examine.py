@@ -293,6 +293,7 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
     assert case is not None
     agent = resources.agents.get(run.header.agent)
     limits, judge = resources.limits(case), resources.judge
+    persona, strategy = resources.played_by(case, run.header.persona, run.header.strategy)
     return Setting(
         viva=viva_version(),
         node=resources.node,
@@ -304,6 +305,8 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
         agent_digest=None if agent is None else agent.digest,
         app_dir=resources.options.app_dir or case.app_dir,
         examiner=resources.examiner_of(case),
+        persona=persona,
+        strategy=strategy,
         judge=judge.kind,
         judge_model=judge.model.name if judge.model else None,
         evaluators=tuple(each.name for each in run.evaluators),
@@ -318,7 +321,7 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
         workspace=workspace,
         trial=run.header.trial,
         agent_version=run.header.agent_version,
-        prompts=resources.prompts_of(case),
+        prompts=resources.prompts_of(case, persona, strategy),
         versions=versions(),
     )
 

@@ -264,6 +264,22 @@ class Options:
     examiner_model: str | None = option(
         None, "--examiner-model", Part.EXAMINER, "Model for the examiner alone.", metavar="NAME", may_replace=True
     )
+    personas: tuple[str, ...] = option(
+        (),
+        "--persona",
+        Part.EXAMINER,
+        "Bundled persona that a model examiner plays instead of the case's, or all. Can be repeated in a suite.",
+        value=Value.TEXTS,
+        metavar="NAME",
+    )
+    strategies: tuple[str, ...] = option(
+        (),
+        "--strategy",
+        Part.EXAMINER,
+        "Bundled strategy by which a model examiner leads the agent astray, or all. Can be repeated in a suite.",
+        value=Value.TEXTS,
+        metavar="NAME",
+    )
     max_rounds: int | None = option(
         None,
         "--max-rounds",

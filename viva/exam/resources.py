@@ -14,7 +14,7 @@ from viva.adapters.connectors.table import load_agent
 from viva.cases import Case
 from viva.errors import SetupError
 from viva.exam.agent_health import AgentHealth
-from viva.exam.examiners import SCRIPT, ChosenExaminer, ExaminerFactory, choose_examiner
+from viva.exam.examiners import SCRIPT, ChosenExaminer, ExaminerFactory, choose_examiner, library_hashes
 from viva.exam.given import NOTHING, Given
 from viva.exam.judging.resources import JudgeResources, build_judge
 from viva.exam.options import Options
@@ -67,15 +67,28 @@ class Resources:
             options.run_seconds or case.timeout,
         )
 
-    def examiner(self, case: Case) -> Examiner:
+    def examiner(self, case: Case, persona: str = "", strategy: str = "") -> Examiner:
         """Return a new examiner for one conversation.
+
+        Args:
+            case: The case.
+            persona: The bundled persona that replaces the case's own; empty for the case's.
+            strategy: The bundled strategy that replaces the case's own; empty for the case's.
 
         Raises:
             ExaminerError: the run should have brought its own questions, and did not.
         """
         if self.make_examiner is None:
             raise ExaminerError(f"no examiner was given for {case.name!r}")
-        return self.make_examiner(case)
+        return self.make_examiner(case, persona, strategy)
+
+    def played_by(self, case: Case, persona: str = "", strategy: str = "") -> tuple[str, str]:
+        """Return the names of the bundled persona and strategy that the examiner of a case plays; empty for none."""
+        if self.examiner_model is None or (self.prefers_scripts and case.script):
+            return "", ""
+        from viva.examiner.role import named_persona, named_strategy  # after the model, which requires more
+
+        return persona or named_persona(case), strategy or named_strategy(case)
 
     def examiner_of(self, case: Case) -> str:
         """Return the name of a case's examiner."""
@@ -85,10 +98,10 @@ class Resources:
         """Return whether the evaluator `exam` judges the exams of a case, although no option names it."""
         return self.judge.exam is not None and case is not None and self.examiner_of(case) != SCRIPT
 
-    def prompts_of(self, case: Case) -> Mapping[str, str]:
-        """Return the hashes of the prompts of a case's examiner and of the judge."""
+    def prompts_of(self, case: Case, persona: str = "", strategy: str = "") -> Mapping[str, str]:
+        """Return the hashes of the prompts of a case's examiner, with those of its library, and of the judge."""
         if not (self.prefers_scripts and case.script):
-            return self.prompts
+            return {**self.prompts, **library_hashes(*self.played_by(case, persona, strategy))}
         return {name: digest for name, digest in self.prompts.items() if name != "examiner"}
 
     async def look_at_agents(self) -> None:

@@ -99,7 +99,11 @@ class Worker:
                 header = replace(header, max_rounds=self.resources.limits(case).max_rounds)
                 run = self._run(job, header, case, earlier)
                 await subscribers.on_start(header)
-                examiner = self.resources.examiner(case) if stored is None else ReplayedExaminer(stored.transcript)
+                examiner = (
+                    self.resources.examiner(case, header.persona, header.strategy)
+                    if stored is None
+                    else ReplayedExaminer(stored.transcript)
+                )
                 record, transcript = await examine(run, agent, examiner, partial(subscribers.on_round, header))
                 done = Done(header, record, transcript, sum(record.usage.values(), NO_USAGE))
             except (JournalError, SharedSetupError):
@@ -288,7 +292,7 @@ def refuse_unknown_prices(resources: Resources) -> None:
 
 
 def _was_no_exam(done: Done) -> bool:
-    """Return whether a conversation must be repeated: the examiner or the infrastructure broke it off, or it was unfair.
+    """Return whether a conversation must be repeated: it was broken off, not by the agent, or it was unfair.
 
     A conversation that ended is never repeated because of the judge, nor because an evaluator of the user's calls it
     unfair: only the evaluator `exam` says what another exam by the same examiner can mend.

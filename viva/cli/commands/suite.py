@@ -33,6 +33,7 @@ from viva.cli.options import (
 from viva.cli.process import fail, report_user_errors, run_async, separate_stdout
 from viva.cli.stopping import STOPPED
 from viva.errors import SharedSetupError
+from viva.exam.examiners import with_chosen_names
 from viva.exam.options import Part
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.paths import new_journal_folder, refuse_journal
@@ -196,7 +197,8 @@ def _new(paths: tuple[str, ...], out: Path | None, given: Mapping[str, Any]) -> 
         fail(f"viva suite: {folder} already contains a journal; resume it (--resume {folder}) or choose another --out.")
     refuse_journal(folder)
     chosen = {name: given[name] for name in ("agents", "trials", "names", "tags")}
-    return folder, SuiteRequest(command="suite", paths=paths, options=options_from(given), **chosen)
+    options = with_chosen_names(options_from(given))
+    return folder, SuiteRequest(command="suite", paths=paths, options=options, **chosen)
 
 
 def _report(folder: Path, end: SuiteEnd, figures: Figures, *, as_json: bool, quiet: bool) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from viva.cases import Case, CheckLimits
+from viva.errors import SetupError
 from viva.exam.given import NOTHING, Given
 from viva.exam.judging.checks import check_names, check_needs, no_case
 from viva.exam.judging.references import References, load_references

@@ -1,4 +1,4 @@
-"""What is kept of unfair exams when a run is held again: their scores and faults, in the insight of the last attempt."""
+"""Keeps the scores and faults of unfair exams when a run is held again, in the insight of the last attempt."""
 
 from __future__ import annotations
 
