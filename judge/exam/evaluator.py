@@ -7,9 +7,8 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from viva.cases import Case
 from viva.judge.exam.examination import examine_conduct
-from viva.judge.exam.kinds import EXAM, FAIR, NOTED, SKIPPED, UNFAIR, UNREVIEWED, Finding
+from viva.judge.exam.kinds import EXAM, FAIR, NOTED, REVIEW, REVIEWED, SKIPPED, UNFAIR, UNREVIEWED, Finding
 from viva.judge.exam.paper import Paper, paper_of_case, paper_of_text
 from viva.judge.exam.recorded_task import recorded_task
 from viva.records.evaluator import Context
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 
 MOST_PAPERS = 200
 """Number of cases whose prepared papers are kept."""
-REVIEW, REVIEWED, NO_REVIEW = "review", "reviewed", "not requested"
-"""The key of an insight's details that says whether a model reviewed the exam, and two of its values; otherwise it says
-why the review could not be used."""
 
 
 class ExamEvaluator:
@@ -65,20 +61,22 @@ class ExamEvaluator:
         if not task.strip() or not any(round_.examiner for round_ in transcript.rounds):
             words = "there is no task description" if not task.strip() else "there is no message of an examiner"
             return Insight(self.name, context.subject, SKIPPED, None, summary=f"{words}, so the exam cannot be judged")
-        paper = self._paper(context.case) if context.case is not None else paper_of_text(task)
+        paper = self._paper(context) if context.case is not None else paper_of_text(task)
         findings = examine_conduct(transcript, paper)
         if self._model is None:
             return insight_of_findings(context.subject, findings, seconds=time.monotonic() - began)
         from viva.judge.exam.review import review_exam
 
-        review = await review_exam(self._model, context.case, task, transcript, findings)
+        review = await review_exam(self._model, context, task, transcript, findings)
         return insight_of_findings(context.subject, review.findings, review, seconds=time.monotonic() - began)
 
-    def _paper(self, case: Case) -> Paper:
-        key = (case.name, case.hash, case.task_description, case.user, case.facts, case.strategy)
+    def _paper(self, context: Context) -> Paper:
+        case, plays = context.case, bool(context.persona or context.strategy)
+        assert case is not None
+        key = (case.name, case.hash, case.task_description, case.user, case.facts, case.strategy, plays)
         paper = self._papers.get(key)
         if paper is None:
-            paper = self._papers[key] = paper_of_case(case)
+            paper = self._papers[key] = paper_of_case(case, plays=plays)
             if len(self._papers) > MOST_PAPERS:
                 self._papers.popitem(last=False)
         return paper
@@ -99,7 +97,7 @@ def insight_of_findings(
     unusable = review is not None and review.unusable
     label, score = (UNFAIR, 0.0) if unfair else (UNREVIEWED, 1.0) if unusable else (FAIR, 1.0)
     usage: Usage = NO_USAGE if review is None else review.usage
-    details = {} if review is None else {REVIEW: review.unusable or REVIEWED}
+    details = {} if review is None else {REVIEW: review.unusable or REVIEWED, "reviewer": review.model}
     notes = () if review is None else tuple(map(storable, review.notes))
     return Insight(
         EXAM,

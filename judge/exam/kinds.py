@@ -9,6 +9,9 @@ EXAM = "exam"
 """The name of the evaluator."""
 FAIR, UNFAIR, SKIPPED, UNREVIEWED = "fair", "unfair", "skipped", "unreviewed"
 """Labels of its insight; the last one if a requested review gave no usable answer and code found nothing serious."""
+REVIEW, REVIEWED = "review", "reviewed"
+"""The key of an insight's details that says whether a model reviewed the exam, and its value if one did; otherwise it
+says why the review could not be used. It is missing if no review was requested."""
 NOTED = "noted"
 """Label of a finding that does not make the exam unfair; one that does has the label `UNFAIR`."""
 

@@ -52,8 +52,13 @@ class Paper:
     secrets: Secrets = NO_SECRETS
 
 
-def paper_of_case(case: Case) -> Paper:
-    """Return the paper of a case."""
+def paper_of_case(case: Case, *, plays: bool = False) -> Paper:
+    """Return the paper of a case.
+
+    Args:
+        case: The case.
+        plays: Whether the examiner was given a persona or a strategy beside those of the case.
+    """
     facts = [fact.says for fact in case.facts]
     more = [case.opening or "", case.insist.on if case.insist else "", *facts]
     if case.done_when is not None:
@@ -62,7 +67,7 @@ def paper_of_case(case: Case) -> Paper:
     if user is not None:
         more += [user.mood or "", user.style or "", user.persona or ""]
     if case.strategy is not None:
-        more += [case.strategy.goal or "", case.strategy.name]
+        more += [case.strategy.goal or "", case.strategy.name or ""]
     told = "\n".join((case.task_description, *case.data_files, *more))
     stems, specifics = joined(map(words_of, _pieces(told)))
     rounds = _rounds(case.task_description, case.max_rounds)
@@ -79,7 +84,7 @@ def paper_of_case(case: Case) -> Paper:
         insists=words_of(case.insist.on) if case.insist else None,
         insist_times=case.insist.times if case.insist else None,
         language=user.language if user else None,
-        plays=case.strategy is not None or bool(user and user.persona),
+        plays=plays or bool(case.strategy and case.strategy.name) or bool(user and user.persona),
         secrets=secrets_of(case.scoring_points, known, stems, specifics, rounds),
     )
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from viva.cases import Case
 from viva.judge.asking import AskAgain, Conversation, NoAnswer
 from viva.judge.exam.answer import FORM, ReviewAnswer
 from viva.judge.exam.kinds import ExamFault, Finding
@@ -16,6 +15,7 @@ from viva.judge.view import ShownTranscript, show, show_fields
 from viva.models.metered_model import MeteredModel
 from viva.models.model import Model
 from viva.models.prompts import digest, render
+from viva.records.evaluator import Context
 from viva.records.text import one_line, storable
 from viva.records.transcript import NO_USAGE, StopReason, Transcript, Usage
 
@@ -40,6 +40,8 @@ class Review:
 
     findings: tuple[Finding, ...]
     """Of code and of the reviewer."""
+    model: str = ""
+    """The reviewer's name."""
     usage: Usage = NO_USAGE
     unusable: str = ""
     """Why there is no usable answer; empty if there is one."""
@@ -52,7 +54,7 @@ def prompt_hashes() -> dict[str, str]:
 
 
 async def review_exam(
-    model: Model, case: Case | None, task: str, transcript: Transcript, findings: Sequence[Finding]
+    model: Model, context: Context, task: str, transcript: Transcript, findings: Sequence[Finding]
 ) -> Review:
     """Ask a model about the examiner's conduct.
 
@@ -60,7 +62,7 @@ async def review_exam(
 
     Args:
         model: The reviewer.
-        case: The case; None for a recording.
+        context: The case, if there is one, and whom the examiner played.
         task: The task description.
         transcript: The conversation.
         findings: What code has found.
@@ -70,7 +72,7 @@ async def review_exam(
     """
     metered, marker = MeteredModel(model), new_marker()
     shown = show(transcript, marker)
-    paper = show_fields(dict(_paper(case, task)), marker)
+    paper = show_fields(dict(_paper(context, task)), marker)
     conversation = Conversation(metered, FORM, render(SYSTEM_PROMPT), shown.text)
     question = _question(paper, shown, transcript, findings, conversation.mark)
     said = {each.number: readings(each.examiner) for each in transcript.rounds if each.examiner}
@@ -80,7 +82,7 @@ async def review_exam(
 
     found = await conversation.ask_until_usable(question, accept)
     if isinstance(found, NoAnswer):
-        return Review(tuple(findings), metered.usage, unusable=storable(one_line(found.reason, 500)))
+        return Review(tuple(findings), metered.name, metered.usage, unusable=storable(one_line(found.reason, 500)))
     return _merged(found, findings, metered)
 
 
@@ -102,9 +104,14 @@ def _question(
     )
 
 
-def _paper(case: Case | None, task: str) -> Iterator[tuple[str, str]]:
+def _paper(context: Context, task: str) -> Iterator[tuple[str, str]]:
     """Yield the parts of what the examiner was told, and of what only the judge knows."""
     yield "the task", task.strip()
+    if context.persona:
+        yield "the person's character", context.persona
+    if context.strategy:
+        yield "the way in which the examiner tries to mislead the agent, on purpose", context.strategy
+    case = context.case
     if case is None:
         return
     if case.opening:
@@ -123,10 +130,8 @@ def _paper(case: Case | None, task: str) -> Iterator[tuple[str, str]]:
         ends = (("content when", case.done_when.content), ("gives up when", case.done_when.gives_up))
         yield "when the person stops", "\n".join(f"{name}: {words}" for name, words in ends if words)
     if case.strategy is not None:
-        yield (
-            "how the examiner tries to mislead the agent, on purpose",
-            f"{case.strategy.name}\n{case.strategy.goal or ''}",
-        )
+        aim = f"{case.strategy.name or ''}\n{case.strategy.goal or ''}"
+        yield "what the examiner tries to lead the agent to, on purpose", aim.strip()
     points = "\n".join(point.score_point.strip() for point in case.scoring_points)
     checks = "\n".join(point.eval_code.strip() for point in case.scoring_points if point.eval_code)
     yield "scoring points, which the examiner was NOT told", points
@@ -174,4 +179,4 @@ def _merged(answer: ReviewAnswer, findings: Sequence[Finding], model: MeteredMod
             continue
         known.add((fault.kind, number))
         kept.append(Finding(fault.kind, fault.round, fault.quote.strip(), fault.reason.strip(), by=model.name))
-    return Review(tuple(kept), model.usage, notes=tuple(notes))
+    return Review(tuple(kept), model.name, model.usage, notes=tuple(notes))

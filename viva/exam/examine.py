@@ -174,7 +174,7 @@ async def judge_and_record(
     insights: tuple[Insight, ...] = ()
     # If the examiner failed, there was no exam.
     if transcript.stop is not StopReason.EXAMINER_ERROR:
-        context, options = _context(run, transcript, workspace, timing.started), run.resources.options
+        context, options = _context(run, setting, transcript, workspace, timing.started), run.resources.options
         if transcript.failed and not transcript.answered:
             # Not judged: a check that asserts the absence of something would pass.
             # The exam ended before the examiner could be judged.
@@ -199,7 +199,7 @@ async def judge_and_record(
     return record
 
 
-def _context(run: ExamRun, transcript: Transcript, workspace: Path | None, started: float) -> Context:
+def _context(run: ExamRun, setting: Setting, transcript: Transcript, workspace: Path | None, started: float) -> Context:
     references = run.resources.judge.references
     return Context(
         run.header.id,
@@ -211,6 +211,8 @@ def _context(run: ExamRun, transcript: Transcript, workspace: Path | None, start
         task=run.header.subject,
         agent=run.header.agent,
         started=started or None,
+        persona=setting.persona,
+        strategy=setting.strategy,
         history=run.history,
     )
 

@@ -12,6 +12,8 @@ from viva.records.wording import agent_words, judge_words, sandbox_words
 from viva.statistics.cells import Cell, gather_cells, natural
 from viva.statistics.error_groups import ErrorGroup, ErrorGroups
 from viva.statistics.evaluators import EvaluatorStatistics, EvaluatorTallies
+from viva.statistics.exams.figures import ExaminerFigures
+from viva.statistics.exams.tallies import ExaminerTallies
 from viva.statistics.groups import Group, group_of
 from viva.statistics.misses import MissGroup, MissGroups
 from viva.statistics.trajectories import TrajectoryTallies
@@ -74,6 +76,15 @@ class Figures:
     """Of all runs; None if no trajectory evaluator judged any."""
     trajectory_agents: tuple[TrajectoryFigures, ...] = ()
     """One for each agent."""
+    examiner: ExaminerFigures | None = None
+    """Of the examiner in all exams; None if it was not judged in any."""
+    examiner_agents: tuple[ExaminerFigures, ...] = ()
+    """Of the examiner in each agent's exams."""
+
+    @property
+    def unused(self) -> frozenset[str]:
+        """Return the fields that are left out of files because no examiner was judged, as before there were any."""
+        return frozenset() if self.examiner is not None else frozenset({"examiner", "examiner_agents"})
 
 
 def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: str | None = None) -> Figures:
@@ -88,7 +99,8 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
     """
     held = _Held()
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
-    ordered = gather_cells(_watched(records, held, (errors, misses, tallies, trajectories)), evaluator)
+    examiners = ExaminerTallies()
+    ordered = gather_cells(_watched(records, held, (errors, misses, tallies, trajectories, examiners)), evaluator)
     by_agent: dict[str, list[Cell]] = {}
     by_case: dict[str, list[Cell]] = {}
     by_tag: dict[tuple[str, str], list[Cell]] = {}
@@ -115,13 +127,15 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
         evaluator_cells=tuple(tallies.by_cell()),
         trajectories=trajectories.overall(),
         trajectory_agents=tuple(trajectories.by_agent()),
+        examiner=examiners.overall(),
+        examiner_agents=tuple(examiners.by_agent()),
     )
 
 
 def _watched(
     records: Iterable[RunRecord],
     held: _Held,
-    tallies: tuple[ErrorGroups | MissGroups | EvaluatorTallies | TrajectoryTallies, ...],
+    tallies: tuple[ErrorGroups | MissGroups | EvaluatorTallies | TrajectoryTallies | ExaminerTallies, ...],
 ) -> Iterator[RunRecord]:
     for record in records:
         held.add(record.setting)

@@ -21,6 +21,7 @@ from viva.cli.options import (
     call_option,
     concurrency_option,
     how_to_resume,
+    max_examiner_faults_option,
     options_from,
     output_options,
     refuse_gate_without_agent,
@@ -116,6 +117,7 @@ from viva.suites.suite import run_suite
     metavar="[EVALUATOR=]SCORE",
     help="With --baseline: exit with 1 if the mean score dropped by more. Can be repeated.",
 )
+@max_examiner_faults_option
 @report_user_errors
 def command(
     paths: tuple[str, ...],
@@ -131,6 +133,7 @@ def command(
     as_json: bool,
     quiet: bool,
     fail_under: tuple[str, ...],
+    max_examiner_faults: float | None,
     baseline: str | None,
     max_drop: tuple[str, ...],
     **given: Any,
@@ -172,7 +175,7 @@ def command(
     if end.left_out:
         words = f"left out: {counted(end.left_out, 'run')}, {end.reason}. To resume: {again}"
         console.print(Text(one_line(words, 500), style="yellow"), soft_wrap=True)
-    code, words = gate(figures, gates, before, drops if max_drop else None)
+    code, words = gate(figures, gates, before, drops if max_drop else None, max_examiner_faults)
     if words:
         click.echo(words, err=True)
     raise SystemExit(EXIT_NOT_SCORED if end.left_out and code == EXIT_DONE else code)

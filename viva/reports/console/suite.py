@@ -17,6 +17,7 @@ from viva.records.run_record import Outcome
 from viva.records.text import one_line
 from viva.reports.console.narrow_table import NarrowTable
 from viva.reports.console.whys import Locate, error_lines, miss_lines, next_lines
+from viva.reports.examiner_words import examiner_lines
 from viva.reports.suite_facts import facts_table
 from viva.reports.trajectory_words import trajectory_lines
 from viva.statistics.groups import Group
@@ -59,6 +60,7 @@ def suite_report(
         parts.append(_evaluators(figures, labels))
     if figures.trajectories is not None:
         parts.extend(_trajectories(figures, labels))
+    parts.extend(Text(line) for line in examiner_lines(figures, labels))
     parts.append(facts_table(figures, journal, labels))
     find = locate or (lambda _: journal)
     parts.extend(error_lines(figures, find))
@@ -143,7 +145,10 @@ def _cell(group: Group | None) -> Text:
 
 def figures_plain(figures: Figures) -> Any:
     """Return the statistics as JSON data."""
-    return to_plain(figures, full=True)
+    plain = to_plain(figures, full=True)
+    for name in figures.unused:
+        del plain[name]
+    return plain
 
 
 def _table(kind: str, groups: Sequence[Group], labels: Mapping[str, str]) -> NarrowTable:

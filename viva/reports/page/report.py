@@ -17,6 +17,7 @@ from viva.records.text import one_line
 from viva.records.wording import UNSAFE, counted, dollars
 from viva.reports.console import trends as trend_console
 from viva.reports.console.suite import interval, number, percent, percents, short_names
+from viva.reports.examiner_words import examiner_lines
 from viva.reports.facts import Standing
 from viva.reports.journals import Journals
 from viva.reports.page import plots
@@ -61,6 +62,7 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
             values,
             trends=rows.trends,
             trajectories=_trajectories(rows.figures, labels),
+            examiner=[line for line in examiner_lines(rows.figures, labels) if line],
             rows=rows.failures_first,
             rows_shown=ROWS_SHOWN,
             blocks=_blocks(journals, rows, blocks),
