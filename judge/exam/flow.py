@@ -25,7 +25,7 @@ def repeated_itself(talk: Talk, paper: Paper) -> list[Finding]:
     found: list[Finding] = []
     seen: dict[str, int] = {}
     for message in talk.messages:
-        key = " ".join(message.text.casefold().split())
+        key = " ".join(message.words.tokens) if message.text.isascii() else message.text.casefold()
         before = seen.setdefault(key, message.round)
         if before == message.round or len(message.text) < (8 if not key.isascii() else REPEATED_LENGTH):
             continue

@@ -43,7 +43,10 @@ def words_of(text: str) -> Words:
     """Take a text apart; of a very long one only the beginning and the end."""
     if len(text) > LONGEST:
         text = f"{text[: LONGEST // 2]} {text[-LONGEST // 2 :]}"
-    tokens = _TOKEN.findall(text.casefold())
+    lower = text.casefold()
+    if not text.isascii():
+        lower = _UNSPACED.sub(r" \g<0> ", lower)  # numbers and names stand between the signs
+    tokens = _TOKEN.findall(lower)
     stems: list[str] = []
     specifics: list[str] = []
     for token in tokens:

@@ -190,7 +190,7 @@ async def judge_and_record(
     # Measured here rather than summed over evaluators, which run concurrently; a later judgement subtracts this time.
     judge_seconds = time.monotonic() - began
     if run.earlier:
-        insights = with_earlier(insights, run.earlier)
+        insights = with_earlier(insights, run.earlier, run.header.id)
     for insight in insights:
         run.append("insight", insight)
     timing = replace(timing, seconds=timing.seconds + judge_seconds, judge_seconds=judge_seconds)

@@ -13,7 +13,7 @@ from viva.cases import Case
 from viva.errors import SetupError, SharedSetupError
 from viva.exam.examine import ExamRun, examine, judge_and_record, setting_for
 from viva.exam.given import NOTHING, Given
-from viva.exam.judging.unfair import UnfairAttempt, is_unfair, unfair_attempts
+from viva.exam.judging.unfair import UnfairAttempt, is_unfair, unfair_attempts, was_judged
 from viva.exam.kept_workspaces import FoundWorkspace, find_workspace
 from viva.exam.record import failed_record
 from viva.exam.resources import Resources, build_resources
@@ -300,7 +300,7 @@ def _was_no_exam(done: Done) -> bool:
     record = done.record
     if record.outcome is Outcome.EXAMINER_ERROR and is_unfair(record):
         return True
-    return record.outcome in (Outcome.EXAMINER_ERROR, Outcome.INFRA_ERROR) and not record.insights
+    return record.outcome in (Outcome.EXAMINER_ERROR, Outcome.INFRA_ERROR) and not was_judged(record)
 
 
 def _failed(run: ExamRun, error: str, setting: Setting | None = None) -> Done:

@@ -12,7 +12,12 @@ from viva.records.unfair_attempts import BROKE_OFF, EARLIER, UnfairAttempt
 from viva.records.verdict import Insight
 from viva.statistics.scores import insight_of
 
-__all__ = ["UnfairAttempt", "is_unfair", "unfair_attempts", "with_earlier"]
+__all__ = ["UnfairAttempt", "is_unfair", "unfair_attempts", "was_judged", "with_earlier"]
+
+
+def was_judged(record: RunRecord) -> bool:
+    """Return whether anything in the last attempt at a run was judged."""
+    return any(insight.label != BROKE_OFF for insight in record.insights)
 
 
 def is_unfair(record: RunRecord) -> bool:
@@ -31,9 +36,18 @@ def unfair_attempts(record: RunRecord) -> Iterator[UnfairAttempt]:
     yield UnfairAttempt(record.attempt, tuple(kinds) or (BROKE_OFF,), record.score)
 
 
-def with_earlier(insights: tuple[Insight, ...], earlier: tuple[UnfairAttempt, ...]) -> tuple[Insight, ...]:
-    """Return the insights of a run with its earlier unfair attempts in the details of the evaluator `exam`."""
+def with_earlier(insights: tuple[Insight, ...], earlier: tuple[UnfairAttempt, ...], run: str) -> tuple[Insight, ...]:
+    """Return the insights of a run with its earlier unfair attempts in the details of the evaluator `exam`.
+
+    Args:
+        insights: Those of the last attempt; none if it was broken off.
+        earlier: The earlier attempts.
+        run: The run's id.
+    """
     kept = [each.plain() for each in earlier]
+    if not any(insight.evaluator == EXAM for insight in insights):
+        words = "this attempt was broken off, after others that were unfair"
+        insights = (*insights, Insight(EXAM, run, BROKE_OFF, None, summary=words))
     return tuple(
         replace(insight, details={**insight.details, EARLIER: kept}) if insight.evaluator == EXAM else insight
         for insight in insights

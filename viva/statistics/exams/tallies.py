@@ -71,10 +71,12 @@ class _Tally:
         for attempt in earlier:
             self._add_unfair(attempt.kinds)
         self.exams += 1
+        broke_off = insight is None or insight.label == BROKE_OFF
         verdicts = () if insight is None else insight.verdicts
         unfair = [verdict.criterion for verdict in verdicts if verdict.fault == Fault.EXAMINER]
-        if unfair or insight is None:
+        if unfair or broke_off:
             self.exams -= 1
+        if unfair or (broke_off and record.outcome is Outcome.EXAMINER_ERROR):
             self._add_unfair(tuple(unfair) or (BROKE_OFF,))
         self.noted.update(_known(verdict.criterion for verdict in verdicts if verdict.fault != Fault.EXAMINER))
         review = None if insight is None else insight.details.get(REVIEW)
