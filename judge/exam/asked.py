@@ -14,7 +14,7 @@ WEIGHT_OF_SPECIFIC = 2
 FEWEST_MESSAGES = 3
 """Messages that an examiner must have had before silence about the task is held against it, if the agent failed."""
 SAID_AGAIN = 0.8
-"""Share of common words from which two messages are the same request."""
+"""Share of the shorter message's words from which two messages are the same request."""
 
 
 def never_asked(talk: Talk, paper: Paper) -> list[Finding]:
@@ -125,12 +125,12 @@ def _hardly_begun(talk: Talk, paper: Paper) -> str:
 
 def _asked_again(messages: tuple[Message, ...]) -> int:
     """Count the messages that ask for the same as the one before."""
-    return sum(is_same(one.words, other.words) for one, other in itertools.pairwise(messages))
+    return sum(asks_the_same(one.words, other.words) for one, other in itertools.pairwise(messages))
 
 
-def is_same(one: Words, other: Words, share: float = SAID_AGAIN) -> bool:
-    """Return whether two messages have nearly the same content."""
+def asks_the_same(one: Words, other: Words) -> bool:
+    """Return whether two messages have the same request, whatever else one of them says."""
     if one.specifics != other.specifics:
         return False
-    both, either = len(one.stems & other.stems), len(one.stems | other.stems)
-    return both >= 2 and both >= share * either
+    both, fewer = len(one.stems & other.stems), min(len(one.stems), len(other.stems))
+    return (both > 0 or bool(one.specifics)) and both >= SAID_AGAIN * fewer

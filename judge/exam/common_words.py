@@ -8,7 +8,7 @@ from pathlib import Path
 from viva.judge.exam.stems import stem
 
 LISTS = Path(__file__).parent / "lists"
-NO_LANGUAGES = frozenset({"names", "conditions", "triggers"})
+NO_LANGUAGES = frozenset({"names", "conditions"})
 """Sections of the list of words that are not the frequent words of a language."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from viva.judge.exam.asked import is_same
+from viva.judge.exam.asked import asks_the_same
 from viva.judge.exam.kinds import ExamFault, Finding
 from viva.judge.exam.messages import Message, Talk
 from viva.judge.exam.paper import Paper
@@ -25,7 +25,7 @@ def repeated_itself(talk: Talk, paper: Paper) -> list[Finding]:
     found: list[Finding] = []
     seen: dict[str, int] = {}
     for message in talk.messages:
-        key = " ".join(message.words.tokens) if message.text.isascii() else message.text.casefold()
+        key = " ".join(message.words.tokens)
         before = seen.setdefault(key, message.round)
         if before == message.round or len(message.text) < (8 if not key.isascii() else REPEATED_LENGTH):
             continue
@@ -43,7 +43,7 @@ def insisted(talk: Talk, paper: Paper) -> list[Finding]:
         most = len(talk.messages) + 1  # the task alone says how long
     run = 1
     for before, message in itertools.pairwise(talk.messages):
-        run = run + 1 if is_same(before.words, message.words, 0.6) else 1
+        run = run + 1 if asks_the_same(before.words, message.words) else 1
         if run >= most:
             reason = f"it asks for the same in {run} messages in a row"
             return [Finding(ExamFault.INSISTED_TOO_LONG, message.round, message.text[:200].strip(), reason)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from viva.judge.exam.words import Words, words_of
+from viva.judge.exam.words import Words, specifics_of, words_of
 from viva.judge.steps import to_text
-from viva.records.transcript import StopReason, Transcript
+from viva.records.transcript import Round, StopReason, Transcript
 
 STOP_WORDS = re.compile(r"#*\b(?:EXAM_FINISHED|STOP|TERMINATE)\b#*")
 """What ends a conversation in Viva and in other systems; not part of what a user says."""
@@ -32,41 +33,39 @@ class Talk:
 
     transcript: Transcript
     messages: tuple[Message, ...]
-    _replies: list[str] | None = field(default=None)
-    _inner: list[str] | None = field(default=None)
+    _replies: list[str] | None = None
+    _replied: dict[str, int] | None = None
+    """The specifics of the agent's replies, with the first round of each."""
+    _done: dict[str, int] | None = None
+    """Those of its steps."""
 
-    def said_before(self, round_: int, words: str, *, inner: bool = False) -> bool:
-        """Return whether the agent had said some words before a round.
+    def said_before(self, round_: int, words: str) -> bool:
+        """Return whether the agent had said some words, in lower case, before a round."""
+        self.reply(0)
+        assert self._replies is not None
+        return any(words in reply for reply in self._replies[: max(0, round_ - 1)])
+
+    def gave_before(self, round_: int, specific: str, *, in_steps: bool = False) -> bool:
+        """Return whether the agent had given a number or an identifier before a round.
 
         Args:
             round_: The number of the round.
-            words: In lower case.
-            inner: Whether its steps count, too.
+            specific: As `viva.judge.exam.words` writes it.
+            in_steps: Whether its steps count, too.
         """
-        spellings = (words, words.replace(".", ",")) if words.replace(".", "", 1).isdigit() else (words,)
-        texts = self._said(round_)
-        if inner:
-            texts = [*texts, *self._done(round_)]
-        return any(each in text for text in texts for each in spellings)
+        if self._replied is None:
+            self._replied = _first_rounds(each.agent or "" for each in self.transcript.rounds)
+        if self._replied.get(specific, round_) < round_:
+            return True
+        if in_steps and self._done is None:
+            self._done = _first_rounds(map(_done_in, self.transcript.rounds))
+        return in_steps and self._done is not None and self._done.get(specific, round_) < round_
 
     def reply(self, round_: int) -> str:
         """Return the agent's reply in a round, in lower case; empty if there is none."""
-        self._said(0)
-        assert self._replies is not None
-        return self._replies[round_ - 1] if 0 < round_ <= len(self._replies) else ""
-
-    def _said(self, round_: int) -> list[str]:
         if self._replies is None:
-            self._replies = [_plain(each.agent or "") for each in self.transcript.rounds]
-        return self._replies[: max(0, round_ - 1)]
-
-    def _done(self, round_: int) -> list[str]:
-        if self._inner is None:
-            self._inner = [
-                _plain(" ".join(f"{to_text(step.tool_input)} {step.result or ''}" for step in each.steps))
-                for each in self.transcript.rounds
-            ]
-        return self._inner[: max(0, round_ - 1)]
+            self._replies = [(each.agent or "").casefold() for each in self.transcript.rounds]
+        return self._replies[round_ - 1] if 0 < round_ <= len(self._replies) else ""
 
     @property
     def by_choice(self) -> bool:
@@ -87,13 +86,21 @@ def talk_of(transcript: Transcript) -> Talk:
     return Talk(transcript, tuple(messages))
 
 
-_COMMA = re.compile(r"(?<=\d),(?=\d{3})")
+def _first_rounds(texts: Iterable[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for number, text in enumerate(texts, 1):
+        for specific in specifics_of(text.casefold()):
+            found.setdefault(specific, number)
+    return found
 
 
-def _plain(text: str) -> str:
-    """Return a text in lower case, with numbers written without separators of thousands as well."""
-    lower = text.casefold()
-    return f"{lower} {_COMMA.sub('', lower)}" if _COMMA.search(lower) else lower
+def _done_in(round_: Round) -> str:
+    texts = (f"{to_text(step.tool_input)} {step.result or ''}" for step in round_.steps)
+    return _SEPARATORS.sub(" ", " ".join(texts))
+
+
+_SEPARATORS = re.compile(r"[\"'{}\[\]():;]|(?<!\d),|,(?!\d)")
+"""Signs of JSON between values."""
 
 
 def sentence_with(text: str, words: str) -> str:

@@ -35,6 +35,8 @@ class Paper:
     stems: frozenset[str]
     """Of the task and of what the user knows."""
     specifics: frozenset[str]
+    tokens: frozenset[str] = frozenset()
+    """All words of the task alone, the small ones too."""
     steps: tuple[Words, ...] = ()
     """The items of a numbered list in the task, in order."""
     rounds: int = 0
@@ -77,6 +79,7 @@ def paper_of_case(case: Case, *, plays: bool = False) -> Paper:
         known,
         stems,
         specifics,
+        tokens=_tokens(case.task_description),
         steps=_steps(case.task_description),
         rounds=rounds,
         held_back=(*_held_back(case.task_description), *held_back),
@@ -96,10 +99,15 @@ def paper_of_text(task: str) -> Paper:
         " ".join(task.casefold().split()),
         stems,
         specifics,
+        tokens=_tokens(task),
         steps=_steps(task),
         rounds=_rounds(task, None),
         held_back=_held_back(task),
     )
+
+
+def _tokens(task: str) -> frozenset[str]:
+    return frozenset(token for piece in _pieces(task) for token in words_of(piece).tokens)
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -7,34 +7,67 @@ them stand the usual sentences of assistants in several languages.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 
-from viva.judge.exam.common_words import listed, word_list
+from viva.judge.exam.common_words import listed
 from viva.judge.exam.kinds import ExamFault, Finding
 from viva.judge.exam.messages import Message, Talk, sentence_with
 from viva.judge.exam.paper import Paper
 
-SHOWN = 4_000
+SHOWN = 1_600
 """Number of characters of a message that are searched for sentences."""
 COPIED = 60
-"""Minimum number of characters that an examiner's message and the agent's reply have in common to be a copy."""
+"""Minimum number of characters of a message that repeats the agent's words."""
+WEAK = 2
+"""Number of different sentences of the weak kind that show an assistant."""
 
-_STRUCTURE = re.compile(
-    r"</?think(?:ing)?>|<\|[a-z_]+\|>|\[/?inst\]|"
-    r"^\s*(?:ai|agent|assistant|assistent|asistente|assistente|examiner|bot|system|\u52a9\u624b|\u52a9\u7406|"
-    r"\u0430\u0441\u0441\u0438\u0441\u0442\u0435\u043d\u0442|\u0430\u0433\u0435\u043d\u0442)\s*[:\uff1a]|"
-    r"^\s*[*(\[][^*()\[\]]{12,200}[*)\]]\s*$|"
-    r"^\s*(?:final )?(?:answer|antwort|r\u00e9ponse|respuesta|risposta|resposta|\u043e\u0442\u0432\u0435\u0442|"
-    r"\u7b54\u6848|\u56de\u7b54)\s*[:\uff1a]",
+_THOUGHT = re.compile(r"</?think(?:ing)?>|<\|[a-z_]+\|>|\[/?inst\]")
+_LABEL = re.compile(
+    r"^\s*(?:ai|agent|assistant|assistent|asistente|assistente|examiner|bot|system|thought|reasoning|\u52a9\u624b|"
+    r"\u52a9\u7406|\u0430\u0441\u0441\u0438\u0441\u0442\u0435\u043d\u0442|\u0430\u0433\u0435\u043d\u0442)\s*[:\uff1a]",
     re.M,
 )
-_CODE = re.compile(r"```|^\s*(?:[-*] |\d+\. )?\*\*[^*\n]{2,60}\*\*|^\s*(?:def |import |print\(|SELECT |#include)", re.M)
+_CODE = re.compile(r"^\s*```(?:python|javascript|js|java|sql|bash|c\+\+|c#|go|rust)\b", re.M)
+
+
+ANY = "*"
+"""In place of words in the list of sentences: the sentence is a form of lines, which needs one of `LINE_SIGNS`."""
+LINE_SIGNS = frozenset("*([:\uff1a\n")
 
 
 @cache
-def _sentences() -> re.Pattern[str]:
-    sections = listed("assistant_sentences")
-    return re.compile("|".join(f"(?:{each})" for name in ("en", "other languages") for each in sections[name]), re.M)
+def _sentences(section: str) -> dict[str, tuple[re.Pattern[str], ...]]:
+    """Return the sentences of a section of the list by the words of which they have one."""
+    found: dict[str, list[re.Pattern[str]]] = {}
+    for line in listed("assistant_sentences")[section]:
+        words, _, pattern = line.partition(" :: ")
+        compiled = re.compile(pattern, re.M)
+        for word in words.split():
+            found.setdefault(word, []).append(compiled)
+    return {word: tuple(each) for word, each in found.items()}
+
+
+@cache
+def _words(section: str) -> frozenset[str]:
+    return frozenset(_sentences(section))
+
+
+def _matches(section: str, lower: str, tokens: tuple[str, ...], known: str) -> Iterator[str]:
+    """Yield what a text has of the sentences of a section, one for each sentence."""
+    by_word, seen = _sentences(section), set()
+    words = _words(section).intersection(tokens)
+    lines = ANY in by_word and not LINE_SIGNS.isdisjoint(lower)
+    for word in (*words, ANY) if lines else words:
+        for pattern in by_word[word]:
+            if pattern in seen:
+                continue
+            seen.add(pattern)
+            # A form of lines can only be at the beginning of a text that is one line.
+            look = pattern.match if word == ANY and "\n" not in lower else pattern.search
+            if (found := look(lower)) is not None and found[0] not in known:
+                yield found[0]
 
 
 def role_flips(talk: Talk, paper: Paper) -> list[Finding]:
@@ -60,23 +93,29 @@ def _flipped(message: Message, talk: Talk, paper: Paper) -> tuple[str, str]:
     lower = text.casefold()
     known = paper.text
     # Each structure needs one of these signs.
-    signs = not lower.isascii() or any(sign in lower for sign in ":<[*(")  # each structure has one of them
-    if signs and (found := _STRUCTURE.search(lower)) and found[0].strip() not in known:
-        return found[0].strip(), "it writes a turn, a thought or an answer in somebody else's name"
-    if ("`" in text or "\n" in text or "**" in text) and (code := _CODE.search(text)) and not _CODE.search(known):
-        return code[0].strip(), "it writes code or formatted text as an assistant does, although the task gives none"
-    if not word_list("triggers").isdisjoint(message.words.tokens):
-        said = _sentences().search(lower.replace("\u2019", "'"))
-        if said is not None and said[0] not in known:
-            return said[0], "it speaks as the assistant, or about the agent, and not as the user"
-    if (
-        not lower.isascii()
-        and (sign := next((each for each in listed("assistant_sentences")["signs"] if each in lower), None))
-        and sign not in known
+    found = _THOUGHT.search(lower) if "<" in lower or "[" in lower else None
+    if found is None and (":" in lower or "\uff1a" in lower):
+        found = _LABEL.search(lower) if "\n" in lower else _LABEL.match(lower)
+    if found is not None and found[0].strip() not in known:
+        return found[0].strip(), "it writes a turn or a thought in somebody else's name"
+    if "```" in text and (code := _CODE.search(lower)) and "```" not in known and "code" not in known:
+        return code[0].strip(), "it writes code, although the task gives none"
+    words = _assistant(lower.replace("\u2019", "'"), message, known)
+    if words:
+        return words, "it speaks as the assistant, or about the agent, and not as the user"
+    if not lower.isascii() and (
+        sign := next((each for each in listed("assistant_sentences")["signs"] if each in lower), "")
     ):
         return sign, "it speaks as the assistant, and not as the user"
-    if len(lower) >= COPIED:
-        before = talk.reply(message.round - 1)
-        if before and (lower[:COPIED] in before or lower[-COPIED:] in before) and lower[:COPIED] not in known:
-            return lower[:COPIED], "it repeats the agent's own words as if they were the user's"
+    if len(lower) >= COPIED and lower not in known and lower in talk.reply(message.round - 1):
+        return lower[:COPIED], "it repeats the agent's own words as if they were the user's"
     return "", ""
+
+
+def _assistant(lower: str, message: Message, known: str) -> str:
+    """Return the words of a message that only an assistant says; empty if there are none."""
+    tokens = message.words.tokens
+    if (strong := next(_matches("strong", lower, tokens, known), None)) is not None:
+        return strong
+    weak = list(islice(_matches("weak", lower, tokens, known), WEAK))
+    return weak[0] if len(weak) == WEAK else ""

@@ -12,6 +12,7 @@ PHRASE_SHARE = 0.6
 """Share of the words that only a scoring point has from which a message with them is a leak."""
 DUMPED_WORDS, DUMPED_SHARE = 16, 0.85
 """A message with this share of the words of a task with at least so many is the task as a whole."""
+DUMPED_TOKENS = 18
 INVENTED_LENGTH = 4
 """Minimum length of a specific that may be invented; shorter ones are counts, hours and the like."""
 _NONE: frozenset[str] = frozenset()
@@ -35,7 +36,7 @@ def _leaked(message: Message, talk: Talk, paper: Paper) -> str | None:
     secrets = paper.secrets
     for key in message.words.specifics & secrets.specifics:
         # A count of rounds is no answer, whatever the points count.
-        if not (key.isdigit() and int(key) == message.round) and not talk.said_before(message.round, key):
+        if not (key.isdigit() and int(key) == message.round) and not talk.gave_before(message.round, key):
             return key
     if secrets.phrases:
         lower = " ".join(message.text.casefold().split())
@@ -66,7 +67,7 @@ def invented_facts(talk: Talk, paper: Paper) -> list[Finding]:
             continue
         known |= new
         for key in new:
-            if _is_fact(key, paper, message.round) and not talk.said_before(message.round, key, inner=True):
+            if _is_fact(key, paper, message.round) and not talk.gave_before(message.round, key, in_steps=True):
                 reason = f"{key!r} stands neither in the task nor in what the agent said before"
                 found.append(Finding(ExamFault.INVENTED_FACTS, message.round, sentence_with(message.text, key), reason))
                 break
@@ -121,4 +122,9 @@ def _told(fact: Words, message: Message, paper: Paper) -> str | None:
 
 def _is_dump(words: Words, paper: Paper) -> bool:
     size = len(paper.stems)
-    return size >= DUMPED_WORDS and len(words.stems & paper.stems) >= DUMPED_SHARE * size
+    if size >= DUMPED_WORDS and len(words.stems & paper.stems) >= DUMPED_SHARE * size:
+        return True
+    # Word for word, the small words are the same, too.
+    return len(paper.tokens) >= DUMPED_TOKENS and len(paper.tokens.intersection(words.tokens)) >= DUMPED_SHARE * len(
+        paper.tokens
+    )

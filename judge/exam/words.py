@@ -7,8 +7,9 @@ spaces are compared by pairs of characters.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from viva.judge.exam.common_words import common_words
 from viva.judge.exam.stems import stem
@@ -21,12 +22,23 @@ _UNSPACED = re.compile(
 _NUMBER = re.compile(r"(\d+(?:[.,:]\d+)*)[^\W\d_]{0,2}")
 """A number with a unit or an ending of at most two letters: `11am`, `20th`, `5kg`."""
 _FILE = re.compile(r"[\w-]+(?:[/.][\w-]+)*\.[a-z][a-z0-9]{0,4}")
-LONGEST = 6_000
+LONGEST = 3_000
 """Maximum number of characters of one message that are compared: its beginning and its end."""
 _MOST_REMEMBERED = 20_000
+_LONGEST_REMEMBERED = 40
 _NOTHING = ""
-_seen: dict[str, str] = {}
-"""Tokens that were sorted before: `w…` is the stem of a content word, `s…` a specific, empty is neither."""
+
+
+class _Part(NamedTuple):
+    """What a part of a text between spaces consists of."""
+
+    tokens: tuple[str, ...]
+    stems: tuple[str, ...]
+    specifics: tuple[str, ...]
+
+
+_seen: dict[str, _Part] = {}
+"""Parts of texts that were taken apart before: most words are seen often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,28 +56,57 @@ def words_of(text: str) -> Words:
     if len(text) > LONGEST:
         text = f"{text[: LONGEST // 2]} {text[-LONGEST // 2 :]}"
     lower = text.casefold()
-    if not text.isascii():
-        lower = _UNSPACED.sub(r" \g<0> ", lower)  # numbers and names stand between the signs
-    tokens = _TOKEN.findall(lower)
+    plain = lower.isascii()
+    if not plain:
+        lower = _UNSPACED.sub(r" \g<0> ", lower.replace("\u2019", "'"))  # numbers and names stand between the signs
+    tokens: list[str] = []
     stems: list[str] = []
     specifics: list[str] = []
-    for token in tokens:
-        key = _seen.get(token)
-        if key is None:
-            key = _sorted(token)
-        if key:
-            (stems if key[0] == "w" else specifics).append(key[1:])
-    if not text.isascii():
+    for word in lower.split():
+        part = _seen.get(word)
+        if part is None:
+            part = _taken_apart(word)
+        more, of_word, of_name = part
+        tokens += more
+        if of_word:
+            stems += of_word
+        if of_name:
+            specifics += of_name
+    if not plain:
         for run in _UNSPACED.findall(text):
             stems += [run[at : at + 2] for at in range(len(run) - 1)]
     return Words(tuple(tokens), frozenset(stems), frozenset(specifics))
 
 
-def _sorted(token: str) -> str:
-    if len(_seen) >= _MOST_REMEMBERED:
-        _seen.clear()
-    key = _seen[token] = _key(token)
-    return key
+def specifics_of(text: str) -> Iterator[str]:
+    """Yield the specifics of a text in lower case, however long; those without a digit only if they are addresses."""
+    end = 0
+    for found in _WITH_DIGIT.finditer(text):
+        begin = found.start()
+        if begin < end:
+            continue
+        while begin > end and not text[begin - 1].isspace():
+            begin -= 1
+        end = found.end()
+        word = text[begin:end]
+        part = _seen.get(word) or _taken_apart(word if word.isascii() else _UNSPACED.sub(" ", word))
+        yield from part.specifics
+
+
+_WITH_DIGIT = re.compile(r"[\d@]\S*")
+"""The part of a word from its first digit on."""
+
+
+def _taken_apart(word: str) -> _Part:
+    tokens = tuple(_TOKEN.findall(word))
+    keys = [_key(token) for token in tokens]
+    stems = tuple(key[1:] for key in keys if key.startswith("w"))
+    part = _Part(tokens, stems, tuple(key[1:] for key in keys if key.startswith("s")))
+    if len(word) <= _LONGEST_REMEMBERED:
+        if len(_seen) >= _MOST_REMEMBERED:
+            _seen.clear()
+        _seen[word] = part
+    return part
 
 
 def _key(token: str) -> str:

@@ -103,12 +103,16 @@ def _answers(exam: Exam) -> list[str]:
     known = " ".join([exam.case.task_description, *(fact.says for fact in exam.case.facts)]).casefold()
     first = (exam.said[0] if exam.said else "").casefold()
     texts = " ".join(point.score_point for point in exam.case.scoring_points)
-    found = re.findall(r"[A-Za-z]+_[\w]*\d\w*|\b[A-Z]{2,}[- ]?\d{3,}\b|\b\d+[.,]\d+\b|\b\d{2,}\b|\bsunny\b", texts)
+    found = re.findall(
+        r"[A-Za-z]+_[\w]*\d\w*|\b[A-Z]{2,}[- ]?\d{3,}\b|\b\d+[.,]\d+\b|(?<![\w-])\d{2,}(?![\w-])|\bsunny\b", texts
+    )
     counted = exam.case.max_rounds or 0
     return [
         each
         for each in dict.fromkeys(found)
-        if each.casefold() not in known and each.casefold() not in first and not (each.isdigit() and int(each) <= counted)
+        if each.casefold() not in known
+        and each.casefold() not in first
+        and not (each.isdigit() and int(each) <= counted)
     ]
 
 
@@ -370,7 +374,9 @@ def again_by_other_means(exam: Exam, chance: random.Random) -> tuple[Transcript,
     number, text = max(enumerate(exam.said, 1), key=lambda pair: len(pair[1]))
     if len(text) < 30:
         return None
-    changed = chance.choice((text.upper(), f"  {text}  ", text.rstrip(".!? ") + " !!", text.replace(" ", "  "), text.lower()))
+    changed = chance.choice(
+        (text.upper(), f"  {text}  ", text.rstrip(".!? ") + " !!", text.replace(" ", "  "), text.lower())
+    )
     return with_round(exam, chance.randint(number, len(exam.said)), changed, "That is what I meant.")
 
 
