@@ -81,7 +81,7 @@ def words_of(text: str) -> Words:
 def specifics_of(text: str) -> Iterator[str]:
     """Yield the specifics of a text in lower case, however long; those without a digit only if they are addresses."""
     end = 0
-    for found in _WITH_DIGIT.finditer(text):
+    for found in (_WITH_DIGIT if text.isascii() else _WITH_ANY_DIGIT).finditer(text):
         begin = found.start()
         if begin < end:
             continue
@@ -93,7 +93,7 @@ def specifics_of(text: str) -> Iterator[str]:
         yield from part.specifics
 
 
-_WITH_DIGIT = re.compile(r"[\d@]\S*")
+_WITH_DIGIT, _WITH_ANY_DIGIT = re.compile(r"[0-9@]\S*"), re.compile(r"[\d@]\S*")
 """The part of a word from its first digit on."""
 
 
