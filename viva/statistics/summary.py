@@ -16,6 +16,7 @@ from viva.statistics.groups import Group, group_of
 from viva.statistics.misses import MissGroup, MissGroups
 from viva.statistics.trajectories import TrajectoryTallies
 from viva.statistics.trajectory_figures import TrajectoryFigures
+from viva.statistics.variants.figures import DimensionFigures, VariantTallies
 
 MOST_ERROR_GROUPS = 100
 """Kinds of errors that are kept of a suite."""
@@ -74,6 +75,9 @@ class Figures:
     """Of all runs; None if no trajectory evaluator judged any."""
     trajectory_agents: tuple[TrajectoryFigures, ...] = ()
     """One for each agent."""
+    variants: tuple[DimensionFigures, ...] = ()
+    """By persona and by strategy, one for each agent with runs that have one; elsewhere, their runs count like trials
+    of their case."""
 
 
 def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: str | None = None) -> Figures:
@@ -88,7 +92,8 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
     """
     held = _Held()
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
-    ordered = gather_cells(_watched(records, held, (errors, misses, tallies, trajectories)), evaluator)
+    variants = VariantTallies(evaluator)
+    ordered = gather_cells(_watched(records, held, (errors, misses, tallies, trajectories, variants)), evaluator)
     by_agent: dict[str, list[Cell]] = {}
     by_case: dict[str, list[Cell]] = {}
     by_tag: dict[tuple[str, str], list[Cell]] = {}
@@ -115,13 +120,14 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
         evaluator_cells=tuple(tallies.by_cell()),
         trajectories=trajectories.overall(),
         trajectory_agents=tuple(trajectories.by_agent()),
+        variants=variants.figures(threshold),
     )
 
 
 def _watched(
     records: Iterable[RunRecord],
     held: _Held,
-    tallies: tuple[ErrorGroups | MissGroups | EvaluatorTallies | TrajectoryTallies, ...],
+    tallies: tuple[ErrorGroups | MissGroups | EvaluatorTallies | TrajectoryTallies | VariantTallies, ...],
 ) -> Iterator[RunRecord]:
     for record in records:
         held.add(record.setting)
