@@ -76,7 +76,7 @@ def _opening(case: Case) -> Iterator[Found]:
     for index, fact in enumerate(case.facts):
         where = ("facts", index, "when")
         told = _holds(case.opening, fact.says)
-        if fact.when == "start" and not told:
+        if fact.when == "start" and _plain(fact.says) not in _plain(case.opening):
             yield "the opening is sent as it is and lacks this fact: it is told in the second message", where, False
         elif fact.when == "asked" and told:
             yield "the opening tells this fact, which is to be told only when asked", where, False
