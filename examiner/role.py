@@ -103,7 +103,8 @@ def _user(case: Case, persona: str) -> User | None:
     name = named_persona(case)
     if user is None or not name:
         return user
-    refuse_unknown_names(case)
+    if name not in personas():
+        refuse_unknown_names(case)
     return replace(user, persona=personas()[name])
 
 
@@ -112,7 +113,7 @@ def _adversary(case: Case, strategy: str) -> Adversary | None:
     goal = (own.goal if own is not None else None) or DEFAULT_GOAL
     name = strategy or named_strategy(case)
     if name:
-        if not strategy:
+        if name not in strategies():
             refuse_unknown_names(case)
         return Adversary(goal, strategies()[name].how)
     if own is None or own.name is None:
