@@ -96,7 +96,7 @@ def resources_for(rounds: int, concurrency: int, agent: type, *, model: bool) ->
 
         client = ModelClient(AutoGenModel(InstantModel(), "instant"), RetryPolicy())
 
-    def examiner(case: Case) -> Examiner:
+    def examiner(case: Case, persona: str = "", strategy: str = "") -> Examiner:
         if client is None:
             return ScriptedExaminer(case.script)
         from viva.examiner.model import ModelExaminer

@@ -76,13 +76,13 @@ def named_strategy(case: Case) -> str:
     return given if is_name(given) else ""
 
 
-def unknown_names(case: Case) -> list[tuple[str, str]]:
-    """Return the key of a case and the words about each name in it that is not in the library."""
+def unknown_names(case: Case) -> list[tuple[tuple[str, str], str]]:
+    """Return each name in a case that is not in the library: the path of its key, and the words about it."""
     found = []
     if (persona := named_persona(case)) and persona not in personas():
-        found.append(("user", f"persona {persona!r}: {unknown_name('persona', persona)}"))
+        found.append((("user", "persona"), f"persona {persona!r}: {unknown_name('persona', persona)}"))
     if (strategy := named_strategy(case)) and strategy not in strategies():
-        found.append(("strategy", f"strategy {strategy!r}: {unknown_name('strategy', strategy)}"))
+        found.append((("strategy", "name"), f"strategy {strategy!r}: {unknown_name('strategy', strategy)}"))
     return found
 
 
@@ -103,7 +103,8 @@ def _user(case: Case, persona: str) -> User | None:
     name = named_persona(case)
     if user is None or not name:
         return user
-    refuse_unknown_names(case)
+    if name not in personas():
+        refuse_unknown_names(case)
     return replace(user, persona=personas()[name])
 
 
@@ -112,7 +113,7 @@ def _adversary(case: Case, strategy: str) -> Adversary | None:
     goal = (own.goal if own is not None else None) or DEFAULT_GOAL
     name = strategy or named_strategy(case)
     if name:
-        if not strategy:
+        if name not in strategies():
             refuse_unknown_names(case)
         return Adversary(goal, strategies()[name].how)
     if own is None or own.name is None:

@@ -18,6 +18,7 @@ from viva.statistics.groups import Group, group_of
 from viva.statistics.misses import MissGroup, MissGroups
 from viva.statistics.trajectories import TrajectoryTallies
 from viva.statistics.trajectory_figures import TrajectoryFigures
+from viva.statistics.variants.figures import DimensionFigures, VariantTallies
 
 MOST_ERROR_GROUPS = 100
 """Kinds of errors that are kept of a suite."""
@@ -80,11 +81,15 @@ class Figures:
     """Of the examiner in all exams; None if it was not judged in any."""
     examiner_agents: tuple[ExaminerFigures, ...] = ()
     """Of the examiner in each agent's exams."""
+    variants: tuple[DimensionFigures, ...] = ()
+    """By persona and by strategy, one for each agent with runs that have one; elsewhere, their runs count like trials
+    of their case."""
 
     @property
     def unused(self) -> frozenset[str]:
-        """Return the fields that are left out of files because no examiner was judged, as before there were any."""
-        return frozenset() if self.examiner is not None else frozenset({"examiner", "examiner_agents"})
+        """Return the fields that are left out of files because they hold nothing, as before there were any."""
+        names = () if self.examiner is not None else ("examiner", "examiner_agents")
+        return frozenset(names if self.variants else (*names, "variants"))
 
 
 def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: str | None = None) -> Figures:
@@ -99,8 +104,9 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
     """
     held = _Held()
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
-    examiners = ExaminerTallies()
-    ordered = gather_cells(_watched(records, held, (errors, misses, tallies, trajectories, examiners)), evaluator)
+    examiners, variants = ExaminerTallies(), VariantTallies(evaluator)
+    watching = (errors, misses, tallies, trajectories, examiners, variants)
+    ordered = gather_cells(_watched(records, held, watching), evaluator)
     by_agent: dict[str, list[Cell]] = {}
     by_case: dict[str, list[Cell]] = {}
     by_tag: dict[tuple[str, str], list[Cell]] = {}
@@ -129,13 +135,16 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
         trajectory_agents=tuple(trajectories.by_agent()),
         examiner=examiners.overall(),
         examiner_agents=tuple(examiners.by_agent()),
+        variants=variants.figures(threshold),
     )
 
 
 def _watched(
     records: Iterable[RunRecord],
     held: _Held,
-    tallies: tuple[ErrorGroups | MissGroups | EvaluatorTallies | TrajectoryTallies | ExaminerTallies, ...],
+    tallies: Iterable[
+        ErrorGroups | MissGroups | EvaluatorTallies | TrajectoryTallies | ExaminerTallies | VariantTallies
+    ],
 ) -> Iterator[RunRecord]:
     for record in records:
         held.add(record.setting)

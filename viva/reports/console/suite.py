@@ -16,6 +16,7 @@ from viva.records.codec import to_plain
 from viva.records.run_record import Outcome
 from viva.records.text import one_line
 from viva.reports.console.narrow_table import NarrowTable
+from viva.reports.console.variants import variant_parts
 from viva.reports.console.whys import Locate, error_lines, miss_lines, next_lines
 from viva.reports.examiner_words import examiner_lines
 from viva.reports.suite_facts import facts_table
@@ -58,6 +59,7 @@ def suite_report(
         parts.append(_table("suite", (figures.suite,), {}))
     if len(figures.evaluators) > 1 or any(each.scores for each in figures.evaluators):
         parts.append(_evaluators(figures, labels))
+    parts.extend(variant_parts(figures, labels))
     if figures.trajectories is not None:
         parts.extend(_trajectories(figures, labels))
     parts.extend(Text(line) for line in examiner_lines(figures, labels))
