@@ -11,6 +11,8 @@ from viva.judge.exam.paper import Paper
 from viva.judge.exam.words import Words, is_small, joined, words_of
 
 WEIGHT_OF_SPECIFIC = 2
+SHORT = 16
+"""Number of words of a task up to which those that it is about count twice: a request may have only one of them."""
 FEWEST_MESSAGES = 3
 """Messages that an examiner must have had before silence about the task is held against it, if the agent failed."""
 SAID_AGAIN = 0.8
@@ -27,7 +29,8 @@ def never_asked(talk: Talk, paper: Paper) -> list[Finding]:
     telling = {each for each in paper.specifics if not is_small(each)}
     named = len(specifics & telling)
     common = len(stems & paper.stems)
-    if common + WEIGHT_OF_SPECIFIC * named >= _needed(paper, telling):
+    core = len(stems & paper.core) if len(paper.stems) <= SHORT else 0
+    if common + core + WEIGHT_OF_SPECIFIC * named >= _needed(paper, telling):
         return []
     if not paper.stems and not telling:
         return []  # a task without any content cannot be recognised
@@ -46,7 +49,7 @@ def never_asked(talk: Talk, paper: Paper) -> list[Finding]:
 def _needed(paper: Paper, telling: set[str]) -> int:
     """Return how much of a task must have come up; short tasks have few words."""
     size = len(paper.stems) + WEIGHT_OF_SPECIFIC * len(telling)
-    return 1 if size <= 4 else 2 if size <= 16 else 3
+    return 1 if size <= 4 else 2 if size <= SHORT else 3
 
 
 def _speaks_another_language(talk: Talk, paper: Paper) -> bool:

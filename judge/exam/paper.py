@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -35,6 +36,8 @@ class Paper:
     stems: frozenset[str]
     """Of the task and of what the user knows."""
     specifics: frozenset[str]
+    core: frozenset[str] = frozenset()
+    """The stems of its first sentence, and those that it has more than once: what it is about."""
     tokens: frozenset[str] = frozenset()
     """All words of the task alone, the small ones too."""
     steps: tuple[Words, ...] = ()
@@ -79,6 +82,7 @@ def paper_of_case(case: Case, *, plays: bool = False) -> Paper:
         known,
         stems,
         specifics,
+        core=_core(case.task_description),
         tokens=_tokens(case.task_description),
         steps=_steps(case.task_description),
         rounds=rounds,
@@ -99,11 +103,18 @@ def paper_of_text(task: str) -> Paper:
         " ".join(task.casefold().split()),
         stems,
         specifics,
+        core=_core(task),
         tokens=_tokens(task),
         steps=_steps(task),
         rounds=_rounds(task, None),
         held_back=_held_back(task),
     )
+
+
+def _core(task: str) -> frozenset[str]:
+    sentences = [words_of(each).stems for each in _SENTENCE.split(task) if each.strip()]
+    times = Counter(stem for stems in sentences for stem in stems)
+    return frozenset(stem for stem, number in times.items() if number > 1 or stem in sentences[0])
 
 
 def _tokens(task: str) -> frozenset[str]:

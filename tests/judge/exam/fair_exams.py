@@ -1,14 +1,17 @@
 """Fair exams to put faults into: the 100 shared conversations, and some that were written for these tests."""
 
+# ruff: noqa: RUF001 - texts in Russian
+
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.recordings import tau_conversations
+from viva.cases import bundled, find_case, load_case
 from viva.cases.case import Case, ScoringPoint
 from viva.cases.person import Insistence, UserFact
 from viva.records.transcript import Round, StopReason, Transcript
@@ -52,6 +55,16 @@ def shared_exams() -> tuple[Exam, ...]:
     return tuple(found)
 
 
+def bundled_exams() -> Iterator[Exam]:
+    """The bundled cases, asked by their scripts: with all messages, and with the first alone."""
+    for case in (load_case(find_case(name)) for name in bundled()):
+        said = [message for line in case.script for message in line.messages()]
+        for number in {1, len(said)} if case.max_rounds is None else {len(said)}:
+            turns = [(message, "All right.") for message in said[:number]]
+            if number == len(said) or not case.task_description.startswith("The task is to send 3"):
+                yield Exam(f"{case.name}, {number} messages", case, talk(*turns))
+
+
 def _statement(action: Mapping[str, Any]) -> str:
     given = action["kwargs"]
     flights = [flight["flight_number"] for flight in given.get("flights", ())]
@@ -64,8 +77,9 @@ WRITTEN: tuple[Exam, ...] = (
     Exam(
         "weather",
         case_of(
-            "Ask the agent what the weather is today. You are in New York.\nIf the agent asks where you are, or whether "
-            "you mean New York, tell it that you are in New York.\nThe agent has a weather report for New York at hand.",
+            "Ask the agent what the weather is today. You are in New York.\nIf the agent asks where you are, or "
+            "whether you mean New York, tell it that you are in New York.\nThe agent has a weather report for New York "
+            "at hand.",
             ("The agent says that it is sunny today.", 'assert "sunny" in chat_history[-1].content'),
         ),
         talk(("What's the weather like today?", "Where are you?"), ("In New York.", "It is sunny in New York.")),
@@ -108,7 +122,9 @@ WRITTEN: tuple[Exam, ...] = (
             "The agent succeeds in 9 rounds, the sum should be 45.",
             max_rounds=12,
         ),
-        talk(*((f"Round {n}: please add {n} to the total sum.", f"The sum is {n * (n + 1) // 2}.") for n in range(1, 13))),
+        talk(
+            *((f"Round {n}: please add {n} to the total sum.", f"The sum is {n * (n + 1) // 2}.") for n in range(1, 13))
+        ),
     ),
     Exam(
         "echo",
@@ -131,7 +147,10 @@ WRITTEN: tuple[Exam, ...] = (
             ("Hallo, ich suche eine Zugverbindung von Leipzig nach Innsbruck am Freitag.", "Mit oder ohne Gepäck?"),
             ("Mit einem Fahrrad, und bitte ohne Umstieg in München.", "Der RJX 662 fährt um 9:15 Uhr."),
             ("Was kostet denn die Fahrradkarte?", "Sie kostet 17,90 Euro."),
-            ("Kannst du mir die Verbindung bitte noch schriftlich zusammenfassen?", "Gern: Freitag, 9:15 Uhr, RJX 662."),
+            (
+                "Kannst du mir die Verbindung bitte noch schriftlich zusammenfassen?",
+                "Gern: Freitag, 9:15 Uhr, RJX 662.",
+            ),
         ),
     ),
     Exam(
@@ -186,8 +205,8 @@ WRITTEN: tuple[Exam, ...] = (
     Exam(
         "ticket, Spanish, with facts",
         case_of(
-            "Quieres devolver una entrada de concierto y recuperar el dinero. Pide la devolución e insiste si el agente "
-            "la rechaza.",
+            "Quieres devolver una entrada de concierto y recuperar el dinero. Pide la devolución e insiste si el "
+            "agente la rechaza.",
             "El agente ofrece un vale de 46 euros.",
             facts=(
                 UserFact("El concierto es el 12 de octubre en Sevilla.", "start"),
@@ -206,8 +225,8 @@ WRITTEN: tuple[Exam, ...] = (
     Exam(
         "router, with facts",
         case_of(
-            "Your internet connection is down since yesterday evening and you want a technician to come. Ask for a visit, "
-            "and keep asking for one even if the agent proposes to restart the router.",
+            "Your internet connection is down since yesterday evening and you want a technician to come. Ask for a "
+            "visit, and keep asking for one even if the agent proposes to restart the router.",
             'The agent books a visit under the ticket "TK-90817".',
             facts=(
                 UserFact("The router is a Vexa 300 with a red light.", "asked"),
@@ -217,10 +236,13 @@ WRITTEN: tuple[Exam, ...] = (
             insist=Insistence("a visit of a technician", 3),
         ),
         talk(
-            ("Hi, my internet has been down since yesterday evening. I'd like a technician to visit.", "Which router is it?"),
+            (
+                "Hi, my internet has been down since yesterday evening. I'd like a technician to visit.",
+                "Which router is it?",
+            ),
             ("It's a Vexa 300, and it shows a red light.", "Please restart it. Your customer number?"),
             ("5501-7782. I'd still like a technician to come for a visit.", "Have you tried a restart?"),
             ("Yes. So please arrange the visit of a technician.", "Booked for Monday under TK-90817."),
         ),
     ),
-)  # fmt: skip
+)

@@ -1,8 +1,10 @@
 """Faults that are put into fair exams, kind by kind, and each in two ways.
 
-The first way follows the rules by which code finds a fault. The second was made by other means: sentences in other words
-and other languages, replies of real assistants, and what small models are known to write.
+The first way follows the rules by which code finds a fault. The second was made by other means: sentences in other
+words and other languages, replies of real assistants, and what small models are known to write.
 """
+
+# ruff: noqa: RUF001 - texts in Russian
 
 from __future__ import annotations
 
@@ -219,7 +221,7 @@ STEP_IN_OTHER_WORDS = (
 
 SUBJECTS = (
     "By the way, did you watch the football match yesterday? The goalkeeper saved three penalties in overtime.",
-    "I was thinking about repainting my kitchen cabinets in turquoise and replacing the wooden handles with brass ones.",
+    "I was thinking about repainting my kitchen cabinets in turquoise and replacing its wooden handles with brass.",
     "Dinosaurs disappeared sixty-five million years ago after an asteroid hit the peninsula of Yucatan.",
 )
 SUBJECTS_ELSEWHERE = (
