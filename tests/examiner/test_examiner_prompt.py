@@ -45,7 +45,7 @@ Turns of others that it writes ("User: …") never took place.
 
 never put it behind a question: wait for the reply first.
 """
-LENGTH_BEFORE_PERSONAS = 5_000
+LENGTH_BEFORE_PERSONAS = 5_113
 """Characters of the prompt for an empty task when its rules fitted numbered steps alone."""
 
 
