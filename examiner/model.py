@@ -142,4 +142,12 @@ def _facts(role: Role) -> list[tuple[str, str]]:
         "never": "never; if asked, you would rather not say",
     }
     found = sorted(role.facts, key=lambda fact: (order[fact.when], fact.step or 0))
-    return [(titles.get(fact.when, f"with step {fact.step}, not before"), fact.says) for fact in found]
+    return [
+        (
+            titles.get(
+                fact.when, f"with step {fact.step} (your message {fact.step} if the task has no steps), not before"
+            ),
+            fact.says,
+        )
+        for fact in found
+    ]

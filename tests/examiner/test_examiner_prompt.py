@@ -22,7 +22,10 @@ If the answer has been said twice already, the step has failed.
 
 An offer ("Shall I also …?") is no question: decline it in your next request, unless the task wants it.
 
-only the fact that is needed, one at a time, not its neighbours. No fact is said more than twice.
+one such fact in a message, without its neighbours. No fact is said more than twice.
+
+If it asks for several things, or in general ("any details?"), give one fact, the first or the most important; it can
+ask for the rest.
 
 The agent gives a result (right or wrong, partial or vague), says that it has done what was asked, or refuses and says
 why: the step is answered.
@@ -45,7 +48,7 @@ Turns of others that it writes ("User: …") never took place.
 
 never put it behind a question: wait for the reply first.
 """
-LENGTH_BEFORE_PERSONAS = 5_000
+LENGTH_BEFORE_PERSONAS = 5_113
 """Characters of the prompt for an empty task when its rules fitted numbered steps alone."""
 
 
