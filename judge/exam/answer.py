@@ -54,7 +54,7 @@ def _agree(answer: ReviewAnswer) -> None:
         raise Unusable(f"it has {len(answer.faults)} faults; {MOST_FAULTS} are allowed")
     never = any(fault.kind is ExamFault.NEVER_ASKED for fault in answer.faults)
     if never != (answer.asked == "no"):
-        raise Unusable("`asked` is no if and only if there is a fault never_asked")
+        raise Unusable("`asked` must be `no` exactly if there is a fault never_asked")
     if answer.asked == "yes" and not answer.request:
         raise Unusable("`asked` is yes, and `request` does not quote where")
     serious = sorted({fault.kind.value for fault in answer.faults if fault.kind in SERIOUS})

@@ -6,7 +6,7 @@ import itertools
 
 from viva.judge.exam.common_words import language_of, word_list
 from viva.judge.exam.kinds import ExamFault, Finding
-from viva.judge.exam.messages import Message, Talk
+from viva.judge.exam.messages import SentMessage, Talk
 from viva.judge.exam.paper import Paper
 from viva.judge.exam.words import Words, is_small, joined, words_of
 
@@ -88,7 +88,7 @@ def _missing_steps(talk: Talk, paper: Paper) -> str:
     return f"the examiner ended the exam, and {which} of {len(paper.steps)} never came up"
 
 
-def _came_up(step: Words, steps: tuple[Words, ...], messages: tuple[Message, ...]) -> bool:
+def _came_up(step: Words, steps: tuple[Words, ...], messages: tuple[SentMessage, ...]) -> bool:
     others, numbers = joined(each for each in steps if each is not step)
     own, own_numbers = step.stems - others or step.stems, step.specifics - numbers
     if not own and not own_numbers:
@@ -126,7 +126,7 @@ def _hardly_begun(talk: Talk, paper: Paper) -> str:
     return f"the examiner ended the exam at a question of the agent, when {came_up:.0%} of the task's words had come up"
 
 
-def _asked_again(messages: tuple[Message, ...]) -> int:
+def _asked_again(messages: tuple[SentMessage, ...]) -> int:
     """Count the messages that ask for the same as the one before."""
     return sum(asks_the_same(one.words, other.words) for one, other in itertools.pairwise(messages))
 

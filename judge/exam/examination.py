@@ -22,6 +22,8 @@ CHECKS = (
 )
 MOST_FINDINGS = 50
 """Maximum number of findings of one check that are kept of a conversation."""
+MOST_NOTED = 3
+"""The same for findings that are only noted."""
 
 
 def examine_conduct(transcript: Transcript, paper: Paper) -> list[Finding]:
@@ -36,5 +38,10 @@ def examine_conduct(transcript: Transcript, paper: Paper) -> list[Finding]:
         return []
     found: list[Finding] = []
     for check in CHECKS:
-        found += check(talk, paper)[:MOST_FINDINGS]
+        of_check = check(talk, paper)
+        if len(of_check) > MOST_NOTED:
+            of_check = [
+                each for number, each in enumerate(of_check[:MOST_FINDINGS]) if each.unfair or number < MOST_NOTED
+            ]
+        found += of_check
     return found

@@ -6,7 +6,7 @@ import itertools
 
 from viva.judge.exam.asked import asks_the_same
 from viva.judge.exam.kinds import ExamFault, Finding
-from viva.judge.exam.messages import Message, Talk
+from viva.judge.exam.messages import SentMessage, Talk
 from viva.judge.exam.paper import Paper
 from viva.judge.exam.words import words_of
 
@@ -82,7 +82,7 @@ def wandered_off(talk: Talk, paper: Paper) -> list[Finding]:
     return found
 
 
-def _from_agent(message: Message, talk: Talk) -> bool:
+def _from_agent(message: SentMessage, talk: Talk) -> bool:
     replies = "\n".join(talk.reply(each) for each in range(max(1, message.round - 2), message.round))
     own = words_of(replies).stems if replies else frozenset()
     return len(message.words.stems & own) * 7 >= len(message.words.stems)
@@ -90,7 +90,7 @@ def _from_agent(message: Message, talk: Talk) -> bool:
 
 def went_on(talk: Talk, paper: Paper) -> list[Finding]:
     """Return a finding if the last messages ask for nothing, and have nothing of the task."""
-    tail: list[Message] = []
+    tail: list[SentMessage] = []
     steps = {round_.number for round_ in talk.transcript.rounds if round_.steps}
     for message in reversed(talk.messages):
         words = message.words

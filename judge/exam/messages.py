@@ -16,7 +16,7 @@ SHORTEST_QUOTE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class SentMessage:
     """One message of the examiner."""
 
     round: int
@@ -32,7 +32,7 @@ class Talk:
     """A conversation, as the checks read it."""
 
     transcript: Transcript
-    messages: tuple[Message, ...]
+    messages: tuple[SentMessage, ...]
     _replies: list[str] | None = None
     _replied: dict[str, int] | None = None
     """The specifics of the agent's replies, with the first round of each."""
@@ -82,7 +82,7 @@ def talk_of(transcript: Transcript) -> Talk:
             continue
         text = STOP_WORDS.sub("", said) if "#" in said or "_" in said else said
         asked = "?" in text or "\uff1f" in text or "\u061f" in text
-        messages.append(Message(round_.number, text.strip(), words_of(text), asked))
+        messages.append(SentMessage(round_.number, text.strip(), words_of(text), asked))
     return Talk(transcript, tuple(messages))
 
 

@@ -134,9 +134,9 @@ def _paper(context: Context, task: str) -> Iterator[tuple[str, str]]:
         yield "what the examiner tries to lead the agent to, on purpose", aim.strip()
     points = "\n".join(point.score_point.strip() for point in case.scoring_points)
     checks = "\n".join(point.eval_code.strip() for point in case.scoring_points if point.eval_code)
-    yield "scoring points, which the examiner was NOT told", points
+    yield "scoring points, unknown to the examiner", points
     if checks:
-        yield "checks of the points, which the examiner was NOT told", checks
+        yield "checks of the points, unknown to the examiner", checks
 
 
 def _with_places(answer: ReviewAnswer, said: dict[int, tuple[Text, ...]]) -> ReviewAnswer:

@@ -7,13 +7,11 @@ them stand the usual sentences of assistants in several languages.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
-from itertools import islice
 
 from viva.judge.exam.common_words import listed
 from viva.judge.exam.kinds import ExamFault, Finding
-from viva.judge.exam.messages import Message, Talk, sentence_with
+from viva.judge.exam.messages import SentMessage, Talk, sentence_with
 from viva.judge.exam.paper import Paper
 
 SHOWN = 1_600
@@ -38,15 +36,21 @@ LINE_SIGNS = frozenset("*([:\uff1a\n")
 
 
 @cache
-def _sentences(section: str) -> dict[str, tuple[re.Pattern[str], ...]]:
-    """Return the sentences of a section of the list by the words of which they have one."""
-    found: dict[str, list[re.Pattern[str]]] = {}
+def _sentences(section: str) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Return the sentences of a section of the list by the words of which they have one, each with a further word."""
+    found: dict[str, list[tuple[str, str]]] = {}
     for line in listed("assistant_sentences")[section]:
         words, _, pattern = line.partition(" :: ")
-        compiled = re.compile(pattern, re.M)
         for word in words.split():
-            found.setdefault(word, []).append(compiled)
+            first, _, also = word.partition("+")
+            found.setdefault(first, []).append((pattern, also))
     return {word: tuple(each) for word, each in found.items()}
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    # Compiled when it is needed: all of them take as long as a hundred exams.
+    return re.compile(pattern, re.M)
 
 
 @cache
@@ -54,20 +58,37 @@ def _words(section: str) -> frozenset[str]:
     return frozenset(_sentences(section))
 
 
-def _matches(section: str, lower: str, tokens: tuple[str, ...], known: str) -> Iterator[str]:
-    """Yield what a text has of the sentences of a section, one for each sentence."""
-    by_word, seen = _sentences(section), set()
+def _matches(section: str, lower: str, tokens: tuple[str, ...], known: str, fewest: int) -> list[str]:
+    """Return what a text has of the sentences of a section, one for each sentence; nothing if that is too little.
+
+    Args:
+        section: Of the list.
+        lower: The text.
+        tokens: Its words.
+        known: What the task says, which anybody may say.
+        fewest: Number of sentences that count as enough; no more are looked for.
+    """
+    by_word = _sentences(section)
     words = _words(section).intersection(tokens)
-    lines = ANY in by_word and not LINE_SIGNS.isdisjoint(lower)
-    for word in (*words, ANY) if lines else words:
-        for pattern in by_word[word]:
-            if pattern in seen:
-                continue
-            seen.add(pattern)
-            # A form of lines can only be at the beginning of a text that is one line.
-            look = pattern.match if word == ANY and "\n" not in lower else pattern.search
-            if (found := look(lower)) is not None and found[0] not in known:
-                yield found[0]
+    possible: dict[str, bool] = {}
+    for word in words:
+        for pattern, also in by_word[word]:
+            if not also or also in tokens:
+                possible[pattern] = False
+    if ANY in by_word and not LINE_SIGNS.isdisjoint(lower):
+        possible |= dict.fromkeys((pattern for pattern, _ in by_word[ANY]), True)
+    found: list[str] = []
+    if len(possible) < fewest:
+        return found
+    for pattern, of_lines in possible.items():
+        compiled = _compiled(pattern)
+        # A form of lines can only be at the beginning of a text that is one line.
+        match = compiled.match(lower) if of_lines and "\n" not in lower else compiled.search(lower)
+        if match is not None and match[0] not in known:
+            found.append(match[0])
+            if len(found) == fewest:
+                return found
+    return []
 
 
 def role_flips(talk: Talk, paper: Paper) -> list[Finding]:
@@ -83,7 +104,7 @@ def role_flips(talk: Talk, paper: Paper) -> list[Finding]:
     return found
 
 
-def _flipped(message: Message, talk: Talk, paper: Paper) -> tuple[str, str]:
+def _flipped(message: SentMessage, talk: Talk, paper: Paper) -> tuple[str, str]:
     """Return the words that show that a message is not a user's, and the reason; both empty if it is one."""
     text = message.text
     if not text:
@@ -112,10 +133,8 @@ def _flipped(message: Message, talk: Talk, paper: Paper) -> tuple[str, str]:
     return "", ""
 
 
-def _assistant(lower: str, message: Message, known: str) -> str:
+def _assistant(lower: str, message: SentMessage, known: str) -> str:
     """Return the words of a message that only an assistant says; empty if there are none."""
     tokens = message.words.tokens
-    if (strong := next(_matches("strong", lower, tokens, known), None)) is not None:
-        return strong
-    weak = list(islice(_matches("weak", lower, tokens, known), WEAK))
-    return weak[0] if len(weak) == WEAK else ""
+    found = _matches("strong", lower, tokens, known, 1) or _matches("weak", lower, tokens, known, WEAK)
+    return found[0] if found else ""

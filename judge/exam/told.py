@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viva.judge.exam.kinds import ExamFault, Finding
-from viva.judge.exam.messages import Message, Talk, sentence_with
+from viva.judge.exam.messages import SentMessage, Talk, sentence_with
 from viva.judge.exam.paper import Paper
 from viva.judge.exam.secrets import FEWEST_WORDS
 from viva.judge.exam.words import Words, is_small
@@ -13,6 +13,8 @@ PHRASE_SHARE = 0.6
 DUMPED_WORDS, DUMPED_SHARE = 16, 0.85
 """A message with this share of the words of a task with at least so many is the task as a whole."""
 DUMPED_TOKENS = 18
+ENOUGH = 3
+"""Number of invented facts after which no more are looked for: they are only noted."""
 INVENTED_LENGTH = 4
 """Minimum length of a specific that may be invented; shorter ones are counts, hours and the like."""
 _NONE: frozenset[str] = frozenset()
@@ -32,7 +34,7 @@ def leaks(talk: Talk, paper: Paper) -> list[Finding]:
     return found
 
 
-def _leaked(message: Message, talk: Talk, paper: Paper) -> str | None:
+def _leaked(message: SentMessage, talk: Talk, paper: Paper) -> str | None:
     secrets = paper.secrets
     for key in message.words.specifics & secrets.specifics:
         # A count of rounds is no answer, whatever the points count.
@@ -71,6 +73,8 @@ def invented_facts(talk: Talk, paper: Paper) -> list[Finding]:
                 reason = f"{key!r} stands neither in the task nor in what the agent said before"
                 found.append(Finding(ExamFault.INVENTED_FACTS, message.round, sentence_with(message.text, key), reason))
                 break
+        if len(found) == ENOUGH:
+            break
     return found
 
 
@@ -109,7 +113,7 @@ def told_too_much(talk: Talk, paper: Paper) -> list[Finding]:
     return found
 
 
-def _told(fact: Words, message: Message, paper: Paper) -> str | None:
+def _told(fact: Words, message: SentMessage, paper: Paper) -> str | None:
     """Return what of a fact a message tells; None if it does not."""
     telling = {each for each in fact.specifics if not is_small(each)}
     if shared := telling & message.words.specifics:

@@ -89,7 +89,7 @@ async def test_a_quote_with_the_wrong_round_is_put_right(model_at: ModelAt) -> N
         (answer(request="nobody said this"), "in no message of the examiner"),
         (answer(verdict="unfair"), "names no fault that makes an exam unfair"),
         (answer(fault(ExamFault.LEAK, "In New York.", 2), verdict="fair"), "its verdict is fair beside the fault leak"),
-        (answer(asked="no"), "`asked` is no if and only if"),
+        (answer(asked="no"), "`asked` must be `no` exactly if"),
         (answer().replace(OWN_MARK, "0000"), "mark of the question"),
     ],
 )

@@ -25,7 +25,7 @@ class ExaminerTallies:
     """Adds records up by agent and case."""
 
     def __init__(self) -> None:
-        self._agents: dict[str, dict[str, _Tally]] = {}
+        self._agents: dict[str, dict[str, _ExamTally]] = {}
 
     def add(self, record: RunRecord) -> None:
         """Add one run; one of which the examiner was not judged says nothing here."""
@@ -37,12 +37,12 @@ class ExaminerTallies:
         cases = self._agents.setdefault(record.agent, {})
         tally = cases.get(record.subject)
         if tally is None:
-            tally = cases[record.subject] = _Tally()
+            tally = cases[record.subject] = _ExamTally()
         tally.add(record, insight)
 
     def overall(self) -> ExaminerFigures | None:
         """Return the figures of all runs; None if no examiner was judged."""
-        clusters: dict[str, list[_Tally]] = {}
+        clusters: dict[str, list[_ExamTally]] = {}
         for cases in self._agents.values():
             for case, tally in cases.items():
                 clusters.setdefault(case, []).append(tally)
@@ -54,7 +54,7 @@ class ExaminerTallies:
             yield _figures(agent, [[tally] for tally in self._agents[agent].values()], alone=True)
 
 
-class _Tally:
+class _ExamTally:
     """Holds the sums of one agent and case."""
 
     __slots__ = ("exams", "fair", "kinds", "noted", "raw", "reviewed", "unfair", "unreviewed")
@@ -107,7 +107,7 @@ def _known(kinds: Iterable[str]) -> set[str]:
     return {kind if kind in KINDS else OTHER for kind in kinds}
 
 
-def _figures(agent: str | None, clusters: Sequence[Sequence[_Tally]], *, alone: bool) -> ExaminerFigures:
+def _figures(agent: str | None, clusters: Sequence[Sequence[_ExamTally]], *, alone: bool) -> ExaminerFigures:
     """Return the figures of some cases; each cluster holds the tallies of one case."""
     tallies = [tally for cluster in clusters for tally in cluster]
     rates = [(sum(each.unfair for each in cluster), sum(each.exams for each in cluster)) for cluster in clusters]
