@@ -31,8 +31,7 @@ _CODE = re.compile(r"^\s*```(?:python|javascript|js|java|sql|bash|c\+\+|c#|go|ru
 
 
 ANY = "*"
-"""In place of words in the list of sentences: the sentence is a form of lines, which needs one of `LINE_SIGNS`."""
-LINE_SIGNS = frozenset("*([:\uff1a\n")
+"""In place of words in the list of sentences: the sentence is a form of lines, which needs one of the signs of lines."""
 
 
 @cache
@@ -54,29 +53,29 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 @cache
-def _words(section: str) -> frozenset[str]:
-    return frozenset(_sentences(section))
+def _words() -> frozenset[str]:
+    return frozenset(_sentences("strong")) | frozenset(_sentences("weak"))
 
 
-def _matches(section: str, lower: str, tokens: tuple[str, ...], known: str, fewest: int) -> list[str]:
+def _matches(
+    section: str, lower: str, words: frozenset[str], tokens: tuple[str, ...], known: str, fewest: int
+) -> list[str]:
     """Return what a text has of the sentences of a section, one for each sentence; nothing if that is too little.
 
     Args:
         section: Of the list.
         lower: The text.
-        tokens: Its words.
+        words: Those of its words that begin a search, and `ANY` if it has a sign of lines.
+        tokens: All of its words.
         known: What the task says, which anybody may say.
         fewest: Number of sentences that count as enough; no more are looked for.
     """
     by_word = _sentences(section)
-    words = _words(section).intersection(tokens)
     possible: dict[str, bool] = {}
     for word in words:
-        for pattern, also in by_word[word]:
+        for pattern, also in by_word.get(word, ()):
             if not also or also in tokens:
-                possible[pattern] = False
-    if ANY in by_word and not LINE_SIGNS.isdisjoint(lower):
-        possible |= dict.fromkeys((pattern for pattern, _ in by_word[ANY]), True)
+                possible[pattern] = word == ANY
     found: list[str] = []
     if len(possible) < fewest:
         return found
@@ -136,5 +135,10 @@ def _flipped(message: SentMessage, talk: Talk, paper: Paper) -> tuple[str, str]:
 def _assistant(lower: str, message: SentMessage, known: str) -> str:
     """Return the words of a message that only an assistant says; empty if there are none."""
     tokens = message.words.tokens
-    found = _matches("strong", lower, tokens, known, 1) or _matches("weak", lower, tokens, known, WEAK)
+    words = _words().intersection(tokens)
+    if "*" in lower or "(" in lower or "[" in lower or ":" in lower or "\uff1a" in lower or "\n" in lower:
+        words |= {ANY}
+    if not words:
+        return ""
+    found = _matches("strong", lower, words, tokens, known, 1) or _matches("weak", lower, words, tokens, known, WEAK)
     return found[0] if found else ""

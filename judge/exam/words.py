@@ -98,6 +98,9 @@ _WITH_DIGIT, _WITH_ANY_DIGIT = re.compile(r"[0-9@]\S*"), re.compile(r"[\d@]\S*")
 
 
 def _taken_apart(word: str) -> _Part:
+    if word.isdecimal() and word.isascii() and len(word) <= _LONGEST_REMEMBERED:
+        # Numbers are seldom seen again, so they are not remembered.
+        return _Part((word,), (), (str(int(word)),))
     tokens = tuple(_TOKEN.findall(word))
     keys = [_key(token) for token in tokens]
     stems = tuple(key[1:] for key in keys if key.startswith("w"))
