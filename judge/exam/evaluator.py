@@ -71,12 +71,12 @@ class ExamEvaluator:
         return insight_of_findings(context.subject, review.findings, review, seconds=time.monotonic() - began)
 
     def _paper(self, context: Context) -> Paper:
-        case, plays = context.case, bool(context.persona or context.strategy)
+        case, persona, strategy = context.case, context.persona, context.strategy
         assert case is not None
-        key = (case.name, case.hash, case.task_description, case.user, case.facts, case.strategy, plays)
+        key = (case.name, case.hash, case.task_description, case.user, case.facts, case.strategy, persona, strategy)
         paper = self._papers.get(key)
         if paper is None:
-            paper = self._papers[key] = paper_of_case(case, plays=plays)
+            paper = self._papers[key] = paper_of_case(case, persona=persona, strategy=strategy)
             if len(self._papers) > MOST_PAPERS:
                 self._papers.popitem(last=False)
         return paper

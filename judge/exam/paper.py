@@ -54,16 +54,20 @@ class Paper:
     """The user's language, if the case names one."""
     plays: bool = False
     """Whether the examiner plays a persona or a strategy, so that odd facts and subjects may be intended."""
+    misleads: bool = False
+    """Whether the examiner follows a strategy, so that it may pretend to be somebody else."""
     secrets: Secrets = NO_SECRETS
 
 
-def paper_of_case(case: Case, *, plays: bool = False) -> Paper:
+def paper_of_case(case: Case, *, persona: str = "", strategy: str = "") -> Paper:
     """Return the paper of a case.
 
     Args:
         case: The case.
-        plays: Whether the examiner was given a persona or a strategy beside those of the case.
+        persona: The persona that was chosen for the exam, beside the case's.
+        strategy: The strategy that was chosen for it.
     """
+    misleads = bool(strategy or (case.strategy and case.strategy.name))
     facts = [fact.says for fact in case.facts]
     more = [case.opening or "", case.insist.on if case.insist else "", *facts]
     if case.done_when is not None:
@@ -91,7 +95,8 @@ def paper_of_case(case: Case, *, plays: bool = False) -> Paper:
         insists=words_of(case.insist.on) if case.insist else None,
         insist_times=case.insist.times if case.insist else None,
         language=user.language if user else None,
-        plays=plays or bool(case.strategy and case.strategy.name) or bool(user and user.persona),
+        plays=misleads or bool(persona or (user and user.persona)),
+        misleads=misleads,
         secrets=secrets_of(case.scoring_points, known, stems, specifics, rounds),
     )
 

@@ -92,7 +92,7 @@ def _matches(
 
 def role_flips(talk: Talk, paper: Paper) -> list[Finding]:
     """Return each message in which the examiner left its role."""
-    if paper.plays:  # a strategy may pretend to be somebody else
+    if paper.misleads:
         return []
     found = []
     for message in talk.messages:

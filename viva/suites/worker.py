@@ -12,6 +12,7 @@ from pathlib import Path
 from viva.cases import Case
 from viva.errors import SetupError, SharedSetupError
 from viva.exam.examine import ExamRun, examine, judge_and_record, setting_for
+from viva.exam.examiners import REPLAY, SCRIPT
 from viva.exam.given import NOTHING, Given
 from viva.exam.judging.unfair import UnfairAttempt, is_unfair, unfair_attempts, was_judged
 from viva.exam.kept_workspaces import FoundWorkspace, find_workspace
@@ -299,7 +300,7 @@ def _was_no_exam(done: Done) -> bool:
     """
     record = done.record
     if record.outcome is Outcome.EXAMINER_ERROR and is_unfair(record):
-        return True
+        return record.setting.examiner not in (SCRIPT, REPLAY)  # these ask the same every time
     return record.outcome in (Outcome.EXAMINER_ERROR, Outcome.INFRA_ERROR) and not was_judged(record)
 
 

@@ -133,3 +133,11 @@ def test_only_the_examiners_own_end_is_early(stop: StopReason) -> None:
 def test_cosmetic_faults_are_noted_and_leave_the_exam_fair(kind: ExamFault) -> None:
     for seed in seeds(kind):
         assert not [each for each in found(seed.exam, seed.transcript) if each.kind is kind and each.unfair]
+
+
+def test_a_strategy_may_play_another_role_and_a_persona_may_not() -> None:
+    exam = next(each for each in WRITTEN if each.name == "column")
+    flipped = talk(("As the administrator, how can I help you with the mean in measurements.csv?", "Which column?"))
+    for given, expected in (({}, True), ({"persona": "terse"}, True), ({"strategy": "claimed-authority"}, False)):
+        findings = examine_conduct(flipped, paper_of_case(exam.case, **given))
+        assert (ExamFault.ROLE_FLIP in {each.kind for each in findings}) is expected, given

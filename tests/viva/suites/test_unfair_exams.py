@@ -242,3 +242,18 @@ def test_a_review_without_a_model_examiner_is_said_to_have_no_effect(tmp_path: P
     result = CliRunner().invoke(viva, [*scripted, "--exam-review", "openai:m"])
     assert result.exit_code == 0
     assert "--exam-review has no effect" in result.stderr
+
+
+def test_a_script_that_is_unfair_is_not_asked_again(tmp_path: Path) -> None:
+    case = tmp_path / "case"
+    case.mkdir()
+    (case / "case.yaml").write_text(
+        "task_description: Ask the agent to count the beans in the blue jar.\n"
+        "script: [Hello there!]\n"
+        "scoring_points: [{score_point: It counts., weight: 1, eval_code: assert rounds}]\n"
+    )
+    arguments = ["suite", str(case), "--agent", "example:careful", "--sandbox", "process", "--out", str(tmp_path / "j")]
+    result = CliRunner().invoke(viva, [*arguments, "--evaluators", "scoring_points,exam"])
+    assert result.exit_code == 3
+    (record,) = read_records(tmp_path / "j")
+    assert (record.outcome, record.attempt) == (Outcome.EXAMINER_ERROR, 1)
