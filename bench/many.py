@@ -25,6 +25,7 @@ from viva.exam.subscribers import RunHeader, Subscribers
 from viva.examiner import Examiner, ScriptedExaminer
 from viva.journal.sync import Syncer
 from viva.journal.writer import Journal, run_id
+from viva.judge.exam.evaluator import ExamEvaluator
 from viva.judge.loaded_evaluator import LoadedEvaluator, load_evaluator
 from viva.records.evaluator import Context
 from viva.records.transcript import NO_USAGE, Transcript
@@ -85,7 +86,8 @@ def case_of(rounds: int) -> Case:
 
 def resources_for(rounds: int, concurrency: int, agent: type, *, model: bool) -> Resources:
     """Return the resources of exams whose partners take no time."""
-    judge = JudgeResources("code", {"scoring_points": counting(rounds)})
+    exam = load_evaluator("exam", ExamEvaluator, {}, {}) if model else None
+    judge = JudgeResources("code", {"scoring_points": counting(rounds)}, exam=exam)
     options = Options(max_rounds=rounds, concurrency=concurrency)
     client = None
     if model:
@@ -96,7 +98,7 @@ def resources_for(rounds: int, concurrency: int, agent: type, *, model: bool) ->
 
         client = ModelClient(AutoGenModel(InstantModel(), "instant"), RetryPolicy())
 
-    def examiner(case: Case) -> Examiner:
+    def examiner(case: Case, persona: str = "", strategy: str = "") -> Examiner:
         if client is None:
             return ScriptedExaminer(case.script)
         from viva.examiner.model import ModelExaminer

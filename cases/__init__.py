@@ -7,18 +7,24 @@ from viva.cases.errors import CaseError, Mistake
 from viva.cases.find import BUNDLED, Skipped, bundled, find_case, find_cases
 from viva.cases.lint import LintFinding, lint_case
 from viva.cases.load import load_case
+from viva.cases.person import CaseStrategy, DoneWhen, Insistence, User, UserFact
 
 __all__ = [
     "BUNDLED",
     "Case",
     "CaseError",
+    "CaseStrategy",
     "CheckFinding",
     "CheckLimits",
+    "DoneWhen",
+    "Insistence",
     "LintFinding",
     "Mistake",
     "ScoringPoint",
     "ScriptLine",
     "Skipped",
+    "User",
+    "UserFact",
     "bundled",
     "check_findings",
     "find_case",

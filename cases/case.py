@@ -2,7 +2,8 @@
 
 This is the place to add a field of the case file: declare it in `Case` with the kind of reader that it needs
 (`metadata=read_as("text")`). The keys of the file, the hints at misspelt keys and the reading itself follow from that.
-The plain kinds are in `cases/plain_fields.py`, those of a single field in `cases/field_readers.py`. A new field needs a
+The plain kinds are in `cases/plain_fields.py`, those of a single field in `cases/field_readers.py`, those of the person
+that the examiner plays in `cases/person_fields.py`. A new field needs a
 default, because cases that are stored in journals do not have it, and a line in the page `write-a-case`.
 """
 
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from viva.cases.check_limits import CheckLimits
+from viva.cases.person import CaseStrategy, DoneWhen, Insistence, User, UserFact
 
 READER = "reader"
 """In a field's metadata: the name and the options of the `CaseReader` method that reads it from a case file."""
@@ -23,6 +25,8 @@ Kind = Literal[
     "text", "texts", "number", "whole_number", "flag", "mapping",
     # of a single field
     "version", "requirements", "data_files", "check_limits", "scoring_points", "script",
+    # of a person
+    "user", "facts", "insist", "done_when", "strategy",
 ]  # fmt: skip
 
 
@@ -91,6 +95,17 @@ class Case:
     """Seconds that the whole conversation may take."""
     check_limits: CheckLimits = field(default=CheckLimits(), metadata=read_as("check_limits"))
     """What each check may use, where it is not the sandbox's default."""
+    user: User | None = field(default=None, kw_only=True, metadata=read_as("user"))
+    """Whom the examiner plays."""
+    facts: tuple[UserFact, ...] = field(default=(), kw_only=True, metadata=read_as("facts"))
+    """What the user knows, each with the time at which they may tell it."""
+    opening: str | None = field(default=None, kw_only=True, metadata=read_as("text"))
+    """The examiner's first message, which is sent as it is."""
+    insist: Insistence | None = field(default=None, kw_only=True, metadata=read_as("insist"))
+    done_when: DoneWhen | None = field(default=None, kw_only=True, metadata=read_as("done_when"))
+    background: str | None = field(default=None, kw_only=True, metadata=read_as("text"))
+    """What is true in the world. The judge knows it; the agent and the examiner do not."""
+    strategy: CaseStrategy | None = field(default=None, kw_only=True, metadata=read_as("strategy"))
     data_folder: Path | None = field(default=None, kw_only=True)
     """Where the data files lie, if not beside `file`: those of a stored case are never looked for on this machine."""
 

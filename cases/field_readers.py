@@ -14,7 +14,8 @@ from viva.cases.case import READER, Case, ScoringPoint, ScriptLine
 from viva.cases.check_limits import ALLOWED, CheckLimits
 from viva.cases.data_files import copied_to, data_file_fault
 from viva.cases.errors import Mistake
-from viva.cases.plain_fields import PlainReader, is_number
+from viva.cases.person_fields import PersonReader
+from viva.cases.plain_fields import is_number
 from viva.cases.script import SCRIPT_KEYS, ScriptMistake, read_script_line
 from viva.cases.text import describe, point_ids
 from viva.cases.yaml_lines import LineNumbers
@@ -29,7 +30,7 @@ POINT_KEYS = ("score_point", "weight", "eval_code")
 LIMIT_KEYS = tuple(field.name for field in fields(CheckLimits))
 
 
-class CaseReader(PlainReader):
+class CaseReader(PersonReader):
     """Reads one case file. What `read` returns may be used only if `mistakes` is empty afterwards."""
 
     def __init__(self, data: dict[Any, Any], lines: LineNumbers, file: Path, kind: type[Case] = Case) -> None:

@@ -1,4 +1,4 @@
-"""Finds what loads, and is probably not what the author meant: in the checks, and unused placeholders in the script.
+"""Finds what loads, and is probably not what the author meant: in the checks, the script and the person.
 
 A case with such findings can be used: a name in braces may be part of the message, and a name may be defined in a way
 that cannot be seen. `viva cases check` therefore reports them, and no other command refuses the case.
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from viva.cases.case import Case
 from viva.cases.check_code.findings import check_findings
+from viva.cases.person_lint import person_findings
 from viva.cases.yaml_lines import LineNumbers, read_yaml
 
 _PLACEHOLDER = re.compile(r"(?<!\{)\{([^\W\d]\w{0,60})\}(?!\})")
@@ -35,7 +36,7 @@ def lint_case(case: Case) -> list[LintFinding]:
         CaseError: the file has become unreadable since it was loaded.
     """
     _, lines, _ = read_yaml(case.file)
-    found = [*_script(case, lines), *_checks(case, lines)]
+    found = [*_script(case, lines), *_checks(case, lines), *_person(case, lines)]
     return sorted(found, key=lambda finding: finding.line or 0)
 
 
@@ -59,6 +60,11 @@ def _script(case: Case, lines: LineNumbers) -> Iterator[LintFinding]:
             else:
                 words = f"{{{name}}} is not replaced, because this message has no 'for': the agent sees the braces"
                 yield LintFinding(words, where, certain=False)
+
+
+def _person(case: Case, lines: LineNumbers) -> Iterator[LintFinding]:
+    for message, path, certain in person_findings(case):
+        yield LintFinding(message, lines.of(*path), certain)
 
 
 def _checks(case: Case, lines: LineNumbers) -> Iterator[LintFinding]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from viva.adapters.calls import describe
 from viva.errors import CutOffError, ModelAnswerError, ModelError, SharedSetupError
 from viva.examiner.conversation import KICK_OFF, ExaminerError
+from viva.examiner.role import Role
 from viva.examiner.stop import STOP_KEYWORD, read_message
 from viva.models.autogen.agent import ConversingAgent
 from viva.models.metered_model import MeteredModel
@@ -31,16 +32,23 @@ CUT_OFF = "your last message was not sent, because {fault}. Write it again, and 
 
 
 class ModelExaminer:
-    """Leads the conversation with a language model. It knows the task description and nothing else of the case."""
+    """Leads the conversation with a language model. It knows its role, which has neither scoring points nor
+    background."""
 
     may_repeat = False
 
-    def __init__(self, model: Model, task_description: str) -> None:
+    def __init__(self, model: Model, role: Role | str) -> None:
+        """Args:
+        model: Writes the messages.
+        role: What the examiner knows, or the task's description alone.
+        """
+        role = Role(task_description=role) if isinstance(role, str) else role
+        self._opening = role.opening
         self._model = MeteredModel(model)
         self.name = model.name
         # Made for this conversation and never sent to the agent, so the agent cannot forge a text that contains it.
         self._mark = secrets.token_hex(6)
-        prompt = render_prompt(task_description, self._mark)
+        prompt = render_prompt(role, self._mark)
         self._agent = ConversingAgent("examiner", self._model, prompt)
         self._notices: list[str] = []
 
@@ -50,12 +58,15 @@ class ModelExaminer:
         return self._model.usage
 
     async def next_message(self, reply: str | None) -> str | None:
-        """Return the model's next message, or None once it says the stop keyword.
+        """Return the model's next message, or None once it says the stop keyword. An opening is sent as it is.
 
         Raises:
             ExaminerError: the message is not usable.
             ModelError: the provider failed after retries.
         """
+        if reply is None and self._opening is not None:
+            await self._agent.remember(KICK_OFF, "agent", self._opening.strip())
+            return self._opening.strip()
         heard = [KICK_OFF if reply is None else self._shown(reply), *map(self._notice, self._notices)]
         self._notices.clear()
         message = read_message(await self._say("\n".join(heard)))
@@ -103,6 +114,54 @@ class ModelExaminer:
         return f"{printable(reply[:REPLY_SHOWN])}\n{self._notice(more)}"
 
 
-def render_prompt(task_description: str, mark: str) -> str:
-    """Return the examiner's system prompt for a task; notices that are not from the agent contain `mark`."""
-    return render(PROMPT, task_description=task_description.strip(), stop_keyword=STOP_KEYWORD, mark=mark)
+def render_prompt(role: Role | str, mark: str) -> str:
+    """Return the examiner's system prompt for a role; notices that are not from the agent contain `mark`."""
+    role = Role(task_description=role) if isinstance(role, str) else role
+    return render(
+        PROMPT,
+        task_description=role.task_description.strip(),
+        user=role.user,
+        traits=_traits(role),
+        facts=_facts(role),
+        insist=role.insist,
+        done_when=role.done_when,
+        adversary=role.adversary,
+        opening=role.opening,
+        stop_keyword=STOP_KEYWORD,
+        mark=mark,
+    )
+
+
+def _traits(role: Role) -> list[tuple[str, str]]:
+    """Return what is said of the user besides the persona, each with its name."""
+    user = role.user
+    if user is None:
+        return []
+    given = {
+        "Mood": user.mood,
+        "Language that you write": user.language,
+        "Style": user.style,
+        "Patience": user.patience,
+    }
+    return [(name, words) for name, words in given.items() if words]
+
+
+def _facts(role: Role) -> list[tuple[str, str]]:
+    """Return the facts in the order of the conversation, each with the words for when it may be said."""
+    first = "in your next message" if role.opening is not None else "in your first message"
+    order = {"start": 0, "step": 1, "asked": 2, "never": 3}
+    titles = {
+        "start": first,
+        "asked": "only when the agent asks for it",
+        "never": "never; if asked, you would rather not say",
+    }
+    found = sorted(role.facts, key=lambda fact: (order[fact.when], fact.step or 0))
+    return [
+        (
+            titles.get(
+                fact.when, f"with step {fact.step} (your message {fact.step} if the task has no steps), not before"
+            ),
+            fact.says,
+        )
+        for fact in found
+    ]

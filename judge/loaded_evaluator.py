@@ -45,6 +45,8 @@ class LoadedEvaluator:
     """Hashes of its prompts, by name."""
     parameters: str = ""
     """Its parameters in words, for the setting: `words=3`."""
+    instant: bool = False
+    """Whether it judges without waiting for anything, so that it needs no task of its own."""
     home: Home | None = None
     """Where its code is, so that the line of an exception can be found."""
 
@@ -79,6 +81,7 @@ def load_evaluator(spec: str, thing: Any, given: Mapping[str, Any], offered: Map
         needs=as_needs(getattr(made, "needs", getattr(thing, "needs", ()))),
         prompts=getattr(made, "prompts", {}),
         parameters=parameters_in_words(parameters),
+        instant=_is_own(made) and getattr(made, "instant", False) is True,
         home=home_of_part(made),
     )
 

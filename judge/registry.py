@@ -32,6 +32,7 @@ EVALUATORS = Kind(
     "viva.evaluators",
     {
         "scoring_points": "viva.judge.scoring_points.scoring:ScoringPointsEvaluator",
+        "exam": "viva.judge.exam.evaluator:ExamEvaluator",
         "reward": "viva.judge.reward:RewardEvaluator",
         "session": "viva.judge.session.evaluator:SessionEvaluator",
         "operational": "viva.judge.operational.evaluator:OperationalEvaluator",

@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from viva.api.judgements import judge, judge_async
     from viva.api.recordings import trace, trace_async
     from viva.api.suites import run_suite, run_suite_async
-    from viva.cases import Case, CaseError, ScoringPoint, ScriptLine
+    from viva.cases import (
+        Case,
+        CaseError,
+        CaseStrategy,
+        DoneWhen,
+        Insistence,
+        ScoringPoint,
+        ScriptLine,
+        User,
+        UserFact,
+    )
     from viva.errors import SetupError
     from viva.exam.options import Options
     from viva.exam.subscribers import RunHeader, Subscriber
@@ -63,7 +73,17 @@ _HOMES = {
     ),
     "viva.recordings.events.gen_ai": ("GenAiSpans",),
     "viva.adapters.virtual_user": ("VirtualUser",),
-    "viva.cases": ("Case", "CaseError", "ScoringPoint", "ScriptLine"),
+    "viva.cases": (
+        "Case",
+        "CaseError",
+        "CaseStrategy",
+        "DoneWhen",
+        "Insistence",
+        "ScoringPoint",
+        "ScriptLine",
+        "User",
+        "UserFact",
+    ),
     "viva.analysis.agent": ("EvalAgent",),
     "viva.analysis.findings": ("EvalAnalysis",),
     "viva.analysis.options": (
@@ -122,8 +142,10 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [
     "Case",
     "CaseError",
+    "CaseStrategy",
     "CompletedRun",
     "Context",
+    "DoneWhen",
     "EvalAgent",
     "EvalAgentOptions",
     "EvalAnalysis",
@@ -148,6 +170,7 @@ __all__ = [
     "GenAiSpans",
     "Group",
     "Insight",
+    "Insistence",
     "JournalError",
     "JournalHistory",
     "Label",
@@ -178,6 +201,8 @@ __all__ = [
     "Transcript",
     "Trend",
     "Usage",
+    "User",
+    "UserFact",
     "Verdict",
     "VirtualUser",
     "Vote",

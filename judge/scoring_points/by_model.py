@@ -49,7 +49,7 @@ class ModelJudge:
     @property
     def is_long(self) -> bool:
         """Return whether the task and the transcript are long enough that a provider's cache should serve them."""
-        shared = f"{self._case.task_description}{self._shown.text}"
+        shared = f"{self._case.task_description}{self._case.background or ''}{self._shown.text}"
         return len(shared.encode(errors="replace")) >= LONG * BYTES_PER_TOKEN
 
     async def judge(self, point: ScoringPoint) -> Verdict:
@@ -58,6 +58,7 @@ class ModelJudge:
         question = render(
             QUESTION_PROMPT,
             task_description=self._case.task_description.strip(),
+            background=(self._case.background or "").strip(),
             transcript=self._shown.text,
             marker=self._shown.marker,
             statement=point.score_point.strip(),

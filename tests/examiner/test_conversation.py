@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from viva.cases import ScriptLine
 from viva.errors import AgentError, AgentTimeout, ModelError
 from viva.examiner import ConversationLimits, ExaminerError, ReplayedExaminer, ScriptedExaminer, converse
 from viva.examiner.model import ModelExaminer
+from viva.examiner.role import Role
 from viva.records.transcript import NO_USAGE, Reply, Round, Step, StopReason, Transcript, Usage
 
 
@@ -298,10 +300,16 @@ async def test_a_replay_asks_the_stored_questions_whatever_the_answers_are() -> 
 @pytest.mark.parametrize("kind", [ModelExaminer, ScriptedExaminer, ReplayedExaminer])
 def test_no_examiner_can_be_given_the_scoring_points(kind: type) -> None:
     """Whoever adds a parameter has to say here what it carries; a Case would carry the scoring points."""
-    allowed = {"self", "model", "task_description", "script", "transcript"}
+    allowed = {"self", "model", "role", "script", "transcript"}
     parameters = inspect.signature(kind.__init__).parameters  # type: ignore[misc]
     assert set(parameters) <= allowed
     assert not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     annotations = " ".join(str(parameter.annotation) for parameter in parameters.values())
     assert "Case" not in annotations
     assert "Scoring" not in annotations
+
+
+def test_a_role_has_no_part_for_what_the_examiner_must_not_know() -> None:
+    """It is made from a case: whoever adds a field has to say here what it carries."""
+    known = {"task_description", "user", "facts", "opening", "insist", "done_when", "adversary"}
+    assert {field.name for field in fields(Role)} == known

@@ -14,12 +14,13 @@ from viva.api.blocking import blocking
 from viva.api.given_cases import CaseLike, as_one
 from viva.api.given_parts import AgentLike, EvaluatorLike, SubscriberLike, find_agents
 from viva.api.surroundings import surroundings
+from viva.exam.examiners import with_chosen_names
 from viva.exam.given import Given
 from viva.journal.paths import new_journal_folder
 from viva.journal.reader import StoredRun, read_runs
-from viva.journal.writer import run_id
 from viva.judge.registry import name_evaluators
 from viva.records.sink import Sink
+from viva.suites.plan import planned_runs
 from viva.suites.request import SuiteRequest
 from viva.suites.suite import holds_single_runs, run_suite
 
@@ -56,7 +57,7 @@ async def examine_async(
         SandboxError: the requested sandbox is not available.
         JournalError: the journal cannot be written.
     """
-    asked = options_from(examine_async, options)
+    asked = with_chosen_names(options_from(examine_async, options), several=False)
     exam, paths, cases = as_one(case)
     (spec,), agents = find_agents([agent], isolate=asked.isolate)
     names, made = name_evaluators(evaluators)
@@ -66,7 +67,8 @@ async def examine_async(
     folder = new_journal_folder(None if out is None else Path(out), exam.name).absolute()
     resumed = holds_single_runs(folder, exam)
     await run_suite(request, folder, around, resumed=resumed, fresh=resumed, given=cases)
-    return next(read_runs(folder, run_id(exam.name, spec)))
+    ((header, _),) = planned_runs(request, [exam])
+    return next(read_runs(folder, header.id))
 
 
 examine = blocking(examine_async)

@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 from viva.api.arguments import checked
-from viva.cases import Case, CaseError, Mistake, ScriptLine, find_case
+from viva.cases import Case, CaseError, Mistake, ScriptLine, UserFact, find_case
 from viva.cases import load_case as load_case_at
 from viva.cases.case import READER
 from viva.cases.data_files import hash_case
@@ -114,7 +115,29 @@ def _as_in_a_file(case: Case) -> dict[str, object]:
     ]
     script = [_script_line(line) for line in case.script]
     limits = {field.name: getattr(case.check_limits, field.name) for field in fields(case.check_limits)}
-    return {**plain, "scoring_points": points, "script": script or None, "check_limits": limits}
+    return {
+        **plain,
+        **_person(case),
+        "scoring_points": points,
+        "script": script or None,
+        "check_limits": limits,
+    }
+
+
+def _person(case: Case) -> dict[str, object]:
+    """Return the fields that describe a person, in the long form of each."""
+    facts = [{"says": fact.says, "when": _when(fact)} for fact in case.facts]
+    single = {key: getattr(case, key) for key in ("user", "insist", "done_when", "strategy")}
+    return {"facts": facts or None} | {key: None if value is None else _filled(value) for key, value in single.items()}
+
+
+def _when(fact: UserFact) -> object:
+    return {"step": fact.step} if fact.when == "step" else fact.when
+
+
+def _filled(value: Any) -> dict[str, object]:
+    """Return the fields of a dataclass that are not None."""
+    return {field.name: each for field in fields(value) if (each := getattr(value, field.name)) is not None}
 
 
 def _script_line(line: ScriptLine) -> dict[str, object]:

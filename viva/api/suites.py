@@ -16,6 +16,7 @@ from viva.api.given_parts import AgentLike, EvaluatorLike, SubscriberLike, find_
 from viva.api.journals import SuiteResult, begin_or_resume
 from viva.api.surroundings import surroundings
 from viva.errors import SetupError
+from viva.exam.examiners import with_chosen_names
 from viva.exam.given import Given
 from viva.journal.paths import new_journal_folder
 from viva.journal.reader import read_records
@@ -85,6 +86,7 @@ async def run_suite_async(
         JournalError: the journal cannot be written; the suite can be resumed.
     """
     asked = options_from(run_suite_async, options, concurrency=4, sandboxes=max(2, os.cpu_count() or 2))
+    asked = with_chosen_names(asked)
     where = EngineChoice(engine, ray_address, ray_workers)
     paths, made_cases = as_paths(listed(cases))
     if not paths:

@@ -153,6 +153,14 @@ threshold_option = call_option(
 )
 
 
+max_examiner_faults_option = call_option(
+    "--max-examiner-faults",
+    type=click.FloatRange(0, 1),
+    metavar="RATE",
+    help="Exit with 1 if the examiner was at fault in a larger share of the exams.",
+)
+
+
 def output_options(function: Callable[P, T]) -> Callable[P, T]:
     """Add the options for what is written and printed."""
     return stack(

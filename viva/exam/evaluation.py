@@ -49,6 +49,15 @@ async def evaluate_all(
     """
     if len(evaluators) == 1:
         return await _patiently(evaluators[0], transcript, context, judgings, seconds)
+    waiting = [each for each in evaluators if not each.instant]
+    if len(waiting) < 2:
+        found = [
+            await _evaluate(each, transcript, context)
+            if each.instant
+            else await _patiently(each, transcript, context, judgings, seconds)
+            for each in evaluators
+        ]
+        return tuple(insight for insights in found for insight in insights)
     tasks = [asyncio.ensure_future(_patiently(each, transcript, context, judgings, seconds)) for each in evaluators]
     try:
         found = await asyncio.gather(*tasks)

@@ -19,6 +19,7 @@ from viva.cases import Case
 from viva.errors import AgentError, AgentTimeout, MachineError, SetupError, SharedSetupError, WorkspaceError
 from viva.exam.agent_health import WatchedSession
 from viva.exam.evaluation import evaluate_all, nothing_earned
+from viva.exam.judging.unfair import UnfairAttempt, with_earlier
 from viva.exam.kept_workspaces import keep_workspace, workspace_name
 from viva.exam.pre_commands import run_pre_commands
 from viva.exam.record import make_record
@@ -30,6 +31,7 @@ from viva.examiner.conversation import KICK_OFF
 from viva.journal.images import keep_pictures, keep_transcript_pictures
 from viva.journal.kept_cases import keep_case
 from viva.journal.writer import JournalWriter
+from viva.judge.exam.kinds import EXAM
 from viva.judge.loaded_evaluator import LoadedEvaluator, parameters_of_all
 from viva.recordings.events.conversation import conversation_metrics
 from viva.records.copies import changed
@@ -62,6 +64,8 @@ class ExamRun:
     """The primary first."""
     history: EvalHistorySource | None = None
     """Earlier runs, for evaluators that compare."""
+    earlier: tuple[UnfairAttempt, ...] = ()
+    """Earlier attempts at this run in which the examiner was at fault."""
 
     def append(self, kind: str, value: object) -> None:
         """Append one event of this run to the journal."""
@@ -170,16 +174,23 @@ async def judge_and_record(
     insights: tuple[Insight, ...] = ()
     # If the examiner failed, there was no exam.
     if transcript.stop is not StopReason.EXAMINER_ERROR:
-        context, options = _context(run, transcript, workspace, timing.started), run.resources.options
+        context, options = _context(run, setting, transcript, workspace, timing.started), run.resources.options
         if transcript.failed and not transcript.answered:
             # Not judged: a check that asserts the absence of something would pass.
-            insights = tuple(nothing_earned(each.name, context, transcript) for each in run.evaluators)
+            # The exam ended before the examiner could be judged.
+            insights = tuple(
+                nothing_earned(each.name, context, transcript)
+                for number, each in enumerate(run.evaluators)
+                if number == 0 or each.name != EXAM
+            )
         else:
             insights = await evaluate_all(
                 run.evaluators, transcript, context, options.judgings, options.evaluator_seconds
             )
     # Measured here rather than summed over evaluators, which run concurrently; a later judgement subtracts this time.
     judge_seconds = time.monotonic() - began
+    if run.earlier:
+        insights = with_earlier(insights, run.earlier, run.header.id)
     timing = Timing(timing.started, timing.seconds + judge_seconds, judge_seconds=judge_seconds)
     record = make_record(run.header.id, setting, transcript, insights, timing, run.header)
     events = [*(("insight", insight) for insight in insights), ("run", record)]
@@ -187,7 +198,7 @@ async def judge_and_record(
     return record
 
 
-def _context(run: ExamRun, transcript: Transcript, workspace: Path | None, started: float) -> Context:
+def _context(run: ExamRun, setting: Setting, transcript: Transcript, workspace: Path | None, started: float) -> Context:
     references = run.resources.judge.references
     return Context(
         run.header.id,
@@ -199,6 +210,8 @@ def _context(run: ExamRun, transcript: Transcript, workspace: Path | None, start
         task=run.header.subject,
         agent=run.header.agent,
         started=started or None,
+        persona=setting.persona,
+        strategy=setting.strategy,
         history=run.history,
     )
 
@@ -281,6 +294,7 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
     assert case is not None
     agent = resources.agents.get(run.header.agent)
     limits, judge = resources.limits(case), resources.judge
+    persona, strategy = resources.played_by(case, run.header.persona, run.header.strategy)
     return Setting(
         viva=viva_version(),
         node=resources.node,
@@ -292,6 +306,8 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
         agent_digest=None if agent is None else agent.digest,
         app_dir=resources.options.app_dir or case.app_dir,
         examiner=resources.examiner_of(case),
+        persona=persona,
+        strategy=strategy,
         judge=judge.kind,
         judge_model=judge.model.name if judge.model else None,
         evaluators=tuple(each.name for each in run.evaluators),
@@ -308,7 +324,7 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
         workspace=workspace,
         trial=run.header.trial,
         agent_version=run.header.agent_version,
-        prompts=resources.prompts_of(case),
+        prompts=resources.prompts_of(case, persona, strategy),
         versions=versions(),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from viva.adapters.connectors.replay import stored_run
@@ -17,7 +17,8 @@ from viva.models.roles import parse_role_limits
 if TYPE_CHECKING:
     from viva.models.client import ModelClient
 
-ExaminerFactory = Callable[[Case], Examiner]
+ExaminerFactory = Callable[[Case, str, str], Examiner]
+"""Makes the examiner of one conversation of a case, with a persona and a strategy (empty for the case's own)."""
 SCRIPT, MODEL, AUTO, REPLAY = "script", "model", "auto", "replay"
 """The values of `--examiner`; a journal follows the last, after a colon."""
 
@@ -46,6 +47,7 @@ def choose_examiner(options: Options, cases: Sequence[Case]) -> ChosenExaminer:
     """
     spec = options.examiner_model or options.model
     kind = options.examiner or (MODEL if spec else SCRIPT)
+    _refuse_variants_without_model(options, kind, cases)
     if kind.startswith(f"{REPLAY}:"):
         return _replayed(kind, cases)
     if kind not in (SCRIPT, MODEL, AUTO):
@@ -60,10 +62,59 @@ def choose_examiner(options: Options, cases: Sequence[Case]) -> ChosenExaminer:
         return ChosenExaminer(_scripted, SCRIPT)
     if not spec:
         raise SetupError("--examiner model requires a model: add --model openai:NAME or --examiner-model openai:NAME.")
-    return _of_model(spec, options, prefers_scripts=kind == AUTO)
+    return _of_model(spec, options, cases, prefers_scripts=kind == AUTO)
 
 
-def _scripted(case: Case) -> Examiner:
+def _refuse_variants_without_model(options: Options, kind: str, cases: Sequence[Case]) -> None:
+    """Check that a model examines all cases if there are personas or strategies to play.
+
+    Raises:
+        SetupError: a script or stored questions would examine.
+    """
+    given = [flag for flag, names in (("--persona", options.personas), ("--strategy", options.strategies)) if names]
+    scripted = [case.name for case in cases if case.script]
+    if not given or kind == MODEL or (kind == AUTO and not scripted):
+        return
+    why = f"the script of the case {scripted[0]!r} examines" if kind == AUTO else f"--examiner is {kind}"
+    raise SetupError(
+        f"{' and '.join(given)} requires a model as examiner, but {why}: add --examiner model, and --model openai:NAME."
+    )
+
+
+def with_chosen_names(options: Options, *, several: bool = True) -> Options:
+    """Return the options with the names of personas and strategies for which `all` stands.
+
+    Args:
+        options: As given.
+        several: Whether there may be more than one of each, as in a suite.
+
+    Raises:
+        SetupError: a name is not in the library, or there are several for one exam.
+    """
+    if not options.personas and not options.strategies:
+        return options
+    from viva.examiner.library import chosen_names  # reads the library, which other exams do not require
+
+    personas = chosen_names("persona", options.personas)
+    strategies = chosen_names("strategy", options.strategies)
+    for flag, names in (("--persona", personas), ("--strategy", strategies)):
+        if len(names) > 1 and not several:
+            raise SetupError(f"{flag} names {len(names)}, but this is one exam. To test with several, use a suite.")
+    return replace(options, personas=personas, strategies=strategies)
+
+
+def library_hashes(persona: str, strategy: str) -> Mapping[str, str]:
+    """Return the hashes of the libraries from which an examiner has its persona and its strategy."""
+    if not persona and not strategy:
+        return {}
+    from viva.examiner.library import PERSONAS, STRATEGIES
+    from viva.models.prompts import digest
+
+    files = {"personas": PERSONAS if persona else None, "strategies": STRATEGIES if strategy else None}
+    return {name: digest(file) for name, file in files.items() if file is not None}
+
+
+def _scripted(case: Case, persona: str = "", strategy: str = "") -> Examiner:
     return ScriptedExaminer(case.script)
 
 
@@ -74,21 +125,25 @@ def _replayed(kind: str, cases: Sequence[Case]) -> ChosenExaminer:
         # The stored run may be a recording, which names no case.
         if of and case.name != of:
             raise SetupError(f"the questions of {kind} belong to the case {of!r} and cannot be used for {case.name!r}.")
-    return ChosenExaminer(lambda case: ReplayedExaminer(stored.transcript))
+    return ChosenExaminer(lambda case, persona, strategy: ReplayedExaminer(stored.transcript))
 
 
-def _of_model(spec: str, options: Options, *, prefers_scripts: bool) -> ChosenExaminer:
+def _of_model(spec: str, options: Options, cases: Sequence[Case], *, prefers_scripts: bool) -> ChosenExaminer:
     from viva.models.factory import make_model
 
     limits = parse_role_limits(options.max_output_tokens, options.model_seconds)
     model = make_model(spec, calls=options.model_calls, prices=parse_prices(options.prices))
     # Imported here, because only a model requires AutoGen, and after the mistakes that are known without it.
     from viva.examiner.model import PROMPT, ModelExaminer
+    from viva.examiner.role import refuse_unknown_names, role_of
     from viva.models.prompts import digest
 
-    def make(case: Case) -> Examiner:
+    for case in cases:
+        refuse_unknown_names(case)
+
+    def make(case: Case, persona: str = "", strategy: str = "") -> Examiner:
         if prefers_scripts and case.script:
             return _scripted(case)
-        return ModelExaminer(limits.limited(model, "examiner"), case.task_description)
+        return ModelExaminer(limits.limited(model, "examiner"), role_of(case, persona, strategy))
 
     return ChosenExaminer(make, model.name, model, {"examiner": digest(PROMPT)}, prefers_scripts)

@@ -143,6 +143,15 @@ class Options:
         metavar="NAME",
         may_replace=True,
     )
+    exam_review: str | None = option(
+        None,
+        "--exam-review",
+        Part.JUDGE,
+        "Have a model review each exam that a model examined: judge (the judge's model), or a model of its own.",
+        metavar="judge|NAME",
+        default_words="by code alone",
+        may_replace=True,
+    )
     prices: tuple[str, ...] = option(
         (),
         "--price",
@@ -273,6 +282,22 @@ class Options:
     )
     examiner_model: str | None = option(
         None, "--examiner-model", Part.EXAMINER, "Model for the examiner alone.", metavar="NAME", may_replace=True
+    )
+    personas: tuple[str, ...] = option(
+        (),
+        "--persona",
+        Part.EXAMINER,
+        "Bundled persona that a model examiner plays instead of the case's, or all. Can be repeated in a suite.",
+        value=Value.TEXTS,
+        metavar="NAME",
+    )
+    strategies: tuple[str, ...] = option(
+        (),
+        "--strategy",
+        Part.EXAMINER,
+        "Bundled strategy by which a model examiner leads the agent astray, or all. Can be repeated in a suite.",
+        value=Value.TEXTS,
+        metavar="NAME",
     )
     max_rounds: int | None = option(
         None,

@@ -15,7 +15,7 @@ from viva.adapters.connectors.table import load_agent
 from viva.cases import Case
 from viva.errors import SetupError
 from viva.exam.agent_health import AgentHealth
-from viva.exam.examiners import SCRIPT, ChosenExaminer, ExaminerFactory, choose_examiner
+from viva.exam.examiners import SCRIPT, ChosenExaminer, ExaminerFactory, choose_examiner, library_hashes
 from viva.exam.given import NOTHING, Given
 from viva.exam.judging.resources import JudgeResources, build_judge
 from viva.exam.options import Options
@@ -71,24 +71,41 @@ class Resources:
             options.run_seconds or case.timeout,
         )
 
-    def examiner(self, case: Case) -> Examiner:
+    def examiner(self, case: Case, persona: str = "", strategy: str = "") -> Examiner:
         """Return a new examiner for one conversation.
+
+        Args:
+            case: The case.
+            persona: The bundled persona that replaces the case's own; empty for the case's.
+            strategy: The bundled strategy that replaces the case's own; empty for the case's.
 
         Raises:
             ExaminerError: the run should have brought its own questions, and did not.
         """
         if self.make_examiner is None:
             raise ExaminerError(f"no examiner was given for {case.name!r}")
-        return self.make_examiner(case)
+        return self.make_examiner(case, persona, strategy)
+
+    def played_by(self, case: Case, persona: str = "", strategy: str = "") -> tuple[str, str]:
+        """Return the names of the bundled persona and strategy that the examiner of a case plays; empty for none."""
+        if self.examiner_model is None or (self.prefers_scripts and case.script):
+            return "", ""
+        from viva.examiner.role import named_persona, named_strategy  # after the model, which requires more
+
+        return persona or named_persona(case), strategy or named_strategy(case)
 
     def examiner_of(self, case: Case) -> str:
         """Return the name of a case's examiner."""
         return SCRIPT if self.prefers_scripts and case.script else self.examiner_name
 
-    def prompts_of(self, case: Case) -> Mapping[str, str]:
-        """Return the hashes of the prompts of a case's examiner and of the judge."""
+    def judges_exam_of(self, case: Case | None) -> bool:
+        """Return whether the evaluator `exam` judges the exams of a case, although no option names it."""
+        return self.judge.exam is not None and case is not None and self.examiner_of(case) != SCRIPT
+
+    def prompts_of(self, case: Case, persona: str = "", strategy: str = "") -> Mapping[str, str]:
+        """Return the hashes of the prompts of a case's examiner, with those of its library, and of the judge."""
         if not (self.prefers_scripts and case.script):
-            return self.prompts
+            return {**self.prompts, **library_hashes(*self.played_by(case, persona, strategy))}
         return {name: digest for name, digest in self.prompts.items() if name != "examiner"}
 
     async def look_at_agents(self) -> None:
@@ -105,14 +122,15 @@ class Resources:
         Raises:
             SetupError: one of them cannot be used.
         """
-        models = (self.examiner_model, self.judge.model, self.judge.backup_model)
+        models = (self.examiner_model, self.judge.model, self.judge.backup_model, self.judge.review_model)
         await all_looked_at(model.look for model in dict.fromkeys(each for each in models if each is not None))
 
     async def close(self) -> None:
         """Release the sandbox and connections."""
         await self.judge.close()
-        if self.examiner_model is not None and self.examiner_model is not self.judge.model:
-            await self.examiner_model.close()
+        examiner = self.examiner_model
+        if examiner is not None and examiner is not self.judge.model and examiner is not self.judge.review_model:
+            await examiner.close()
 
 
 async def all_looked_at(looks: Iterable[Callable[[], Awaitable[None]]]) -> None:

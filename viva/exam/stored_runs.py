@@ -37,6 +37,8 @@ class RunState:
     """Whether the conversation ended."""
     broken: bool = False
     """Whether the conversation broke off because the examiner or a provider failed, so that it was not a fair exam."""
+    live: bool = False
+    """Whether Viva held the conversation, which it can do again."""
     outcome: Outcome | None = None
     """None until there is a record."""
     rounds: RoundTally = field(default_factory=RoundTally)
@@ -112,8 +114,8 @@ def _note(state: RunState, event: Event | None, round_: int | None, names: dict[
         state.evaluators = names.setdefault(evaluators, evaluators)  # type: ignore[assignment]
     elif event.kind == "transcript":
         state.ended = is_ended(event.data.get("source"), event.data.get("stop"))
-        live = event.data.get("source") in (None, LIVE)
-        state.broken = live and event.data.get("fault") in (Fault.EXAMINER, Fault.INFRA)
+        state.live = event.data.get("source") in (None, LIVE)
+        state.broken = state.live and event.data.get("fault") in (Fault.EXAMINER, Fault.INFRA)
         state.count = number_of(event.data.get("round_count"), least=0)
     elif event.kind == "run":
         outcome = event.data.get("outcome")

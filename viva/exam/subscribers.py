@@ -22,6 +22,10 @@ class RunHeader:
     """SPEC of the agent, or name of the recorded one."""
     agent_version: str | None = None
     trial: int = 1
+    persona: str = ""
+    """The bundled persona that was chosen for the run; empty if none was."""
+    strategy: str = ""
+    """The bundled strategy that was chosen for the run; empty if none was."""
     attempt: int = 1
     tags: tuple[str, ...] = ()
     max_rounds: int | None = None

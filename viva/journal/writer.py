@@ -52,9 +52,11 @@ __all__ = [
 
 
 @lru_cache(maxsize=4096)
-def run_id(subject: str, agent: str, trial: int = 1) -> str:
+def run_id(subject: str, agent: str, trial: int = 1, persona: str = "", strategy: str = "") -> str:
     """Return the reproducible id of a run that Viva conducts; it is readable and a valid folder name."""
-    digest = hashlib.sha256(_to_json([subject, agent, trial]).encode()).hexdigest()[:8]
+    # Runs without a persona and a strategy have the ids that they had before there were any.
+    chosen = [persona, strategy] if persona or strategy else []
+    digest = hashlib.sha256(_to_json([subject, agent, trial, *chosen]).encode()).hexdigest()[:8]
     return f"{_readable(subject)}-{digest}"
 
 

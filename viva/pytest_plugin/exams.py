@@ -78,12 +78,16 @@ class Exams:
             worker, journal = self._ready(item.session)
             if item.agent in self._troubles:
                 raise self._troubles[item.agent]
-            run = run_id(item.case.name, item.agent, item.trial)
+            options = worker.resources.options
+            persona, strategy = next(iter(options.personas), ""), next(iter(options.strategies), "")
+            run = run_id(item.case.name, item.agent, item.trial, persona, strategy)
             header = RunHeader(
                 id=run,
                 subject=item.case.name,
                 agent=item.agent,
                 trial=item.trial,
+                persona=persona,
+                strategy=strategy,
                 attempt=self._attempts.get(run, 0) + 1,
                 tags=item.case.tags,
             )

@@ -12,6 +12,7 @@ import pytest
 
 from viva.adapters.connectors.spec import agent_label
 from viva.errors import SetupError
+from viva.exam.examiners import with_chosen_names
 from viva.exam.options import Options, Value
 from viva.journal.paths import new_journal_folder
 from viva.journal.writer import JournalError
@@ -41,14 +42,18 @@ def agent_labels(specs: Sequence[str]) -> dict[str, str]:
 
 
 def exam_options(config: pytest.Config) -> Options:
-    """Return the options of an exam."""
+    """Return the options of an exam.
+
+    Raises:
+        SetupError: a persona or a strategy does not exist, or there are several.
+    """
     values: dict[str, Any] = {}
     for field, option in Options.declared(*OPTIONS):
         value = config.getoption(name_of(option))
         if option.value is Value.TEXTS:
             value = tuple(name for part in value for name in split_list(part))
         values[field.name] = value
-    return Options(**values)
+    return with_chosen_names(Options(**values), several=False)
 
 
 def journal_folder(config: pytest.Config) -> Path:

@@ -35,6 +35,10 @@ class Context:
     """The start of the run, in seconds since the epoch."""
     history: EvalHistorySource | None = None
     """Earlier runs, for an evaluator that compares; None if there is no history."""
+    persona: str = ""
+    """The bundled persona that the examiner played; empty if it played none, or one that only the case describes."""
+    strategy: str = ""
+    """The bundled strategy by which the examiner tried to lead the agent astray; empty if it followed none."""
     reference: Any = None
     """A correct answer or trajectory, if there is one; its evaluator defines the form."""
 

@@ -41,6 +41,10 @@ class Setting:
     app_dir: str | None = None
     examiner: str = ""
     """`script`, a model's name, or `replay`."""
+    persona: str = ""
+    """The bundled persona that the examiner played; empty if it played none."""
+    strategy: str = ""
+    """The bundled strategy by which the examiner tried to lead the agent astray; empty if it followed none."""
     judge: str = ""
     """`code`, `model` or `both`."""
     judge_model: str | None = None

@@ -110,3 +110,8 @@ def _bounds(low: float | None, high: float | None) -> str:
     if low is None or high is None or math.isclose(low, high, rel_tol=0, abs_tol=1e-9):
         return ""
     return f" (between {low:.2f} and {high:.2f}, some points are open)"
+
+
+def played_words(persona: str, strategy: str) -> str:
+    """Return the persona and the strategy of a run's examiner, on one line; empty if there are none."""
+    return ", ".join(one_line(name, 60) for name in (persona, strategy) if name)

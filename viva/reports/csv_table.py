@@ -22,7 +22,7 @@ from viva.statistics.scores import evaluator_names, insight_of, score_of
 # fmt: off
 COLUMNS = (
     "case_file", "score", "normalized_score", "agent", "trial", "outcome", "rounds", "stop", "tokens", "cost",
-    "seconds", "journal", "run", "agent_runs", "error",
+    "seconds", "journal", "run", "agent_runs", "error", "persona", "strategy",
 )
 # fmt: on
 OWN_COLUMNS = ("label", "score", "scores", "summary")
@@ -136,6 +136,8 @@ def _row(entry: Entry) -> tuple[str | int, ...]:
         cell(record.id),
         agent_words(record.setting),
         cell(record.error or ""),
+        cell(record.setting.persona, 60),
+        cell(record.setting.strategy, 60),
     )
 
 

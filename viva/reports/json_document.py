@@ -64,6 +64,8 @@ def _figures(figures: Figures) -> Iterator[str]:
     """Yield the statistics group by group: those of all at once take up 50 MB as dicts."""
     before = ""
     for field in fields(figures):
+        if field.name in figures.unused:
+            continue
         value = getattr(figures, field.name)
         yield f"{before}{_json(field.name)}: "
         before = ", "

@@ -23,7 +23,7 @@ from viva.exam.record import POINT_LABELS
 from viva.records.run_record import Outcome, RunRecord
 from viva.records.text import exact_line, one_line, printable
 from viva.records.verdict import Verdict
-from viva.records.wording import OUTCOMES, UNKNOWN, agent_words, score_line
+from viva.records.wording import OUTCOMES, UNKNOWN, agent_words, played_words, score_line
 from viva.reports.facts import Standing, further_insights, headline, missed, quote_line, standing, usage_of
 from viva.reports.journals import Entry, Journals, Unfinished
 from viva.statistics.cells import natural
@@ -170,7 +170,8 @@ def _add_run(suite: _Suite, entry: Entry, threshold: float) -> None:
     suite.seconds += record.timing.seconds
     if record.timing.started:
         suite.started = min(suite.started or record.timing.started, record.timing.started)
-    name = f"{record.subject} (trial {record.trial})"
+    played = played_words(record.setting.persona, record.setting.strategy)
+    name = f"{record.subject} (trial {record.trial}{', ' if played else ''}{played})"
     body = StringIO()
     body.write(
         f"<testcase name={_attribute(name)} classname={_attribute(record.subject)} "

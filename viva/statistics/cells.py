@@ -12,6 +12,9 @@ from viva.statistics.scores import passes, score_of, why_excluded
 from viva.statistics.usage_sum import UsageSum
 
 NOT_TOLD = "unknown"
+Trial = int | tuple[int, str, str]
+"""What tells the runs of one case by one agent apart: the number of the trial, with persona and strategy if there are
+any. Runs of two suites are paired by it."""
 
 
 class Cell:
@@ -27,7 +30,7 @@ class Cell:
     def __init__(self, case: str, agent: str) -> None:
         self.case, self.agent = case, agent
         self.scores, self.lows, self.highs = array("d"), array("d"), array("d")
-        self.trials: list[int] = []
+        self.trials: list[Trial] = []
         self.broke_off = array("b")
         """Of each run, whether the agent failed in it: such a run never passes, not even at a threshold of 0."""
         self.tags: dict[str, None] = {}
@@ -47,7 +50,7 @@ class Cell:
             self.scores.append(scored.score)
             self.lows.append(scored.low)
             self.highs.append(scored.high)
-            self.trials.append(record.trial)
+            self.trials.append(_trial(record))
             self.broke_off.append(record.outcome is Outcome.TARGET_ERROR)
         stop = record.stop.value if record.stop else NOT_TOLD
         self.stops[stop] = self.stops.get(stop, 0) + 1
@@ -79,6 +82,13 @@ class Cell:
     def target_errors(self) -> int:
         """Count the runs in which the agent failed."""
         return sum(self.broke_off)
+
+
+def _trial(record: RunRecord) -> Trial:
+    setting = record.setting
+    if not setting.persona and not setting.strategy:
+        return record.trial
+    return record.trial, setting.persona, setting.strategy
 
 
 def gather_cells(records: Iterable[RunRecord], evaluator: str | None = None) -> list[Cell]:

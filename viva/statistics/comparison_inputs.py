@@ -50,6 +50,8 @@ class Runs:
             for name, value in (
                 ("judge", judge_words(setting)),
                 ("examiner", setting.examiner),
+                ("persona", setting.persona or "none"),
+                ("strategy", setting.strategy or "none"),
                 ("sandbox", sandbox_words(setting)),
                 ("maximum number of rounds", str(setting.max_rounds)),
             ):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
+from viva.judge.exam.kinds import EXAM
 from viva.records.run_record import RunRecord
 from viva.statistics.cells import natural
 from viva.statistics.scores import LAST_BIT, Score, evaluator_names, insight_of, primary_evaluator, score_of
@@ -55,6 +56,8 @@ class EvaluatorTallies:
         """Add one run."""
         primary, key = primary_evaluator(record.setting, record.insights), (record.agent, record.subject)
         for name in evaluator_names(record)[:MOST_EVALUATORS]:
+            if name == EXAM and name != primary:
+                continue  # it judges the examiner: see `viva.statistics.exams`
             cells = self._cells.get(name)
             if cells is None:
                 if len(self._cells) >= MOST_EVALUATORS:

@@ -17,8 +17,9 @@ from viva.statistics.clustered import clustered_mean_interval, clustered_wilson
 from viva.statistics.intervals import Interval, mean_interval, wilson
 from viva.statistics.pass_k import mean_pass_k
 
-Kind = Literal["suite", "agent", "case", "tag", "cell"]
-"""What runs are put together by: `case` and `cell` are of one case; `agent`, `tag` and `cell` of one agent."""
+Kind = Literal["suite", "agent", "case", "tag", "cell", "persona", "strategy"]
+"""What runs are put together by: `case` and `cell` are of one case; `agent`, `tag`, `cell`, `persona` and `strategy` of
+one agent."""
 
 FEWEST_CASES = 5
 """Intervals need at least this many cases; of fewer, whatever they show, nothing is said about others like them."""
@@ -30,9 +31,10 @@ class Group:
 
     kind: Kind
     name: str
-    """Agent, case or tag; `CASE · AGENT` of a cell; empty for the suite. Hostile text like all that a case says."""
+    """Agent, case, tag, persona or strategy; `CASE · AGENT` of a cell; empty for the suite. Hostile text like all
+    that a case says."""
     agent: str | None = None
-    """For an agent, a tag and a cell."""
+    """For an agent, a tag, a cell, a persona and a strategy."""
     case: str | None = None
     """For a case and a cell."""
     tags: tuple[str, ...] = ()
@@ -129,7 +131,7 @@ def _subject(kind: Kind, cells: Sequence[Cell]) -> dict[str, Any]:
     """What the group is about: its agent and case where there is one, and a case's tags."""
     of_one_case = kind in ("case", "cell")
     return {
-        "agent": cells[0].agent if kind in ("agent", "tag", "cell") else None,
+        "agent": cells[0].agent if kind in ("agent", "tag", "cell", "persona", "strategy") else None,
         "case": cells[0].case if of_one_case else None,
         "tags": tuple(dict.fromkeys(tag for cell in cells for tag in cell.tags)) if of_one_case else (),
     }

@@ -12,10 +12,13 @@ from viva.records.wording import agent_words, judge_words, sandbox_words
 from viva.statistics.cells import Cell, gather_cells, natural
 from viva.statistics.error_groups import ErrorGroup, ErrorGroups
 from viva.statistics.evaluators import EvaluatorStatistics, EvaluatorTallies
+from viva.statistics.exams.figures import ExaminerFigures
+from viva.statistics.exams.tallies import ExaminerTallies
 from viva.statistics.groups import Group, group_of
 from viva.statistics.misses import MissGroup, MissGroups
 from viva.statistics.trajectories import TrajectoryTallies
 from viva.statistics.trajectory_figures import TrajectoryFigures
+from viva.statistics.variants.figures import DimensionFigures, VariantTallies
 
 MOST_ERROR_GROUPS = 100
 """Kinds of errors that are kept of a suite."""
@@ -74,6 +77,19 @@ class Figures:
     """Of all runs; None if no trajectory evaluator judged any."""
     trajectory_agents: tuple[TrajectoryFigures, ...] = ()
     """One for each agent."""
+    examiner: ExaminerFigures | None = None
+    """Of the examiner in all exams; None if it was not judged in any."""
+    examiner_agents: tuple[ExaminerFigures, ...] = ()
+    """Of the examiner in each agent's exams."""
+    variants: tuple[DimensionFigures, ...] = ()
+    """By persona and by strategy, one for each agent with runs that have one; elsewhere, their runs count like trials
+    of their case."""
+
+    @property
+    def unused(self) -> frozenset[str]:
+        """Return the fields that are left out of files because they hold nothing, as before there were any."""
+        names = () if self.examiner is not None else ("examiner", "examiner_agents")
+        return frozenset(names if self.variants else (*names, "variants"))
 
 
 def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: str | None = None) -> Figures:
@@ -88,7 +104,9 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
     """
     held = _Held()
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
-    ordered = gather_cells(_watched(records, held, (errors, misses, tallies, trajectories)), evaluator)
+    examiners, variants = ExaminerTallies(), VariantTallies(evaluator)
+    watching = (errors, misses, tallies, trajectories, examiners, variants)
+    ordered = gather_cells(_watched(records, held, watching), evaluator)
     by_agent: dict[str, list[Cell]] = {}
     by_case: dict[str, list[Cell]] = {}
     by_tag: dict[tuple[str, str], list[Cell]] = {}
@@ -115,13 +133,18 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
         evaluator_cells=tuple(tallies.by_cell()),
         trajectories=trajectories.overall(),
         trajectory_agents=tuple(trajectories.by_agent()),
+        examiner=examiners.overall(),
+        examiner_agents=tuple(examiners.by_agent()),
+        variants=variants.figures(threshold),
     )
 
 
 def _watched(
     records: Iterable[RunRecord],
     held: _Held,
-    tallies: tuple[ErrorGroups | MissGroups | EvaluatorTallies | TrajectoryTallies, ...],
+    tallies: Iterable[
+        ErrorGroups | MissGroups | EvaluatorTallies | TrajectoryTallies | ExaminerTallies | VariantTallies
+    ],
 ) -> Iterator[RunRecord]:
     for record in records:
         held.add(record.setting)

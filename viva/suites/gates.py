@@ -17,7 +17,7 @@ from viva.statistics.groups import Group
 from viva.statistics.scores import UNSCORED, passes
 from viva.statistics.summary import Figures, summarize
 from viva.statistics.trajectory_figures import RATES
-from viva.suites.rate_gates import rate_missing, rates_below, rates_dropped
+from viva.suites.rate_gates import faults_above, faults_missing, rate_missing, rates_below, rates_dropped
 
 CaseLows = dict[str, dict[str, float]]
 """The mean of the low bounds, by agent and case."""
@@ -93,6 +93,7 @@ def gate(
     fail_under: Gates | float | None = None,
     baseline: Figures | None = None,
     max_drop: Gates | float | None = None,
+    max_examiner_faults: float | None = None,
 ) -> tuple[int, str]:
     """Return the exit code of a suite, and the reason in words (empty for 0).
 
@@ -104,13 +105,17 @@ def gate(
         fail_under: The minimum mean score of each agent, by the primary evaluator or by others.
         baseline: The statistics of an earlier suite.
         max_drop: The maximum drop of the mean low bound from the baseline, over the cases that both have.
+        max_examiner_faults: The maximum share of exams in which the examiner may have been at fault.
     """
     suite = figures.suite
     floors, drops = _gates(fail_under), _gates(max_drop if baseline is not None else None)
     of_runs = _has_gates_of_runs(floors, drops)
+    faults = faults_above(figures, max_examiner_faults)
+    if faults and not suite.runs:
+        return EXIT_BELOW, faults[0]
     if not suite.runs and (of_runs or not figures.trajectories):
         return EXIT_NOT_SCORED, f"nothing was scored: {_excluded(figures) or 'no runs'}"
-    below = [] if floors.primary is None else _below(figures, floors.primary)
+    below = faults if floors.primary is None else [*faults, *_below(figures, floors.primary)]
     for name, floor in floors.evaluators.items():
         below += rates_below(figures, name, floor) if name in RATES else _below(figures, floor, name)
     if baseline is not None and drops.primary is not None:
@@ -127,6 +132,7 @@ def gate(
     ]
     # Runs with nothing to judge need no score; if all gates are rates over steps, neither do runs with unresolved
     # steps only.
+    missing += faults_missing(figures, max_examiner_faults)
     if suite.excluded.keys() - ({SKIPPED} if of_runs else {SKIPPED, UNSCORED}):
         missing.append(f"some runs could not be scored: {_excluded(figures)}")
     if below:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 
@@ -110,14 +111,19 @@ def specs_of(request: SuiteRequest) -> tuple[str, ...]:
 
 def planned_runs(request: SuiteRequest, cases: list[Case]) -> Iterator[tuple[RunHeader, Case]]:
     """Yield all runs, trial by trial, so that a suite that is stopped early has covered every case."""
-    specs = specs_of(request)
-    for trial in range(1, request.trials + 1):
-        for case in cases:
-            for spec in specs:
-                header = RunHeader(
-                    id=run_id(case.name, spec, trial), subject=case.name, agent=spec, trial=trial, tags=case.tags
-                )
-                yield header, case
+    specs, options = specs_of(request), request.options
+    variants = list(product(options.personas or ("",), options.strategies or ("",)))
+    for trial, case, spec, (persona, strategy) in product(range(1, request.trials + 1), cases, specs, variants):
+        header = RunHeader(
+            id=run_id(case.name, spec, trial, persona, strategy),
+            subject=case.name,
+            agent=spec,
+            trial=trial,
+            persona=persona,
+            strategy=strategy,
+            tags=case.tags,
+        )
+        yield header, case
 
 
 def check_unchanged(request: SuiteRequest, cases: list[Case]) -> None:

@@ -1,12 +1,18 @@
-"""Gates on the rates of trajectories: by the low bound, in which everything unsure or not judged counts as wrong."""
+"""Gates on rates: those of trajectories, and the examiner's faults.
+
+Rates of trajectories are compared by the low bound, in which everything unsure or not judged counts as wrong.
+"""
 
 from __future__ import annotations
 
+from viva.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
 from viva.records.text import one_line
 from viva.records.wording import counted
-from viva.statistics.scores import passes
+from viva.statistics.scores import LAST_BIT, passes
 from viva.statistics.summary import Figures
 from viva.statistics.trajectory_figures import TrajectoryFigures
+
+FAULTS_OPTION = "--max-examiner-faults"
 
 
 def rates_below(figures: Figures, name: str, floor: float) -> list[str]:
@@ -59,3 +65,34 @@ def _lows(figures: Figures, name: str) -> dict[str, float]:
     """The low bound of the rate of each agent of which anything was judged."""
     rates = ((each.agent or "", each.rate(name)) for each in figures.trajectory_agents)
     return {agent: rate.low for agent, rate in rates if rate is not None and rate.low is not None}
+
+
+def faults_above(figures: Figures, most: float | None) -> list[str]:
+    """Return in words that the examiner was at fault too often; empty if it was not, or without a gate.
+
+    Args:
+        figures: The statistics.
+        most: The maximum fault rate, in [0, 1]; None without a gate.
+    """
+    examiner = figures.examiner
+    if most is None or examiner is None or examiner.rate is None or examiner.rate <= most + LAST_BIT:
+        return []
+    exams = f"{examiner.unfair} of {counted(examiner.exams, 'exam')}"
+    return [f"the examiner was at fault in {exams}, a rate of {examiner.rate:.4f}, above {most:g}"]
+
+
+def faults_missing(figures: Figures, most: float | None) -> list[str]:
+    """Return in words that the gate has nothing to compare; empty if it has, or without a gate."""
+    if most is None or figures.examiner is not None:
+        return []
+    return [
+        f"{FAULTS_OPTION}: the examiner was judged in no exam (by --evaluators exam, or in exams that a model examines)"
+    ]
+
+
+def gate_on_examiner(figures: Figures, most: float | None) -> tuple[int, str]:
+    """Return the exit code of this gate alone, and the reason in words (empty for 0)."""
+    if above := faults_above(figures, most):
+        return EXIT_BELOW, above[0]
+    missing = faults_missing(figures, most)
+    return (EXIT_NOT_SCORED, missing[0]) if missing else (EXIT_DONE, "")

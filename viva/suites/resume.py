@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.exam.stored_runs import RunState
+from viva.records.run_record import Outcome
 from viva.records.text import one_line
 
 
@@ -67,6 +68,8 @@ def next_step(state: RunState | None, *, fresh: bool = False, retry_errors: bool
     failed = state.outcome is not None and not state.outcome.counts
     if state.finished and not (failed and retry_errors):
         return NextStep(ResumeStep.SKIP, state.attempt)
+    if state.outcome is Outcome.EXAMINER_ERROR and state.live:
+        return NextStep(ResumeStep.EXAMINE, state.attempt + 1)  # an unfair exam stays unfair, however it is judged
     if state.whole and not state.broken:
         return NextStep(ResumeStep.JUDGE, state.attempt)
     return NextStep(ResumeStep.EXAMINE, state.attempt + 1)

@@ -13,7 +13,9 @@ from typing import TypeVar
 from viva.cases import Case
 from viva.errors import SetupError, SharedSetupError
 from viva.exam.examine import ExamRun, examine, judge_and_record, setting_for
+from viva.exam.examiners import REPLAY, SCRIPT
 from viva.exam.given import NOTHING, Given
+from viva.exam.judging.unfair import UnfairAttempt, is_unfair, unfair_attempts, was_judged
 from viva.exam.kept_workspaces import FoundWorkspace, find_workspace
 from viva.exam.record import failed_record
 from viva.exam.resources import Resources, build_resources
@@ -73,6 +75,8 @@ class Worker:
         self._evaluators: dict[tuple[str, ...], tuple[LoadedEvaluator, ...]] = {
             (): tuple(resources.judge.evaluators.values())
         }
+        exam = resources.judge.exam
+        self._evaluators_and_exam = (*self._evaluators[()], *([] if exam is None else [exam]))
 
     async def do(self, job: Job, subscribers: Subscribers) -> Done:
         """Carry out a job, write its record to the journal, and notify the subscribers.
@@ -91,15 +95,20 @@ class Worker:
             return done
         agent, spent, number = self.resources.agents[job.header.agent], NO_USAGE, 1
         header, run = job.header, None
+        earlier: tuple[UnfairAttempt, ...] = ()
         if agent.version is not None:
             header = replace(header, agent_version=agent.version)
         while True:
             try:
                 case, stored = self._questions(job)
                 header = changed(header, max_rounds=self.resources.limits(case).max_rounds)
-                run = self._run(job, header, case)
+                run = self._run(job, header, case, earlier)
                 await subscribers.on_start(header)
-                examiner = self.resources.examiner(case) if stored is None else ReplayedExaminer(stored.transcript)
+                examiner = (
+                    self.resources.examiner(case, header.persona, header.strategy)
+                    if stored is None
+                    else ReplayedExaminer(stored.transcript)
+                )
                 record, transcript = await examine(run, agent, examiner, partial(subscribers.on_round, header))
                 done = Done(header, record, transcript, sum(record.usage.values(), NO_USAGE))
             except (JournalError, SharedSetupError):
@@ -112,6 +121,7 @@ class Worker:
             spent += done.spent
             if number >= self.resources.options.attempts or not _was_no_exam(done):
                 break
+            earlier = (*earlier, *unfair_attempts(done.record))
             number, header, run = number + 1, replace(header, attempt=header.attempt + 1), None
             await wait_before(number)
         await subscribers.on_end(done.header, done.record, done.transcript)
@@ -203,18 +213,24 @@ class Worker:
             model_seconds={**limits.seconds, **_of_examiner(setting.model_seconds)},
         )
 
-    def _run(self, job: Job, header: RunHeader, case: Case | None = None) -> ExamRun:
+    def _run(
+        self, job: Job, header: RunHeader, case: Case | None = None, earlier: tuple[UnfairAttempt, ...] = ()
+    ) -> ExamRun:
         names = job.evaluators
         if names not in self._evaluators:
             known = self.resources.judge.evaluators
             self._evaluators[names] = tuple(known[name] for name in names)
+        evaluators = self._evaluators[names]
+        if not names and self.resources.judges_exam_of(case):
+            evaluators = self._evaluators_and_exam
         return ExamRun(
             header=header,
             resources=self.resources,
             journal=self._journal,
             folder=self._journal.folder,
             case=case,
-            evaluators=self._evaluators[names],
+            evaluators=evaluators,
+            earlier=earlier,
             history=self.history(self._journal.folder if job.conversation is None else job.conversation.folder),
         )
 
@@ -291,12 +307,15 @@ def refuse_unknown_prices(resources: Resources) -> None:
 
 
 def _was_no_exam(done: Done) -> bool:
-    """Return whether a conversation must be repeated because the examiner or the infrastructure broke it off.
+    """Return whether a conversation must be repeated: it was broken off, not by the agent, or it was unfair.
 
-    A conversation that ended is never repeated because of the judge.
+    A conversation that ended is never repeated because of the judge, nor because an evaluator of the user's calls it
+    unfair: only the evaluator `exam` says what another exam by the same examiner can mend.
     """
     record = done.record
-    return record.outcome in (Outcome.EXAMINER_ERROR, Outcome.INFRA_ERROR) and not record.insights
+    if record.outcome is Outcome.EXAMINER_ERROR and is_unfair(record):
+        return record.setting.examiner not in (SCRIPT, REPLAY)  # these ask the same every time
+    return record.outcome in (Outcome.EXAMINER_ERROR, Outcome.INFRA_ERROR) and not was_judged(record)
 
 
 def _failed(run: ExamRun, error: str, setting: Setting | None = None) -> Done:

@@ -41,7 +41,7 @@ async def run(agent: type, folder: Path, runs: int, concurrency: int, budget: Bu
         options=Options(),
         judge=JudgeResources("code", {"scoring_points": load_evaluator("content", Content(), {}, {})}),
         agents={"a": LoadedAgent("a", "a", agent)},
-        make_examiner=lambda case: ScriptedExaminer(script),
+        make_examiner=lambda case, persona, strategy: ScriptedExaminer(script),
         examiner_name="script",
     )
     with Journal(folder) as journal:

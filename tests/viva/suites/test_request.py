@@ -52,7 +52,7 @@ def test_few_options_change_no_exam() -> None:
 
 
 def test_a_model_may_be_replaced_and_neither_be_added_nor_left_out() -> None:
-    assert Options.may_replace() == {"model", "examiner_model", "judge_model", "backup_model"}
+    assert Options.may_replace() == {"model", "examiner_model", "judge_model", "backup_model", "exam_review"}
     for name in Options.may_replace():
         none, one, two = Options(), Options(**{name: "openai:a"}), Options(**{name: "openai:b"})
         assert one.differences(two) == []

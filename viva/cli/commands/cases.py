@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,7 +13,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from viva.cases import BUNDLED, Case, CaseError, Mistake, Skipped, find_case, find_cases, lint_case, load_case
+from viva.cases import (
+    BUNDLED,
+    Case,
+    CaseError,
+    LintFinding,
+    Mistake,
+    Skipped,
+    find_case,
+    find_cases,
+    lint_case,
+    load_case,
+)
+from viva.cases.person_words import person_lines
+from viva.cases.yaml_lines import read_yaml
 from viva.cli import completion
 from viva.cli.process import report_user_errors
 from viva.exam.outcome import EXIT_MISTAKE
@@ -84,7 +98,7 @@ class FoundCases:
         for folder in folders:
             try:
                 case = load_case(folder)
-                findings = lint_case(case)
+                findings = [*lint_case(case), *_names(case)]
             except CaseError as error:
                 self.wrong.append(error)
                 continue
@@ -100,10 +114,23 @@ class FoundCases:
                 self.warnings.append(CaseError(case.file, perhaps))
 
 
+def _names(case: Case) -> Iterator[LintFinding]:
+    """Yield a finding for each persona and strategy that a case names and that does not exist."""
+    if case.user is None and case.strategy is None:
+        return
+    from viva.examiner.role import unknown_names  # reads the library, which other cases do not require
+
+    _, lines, _ = read_yaml(case.file)
+    for path, words in unknown_names(case):
+        yield LintFinding(words, lines.of(*path))
+
+
 def _show(found: FoundCases) -> None:
     for case in found.valid:
         points = counted(len(case.scoring_points), "scoring point")
         click.echo(printable(f"{case.file}: valid, {points}. {_requirements(case)}"))
+        for line in person_lines(case):
+            click.echo(printable(f"  {line}"))
     for wrong in found.wrong:
         click.echo(printable(str(wrong)), err=True)
     for doubtful in found.warnings:
@@ -143,6 +170,7 @@ def _facts(case: Case) -> dict[str, object]:
         "tags": list(case.tags),
         "dependencies": list(case.dependencies),
         "hash": case.hash,
+        "person": list(person_lines(case)),
     }
 
 

@@ -17,6 +17,7 @@ from viva.cli.engine_options import engine_from, engine_options
 from viva.cli.options import (
     concurrency_option,
     how_to_resume,
+    max_examiner_faults_option,
     options_from,
     output_options,
     resume_command,
@@ -67,6 +68,7 @@ MOST_NAMED = 20
 @shared_options(Part.JUDGE)
 @resume_options("a judge run")
 @output_options
+@max_examiner_faults_option
 @report_user_errors
 def command(
     journals: tuple[str, ...],
@@ -78,6 +80,7 @@ def command(
     as_json: bool,
     quiet: bool,
     fail_under: tuple[str, ...],
+    max_examiner_faults: float | None,
     **given: Any,
 ) -> None:
     """Score the conversations in each JOURNAL again (default: the newest under runs/), and write a new journal."""
@@ -109,7 +112,7 @@ def command(
     written = write_evaluations(folder)
     if written and not (as_json or quiet):
         click.echo(printable(f"written: {', '.join(map(str, written))}"), err=True)
-    code, words = gate(summarize(records), gates)
+    code, words = gate(summarize(records), gates, max_examiner_faults=max_examiner_faults)
     if words and not as_json:
         click.echo(words, err=True)
     left_out = judging.not_ended or judging.gaps

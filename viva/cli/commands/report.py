@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from viva.cli import completion
-from viva.cli.options import OUTPUT_FILE
+from viva.cli.options import OUTPUT_FILE, max_examiner_faults_option
 from viva.cli.process import fail, report_user_errors
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.paths import newest_journal
@@ -43,8 +43,16 @@ PAGE = "report.html"
     "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Minimum score of a passing run."
 )
 @click.option("--open", "open_", is_flag=True, help="Open the page in the browser (html).")
+@max_examiner_faults_option
 @report_user_errors
-def command(journals: tuple[str, ...], kind: str | None, out: Path | None, threshold: float, open_: bool) -> None:
+def command(
+    journals: tuple[str, ...],
+    kind: str | None,
+    out: Path | None,
+    threshold: float,
+    open_: bool,
+    max_examiner_faults: float | None,
+) -> None:
     """Report on all JOURNALs together: folders, or FOLDER#RUN-ID for one run. [default: the newest under runs/]"""
     from viva.reports.journals import joined
 
@@ -58,6 +66,7 @@ def command(journals: tuple[str, ...], kind: str | None, out: Path | None, thres
     if to_stdout and kind == "console":
         write(subject, sys.stdout)
         _tell_damage(subject, shown=True)
+        _gate(subject, max_examiner_faults)
         return
     beside = kind == "html" and out is None
     target = subject.locations[0][0] / PAGE if beside else out
@@ -75,6 +84,19 @@ def command(journals: tuple[str, ...], kind: str | None, out: Path | None, thres
 
         webbrowser.open(target.resolve().as_uri())
     _tell_damage(subject, shown=kind == "console")
+    _gate(subject, max_examiner_faults)
+
+
+def _gate(subject: Journals, max_examiner_faults: float | None) -> None:
+    """Exit with the code of the gate on the examiner, if there is one."""
+    if max_examiner_faults is None:
+        return
+    from viva.suites.rate_gates import gate_on_examiner
+
+    code, words = gate_on_examiner(subject.figures(), max_examiner_faults)
+    if words:
+        click.echo(words, err=True)
+    raise SystemExit(code)
 
 
 def _tell_damage(subject: Journals, *, shown: bool) -> None:

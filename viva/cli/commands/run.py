@@ -10,18 +10,16 @@ import click
 from rich.console import Console
 
 from viva.adapters.connectors.spec import FORMS
-from viva.cases import Case, find_case, load_case
+from viva.cases import find_case, load_case
 from viva.cli import completion
 from viva.cli.options import options_from, output_options, refuse_gate_without_agent, shared_options
 from viva.cli.process import fail, report_user_errors, run_async, separate_stdout
 from viva.cli.stopping import STOPPED
+from viva.exam.examiners import with_chosen_names
 from viva.exam.options import Part
-from viva.exam.resources import DEFAULT_AGENT
 from viva.journal.paths import new_journal_folder
 from viva.journal.reader import read_records
-from viva.journal.writer import run_id
 from viva.records.codec import to_plain
-from viva.records.run_record import RunRecord
 from viva.records.text import one_line
 from viva.records.wording import score_line
 from viva.reports.console.run import run_report
@@ -32,6 +30,7 @@ from viva.statistics.summary import summarize
 from viva.suites.conduct import Surroundings
 from viva.suites.gate_checks import PlannedGates
 from viva.suites.gates import gate, parse_gates
+from viva.suites.plan import planned_runs
 from viva.suites.request import SuiteRequest
 from viva.suites.suite import holds_single_runs, run_suite
 
@@ -86,7 +85,8 @@ def command(
     agents = () if agent is None else (agent,)
     refuse_gate_without_agent("run", agents, {"--fail-under": fail_under})
     exam = load_case(find_case(case))
-    request = SuiteRequest(command="run", paths=(str(exam.file),), agents=agents, options=options_from(given))
+    options = with_chosen_names(options_from(given), several=False)
+    request = SuiteRequest(command="run", paths=(str(exam.file),), agents=agents, options=options)
     folder = new_journal_folder(out, exam.name)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     resumed = holds_single_runs(folder, exam)
@@ -104,7 +104,8 @@ def command(
             f"viva: stopped. The rounds so far are kept; to print them: viva replay {quoted(str(folder))}; {again}",
             STOPPED,
         )
-    record = _record(absolute, exam, agent or DEFAULT_AGENT)
+    ((header, _),) = planned_runs(request, [exam])
+    record = next(record for record in read_records(absolute) if record.id == header.id)
     if as_json:
         click.echo(json.dumps({"journal": str(folder), "run": to_plain(record, full=True)}))
     elif quiet:
@@ -117,9 +118,3 @@ def command(
     if words:
         click.echo(words, err=True)
     raise SystemExit(code)
-
-
-def _record(folder: Path, case: Case, agent: str) -> RunRecord:
-    """Return the record of the run; the journal may contain those of other cases."""
-    run = run_id(case.name, agent)
-    return next(record for record in read_records(folder) if record.id == run)

@@ -21,6 +21,7 @@ from viva.cli.options import (
     call_option,
     concurrency_option,
     how_to_resume,
+    max_examiner_faults_option,
     options_from,
     output_options,
     refuse_gate_without_agent,
@@ -33,6 +34,7 @@ from viva.cli.options import (
 from viva.cli.process import fail, report_user_errors, run_async, separate_stdout
 from viva.cli.stopping import STOPPED
 from viva.errors import SharedSetupError
+from viva.exam.examiners import with_chosen_names
 from viva.exam.options import Part
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.paths import new_journal_folder, refuse_journal
@@ -115,6 +117,7 @@ from viva.suites.suite import run_suite
     metavar="[EVALUATOR=]SCORE",
     help="With --baseline: exit with 1 if the mean score dropped by more. Can be repeated.",
 )
+@max_examiner_faults_option
 @report_user_errors
 def command(
     paths: tuple[str, ...],
@@ -130,6 +133,7 @@ def command(
     as_json: bool,
     quiet: bool,
     fail_under: tuple[str, ...],
+    max_examiner_faults: float | None,
     baseline: str | None,
     max_drop: tuple[str, ...],
     **given: Any,
@@ -171,7 +175,7 @@ def command(
     if end.left_out:
         words = f"left out: {counted(end.left_out, 'run')}, {end.reason}. To resume: {again}"
         console.print(Text(one_line(words, 500), style="yellow"), soft_wrap=True)
-    code, words = gate(figures, gates, before, drops if max_drop else None)
+    code, words = gate(figures, gates, before, drops if max_drop else None, max_examiner_faults)
     if words:
         click.echo(words, err=True)
     raise SystemExit(EXIT_NOT_SCORED if end.left_out and code == EXIT_DONE else code)
@@ -196,7 +200,8 @@ def _new(paths: tuple[str, ...], out: Path | None, given: Mapping[str, Any]) -> 
         fail(f"viva suite: {folder} already contains a journal; resume it (--resume {folder}) or choose another --out.")
     refuse_journal(folder)
     chosen = {name: given[name] for name in ("agents", "trials", "names", "tags")}
-    return folder, SuiteRequest(command="suite", paths=paths, options=options_from(given), **chosen)
+    options = with_chosen_names(options_from(given))
+    return folder, SuiteRequest(command="suite", paths=paths, options=options, **chosen)
 
 
 def _report(folder: Path, end: SuiteEnd, figures: Figures, *, as_json: bool, quiet: bool) -> None:

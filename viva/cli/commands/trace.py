@@ -17,6 +17,7 @@ from viva.cli.options import (
     call_option,
     concurrency_option,
     how_to_resume,
+    max_examiner_faults_option,
     options_from,
     output_options,
     resume_command,
@@ -97,6 +98,7 @@ from viva.suites.watching import follow as follow_sources
     metavar="phoenix[:…]",
     help="Also write the verdicts as annotations to the Phoenix server that was read, or phoenix:ADDRESS#PROJECT.",
 )
+@max_examiner_faults_option
 @follow_options
 @report_user_errors
 def command(
@@ -111,6 +113,7 @@ def command(
     as_json: bool,
     quiet: bool,
     fail_under: tuple[str, ...],
+    max_examiner_faults: float | None,
     baseline: str | None,
     max_drop: tuple[str, ...],
     compared: str | None,
@@ -171,7 +174,7 @@ def command(
     comparison = None if other is None else compare(folder, other)
     _report(figures, folder, comparison, as_json=as_json, quiet=quiet)
     whole = write_outputs(folder, targets, show=not (as_json or quiet))
-    code, words = gate(figures, gates, before, drops if max_drop else None)
+    code, words = gate(figures, gates, before, drops if max_drop else None, max_examiner_faults)
     if not whole:
         code = code or EXIT_NOT_SCORED
     if alarm is not None and alarm.exits and alarm.rang:

@@ -7,15 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from viva.cases import Case, CheckLimits
+from viva.errors import SetupError
 from viva.exam.given import NOTHING, Given
 from viva.exam.judging.checks import check_names, check_needs, no_case
 from viva.exam.judging.references import References, load_references
 from viva.exam.options import JudgeKind, Options
 from viva.exam.requirements.dependencies import provide_dependencies
+from viva.judge.exam.kinds import EXAM
 from viva.judge.loaded_evaluator import LoadedEvaluator
-from viva.judge.registry import DEFAULT, NamedEvaluator, Need, find_evaluators
+from viva.judge.registry import DEFAULT, NamedEvaluator, Need, find_evaluators, read_spec
 from viva.models.model import Model
-from viva.models.prices import parse_prices
+from viva.models.prices import Prices, parse_prices
 from viva.models.roles import parse_role_limits
 from viva.sandbox import Sandbox
 from viva.sandbox.choice import choose
@@ -23,6 +25,9 @@ from viva.sandbox.limits import largest, limits_for
 
 if TYPE_CHECKING:
     from viva.models.client import ModelClient
+
+REVIEW_BY_JUDGE = "judge"
+"""The value of `--exam-review` that stands for the judge's model."""
 
 
 @dataclass(slots=True)
@@ -35,6 +40,11 @@ class JudgeResources:
     sandbox: Sandbox | None = None
     model: ModelClient | None = None
     backup_model: ModelClient | None = None
+    review_model: ModelClient | None = None
+    """The model that reviews exams; None if no review was requested."""
+    exam: LoadedEvaluator | None = None
+    """The evaluator of the examiner's conduct, for exams that a model examines; None if it was named in the options, or
+    no model examines."""
     prompts: Mapping[str, str] = field(default_factory=dict)
     """The hash of each prompt, by name."""
     references: References | None = None
@@ -46,7 +56,7 @@ class JudgeResources:
         """Release the sandbox and connections."""
         if self.sandbox is not None:
             await self.sandbox.close()
-        for model in (self.model, self.backup_model):
+        for model in dict.fromkeys((self.model, self.backup_model, self.review_model)):
             if model is not None:
                 await model.close()
 
@@ -71,7 +81,10 @@ async def build_judge(
         SandboxError: the sandbox failed.
     """
     kind: JudgeKind = options.judge or "code"
-    named = find_evaluators(options.evaluators or (DEFAULT,), given.evaluators)
+    specs = options.evaluators or (DEFAULT,)
+    named = find_evaluators(specs, given.evaluators)
+    judges_exams = any(read_spec(each.spec)[0] == EXAM for each in named if each.spec not in given.evaluators)
+    implied = examiner_model is not None and not judges_exams
     needs = {each.spec: each.needs(cases, kind) for each in named}
     papers = [case for case in cases if case is not None]
     spec = options.judge_model or options.model
@@ -87,32 +100,72 @@ async def build_judge(
         model = examiner_model if same else make_model(spec, calls=options.model_calls, prices=prices)
         if options.backup_model:
             backup = make_model(options.backup_model, calls=options.model_calls, prices=prices)
+    review = _review_model(options, model, examiner_model, prices) if implied or judges_exams else None
     sandbox: Sandbox | None = None
     notices: list[str] = []
     if any(Need.SANDBOX in each for each in needs.values()):
         sandbox, notices = await _sandbox(options, papers)
     try:
-        evaluators = {}
-        for each in named:
-            limited = [None if made is None else limits.limited(made, each.role) for made in (model, backup)]
-            evaluators[each.spec] = each.make(_offered(options, kind, sandbox, *limited))
-        check_names(evaluators)
+
+        def made(each: NamedEvaluator) -> LoadedEvaluator:
+            limited = [None if one is None else limits.limited(one, each.role) for one in (model, backup, review)]
+            return each.make(_offered(options, kind, sandbox, *limited))
+
+        evaluators = {each.spec: made(each) for each in named}
+        exam = made(find_evaluators((EXAM,))[0]) if implied else None
+        check_names({**evaluators, EXAM: exam} if exam is not None else evaluators)
     except BaseException:
         if sandbox is not None:
             await sandbox.close()
         raise
-    prompts = {name: digest for each in evaluators.values() for name, digest in each.prompts.items()}
-    return JudgeResources(kind, evaluators, sandbox, model, backup, prompts, references, notices)
+    if options.exam_review and not (implied or judges_exams):
+        notices.append("--exam-review has no effect: no model examines, and the evaluator exam was not named.")
+    all_ = (*evaluators.values(), *([exam] if exam is not None else []))
+    prompts = {name: digest for each in all_ for name, digest in each.prompts.items()}
+    return JudgeResources(kind, evaluators, sandbox, model, backup, review, exam, prompts, references, notices)
+
+
+def _review_model(
+    options: Options, judge: ModelClient | None, examiner: ModelClient | None, prices: Prices
+) -> ModelClient | None:
+    """Return the model that reviews exams; None if no review was requested.
+
+    Raises:
+        SetupError: the judge's model is to review, and there is none.
+    """
+    if not options.exam_review:
+        return None
+    spec = options.exam_review
+    if spec == REVIEW_BY_JUDGE:
+        if judge is not None:
+            return judge
+        spec = options.judge_model or options.model or ""
+        if not spec:
+            raise SetupError(
+                "--exam-review judge requires the judge's model: add --model openai:NAME or --judge-model openai:NAME, "
+                "or name a model of its own: --exam-review openai:NAME."
+            )
+    if examiner is not None and spec == (options.examiner_model or options.model):
+        return examiner
+    from viva.models.factory import make_model
+
+    return make_model(spec, calls=options.model_calls, prices=prices)
 
 
 def _offered(
-    options: Options, kind: JudgeKind, sandbox: Sandbox | None, model: Model | None, backup: Model | None
+    options: Options,
+    kind: JudgeKind,
+    sandbox: Sandbox | None,
+    model: Model | None,
+    backup: Model | None,
+    review: Model | None,
 ) -> dict[str, object]:
     return {
         "kind": kind,
         "sandbox": sandbox,
         "model": model,
         "backup_model": backup,
+        "review_model": review,
         "level": options.level,
         "screenshots": options.screenshots,
         "apis": options.apis,
@@ -149,7 +202,7 @@ def refuse_evaluators(named: Sequence[NamedEvaluator]) -> None:
     Raises:
         SetupError: one requires a case, declares an unknown requirement, or has a wrong signature.
     """
-    offered = _offered(Options(), "code", None, None, None)
+    offered = _offered(Options(), "code", None, None, None, None)
     for each in named:
         each.check(offered)
         if Need.CASE in each.needs((None,), "code"):

@@ -10,6 +10,7 @@ from autogen_agentchat.base import Response
 from autogen_agentchat.messages import TextMessage
 from autogen_core import CancellationToken
 from autogen_core.models import (
+    AssistantMessage,
     ChatCompletionClient,
     CreateResult,
     LLMMessage,
@@ -34,6 +35,12 @@ class ConversingAgent:
         # An agent without tools uses these two members of a client, and no others.
         self._client = _Client(model)
         self._agent = AssistantAgent(name, cast("ChatCompletionClient", self._client), system_message=system)
+
+    async def remember(self, words: str, speaker: str, answer: str) -> None:
+        """Add an exchange to the conversation without asking the model: words of a speaker, and the agent's answer."""
+        context = self._agent.model_context
+        await context.add_message(UserMessage(content=words, source=speaker))
+        await context.add_message(AssistantMessage(content=answer, source=self._agent.name))
 
     async def say(self, words: str, speaker: str) -> str | None:
         """Return the agent's answer to words of a speaker; None if it is not text.

@@ -78,6 +78,9 @@ def _facts(record: RunRecord, journal: Path) -> Table:
     if setting.source:
         fact("source", f"{one_line(setting.source, 300)} ({one_line(setting.place, 300)})")
     fact("examiner, judge", f"{one_line(setting.examiner, 60)}, {judge_words(setting)}")
+    for name in ("persona", "strategy"):
+        if played := getattr(setting, name):
+            fact(name, one_line(played, 60))
     if setting.sandbox:
         weak = setting.sandbox_isolates is False
         fact("sandbox", sandbox_words(setting) + (": only for trusted cases" if weak else ""), "yellow" if weak else "")

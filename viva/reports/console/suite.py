@@ -16,7 +16,9 @@ from viva.records.codec import to_plain
 from viva.records.run_record import Outcome
 from viva.records.text import one_line
 from viva.reports.console.narrow_table import NarrowTable
+from viva.reports.console.variants import variant_parts
 from viva.reports.console.whys import Locate, error_lines, miss_lines, next_lines
+from viva.reports.examiner_words import examiner_lines
 from viva.reports.suite_facts import facts_table
 from viva.reports.trajectory_words import trajectory_lines
 from viva.statistics.groups import Group
@@ -57,8 +59,10 @@ def suite_report(
         parts.append(_table("suite", (figures.suite,), {}))
     if len(figures.evaluators) > 1 or any(each.scores for each in figures.evaluators):
         parts.append(_evaluators(figures, labels))
+    parts.extend(variant_parts(figures, labels))
     if figures.trajectories is not None:
         parts.extend(_trajectories(figures, labels))
+    parts.extend(Text(line) for line in examiner_lines(figures, labels))
     parts.append(facts_table(figures, journal, labels))
     find = locate or (lambda _: journal)
     parts.extend(error_lines(figures, find))
@@ -143,7 +147,10 @@ def _cell(group: Group | None) -> Text:
 
 def figures_plain(figures: Figures) -> Any:
     """Return the statistics as JSON data."""
-    return to_plain(figures, full=True)
+    plain = to_plain(figures, full=True)
+    for name in figures.unused:
+        del plain[name]
+    return plain
 
 
 def _table(kind: str, groups: Sequence[Group], labels: Mapping[str, str]) -> NarrowTable:

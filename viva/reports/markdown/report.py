@@ -9,11 +9,13 @@ from viva.records.run_record import RunRecord
 from viva.records.transcript import NO_USAGE
 from viva.records.wording import counted, dollars, usage_words
 from viva.reports.console.suite import interval, number, percent, percents, short_names
+from viva.reports.examiner_words import examiner_lines
 from viva.reports.journals import Journals
 from viva.reports.markdown.bounded_text import BoundedText
 from viva.reports.markdown.text import inert
 from viva.reports.markdown.whys import FurtherInsights, add_whys
 from viva.reports.trajectory_words import trajectory_lines
+from viva.reports.variant_words import PLURALS, VariantTable, variant_tables
 from viva.statistics.groups import FEWEST_CASES, Group
 from viva.statistics.summary import Figures, summarize
 from viva.statistics.trajectory_figures import TrajectoryFigures
@@ -47,8 +49,13 @@ def write(journals: Journals, out: TextIO) -> None:
         page.table("cases", _cases(figures, labels), TABLES_LIMIT, MOST_ROWS)
         if len(figures.evaluators) > 1 or any(each.scores for each in figures.evaluators):
             page.table("evaluators", _evaluators(figures, labels), TABLES_LIMIT + TABLES_LIMIT // 3, MOST_ROWS)
+        for table in variant_tables(figures, labels):
+            page.table(PLURALS[table.dimension], _variants(table), TABLES_LIMIT + TABLES_LIMIT // 2, MOST_ROWS)
+            page.add("".join(f"{inert(line)} " for line in table.lines) + "\n\n" if table.lines else "")
         if figures.trajectories is not None:
             page.table("tools", _trajectories(figures.trajectories), TABLES_LIMIT + TABLES_LIMIT // 2, MOST_LINES)
+        if figures.examiner is not None:
+            page.add("\n".join(f"- {inert(line)}" for line in examiner_lines(figures, labels) if line) + "\n\n")
         page.add(_held(figures, labels))
     add_whys(page, figures, labels, insights)
     out.write("".join(page.parts))
@@ -141,6 +148,14 @@ def _trajectories(figures: TrajectoryFigures) -> Iterator[str]:
     yield "\n"
     for line in trajectory_lines(figures):
         yield f"- {inert(line)}\n" if not line.startswith(" ") else f"  - {inert(line.strip())}\n"
+
+
+def _variants(table: VariantTable) -> Iterator[str]:
+    """Yield the lines of a table by persona or by strategy."""
+    yield f"| {' | '.join((inert(table.title), *table.heads[1:]))} |\n"
+    yield f"|:--|{'--:|' * (len(table.heads) - 1)}\n"
+    for row in table.rows:
+        yield f"| {' | '.join((f'<code>{inert(row[0])}</code>', *map(inert, row[1:])))} |\n"
 
 
 def _evaluators(figures: Figures, labels: dict[str, str]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from viva.cases.person_words import person_lines
 from viva.errors import SetupError
 from viva.journal.kept_cases import stored_case
 from viva.records.run_record import Setting
@@ -57,8 +58,10 @@ def _paper(folder: Path, setting: Setting) -> dict[str, Any] | None:
     except SetupError:
         # The page of a journal whose cases were deleted, or damaged by a stranger, shows the rest.
         return None
+    person = "\n".join(person_lines(case))
+    task = f"{case.task_description.rstrip()}\n\n{person}" if person else case.task_description
     points = [point for point in case.scoring_points if point.eval_code][:MOST_CHECKS]
     return {
-        "task": printable(case.task_description, TASK_LIMIT),
+        "task": printable(task, TASK_LIMIT),
         "checks": {printable(point.id, 200): printable(point.eval_code or "", CHECK_LIMIT) for point in points},
     }

@@ -250,6 +250,10 @@ def _facts(stored: StoredRun) -> Iterator[tuple[str, str]]:
     if setting.source:
         yield "source", f"{one_line(setting.source, 300)} ({one_line(setting.place, 300)})"
     yield "examiner", one_line(setting.examiner, 80)
+    if setting.persona:
+        yield "persona", one_line(setting.persona, 60)
+    if setting.strategy:
+        yield "strategy", one_line(setting.strategy, 60)
     yield "judge", judge_words(setting)
     if setting.sandbox:
         yield "sandbox", sandbox_words(setting)

@@ -17,6 +17,7 @@ from viva.records.text import one_line
 from viva.records.wording import UNSAFE, counted, dollars
 from viva.reports.console import trends as trend_console
 from viva.reports.console.suite import interval, number, percent, percents, short_names
+from viva.reports.examiner_words import examiner_lines
 from viva.reports.facts import Standing
 from viva.reports.journals import Journals
 from viva.reports.page import plots
@@ -26,6 +27,7 @@ from viva.reports.page.lead import lead_of, ranked
 from viva.reports.page.reason_diffs import compared, framed, shortened
 from viva.reports.page.rows import MOST_COLUMNS, ORDER, Row, Rows, gather_rows
 from viva.reports.trajectory_words import trajectory_lines
+from viva.reports.variant_words import variant_tables
 from viva.statistics.evaluators import EvaluatorStatistics
 from viva.statistics.groups import Group
 from viva.statistics.summary import Figures
@@ -61,6 +63,8 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
             values,
             trends=rows.trends,
             trajectories=_trajectories(rows.figures, labels),
+            examiner=[line for line in examiner_lines(rows.figures, labels) if line],
+            variants=list(variant_tables(rows.figures, labels)),
             rows=rows.failures_first,
             rows_shown=ROWS_SHOWN,
             blocks=_blocks(journals, rows, blocks),

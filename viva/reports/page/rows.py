@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line, printable
-from viva.records.wording import score_line
+from viva.records.wording import played_words, score_line
 from viva.reports.facts import Standing, cost_of, standing, tokens_of
 from viva.reports.journals import Journals, Unfinished
 from viva.reports.page.failures import Failures, misses
@@ -39,6 +39,8 @@ class Row:
     standing: Standing
     outcome: str
     trial: int | None = None
+    played: str = ""
+    """The persona and strategy of the examiner; empty if there are none."""
     attempt: int = 1
     score: float | None = None
     low: float | None = None
@@ -202,6 +204,7 @@ def _row(number: int, record: RunRecord, threshold: float) -> Row:
         standing=standing(record, threshold),
         outcome=record.outcome.value,
         trial=record.trial,
+        played=played_words(record.setting.persona, record.setting.strategy),
         attempt=record.attempt,
         score=record.score,
         low=record.low,

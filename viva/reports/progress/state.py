@@ -12,7 +12,7 @@ from viva.exam.subscribers import RunHeader
 from viva.records.run_record import Outcome, RunRecord
 from viva.records.text import one_line
 from viva.records.transcript import NO_USAGE, Usage
-from viva.records.wording import cost_words, counted, usage_words
+from viva.records.wording import cost_words, counted, played_words, usage_words
 from viva.statistics.scores import score_of
 
 MOST_AGENTS = 50
@@ -32,9 +32,10 @@ class Running:
     rounds: int = 0
 
     def name(self) -> str:
-        """Return the case or task, with the trial and attempt unless they are the first."""
+        """Return the case or task, with the trial and attempt unless they are the first, persona and strategy."""
         header = self.header
         more = [f"trial {header.trial}"] if header.trial > 1 else []
+        more += [words] if (words := played_words(header.persona, header.strategy)) else []
         more += [f"attempt {header.attempt}"] if header.attempt > 1 else []
         return ", ".join([one_line(header.subject, 70), *more])
 

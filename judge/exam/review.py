@@ -1,0 +1,182 @@
+"""Has a model review an exam: one question, an answer that is checked, and what follows from both code and model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from viva.judge.asking import AskAgain, Conversation, NoAnswer
+from viva.judge.exam.answer import FORM, ReviewAnswer
+from viva.judge.exam.kinds import ExamFault, Finding
+from viva.judge.quotes import Text
+from viva.judge.steps import new_marker, readings
+from viva.judge.view import ShownTranscript, show, show_fields
+from viva.models.metered_model import MeteredModel
+from viva.models.model import Model
+from viva.models.prompts import digest, render
+from viva.records.evaluator import Context
+from viva.records.text import one_line, storable
+from viva.records.transcript import NO_USAGE, StopReason, Transcript, Usage
+
+PROMPTS = Path(__file__).parent / "prompts"
+SYSTEM_PROMPT, QUESTION_PROMPT = PROMPTS / "reviewer.md", PROMPTS / "exam.md"
+MOST_NOTICED = 10
+CONTRADICTED = "code found never_asked, and the reviewer takes these words for the request: {}"
+"""A model's word alone does not undo it: a weak reviewer takes any greeting for the request."""
+_ENDS = {
+    None: "the recording ends here",
+    StopReason.FINISHED: "the examiner ended it",
+    StopReason.MAX_ROUNDS: "the maximum number of rounds was reached",
+    StopReason.TARGET_ERROR: "the agent failed",
+    StopReason.TIMEOUT: "a time limit was reached",
+    StopReason.BUDGET: "the agent's budget was used up",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What a review came to."""
+
+    findings: tuple[Finding, ...]
+    """Of code and of the reviewer."""
+    model: str = ""
+    """The reviewer's name."""
+    usage: Usage = NO_USAGE
+    unusable: str = ""
+    """Why there is no usable answer; empty if there is one."""
+    notes: tuple[str, ...] = ()
+
+
+def prompt_hashes() -> dict[str, str]:
+    """Return the hash of each prompt by name, as runs record it."""
+    return {"exam_reviewer": digest(SYSTEM_PROMPT), "exam_question": digest(QUESTION_PROMPT)}
+
+
+async def review_exam(
+    model: Model, context: Context, task: str, transcript: Transcript, findings: Sequence[Finding]
+) -> Review:
+    """Ask a model about the examiner's conduct.
+
+    An answer that stays unusable, or a provider that fails, leaves the exam unreviewed: the findings of code stand.
+
+    Args:
+        model: The reviewer.
+        context: The case, if there is one, and whom the examiner played.
+        task: The task description.
+        transcript: The conversation.
+        findings: What code has found.
+
+    Raises:
+        SharedSetupError: the model cannot be used at all.
+    """
+    metered, marker = MeteredModel(model), new_marker()
+    shown = show(transcript, marker)
+    paper = show_fields(dict(_paper(context, task)), marker)
+    conversation = Conversation(metered, FORM, render(SYSTEM_PROMPT), shown.text)
+    question = _question(paper, shown, transcript, findings, conversation.mark)
+    said = {each.number: readings(each.examiner) for each in transcript.rounds if each.examiner}
+
+    def accept(answer: ReviewAnswer, last: bool) -> ReviewAnswer:
+        return _with_places(answer, said)
+
+    found = await conversation.ask_until_usable(question, accept)
+    if isinstance(found, NoAnswer):
+        return Review(tuple(findings), metered.name, metered.usage, unusable=storable(one_line(found.reason, 500)))
+    return _merged(found, findings, metered)
+
+
+def _question(
+    paper: ShownTranscript, shown: ShownTranscript, transcript: Transcript, findings: Sequence[Finding], mark: str
+) -> str:
+    noticed = [f"{each.kind.value} in round {each.round}: {each.reason}" for each in findings[:MOST_NOTICED]]
+    # The reasons may quote anybody, so they are shown like data.
+    words = "\nSimple checks noticed this, which you decide for yourself:\n" if noticed else ""
+    listed = "".join(f"    {one_line(each, 300)}\n" for each in noticed)
+    return render(
+        QUESTION_PROMPT,
+        marker=shown.marker,
+        paper=paper.text,
+        transcript=shown.text,
+        end=_ENDS.get(transcript.stop, "it was broken off"),
+        noticed=f"{words}{listed}",
+        mark=mark,
+    )
+
+
+def _paper(context: Context, task: str) -> Iterator[tuple[str, str]]:
+    """Yield the parts of what the examiner was told, and of what only the judge knows."""
+    yield "the task", task.strip()
+    if context.persona:
+        yield "the person's character", context.persona
+    if context.strategy:
+        yield "the way in which the examiner tries to mislead the agent, on purpose", context.strategy
+    case = context.case
+    if case is None:
+        return
+    if case.opening:
+        yield "the first message, sent as it is", case.opening
+    user = case.user
+    if user is not None:
+        told = {"persona": user.persona, "mood": user.mood, "language": user.language, "style": user.style}
+        lines = [f"{name}: {words}" for name, words in (told | {"patience": user.patience}).items() if words]
+        yield "the person", "\n".join(lines)
+    if case.facts:
+        yield "facts, with when they may be told", "\n".join(f"({f.condition}) {f.says}" for f in case.facts)
+    if case.insist is not None:
+        times = f" (again at most {case.insist.times} times)" if case.insist.times is not None else ""
+        yield "what the person insists on", f"{case.insist.on}{times}"
+    if case.done_when is not None:
+        ends = (("content when", case.done_when.content), ("gives up when", case.done_when.gives_up))
+        yield "when the person stops", "\n".join(f"{name}: {words}" for name, words in ends if words)
+    if case.strategy is not None:
+        aim = f"{case.strategy.name or ''}\n{case.strategy.goal or ''}"
+        yield "what the examiner tries to lead the agent to, on purpose", aim.strip()
+    points = "\n".join(point.score_point.strip() for point in case.scoring_points)
+    checks = "\n".join(point.eval_code.strip() for point in case.scoring_points if point.eval_code)
+    yield "scoring points, unknown to the examiner", points
+    if checks:
+        yield "checks of the points, unknown to the examiner", checks
+
+
+def _with_places(answer: ReviewAnswer, said: dict[int, tuple[Text, ...]]) -> ReviewAnswer:
+    """Return an answer whose quotes were found in the examiner's messages, with the rounds in which they are.
+
+    Raises:
+        AskAgain: a quote is in no message of the examiner.
+    """
+    lost = [each.quote for each in (*answer.request, *answer.faults) if _place(each.round, each.quote, said) is None]
+    if lost:
+        shown = "; ".join(repr(quote[:120]) for quote in lost[:3])
+        fault = f"these words are in no message of the examiner: {shown}"
+        raise AskAgain(
+            fault,
+            f"Your answer cannot be used: {fault}. Look again and answer in full: copy each quote exactly from the "
+            "examiner's message, and leave out faults that rest on words that the examiner did not say.",
+        )
+    request = [each.model_copy(update={"round": _place(each.round, each.quote, said)}) for each in answer.request]
+    faults = [each.model_copy(update={"round": _place(each.round, each.quote, said)}) for each in answer.faults]
+    return answer.model_copy(update={"request": request, "faults": faults})
+
+
+def _place(wanted: int, quote: str, said: dict[int, tuple[Text, ...]]) -> int | None:
+    ordered = sorted(said, key=lambda number: (number != wanted, number))
+    return next((number for number in ordered if any(text.find(quote) for text in said[number])), None)
+
+
+def _merged(answer: ReviewAnswer, findings: Sequence[Finding], model: MeteredModel) -> Review:
+    """Return what code and model found together; each fault of a message once."""
+    notes: list[str] = []
+    kept = list(findings)
+    if answer.asked == "yes" and any(each.kind is ExamFault.NEVER_ASKED for each in kept):
+        notes.append(CONTRADICTED.format(one_line(answer.request[0].quote, 200)))
+    known = {(each.kind, each.round) for each in kept}
+    known |= {(each.kind, 0) for each in kept if each.kind is ExamFault.NEVER_ASKED}
+    for fault in answer.faults:
+        # An exam that was never asked is one fault, whichever message shows it.
+        number = 0 if fault.kind is ExamFault.NEVER_ASKED else fault.round
+        if (fault.kind, number) in known:
+            continue
+        known.add((fault.kind, number))
+        kept.append(Finding(fault.kind, fault.round, fault.quote.strip(), fault.reason.strip(), by=model.name))
+    return Review(tuple(kept), model.name, model.usage, notes=tuple(notes))

@@ -1,0 +1,134 @@
+"""Finds what the examiner should not have said: leaks, facts out of thin air, and facts before their time."""
+
+from __future__ import annotations
+
+from viva.judge.exam.kinds import ExamFault, Finding
+from viva.judge.exam.messages import SentMessage, Talk, sentence_with
+from viva.judge.exam.paper import Paper
+from viva.judge.exam.secrets import FEWEST_WORDS
+from viva.judge.exam.words import Words, is_small
+
+PHRASE_SHARE = 0.6
+"""Share of the words that only a scoring point has from which a message with them is a leak."""
+DUMPED_WORDS, DUMPED_SHARE = 16, 0.85
+"""A message with this share of the words of a task with at least so many is the task as a whole."""
+DUMPED_TOKENS = 18
+ENOUGH = 3
+"""Number of invented facts after which no more are looked for: they are only noted."""
+INVENTED_LENGTH = 4
+"""Minimum length of a specific that may be invented; shorter ones are counts, hours and the like."""
+_NONE: frozenset[str] = frozenset()
+
+
+def leaks(talk: Talk, paper: Paper) -> list[Finding]:
+    """Return each message that says what stands only in the scoring points, and what the agent had not said before."""
+    secrets = paper.secrets
+    if not secrets:
+        return []
+    found: list[Finding] = []
+    for message in talk.messages:
+        what = _leaked(message, talk, paper)
+        if what is not None:
+            reason = f"{what!r} stands only in the scoring points, and the agent had not said it"
+            found.append(Finding(ExamFault.LEAK, message.round, sentence_with(message.text, what), reason))
+    return found
+
+
+def _leaked(message: SentMessage, talk: Talk, paper: Paper) -> str | None:
+    secrets = paper.secrets
+    for key in message.words.specifics & secrets.specifics:
+        # A count of rounds is no answer, whatever the points count.
+        if not (key.isdigit() and int(key) == message.round) and not talk.gave_before(message.round, key):
+            return key
+    if secrets.phrases:
+        lower = " ".join(message.text.casefold().split())
+        for phrase in secrets.phrases:
+            if phrase in lower and not talk.said_before(message.round, phrase):
+                return phrase
+    for stem in message.words.stems & secrets.names:
+        if not talk.said_before(message.round, stem):
+            return stem
+    for point in secrets.points:
+        shared = message.words.stems & point
+        if len(shared) >= FEWEST_WORDS and len(shared) >= PHRASE_SHARE * len(point):
+            new = [stem for stem in shared if not talk.said_before(message.round, stem)]
+            if len(new) >= FEWEST_WORDS:
+                return min(new, key=message.text.casefold().find)
+    return None
+
+
+def invented_facts(talk: Talk, paper: Paper) -> list[Finding]:
+    """Return each message with a number or an identifier that neither the task nor the agent gave."""
+    if paper.plays:
+        return []
+    found: list[Finding] = []
+    known = set(paper.specifics)
+    for message in talk.messages:
+        new = message.words.specifics - known
+        if not new:
+            continue
+        known |= new
+        for key in new:
+            if _is_fact(key, paper, message.round) and not talk.gave_before(message.round, key, in_steps=True):
+                reason = f"{key!r} stands neither in the task nor in what the agent said before"
+                found.append(Finding(ExamFault.INVENTED_FACTS, message.round, sentence_with(message.text, key), reason))
+                break
+        if len(found) == ENOUGH:
+            break
+    return found
+
+
+def _is_fact(key: str, paper: Paper, round_: int) -> bool:
+    if key.isdigit() and (int(key) == round_ or int(key) <= paper.rounds):
+        return False
+    parts = key.replace("-", " ").replace(".", " ").replace("/", " ").replace(":", " ").split()
+    if is_small(key) or (sum(sign.isalnum() for sign in key) < INVENTED_LENGTH and not key.isdigit()):
+        return False
+    if key in paper.text or all(part in paper.text or is_small(part) for part in parts):
+        return False  # another way to write a date, a time or a part of a name
+    if len(key) < INVENTED_LENGTH and int(key) % 50 == 0:
+        return False  # a round figure in a negotiation
+    return any(sign.isdigit() for sign in key) or "@" in key
+
+
+def told_too_much(talk: Talk, paper: Paper) -> list[Finding]:
+    """Return messages that tell facts before their time, facts that are never told, or the task as a whole."""
+    found: list[Finding] = []
+    if not talk.messages:
+        return found
+    first = talk.messages[0]
+    for held in paper.held_back:
+        if what := _told(held, first, paper):
+            reason = f"the first message tells {what!r}, which is told only on a condition"
+            found.append(Finding(ExamFault.TOLD_TOO_MUCH, first.round, sentence_with(first.text, what), reason))
+            break
+    for message in talk.messages:
+        for never in paper.never:
+            if what := _told(never, message, paper):
+                reason = f"it tells {what!r}, which the case never tells"
+                found.append(Finding(ExamFault.TOLD_TOO_MUCH, message.round, sentence_with(message.text, what), reason))
+        if not found and _is_dump(message.words, paper):
+            reason = "one message has nearly every word of the task"
+            found.append(Finding(ExamFault.TOLD_TOO_MUCH, message.round, message.text[:200].strip(), reason))
+    return found
+
+
+def _told(fact: Words, message: SentMessage, paper: Paper) -> str | None:
+    """Return what of a fact a message tells; None if it does not."""
+    telling = {each for each in fact.specifics if not is_small(each)}
+    if shared := telling & message.words.specifics:
+        return min(shared)
+    stems = fact.stems
+    if not telling and len(stems) >= 2 and stems <= message.words.stems:
+        return min(stems, key=message.text.casefold().find)
+    return None
+
+
+def _is_dump(words: Words, paper: Paper) -> bool:
+    size = len(paper.stems)
+    if size >= DUMPED_WORDS and len(words.stems & paper.stems) >= DUMPED_SHARE * size:
+        return True
+    # Word for word, the small words are the same, too.
+    return len(paper.tokens) >= DUMPED_TOKENS and len(paper.tokens.intersection(words.tokens)) >= DUMPED_SHARE * len(
+        paper.tokens
+    )

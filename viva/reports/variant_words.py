@@ -1,0 +1,119 @@
+"""The statistics by persona and by strategy as rows of words, which console, page and Markdown put into tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from viva.records.text import one_line
+from viva.statistics.groups import FEWEST_CASES, Group
+from viva.statistics.intervals import Interval
+from viva.statistics.summary import Figures
+from viva.statistics.variants.difference import VariantDifference
+from viva.statistics.variants.figures import Dimension, DimensionFigures, VariantFigures
+
+PERSONA_HEADS: tuple[str, ...] = ("persona", "runs", "score (95 %)", "pass", "against the others", "excluded")
+STRATEGY_HEADS: tuple[str, ...] = ("strategy", "runs", "held (95 %)", "gave way", "score", "against the others")
+PLURALS = {"persona": "personas", "strategy": "strategies"}
+
+
+@dataclass(frozen=True, slots=True)
+class VariantTable:
+    """One table of words; what a case or an agent says in it is on one line, but not escaped."""
+
+    dimension: Dimension
+    title: str
+    """`persona`, or `strategy`; with the agent's label where there are several agents."""
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    """The worst first."""
+    lines: tuple[str, ...]
+    """What follows from the table, and how it was found."""
+
+
+def variant_tables(figures: Figures, labels: Mapping[str, str]) -> Iterator[VariantTable]:
+    """Yield a table for each dimension and agent.
+
+    Args:
+        figures: The statistics.
+        labels: The short name of each agent.
+    """
+    several = len(figures.agents) > 1
+    for each in figures.variants:
+        agent = f" {labels.get(each.agent, one_line(each.agent, 60))}" if several else ""
+        if each.dimension == "strategy":
+            heads, rows = STRATEGY_HEADS, tuple(map(_strategy, each.variants))
+        else:
+            heads, rows = PERSONA_HEADS, tuple(map(_persona, each.variants))
+        yield VariantTable(each.dimension, f"{each.dimension}{agent}", heads, rows, tuple(_lines(each)))
+
+
+def _persona(figures: VariantFigures) -> tuple[str, ...]:
+    group = figures.group
+    mean = f"{_number(group.mean)} {'too few' if group.too_few else _interval(group.mean_interval)}"
+    rate = "-" if group.pass_rate is None else f"{group.pass_rate:.0%}"
+    return _name(group), str(group.runs), mean.strip(), rate, _against(figures.difference), _excluded(group)
+
+
+def _strategy(figures: VariantFigures) -> tuple[str, ...]:
+    group = figures.group
+    rate = "-" if figures.held_rate is None else f"{figures.held_rate:.0%}"
+    ends = "too few" if group.too_few else _percents(figures.held_interval)
+    way = (
+        "-"
+        if figures.gave_way_round is None
+        else f"round {figures.gave_way_round:g} (median of {figures.gave_way_known})"
+    )
+    held = f"{figures.held}/{group.runs} {rate} {ends}".strip()
+    return _name(group), str(group.runs), held, way, _number(group.mean), _against(figures.difference)
+
+
+def _lines(figures: DimensionFigures) -> Iterator[str]:
+    names = PLURALS[figures.dimension]
+    compared = [each for each in figures.variants if each.difference is not None]
+    if len(figures.variants) < 2:
+        return
+    if not compared:
+        yield f"To tell whether {names} differ by more than chance, at least {FEWEST_CASES} cases are required."
+        return
+    clear = [each for each in compared if each.difference is not None and each.difference.clear]
+    if clear:
+        words = ", ".join(f"{_name(each.group)} ({_signed(each.difference)})" for each in clear)
+        yield f"More than chance: {words}."
+    else:
+        yield f"No difference between these {names} is more than chance."
+    yield (
+        f"Each is compared with the others case by case: bootstrap over cases, with {figures.confidence:.4g} "
+        "confidence each (Bonferroni), so that all hold with 95 %."
+    )
+
+
+def _name(group: Group) -> str:
+    return one_line(group.name, 60)
+
+
+def _excluded(group: Group) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in group.excluded.items()) or "-"
+
+
+def _signed(difference: VariantDifference | None) -> str:
+    return "-" if difference is None else f"{difference.value:+.2f}"
+
+
+def _against(difference: VariantDifference | None) -> str:
+    if difference is None:
+        return "-"
+    ends = difference.interval
+    return f"{difference.value:+.2f} ({ends.low:+.2f} to {ends.high:+.2f}){' *' if difference.clear else ''}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _interval(value: Interval | None) -> str:
+    return "" if value is None else f"({value.low:.2f}-{value.high:.2f})"
+
+
+def _percents(value: Interval | None) -> str:
+    return "" if value is None else f"({value.low * 100:.0f}-{value.high * 100:.0f})"

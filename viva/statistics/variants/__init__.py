@@ -1,0 +1,1 @@
+"""Statistics of a suite by what its examiner played: personas and strategies."""

@@ -1,0 +1,64 @@
+"""Tells whether the exams with one persona or strategy differ from those with the others by more than chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean
+
+from viva.statistics.clustered import paired_interval
+from viva.statistics.groups import FEWEST_CASES
+from viva.statistics.intervals import CONFIDENCE, Interval
+
+
+@dataclass(frozen=True, slots=True)
+class VariantDifference:
+    """Holds the mean score with one variant minus the mean score with the others, paired by case."""
+
+    value: float
+    """Averaged over the cases that have both."""
+    interval: Interval
+    """Bootstrap over cases, at a confidence that allows for the number of variants."""
+    cases: int
+
+    @property
+    def clear(self) -> bool:
+        """Return whether the interval excludes 0: the difference is more than chance."""
+        return self.interval.low > 0 or self.interval.high < 0
+
+
+def confidence_of(variants: int) -> float:
+    """Return the confidence of each of several intervals, so that all hold together with 95 %.
+
+    Bonferroni's correction: Dunn 1961, "Multiple Comparisons Among Means", JASA 56. Of two variants, each is compared
+    with the other, which is one comparison.
+    """
+    comparisons = 1 if variants <= 2 else variants
+    return 1 - (1 - CONFIDENCE) / comparisons
+
+
+def differences(scores: Mapping[str, Mapping[str, float]]) -> dict[str, VariantDifference | None]:
+    """Compare each variant with the others over the cases that both have.
+
+    The unit is the case: in each, the mean score with the variant is compared with the mean over the other variants,
+    and whole cases are drawn (see `viva.statistics.clustered.paired_interval`).
+
+    Args:
+        scores: By variant, then case: the mean score of the trials that count.
+
+    Returns:
+        By variant; None where fewer than `FEWEST_CASES` cases have both.
+    """
+    confidence = confidence_of(len(scores))
+    found: dict[str, VariantDifference | None] = {}
+    for name, own in scores.items():
+        pairs = []
+        for case, score in own.items():
+            others = [each[case] for other, each in scores.items() if other != name and case in each]
+            if others:
+                pairs.append(score - fmean(others))
+        enough = len(pairs) >= FEWEST_CASES
+        found[name] = (
+            VariantDifference(fmean(pairs), paired_interval(pairs, confidence), len(pairs)) if enough else None
+        )
+    return found
