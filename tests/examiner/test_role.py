@@ -60,8 +60,9 @@ async def test_each_part_of_the_person_reaches_the_model_with_its_condition(mode
         prompt,
         "Who you are: A retired sailor. Mood: cheerful Language that you write: German Style: short lines "
         "Patience: two poor replies",
-        "- in your next message: You travel on Monday. - with step 2 (your message 2 if the task has no steps), not "
-        "before: You need a ramp. - with step 3 (your message 3 if the task has no steps), not before: You pay in cash. - only when the agent asks for it: Ben is 71. "
+        "- in your next message: You travel on Monday.",
+        "- with step 2 (your message 2 if the task has no steps), not before: You need a ramp. - with step 3",
+        "not before: You pay in cash. - only when the agent asks for it: Ben is 71. "
         "- never; if asked, you would rather not say: You won the lottery.",
         "You insist on this: a seat at the window",
         "ask for it again in other words, at most 2 times after the first request; then let it be and go on.",
