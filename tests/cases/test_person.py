@@ -151,6 +151,7 @@ CONTRADICTIONS = [
     ("facts: [{says: I am Ada, when: step 2}]\nopening: I am Ada.", False, "which is to be told with step 2"),
     ("insist: {on: x, times: 5}\nmax_rounds: 5", False, "times is 5, but max_rounds allows 5 messages in all"),
     ("strategy: {goal: it books}", False, "goal repeats scoring point 1"),
+    ("strategy: role-play", False, "without a goal, the examiner tries to have any rule broken"),
 ]
 
 
