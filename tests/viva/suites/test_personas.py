@@ -207,7 +207,9 @@ def test_the_figures_are_in_every_report(desk: Desk) -> None:
     found = json.loads((desk.folder / "r.json").read_text())["figures"]["variants"]
     assert [each["dimension"] for each in found] == ["persona", "strategy"]
     terse = found[0]["variants"][0]
-    assert (terse["group"]["name"], terse["difference"]["value"], terse["difference"]["cases"]) == ("terse", -1.0, 7)
+    difference = terse["difference"]
+    assert terse["group"]["name"] == "terse"
+    assert (difference["value"], difference["cases"], difference["clear"]) == (-1.0, 7, True)
     assert found[1]["variants"][0]["held"] == 7
 
 
