@@ -155,6 +155,23 @@ def test_the_library_has_the_promised_size_and_each_strategy_its_source() -> Non
         assert each.url.startswith("https://")
 
 
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [("terse", "terse"), (" Terse", "terse"), ("over polite", "over-polite"), ("Over_Polite\n", "over-polite")],
+)
+def test_a_bundled_name_is_recognised_however_it_is_written(written: str, name: str) -> None:
+    role = role_of(replace(CASE, user=User(written)))
+    assert role.user is not None
+    assert role.user.persona == personas()[name]
+
+
+@pytest.mark.parametrize("words", ["Terse, but friendly.", "A sailor", "Grandmother", "terse " * 50])
+def test_other_words_are_a_description(words: str) -> None:
+    role = role_of(replace(CASE, user=User(words)))
+    assert role.user is not None
+    assert role.user.persona == words
+
+
 def test_names_are_chosen_once_and_all_stands_for_each() -> None:
     assert chosen_names("persona", ["terse", "expert", "terse"]) == ("terse", "expert")
     assert chosen_names("persona", ["terse", "all"]) == tuple(personas())
