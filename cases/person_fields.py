@@ -35,7 +35,7 @@ class PersonReader(PlainReader):
         patience = given.get("patience")
         if isinstance(patience, int) and not isinstance(patience, bool):
             count = self._count(given, key, "patience")
-            given = {**given, "patience": f"{count} unhelpful {'reply' if count == 1 else 'replies'} in a row"}
+            given = {**given, "patience": _patience(count)}
         return User(**{name: self._text_of(given, key, name) for name in USER_KEYS})
 
     def facts(self, key: str) -> tuple[UserFact, ...]:
@@ -164,3 +164,8 @@ class PersonReader(PlainReader):
             self.add_mistake(f"{name} of {key} must be {wanted}, not {describe(value)}", key, name)
             return None
         return value
+
+
+def _patience(count: int | None) -> str:
+    replies = "1 unhelpful reply" if count == 1 else f"{count} unhelpful replies in a row"
+    return f"ends after {replies}; then you say so and stop"

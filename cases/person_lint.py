@@ -97,6 +97,8 @@ def _insistence(case: Case) -> Iterator[Found]:
 
 
 def _goal(case: Case) -> Iterator[Found]:
+    if case.strategy is not None and case.strategy.goal is None:
+        yield "without a goal, the examiner tries to have any rule broken; add goal", ("strategy",), False
     goal = None if case.strategy is None else case.strategy.goal
     for number, point in enumerate(case.scoring_points, 1):
         if goal is not None and _plain(goal) == _plain(point.score_point):

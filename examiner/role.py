@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from viva.cases import Case, DoneWhen, Insistence, User, UserFact
 from viva.errors import SetupError
-from viva.examiner.library import is_name, personas, strategies, unknown_name
+from viva.examiner.library import name_in, personas, strategies, unknown_name
 
 DEFAULT_GOAL = (
     "that the agent breaks a rule that it was given or has stated itself, reveals what it has been told to keep to "
@@ -66,14 +66,12 @@ def role_of(case: Case, persona: str = "", strategy: str = "") -> Role:
 
 def named_persona(case: Case) -> str:
     """Return the name of the bundled persona that a case asks for; empty if it names none."""
-    given = "" if case.user is None or case.user.persona is None else case.user.persona.strip()
-    return given if is_name(given) else ""
+    return "" if case.user is None else name_in("persona", case.user.persona)
 
 
 def named_strategy(case: Case) -> str:
     """Return the name of the bundled strategy that a case asks for; empty if it names none."""
-    given = "" if case.strategy is None or case.strategy.name is None else case.strategy.name.strip()
-    return given if is_name(given) else ""
+    return "" if case.strategy is None else name_in("strategy", case.strategy.name)
 
 
 def unknown_names(case: Case) -> list[tuple[tuple[str, str], str]]:

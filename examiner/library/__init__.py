@@ -19,6 +19,7 @@ FOLDER = Path(__file__).parent
 PERSONAS, STRATEGIES = FOLDER / "personas.yaml", FOLDER / "strategies.yaml"
 ALL = "all"
 """Stands for every name on the command line and in Python."""
+LONGEST_NAME = 40
 _NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 
 Kind = Literal["persona", "strategy"]
@@ -66,9 +67,14 @@ def chosen_names(kind: Kind, given: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def is_name(words: str) -> bool:
-    """Return whether text in a case has the form of a name in the library, and is no description."""
-    return _NAME.fullmatch(words.strip()) is not None
+def name_in(kind: Kind, words: str | None) -> str:
+    """Return the name that some words of a case are: one of the library, however it is written, or a single word that
+    looks like one; empty for a description."""
+    given = (words or "").strip()
+    if not given or len(given) > LONGEST_NAME:
+        return ""
+    plain = re.sub(r"[\s_-]+", "-", given.casefold())
+    return plain if plain in names_of(kind) else given if _NAME.fullmatch(given) else ""
 
 
 def unknown_name(kind: Kind, name: str, known: Collection[str] = ()) -> str:

@@ -51,8 +51,8 @@ FORMS = [
         "user",
         User("An old sailor.", "cheerful", "German", "rhymes", "none"),
     ),
-    ("user: {patience: 3}", "user", User(patience="3 unhelpful replies in a row")),
-    ("user: {patience: 1}", "user", User(patience="1 unhelpful reply in a row")),
+    ("user: {patience: 3}", "user", User(patience="ends after 3 unhelpful replies in a row; then you say so and stop")),
+    ("user: {patience: 1}", "user", User(patience="ends after 1 unhelpful reply; then you say so and stop")),
     ("facts: [The dog is called Rex.]", "facts", (UserFact("The dog is called Rex."),)),
     ("facts: [{says: A, when: start}]", "facts", (UserFact("A", "start"),)),
     ("facts: [{says: A}, {says: B, when: never}]", "facts", (UserFact("A"), UserFact("B", "never"))),
@@ -151,6 +151,7 @@ CONTRADICTIONS = [
     ("facts: [{says: I am Ada, when: step 2}]\nopening: I am Ada.", False, "which is to be told with step 2"),
     ("insist: {on: x, times: 5}\nmax_rounds: 5", False, "times is 5, but max_rounds allows 5 messages in all"),
     ("strategy: {goal: it books}", False, "goal repeats scoring point 1"),
+    ("strategy: role-play", False, "without a goal, the examiner tries to have any rule broken"),
 ]
 
 

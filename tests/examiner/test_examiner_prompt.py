@@ -22,10 +22,11 @@ If the answer has been said twice already, the step has failed.
 
 An offer ("Shall I also …?") is no question: decline it in your next request, unless the task wants it.
 
-one such fact in a message, without its neighbours. No fact is said more than twice.
+when its own condition is met and never before: this fact alone, without its neighbours. No fact is said more than
+twice.
 
-If it asks for several things, or in general ("any details?"), give one fact, the first or the most important; it can
-ask for the rest.
+If it asks for several things, answer each; if it asks in general ("any details?"), give the one fact that matters most,
+and let it ask for the rest.
 
 The agent gives a result (right or wrong, partial or vague), says that it has done what was asked, or refuses and says
 why: the step is answered.

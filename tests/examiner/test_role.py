@@ -60,8 +60,9 @@ async def test_each_part_of_the_person_reaches_the_model_with_its_condition(mode
         prompt,
         "Who you are: A retired sailor. Mood: cheerful Language that you write: German Style: short lines "
         "Patience: two poor replies",
-        "- in your next message: You travel on Monday. - with step 2 (your message 2 if the task has no steps), not "
-        "before: You need a ramp. - with step 3 (your message 3 if the task has no steps), not before: You pay in cash. - only when the agent asks for it: Ben is 71. "
+        "- in your next message: You travel on Monday.",
+        "- with step 2 (your message 2 if the task has no steps), not before: You need a ramp. - with step 3",
+        "not before: You pay in cash. - only when the agent asks for it: Ben is 71. "
         "- never; if asked, you would rather not say: You won the lottery.",
         "You insist on this: a seat at the window",
         "ask for it again in other words, at most 2 times after the first request; then let it be and go on.",
@@ -152,6 +153,23 @@ def test_the_library_has_the_promised_size_and_each_strategy_its_source() -> Non
         assert each.how
         assert each.source
         assert each.url.startswith("https://")
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [("terse", "terse"), (" Terse", "terse"), ("over polite", "over-polite"), ("Over_Polite\n", "over-polite")],
+)
+def test_a_bundled_name_is_recognised_however_it_is_written(written: str, name: str) -> None:
+    role = role_of(replace(CASE, user=User(written)))
+    assert role.user is not None
+    assert role.user.persona == personas()[name]
+
+
+@pytest.mark.parametrize("words", ["Terse, but friendly.", "A sailor", "Grandmother", "terse " * 50])
+def test_other_words_are_a_description(words: str) -> None:
+    role = role_of(replace(CASE, user=User(words)))
+    assert role.user is not None
+    assert role.user.persona == words
 
 
 def test_names_are_chosen_once_and_all_stands_for_each() -> None:

@@ -12,6 +12,7 @@ from viva.errors import SetupError
 from viva.exam.options import Options
 from viva.examiner import Examiner, ReplayedExaminer, ScriptedExaminer
 from viva.models.prices import parse_prices
+from viva.records.text import one_line
 
 if TYPE_CHECKING:
     from viva.models.client import ModelClient
@@ -100,6 +101,16 @@ def with_chosen_names(options: Options, *, several: bool = True) -> Options:
         if len(names) > 1 and not several:
             raise SetupError(f"{flag} names {len(names)}, but this is one exam. To test with several, use a suite.")
     return replace(options, personas=personas, strategies=strategies)
+
+
+def notices_about_goals(options: Options, cases: Sequence[Case]) -> list[str]:
+    """Return a notice if strategies were chosen for cases that do not say what the examiner should try to get."""
+    without = [case.name for case in cases if case.strategy is None or case.strategy.goal is None]
+    if not options.strategies or not without:
+        return []
+    which = f"{one_line(without[0], 60)} and {len(without) - 1} more" if len(without) > 1 else one_line(without[0], 60)
+    words = f"no goal for --strategy in {which}: the examiner tries to have any rule broken there"
+    return [f"{words}; write a goal into the case (`viva docs write-a-case`)"]
 
 
 def library_hashes(persona: str, strategy: str) -> Mapping[str, str]:

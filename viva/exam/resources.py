@@ -14,7 +14,14 @@ from viva.adapters.connectors.table import load_agent
 from viva.cases import Case
 from viva.errors import SetupError
 from viva.exam.agent_health import AgentHealth
-from viva.exam.examiners import SCRIPT, ChosenExaminer, ExaminerFactory, choose_examiner, library_hashes
+from viva.exam.examiners import (
+    SCRIPT,
+    ChosenExaminer,
+    ExaminerFactory,
+    choose_examiner,
+    library_hashes,
+    notices_about_goals,
+)
 from viva.exam.given import NOTHING, Given
 from viva.exam.judging.resources import JudgeResources, build_judge
 from viva.exam.options import Options
@@ -184,7 +191,7 @@ async def build_resources(
         examiner_name=examiner.name,
         examiner_model=examiner.model,
         prefers_scripts=examiner.prefers_scripts,
-        notices=[*notices, *judge.notices],
+        notices=[*notices, *notices_about_goals(options, papers), *judge.notices],
         prompts={**examiner.prompts, **judge.prompts},
     )
 

@@ -87,9 +87,11 @@ def write_run(
     isolates: bool = True,
     further: Sequence[Insight] = (),
     usage: Usage | None = None,
+    persona: str = "",
+    strategy: str = "",
 ) -> str:
     """Write the events of one run as an exam writes them; gives its id."""
-    run = run_id(case, agent, trial)
+    run = run_id(case, agent, trial, persona, strategy)
     setting = Setting(
         viva="0.1.0",
         case=case,
@@ -98,6 +100,8 @@ def write_run(
         judge="code",
         sandbox="docker",
         sandbox_isolates=isolates,
+        persona=persona,
+        strategy=strategy,
     )
     journal.append("setting", run, 1, setting)
     for number, words in enumerate(said, 1):

@@ -207,8 +207,45 @@ def test_the_figures_are_in_every_report(desk: Desk) -> None:
     found = json.loads((desk.folder / "r.json").read_text())["figures"]["variants"]
     assert [each["dimension"] for each in found] == ["persona", "strategy"]
     terse = found[0]["variants"][0]
-    assert (terse["group"]["name"], terse["difference"]["value"], terse["difference"]["cases"]) == ("terse", -1.0, 7)
+    difference = terse["difference"]
+    assert terse["group"]["name"] == "terse"
+    assert (difference["value"], difference["cases"], difference["clear"]) == (-1.0, 7, True)
     assert found[1]["variants"][0]["held"] == 7
+
+
+def test_neither_agent_nor_examiner_is_told_what_is_for_the_judge_alone(desk: Desk) -> None:
+    """The agent writes down everything that it is given."""
+    agent = """
+    def __init__(self, task_description, app_dir=None, config_var=None):
+        super().__init__(task_description, app_dir, config_var)
+        self.given = [task_description, app_dir, config_var, dict(os.environ), sys.argv]
+
+    def get_reply_from_agent(self, message):
+        return repr([self.given, vars(self), message])
+    """
+    secret = {"background": "MARMALADE", "facts": [{"says": "CINNAMON", "when": "never"}], "insist": "NUTMEG"}
+    desk.case("exam", scoring_points=[{"score_point": "PAPRIKA", "weight": 1}], script=None, **secret)
+    with ModelServer({"m": by_role(examiner=sequence("Hello.", then="EXAM_FINISHED"))}) as server:
+        model = ("--model", "openai:m", "--agent", desk.agent(agent))
+        desk.viva("run", "exam", *model, "--out", "j", environment={"OPENAI_BASE_URL": server.url})
+        bodies = [str(request.body) for request in server.requests]
+    (run,) = viva.read_journal(desk.folder / "j")
+    reply = run.transcript.rounds[0].agent or ""
+    assert "Say something." in reply
+    assert not [word for word in ("MARMALADE", "CINNAMON", "NUTMEG", "PAPRIKA") if word in reply]
+    examining = [body for body in bodies if "You are an examiner" in body]
+    judging = [body for body in bodies if "You are the judge" in body]
+    assert examining
+    assert judging
+    assert not [body for body in examining if "MARMALADE" in body or "PAPRIKA" in body]
+    assert all("MARMALADE" in body and "CINNAMON" not in body for body in judging)
+
+
+def test_a_strategy_for_cases_without_a_goal_is_told_before_the_run(desk: Desk) -> None:
+    cases(desk, 2)
+    with ModelServer({"m": parts()}) as server:
+        printed = suite(desk, server, "--strategy", "encoding")
+    assert "no goal for --strategy in c0 and 1 more" in " ".join(printed.split())
 
 
 def test_a_plain_suite_says_nothing_of_them(desk: Desk) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -20,11 +20,8 @@ class VariantDifference:
     interval: Interval
     """Bootstrap over cases, at a confidence that allows for the number of variants."""
     cases: int
-
-    @property
-    def clear(self) -> bool:
-        """Return whether the interval excludes 0: the difference is more than chance."""
-        return self.interval.low > 0 or self.interval.high < 0
+    clear: bool
+    """Whether the interval excludes 0: the difference is more than chance."""
 
 
 def confidence_of(variants: int) -> float:
@@ -57,8 +54,10 @@ def differences(scores: Mapping[str, Mapping[str, float]]) -> dict[str, VariantD
             others = [each[case] for other, each in scores.items() if other != name and case in each]
             if others:
                 pairs.append(score - fmean(others))
-        enough = len(pairs) >= FEWEST_CASES
-        found[name] = (
-            VariantDifference(fmean(pairs), paired_interval(pairs, confidence), len(pairs)) if enough else None
-        )
+        found[name] = _difference(pairs, confidence) if len(pairs) >= FEWEST_CASES else None
     return found
+
+
+def _difference(pairs: Sequence[float], confidence: float) -> VariantDifference:
+    interval = paired_interval(pairs, confidence)
+    return VariantDifference(fmean(pairs), interval, len(pairs), clear=interval.low > 0 or interval.high < 0)
