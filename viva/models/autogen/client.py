@@ -37,14 +37,16 @@ _FINISH: dict[str, FinishReason] = {
 class AutoGenModel:
     """A model behind a client of AutoGen's."""
 
-    def __init__(self, client: ChatCompletionClient, name: str, limit: OutputLimit, address: str | None = None) -> None:
+    def __init__(
+        self, client: ChatCompletionClient, name: str, limit: OutputLimit | None = None, address: str | None = None
+    ) -> None:
         """Args:
         client: The client; `close` closes it.
         name: The model's name.
-        limit: How it is told the maximum number of output tokens.
+        limit: How it is told the maximum number of output tokens; None finds out by asking.
         address: The address of its server; None if it is not known.
         """
-        self._limit = limit
+        self._limit = limit = limit or OutputLimit(type(client).__name__, {})
         self._client = client
         self._address = address
         self.name = name
