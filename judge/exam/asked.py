@@ -7,10 +7,9 @@ import itertools
 from viva.judge.exam.common_words import language_of, word_list
 from viva.judge.exam.kinds import ExamFault, Finding
 from viva.judge.exam.messages import SentMessage, Talk
-from viva.judge.exam.paper import Paper
+from viva.judge.exam.paper import WEIGHT_OF_SPECIFIC, Paper
 from viva.judge.exam.words import Words, is_small, joined, words_of
 
-WEIGHT_OF_SPECIFIC = 2
 SHORT = 16
 """Number of words of a task up to which those that it is about count twice: a request may have only one of them."""
 FEWEST_MESSAGES = 3
@@ -23,17 +22,15 @@ def never_asked(talk: Talk, paper: Paper) -> list[Finding]:
     """Return a finding if the request of the task never came up."""
     if talk.transcript.failed and len(talk.messages) < FEWEST_MESSAGES:
         return []  # the agent ended the exam before it could be set
-    if not talk.messages:
-        return []
+    if not talk.messages or not paper.size:
+        return []  # a task without any content cannot be recognised
     stems, specifics = joined(message.words for message in talk.messages)
     telling = {each for each in paper.specifics if not is_small(each)}
     named = len(specifics & telling)
     common = len(stems & paper.stems)
     core = len(stems & paper.core) if len(paper.stems) <= SHORT else 0
-    if common + core + WEIGHT_OF_SPECIFIC * named >= _needed(paper, telling):
+    if common + core + WEIGHT_OF_SPECIFIC * named >= _needed(paper.size):
         return []
-    if not paper.stems and not telling:
-        return []  # a task without any content cannot be recognised
     if not named and _speaks_another_language(talk, paper):
         return []
     first = talk.messages[0]
@@ -46,9 +43,8 @@ def never_asked(talk: Talk, paper: Paper) -> list[Finding]:
     return [Finding(ExamFault.NEVER_ASKED, first.round, shown, reason)]
 
 
-def _needed(paper: Paper, telling: set[str]) -> int:
+def _needed(size: int) -> int:
     """Return how much of a task must have come up; short tasks have few words."""
-    size = len(paper.stems) + WEIGHT_OF_SPECIFIC * len(telling)
     return 1 if size <= 4 else 2 if size <= SHORT else 3
 
 

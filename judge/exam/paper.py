@@ -11,7 +11,7 @@ from functools import cache
 from viva.cases import Case
 from viva.judge.exam.common_words import listed, word_list
 from viva.judge.exam.secrets import NO_SECRETS, Secrets, secrets_of
-from viva.judge.exam.words import Words, joined, words_of
+from viva.judge.exam.words import Words, is_small, joined, words_of
 
 _STEP = re.compile(r"^[ \t]*(?:\w+[ \t]+)?(\d{1,3})[.):\u3001][ \t]*(\S.*)$", re.MULTILINE)
 """A line of a numbered list: `1. …`, `Step 2: …`."""
@@ -24,6 +24,8 @@ def _asking() -> re.Pattern[str]:
     return re.compile("|".join(listed("assistant_sentences")["asking"]), re.I)
 
 
+WEIGHT_OF_SPECIFIC = 2
+"""A number or an identifier says as much about a task as two words."""
 MOST_STEPS = 1_000
 
 
@@ -36,6 +38,8 @@ class Paper:
     stems: frozenset[str]
     """Of the task and of what the user knows."""
     specifics: frozenset[str]
+    size: int = 0
+    """How much the task alone says: its stems, and its specifics, which count twice; 0 if it cannot be recognised."""
     core: frozenset[str] = frozenset()
     """The stems of its first sentence, and those that it has more than once: what it is about."""
     tokens: frozenset[str] = frozenset()
@@ -86,6 +90,7 @@ def paper_of_case(case: Case, *, persona: str = "", strategy: str = "") -> Paper
         known,
         stems,
         specifics,
+        size=_size(case.task_description),
         core=_core(case.task_description),
         tokens=_tokens(case.task_description),
         steps=_steps(case.task_description),
@@ -108,12 +113,18 @@ def paper_of_text(task: str) -> Paper:
         " ".join(task.casefold().split()),
         stems,
         specifics,
+        size=_size(task),
         core=_core(task),
         tokens=_tokens(task),
         steps=_steps(task),
         rounds=_rounds(task, None),
         held_back=_held_back(task),
     )
+
+
+def _size(task: str) -> int:
+    stems, specifics = joined(map(words_of, _pieces(task)))
+    return len(stems) + WEIGHT_OF_SPECIFIC * sum(not is_small(each) for each in specifics)
 
 
 def _core(task: str) -> frozenset[str]:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.judge.exam.fair_exams import WRITTEN, Exam, bundled_exams, case_of, shared_exams, talk
 from tests.judge.exam.seeds import BY_OTHER_MEANS, BY_RULE, MAKERS, Seed, seeds
+from viva.cases.person import UserFact
 from viva.judge.exam.examination import examine_conduct
 from viva.judge.exam.kinds import ExamFault, Finding
 from viva.judge.exam.paper import Paper, paper_of_case
@@ -141,3 +142,9 @@ def test_a_strategy_may_play_another_role_and_a_persona_may_not() -> None:
     for given, expected in (({}, True), ({"persona": "terse"}, True), ({"strategy": "claimed-authority"}, False)):
         findings = examine_conduct(flipped, paper_of_case(exam.case, **given))
         assert (ExamFault.ROLE_FLIP in {each.kind for each in findings}) is expected, given
+
+
+def test_a_task_of_everyday_words_is_not_taken_for_one_that_was_never_asked() -> None:
+    fact = UserFact("You like CINNAMON.", "never")
+    for case in (case_of("Say something."), case_of("Say something.", facts=(fact,))):
+        assert not examine_conduct(talk(("Hello.", "Hello.")), paper_of_case(case))
