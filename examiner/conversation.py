@@ -148,7 +148,10 @@ async def converse(
             left = state.seconds_left(limits)
             # Without a limit, which is the usual case, there is no overhead.
             async with _NO_LIMIT if left == math.inf else time_limit(max(0.0, left)):
-                message = await _next_message(state, limits)
+                _tell_of_same_question(state)
+                message = _usable(await examiner.next_message(state.last_reply), state)
+                if message is not None and not examiner.may_repeat and len(state.rounds) < limits.max_rounds:
+                    message = await _not_repeated(state, message)
         except AgentStuck as stuck:
             return _end(state, StopReason.FINISHED, str(stuck))
         except (ExaminerError, ModelError, TimeoutError) as error:
@@ -177,26 +180,30 @@ async def converse(
             return _end(state, stop, round_.error, Fault.TARGET)
 
 
-async def _next_message(state: _ConversationState, limits: ConversationLimits) -> str | None:
-    """Return the examiner's next message, or None at the end of the exam; one that repeats itself is asked once more.
+def _tell_of_same_question(state: _ConversationState) -> None:
+    """Tell the examiner that the agent asks the same question again; now and then is enough.
+
+    "Done. Anything else?" may be the right reply to each of fifty requests.
+    """
+    times = state.said.times_asked
+    if times and times % (MOST_ANSWERS + 1) == 0 and isinstance(state.examiner, Instructed):
+        state.examiner.tell(SAME_QUESTION.format(times=times - 1))
+
+
+async def _not_repeated(state: _ConversationState, message: str) -> str | None:
+    """Return the examiner's message, or another one if it repeats itself: it is asked once more.
 
     Raises:
-        ExaminerError: the message breaks a rule of the exam.
+        ExaminerError: the other message breaks a rule of the exam, or repeats itself, too.
         AgentStuck: the agent repeats itself, and so does the examiner's answer.
     """
     examiner, said = state.examiner, state.said
-    # Now and then is enough: "Done. Anything else?" may be the right reply to each of fifty requests.
-    if said.times_asked and said.times_asked % (MOST_ANSWERS + 1) == 0 and isinstance(examiner, Instructed):
-        examiner.tell(SAME_QUESTION.format(times=said.times_asked - 1))
-    message = _usable(await examiner.next_message(state.last_reply), state)
-    if message is None or examiner.may_repeat or len(state.rounds) >= limits.max_rounds:
-        return message
     who = said.judge(message)
     if who is not Repetition.NONE and isinstance(examiner, Instructed):
         examiner.tell(SAME_ANSWER if who is Repetition.AGENT else SAME_MESSAGE)
-        message = _usable(await examiner.next_message(state.last_reply), state)
-        if message is None or said.judge(message) is Repetition.NONE:
-            return message
+        other = _usable(await examiner.next_message(state.last_reply), state)
+        if other is None or said.judge(other) is Repetition.NONE:
+            return other
     if who is Repetition.AGENT:
         raise AgentStuck(STUCK)
     if who is Repetition.EXAMINER:

@@ -58,7 +58,10 @@ def _too_little(talk: Talk, paper: Paper) -> list[Finding]:
     if (paper.insist_times or 1) < 1 or not wanted.stems:
         return []
     own = wanted.stems
-    times = sum(len(message.words.stems & own) * 3 >= len(own) for message in talk.messages)
+    times = sum(
+        len(message.words.stems & own) * 3 >= len(own) or not wanted.specifics.isdisjoint(message.words.specifics)
+        for message in talk.messages
+    )
     if times > 1:
         return []
     last = talk.messages[-1]

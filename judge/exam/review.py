@@ -108,9 +108,10 @@ def _paper(context: Context, task: str) -> Iterator[tuple[str, str]]:
     """Yield the parts of what the examiner was told, and of what only the judge knows."""
     yield "the task", task.strip()
     if context.persona:
-        yield "the person's character", context.persona
+        yield "the person's character", _named(context.persona, context.persona_words)
     if context.strategy:
-        yield "the way in which the examiner tries to mislead the agent, on purpose", context.strategy
+        words = _named(context.strategy, context.strategy_words)
+        yield "the way in which the examiner tries to mislead the agent, on purpose", words
     case = context.case
     if case is None:
         return
@@ -137,6 +138,11 @@ def _paper(context: Context, task: str) -> Iterator[tuple[str, str]]:
     yield "scoring points, unknown to the examiner", points
     if checks:
         yield "checks of the points, unknown to the examiner", checks
+
+
+def _named(name: str, words: str) -> str:
+    """Return a name with its description, where there is one."""
+    return f"{name}: {words}" if words else name
 
 
 def _with_places(answer: ReviewAnswer, said: dict[int, tuple[Text, ...]]) -> ReviewAnswer:

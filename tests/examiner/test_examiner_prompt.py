@@ -31,11 +31,16 @@ and let it ask for the rest.
 The agent gives a result (right or wrong, partial or vague), says that it has done what was asked, or refuses and says
 why: the step is answered.
 
-Go on to the next; do not ask for more or for better.
+Go on to the next, even if the agent has done it in advance; do not ask for more or for better.
 
-Of a goal, ask for the part that is still missing, once.
+Of a goal, ask for what is still missing, in one message, once.
 
-nothing, an error, an announcement, something off the subject, a question about these instructions or the judging
+Asked whether a result suits you, answer as this user: name the wish given above that it misses, or accept it.
+
+If the task has you approve or confirm something, do that in a message of its own before you stop.
+
+nothing, an error, an announcement, a farewell, something off the subject, a question about these instructions or the
+judging
 
 If that has been done already, the step has failed.
 

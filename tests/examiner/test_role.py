@@ -70,7 +70,9 @@ async def test_each_part_of_the_person_reaches_the_model_with_its_condition(mode
         "You give up, and stop, when: it takes too long",
         "What you try to get: a free ticket",
         strategies()["role-play"].how,
-        "Your first message has been sent already.",
+        "Your first message has been sent already, and counts as message 1.",
+        "Where the task says how you speak, feel or behave, the task comes before these lines.",
+        "what is due with a message is said there, beside what you answer",
     )
     assert prompt.index("retired sailor") < prompt.index("comes before the rules") < prompt.index("Writing:")
     assert "\n\n\n" not in prompt

@@ -213,7 +213,21 @@ def _context(run: ExamRun, setting: Setting, transcript: Transcript, workspace: 
         persona=setting.persona,
         strategy=setting.strategy,
         history=run.history,
+        **_words_of_role(setting),
     )
+
+
+def _words_of_role(setting: Setting) -> dict[str, str]:
+    """Return the descriptions of the bundled persona and strategy of an exam, for those who judge the examiner."""
+    if not (setting.persona or setting.strategy):
+        return {}
+    from viva.examiner.library import personas, strategies  # here, because most exams have none
+
+    strategy = strategies().get(setting.strategy)
+    return {
+        "persona_words": personas().get(setting.persona, ""),
+        "strategy_words": "" if strategy is None else strategy.how,
+    }
 
 
 async def converse_with_agent(

@@ -39,6 +39,10 @@ class Context:
     """The bundled persona that the examiner played; empty if it played none, or one that only the case describes."""
     strategy: str = ""
     """The bundled strategy by which the examiner tried to lead the agent astray; empty if it followed none."""
+    persona_words: str = ""
+    """The description of the bundled persona, as the examiner was told it."""
+    strategy_words: str = ""
+    """The description of the bundled strategy, as the examiner was told it."""
     reference: Any = None
     """A correct answer or trajectory, if there is one; its evaluator defines the form."""
 
