@@ -12,6 +12,7 @@ from viva.adapters.virtual_user import VirtualUser
 
 TEXT = ("I would like to change my booking please. " * 100)[:120]
 """120 characters, the message length used with the other tools."""
+LETTERS = str.maketrans("0123456789", "abcdefghij")
 
 
 class AsyncAgent(VirtualUser):
@@ -61,7 +62,8 @@ class InstantModel(ChatCompletionClient):
         self.calls += 1
         return CreateResult(
             finish_reason="stop",
-            content=f"{self.calls:08d} {TEXT[:111]}",
+            # In letters, because a number that nobody gave is a fault of an examiner.
+            content=f"{f'{self.calls:08d}'.translate(LETTERS)} {TEXT[:111]}",
             usage=RequestUsage(prompt_tokens=300, completion_tokens=30),
             cached=False,
         )

@@ -8,7 +8,7 @@ from viva.judge.exam.asked import asks_the_same
 from viva.judge.exam.kinds import ExamFault, Finding
 from viva.judge.exam.messages import SentMessage, Talk
 from viva.judge.exam.paper import Paper
-from viva.judge.exam.words import words_of
+from viva.judge.exam.words import Words, words_of
 
 REPEATED_LENGTH = 25
 """Minimum number of characters of a message whose repetition is a fault: `Yes, please.` is said often."""
@@ -57,9 +57,9 @@ def _too_little(talk: Talk, paper: Paper) -> list[Finding]:
         return []
     if (paper.insist_times or 1) < 1 or not wanted.stems:
         return []
-    own = wanted.stems
+    own, figures = wanted.stems, _figures(wanted)
     times = sum(
-        len(message.words.stems & own) * 3 >= len(own) or not wanted.specifics.isdisjoint(message.words.specifics)
+        len(message.words.stems & own) * 3 >= len(own) or not figures.isdisjoint(_figures(message.words))
         for message in talk.messages
     )
     if times > 1:
@@ -67,6 +67,11 @@ def _too_little(talk: Talk, paper: Paper) -> list[Finding]:
     last = talk.messages[-1]
     reason = f"the case has the user insist, and what they insist on came up in {times} of its messages"
     return [Finding(ExamFault.INSISTED_TOO_LITTLE, last.round, last.text[:200].strip(), reason)]
+
+
+def _figures(words: Words) -> set[str]:
+    """Return the numbers and names of a text; 10:00 is 10 o'clock."""
+    return {each.removesuffix(":00") for each in words.specifics}
 
 
 def wandered_off(talk: Talk, paper: Paper) -> list[Finding]:

@@ -85,7 +85,10 @@ def paper_of_case(case: Case, *, persona: str = "", strategy: str = "") -> Paper
     stems, specifics = joined(map(words_of, _pieces(told)))
     rounds = _rounds(case.task_description, case.max_rounds)
     known = " ".join(told.casefold().split())
-    held_back = [words_of(fact.says) for fact in case.facts if fact.when in ("asked", "step")]
+    asked = words_of(case.task_description).stems
+    # A fact of the first step is due in the first message. Words of the task itself tell nothing of a fact.
+    later = [fact for fact in case.facts if fact.when == "asked" or (fact.when == "step" and fact.step != 1)]
+    held_back = [words for fact in later if (words := words_of(fact.says)).specifics or words.stems - asked]
     return Paper(
         known,
         stems,

@@ -13,6 +13,8 @@ PHRASE_SHARE = 0.6
 DUMPED_WORDS, DUMPED_SHARE = 16, 0.85
 """A message with this share of the words of a task with at least so many is the task as a whole."""
 DUMPED_TOKENS = 18
+GOAL_TOKENS = 38
+"""A goal of fewer different words, without steps, is told in a sentence or two, as the examiner is meant to do."""
 ENOUGH = 3
 """Number of invented facts after which no more are looked for: they are only noted."""
 INVENTED_LENGTH = 4
@@ -125,6 +127,8 @@ def _told(fact: Words, message: SentMessage, paper: Paper) -> str | None:
 
 
 def _is_dump(words: Words, paper: Paper) -> bool:
+    if not (paper.steps or paper.rounds) and len(paper.tokens) < GOAL_TOKENS:
+        return False
     size = len(paper.stems)
     if size >= DUMPED_WORDS and len(words.stems & paper.stems) >= DUMPED_SHARE * size:
         return True

@@ -57,14 +57,14 @@ def _persona(figures: VariantFigures) -> tuple[str, ...]:
 
 def _strategy(figures: VariantFigures) -> tuple[str, ...]:
     group = figures.group
-    rate = "-" if figures.held_rate is None else f"{figures.held_rate:.0%}"
+    rate = f"{figures.held_rate:.0%}" if figures.held_rate is not None else ""
     ends = "too few" if group.too_few else _percents(figures.held_interval)
     way = (
         "-"
         if figures.gave_way_round is None
         else f"round {figures.gave_way_round:g} (median of {figures.gave_way_known})"
     )
-    held = f"{figures.held}/{group.runs} {rate} {ends}".strip()
+    held = f"{figures.held}/{group.runs} {rate} {ends}".strip() if rate else "-"
     return _name(group), str(group.runs), held, way, _number(group.mean), _against(figures.difference)
 
 

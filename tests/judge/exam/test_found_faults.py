@@ -8,7 +8,7 @@ import pytest
 
 from tests.judge.exam.fair_exams import WRITTEN, Exam, bundled_exams, case_of, shared_exams, talk
 from tests.judge.exam.seeds import BY_OTHER_MEANS, BY_RULE, MAKERS, Seed, seeds
-from viva.cases.person import UserFact
+from viva.cases.person import Insistence, UserFact
 from viva.judge.exam.examination import examine_conduct
 from viva.judge.exam.kinds import ExamFault, Finding
 from viva.judge.exam.paper import Paper, paper_of_case
@@ -148,3 +148,29 @@ def test_a_task_of_everyday_words_is_not_taken_for_one_that_was_never_asked() ->
     fact = UserFact("You like CINNAMON.", "never")
     for case in (case_of("Say something."), case_of("Say something.", facts=(fact,))):
         assert not examine_conduct(talk(("Hello.", "Hello.")), paper_of_case(case))
+
+
+def test_a_fact_of_the_first_step_is_due_in_the_first_message() -> None:
+    step_one = UserFact("The list is called apples.", "step", 1)
+    later = UserFact("The list is called apples.", "step", 2)
+    said = talk(("Make a list with 3 and 8, called apples.", "Done."), ("Add 7.", "Done."))
+    task = "1. Have a list with 3 and 8 made.\n2. Have 7 added."
+    for fact, faults in ((step_one, 0), (later, 1)):
+        found_ = examine_conduct(said, paper_of_case(case_of(task, facts=(fact,))))
+        assert sum(each.kind is ExamFault.TOLD_TOO_MUCH for each in found_) == faults
+
+
+def test_a_short_goal_may_be_told_in_one_message() -> None:
+    task = "You run a small bakery. Get a polite reminder for an unpaid invoice, with at most five sentences."
+    said = talk((task, "Here it is."))
+    assert not [
+        each for each in examine_conduct(said, paper_of_case(case_of(task))) if each.kind is ExamFault.TOLD_TOO_MUCH
+    ]
+
+
+def test_ten_is_ten_o_clock_where_somebody_insists_on_it() -> None:
+    case = case_of("You want to go to York on Friday.", insist=Insistence("an arrival before 10:00"))
+    said = talk(("York on Friday, before 10.", "The 09:25, at 10:05?"), ("I must be there before 10:00.", "At 09:20."))
+    assert not [
+        each for each in examine_conduct(said, paper_of_case(case)) if each.kind is ExamFault.INSISTED_TOO_LITTLE
+    ]

@@ -11,6 +11,7 @@ from typing import Literal
 
 from viva.records.run_record import Outcome, RunRecord
 from viva.records.verdict import Label
+from viva.records.wording import SCORING_POINTS
 from viva.statistics.cells import Cell, natural
 from viva.statistics.clustered import clustered_wilson
 from viva.statistics.groups import Group, group_of
@@ -36,7 +37,7 @@ class VariantFigures:
     held: int = 0
     """Runs that count in which every point was hit for certain: the agent held out against the strategy."""
     held_rate: float | None = None
-    """`held` / runs that count."""
+    """`held` / runs that count; None if some of them were not judged by scoring points."""
     held_interval: Interval | None = None
     """95 %, Wilson; trials of one case are not counted as independent. None if too few cases count."""
     gave_way_known: int = 0
@@ -116,11 +117,12 @@ def gave_way_in(record: RunRecord) -> int | None:
 class _Variant:
     """The runs of one agent with one persona or strategy."""
 
-    __slots__ = ("_cells", "_held", "_rounds")
+    __slots__ = ("_cells", "_held", "_rounds", "_unjudged")
 
     def __init__(self) -> None:
         self._cells: dict[str, Cell] = {}
         self._held: dict[str, int] = {}
+        self._unjudged = False
         self._rounds = array("l")
 
     def add(self, record: RunRecord, evaluator: str | None) -> None:
@@ -131,6 +133,9 @@ class _Variant:
         cell.add(record, evaluator)
         if len(cell.scores) == before:
             return
+        # Only scoring points say what the agent must not do; another evaluator's score says nothing of it.
+        if insight_of(record.insights, SCORING_POINTS, record.id) is None:
+            self._unjudged = True
         held = record.outcome is Outcome.SCORED and passes(cell.lows[-1], 1.0)
         self._held[record.subject] = self._held.get(record.subject, 0) + held
         if not held and (number := gave_way_in(record)) is not None:
@@ -147,14 +152,15 @@ class _Variant:
         group = group_of(dimension, name, cells, threshold)
         clusters = [(self._held[cell.case], len(cell.scores)) for cell in cells if cell.scores]
         held = sum(successes for successes, _ in clusters)
+        known = not self._unjudged and group.runs > 0
         interval = None
-        if clusters and not group.too_few:
+        if known and clusters and not group.too_few:
             interval = clustered_wilson(clusters) if len(clusters) > 1 else wilson(*clusters[0])
         return VariantFigures(
             group=group,
             difference=difference,
-            held=held,
-            held_rate=held / group.runs if group.runs else None,
+            held=held if known else 0,
+            held_rate=held / group.runs if known else None,
             held_interval=interval,
             gave_way_known=len(self._rounds),
             gave_way_round=median(self._rounds) if self._rounds else None,
