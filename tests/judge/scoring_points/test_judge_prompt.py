@@ -49,7 +49,8 @@ A quote is a line of one turn or a part of it, copied exactly, without the inden
 work (a plan, a thought, a tool call), too, unless such work would not be recorded: where the transcript has any step of
 the agent, a tool call that it does not show is a miss.
 
-the transcript has no steps of the agent, whatever the agent says about such work; or it is about a plan or a thought,
+an action in the world (a booking, a file, a message that was sent), and the transcript has no
+steps of the agent, whatever the agent says about it ("Booked, reference YK7"); or it is about a plan or a thought,
 no step has a part plan or thought, and the agent's words set none out.
 The same holds for a property of such work, and for what could stand in a gap: one that lies where the statement's
 subject was being talked about, not any gap at all.
