@@ -53,7 +53,9 @@ def _speaks_another_language(talk: Talk, paper: Paper) -> bool:
     if paper.language is None and word_list("names").isdisjoint(words_of(paper.text).tokens):
         return False
     said = language_of({token for message in talk.messages for token in message.words.tokens})
-    return said is not None and said != language_of(set(words_of(paper.text).tokens))
+    if said is None:
+        return paper.language is not None  # most languages have no list of words here
+    return said != language_of(set(words_of(paper.text).tokens))
 
 
 def stopped_early(talk: Talk, paper: Paper) -> list[Finding]:
@@ -64,8 +66,10 @@ def stopped_early(talk: Talk, paper: Paper) -> list[Finding]:
     missing = _missing_steps(talk, paper) or _missing_rounds(talk, paper) or _hardly_begun(talk, paper)
     if not missing:
         return []
-    # Two steps that failed may end an exam, and a step that failed was asked again.
-    excused = _asked_again(talk.messages) >= 2
+    # Two steps that failed may end an exam, and a step that failed was asked again. Nor may an agent that refuses, asks
+    # back or says the same for ever make an exam unfair by wearing out a user who is meant to give up.
+    excused = paper.gives_up or paper.plays or _asked_again(talk.messages) >= 2 or talk.goes_in_circles
+    excused = excused or not (_missing_steps(talk, paper) or _missing_rounds(talk, paper))
     return [Finding(ExamFault.STOPPED_EARLY, last.round, last.text[:200].strip(), missing, mild=excused)]
 
 

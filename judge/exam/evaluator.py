@@ -73,7 +73,8 @@ class ExamEvaluator:
     def _paper(self, context: Context) -> Paper:
         case, persona, strategy = context.case, context.persona, context.strategy
         assert case is not None
-        key = (case.name, case.hash, case.task_description, case.user, case.facts, case.strategy, persona, strategy)
+        texts = (case.name, case.hash, case.task_description, case.opening, persona, strategy)
+        key = (*texts, case.user, case.facts, case.insist, case.done_when, case.strategy)
         paper = self._papers.get(key)
         if paper is None:
             paper = self._papers[key] = paper_of_case(case, persona=persona, strategy=strategy)

@@ -13,6 +13,14 @@ from viva.records.transcript import Round, StopReason, Transcript
 STOP_WORDS = re.compile(r"#*\b(?:EXAM_FINISHED|STOP|TERMINATE)\b#*")
 """What ends a conversation in Viva and in other systems; not part of what a user says."""
 SHORTEST_QUOTE = 3
+_GROUPED = re.compile(r"\d(?:[\d.,'\u2019_{}\s]*\d)?")
+"""Digits with what may group them: points, commas, apostrophes, and spaces of all kinds."""
+_MARKUP = str.maketrans("", "", "*_`~")
+
+
+def squeezed(text: str) -> str:
+    """Return a text without the signs of Markdown, and with one space for all white space between words."""
+    return " ".join(text.translate(_MARKUP).split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +51,11 @@ class Talk:
         """Return whether the agent had said some words, in lower case, before a round."""
         self.reply(0)
         assert self._replies is not None
-        return any(words in reply for reply in self._replies[: max(0, round_ - 1)])
+        before = self._replies[: max(0, round_ - 1)]
+        if any(words in reply for reply in before):
+            return True
+        plain = squeezed(words)
+        return bool(plain) and any(plain in squeezed(reply) for reply in before)
 
     def gave_before(self, round_: int, specific: str, *, in_steps: bool = False) -> bool:
         """Return whether the agent had given a number or an identifier before a round.
@@ -55,11 +67,23 @@ class Talk:
         """
         if self._replied is None:
             self._replied = _first_rounds(each.agent or "" for each in self.transcript.rounds)
-        if self._replied.get(specific, round_) < round_:
+        if self._replied.get(specific, round_) < round_ or self._wrote_before(round_, specific):
             return True
         if in_steps and self._done is None:
             self._done = _first_rounds(map(_done_in, self.transcript.rounds))
         return in_steps and self._done is not None and self._done.get(specific, round_) < round_
+
+    def _wrote_before(self, round_: int, number: str) -> bool:
+        """Return whether the agent wrote a number in another way: `1.275,00`, `1 275`, `1275EUR`."""
+        self.reply(0)
+        if not number.isdecimal() or self._replies is None:
+            return False
+        for reply in self._replies[: max(0, round_ - 1)]:
+            for match in _GROUPED.finditer(reply):
+                digits = "".join(sign for sign in match[0] if sign.isdecimal())
+                if digits == number or (digits.startswith(number) and not digits[len(number) :].strip("0")):
+                    return True
+        return False
 
     def reply(self, round_: int) -> str:
         """Return the agent's reply in a round, in lower case; empty if there is none."""
@@ -70,7 +94,14 @@ class Talk:
     @property
     def by_choice(self) -> bool:
         """Return whether the examiner ended the conversation, as far as is known."""
-        return self.transcript.stop in (None, StopReason.FINISHED)
+        # With a detail, Viva ended it, because the agent repeated itself.
+        return self.transcript.stop in (None, StopReason.FINISHED) and not self.transcript.stop_detail
+
+    @property
+    def goes_in_circles(self) -> bool:
+        """Return whether the agent's last three replies are the same."""
+        last = self.transcript.rounds[-3:]
+        return len(last) == 3 and len({squeezed(self.reply(each.number)) for each in last}) == 1
 
 
 def talk_of(transcript: Transcript) -> Talk:

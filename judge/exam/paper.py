@@ -54,6 +54,8 @@ class Paper:
     """Facts that may never be told."""
     insists: Words | None = None
     insist_times: int | None = None
+    gives_up: bool = False
+    """Whether the case says when the user gives up, or how patient the user is."""
     language: str | None = None
     """The user's language, if the case names one."""
     plays: bool = False
@@ -102,6 +104,7 @@ def paper_of_case(case: Case, *, persona: str = "", strategy: str = "") -> Paper
         never=tuple(words_of(fact.says) for fact in case.facts if fact.when == "never"),
         insists=words_of(case.insist.on) if case.insist else None,
         insist_times=case.insist.times if case.insist else None,
+        gives_up=bool((case.done_when and case.done_when.gives_up) or (user and user.patience)),
         language=user.language if user else None,
         plays=misleads or bool(persona or (user and user.persona)),
         misleads=misleads,
@@ -184,4 +187,4 @@ def _held_back(task: str) -> tuple[Words, ...]:
 
 
 def _large(specifics: frozenset[str]) -> Iterator[str]:
-    return (each for each in specifics if not each.isdigit() or len(each) > 2)
+    return (each for each in specifics if not each.isdecimal() or len(each) > 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from viva.judge.asking import AskAgain, Conversation, NoAnswer
@@ -24,6 +24,7 @@ SYSTEM_PROMPT, QUESTION_PROMPT = PROMPTS / "reviewer.md", PROMPTS / "exam.md"
 MOST_NOTICED = 10
 CONTRADICTED = "code found never_asked, and the reviewer takes these words for the request: {}"
 """A model's word alone does not undo it: a weak reviewer takes any greeting for the request."""
+NOT_CONFIRMED = "code found {} in round {}, and the reviewer did not confirm it: it is only noted"
 _ENDS = {
     None: "the recording ends here",
     StopReason.FINISHED: "the examiner ended it",
@@ -176,6 +177,12 @@ def _merged(answer: ReviewAnswer, findings: Sequence[Finding], model: MeteredMod
     kept = list(findings)
     if answer.asked == "yes" and any(each.kind is ExamFault.NEVER_ASKED for each in kept):
         notes.append(CONTRADICTED.format(one_line(answer.request[0].quote, 200)))
+    named = {(fault.kind, fault.round) for fault in answer.faults}
+    for index, each in enumerate(kept):
+        if each.unfair and each.kind is not ExamFault.NEVER_ASKED and (each.kind, each.round) not in named:
+            # Rules are easily mistaken here, and what was said may be what the agent had asked for.
+            kept[index] = replace(each, mild=True)
+            notes.append(NOT_CONFIRMED.format(each.kind.value, each.round))
     known = {(each.kind, each.round) for each in kept}
     known |= {(each.kind, 0) for each in kept if each.kind is ExamFault.NEVER_ASKED}
     for fault in answer.faults:

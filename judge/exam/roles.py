@@ -96,18 +96,23 @@ def role_flips(talk: Talk, paper: Paper) -> list[Finding]:
         return []
     found = []
     for message in talk.messages:
-        words, reason = _flipped(message, talk, paper)
+        words, reason, mild = _flipped(message, talk, paper)
         if reason:
             quote = sentence_with(message.text, words)
-            found.append(Finding(ExamFault.ROLE_FLIP, message.round, quote, reason))
+            # What the agent has said, a user may quote, fill in, or be asked to repeat: no agent may dictate a fault.
+            mild = mild or talk.said_before(message.round, words)
+            found.append(Finding(ExamFault.ROLE_FLIP, message.round, quote, reason, mild=mild))
     return found
 
 
-def _flipped(message: SentMessage, talk: Talk, paper: Paper) -> tuple[str, str]:
-    """Return the words that show that a message is not a user's, and the reason; both empty if it is one."""
+def _flipped(message: SentMessage, talk: Talk, paper: Paper) -> tuple[str, str, bool]:
+    """Return the words that show that a message is not a user's, the reason, and whether the agent may have wanted it.
+
+    Words and reason are empty if it is a user's message.
+    """
     text = message.text
     if not text:
-        return "", ""
+        return "", "", False
     if len(text) > SHOWN:
         text = f"{text[: SHOWN // 2]}\n{text[-SHOWN // 2 :]}"
     lower = text.casefold()
@@ -117,19 +122,20 @@ def _flipped(message: SentMessage, talk: Talk, paper: Paper) -> tuple[str, str]:
     if found is None and (":" in lower or "\uff1a" in lower):
         found = _LABEL.search(lower) if "\n" in lower else _LABEL.match(lower)
     if found is not None and found[0].strip() not in known:
-        return found[0].strip(), "it writes a turn or a thought in somebody else's name"
+        return found[0].strip(), "it writes a turn or a thought in somebody else's name", False
     if "```" in text and (code := _CODE.search(lower)) and "```" not in known and "code" not in known:
-        return code[0].strip(), "it writes code, although the task gives none"
+        # Later, the agent may have asked for it.
+        return code[0].strip(), "it writes code, although the task gives none", message is not talk.messages[0]
     words = _assistant(lower.replace("\u2019", "'"), message, known)
     if words:
-        return words, "it speaks as the assistant, or about the agent, and not as the user"
+        return words, "it speaks as the assistant, or about the agent, and not as the user", False
     if not lower.isascii() and (
         sign := next((each for each in listed("assistant_sentences")["signs"] if each in lower), "")
     ):
-        return sign, "it speaks as the assistant, and not as the user"
+        return sign, "it speaks as the assistant, and not as the user", False
     if len(lower) >= COPIED and lower not in known and lower in talk.reply(message.round - 1):
-        return lower[:COPIED], "it repeats the agent's own words as if they were the user's"
-    return "", ""
+        return lower[:COPIED], "it repeats the agent's own words as if they were the user's", True
+    return "", "", False
 
 
 def _assistant(lower: str, message: SentMessage, known: str) -> str:

@@ -91,9 +91,9 @@ def secrets_of(
 
 
 def _tells(key: str, known: frozenset[str], text: str, counted: int) -> bool:
-    if key in known or (not key.isdigit() and key in text):
+    if key in known or (not key.isdecimal() and key in text):
         return False
-    if key.lstrip("-").isdigit():
+    if key.lstrip("-").isdecimal():
         return int(key) >= SMALLEST and int(key) > counted and not (is_small(key) and int(key) % 10 == 0)
     return len(key) > 2 and not re.fullmatch(r"0\.0*\d", key)
 

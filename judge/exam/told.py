@@ -40,7 +40,7 @@ def _leaked(message: SentMessage, talk: Talk, paper: Paper) -> str | None:
     secrets = paper.secrets
     for key in message.words.specifics & secrets.specifics:
         # A count of rounds is no answer, whatever the points count.
-        if not (key.isdigit() and int(key) == message.round) and not talk.gave_before(message.round, key):
+        if not (key.isdecimal() and int(key) == message.round) and not talk.gave_before(message.round, key):
             return key
     if secrets.phrases:
         lower = " ".join(message.text.casefold().split())
@@ -81,10 +81,10 @@ def invented_facts(talk: Talk, paper: Paper) -> list[Finding]:
 
 
 def _is_fact(key: str, paper: Paper, round_: int) -> bool:
-    if key.isdigit() and (int(key) == round_ or int(key) <= paper.rounds):
+    if key.isdecimal() and (int(key) == round_ or int(key) <= paper.rounds):
         return False
     parts = key.replace("-", " ").replace(".", " ").replace("/", " ").replace(":", " ").split()
-    if is_small(key) or (sum(sign.isalnum() for sign in key) < INVENTED_LENGTH and not key.isdigit()):
+    if is_small(key) or (sum(sign.isalnum() for sign in key) < INVENTED_LENGTH and not key.isdecimal()):
         return False
     if key in paper.text or all(part in paper.text or is_small(part) for part in parts):
         return False  # another way to write a date, a time or a part of a name

@@ -144,7 +144,7 @@ def specific(token: str) -> str:
 
 def is_small(key: str) -> bool:
     """Return whether a specific is a number that says little by itself: a count, an hour, the number of a list."""
-    return key.isdigit() and len(key) < 3
+    return key.isdecimal() and len(key) < 3
 
 
 def joined(parts: Iterable[Words]) -> tuple[frozenset[str], frozenset[str]]:

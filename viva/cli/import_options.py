@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from viva.cli.options import NumberRange
 from viva.plugins.kinds import split
 from viva.recordings.given_tools import load_tools
 from viva.recordings.moments import read_moment
@@ -33,7 +34,7 @@ def import_options(command: Command) -> Command:
     )
     sample = click.option(
         "--sample",
-        type=click.FloatRange(0, 1),
+        type=NumberRange(0, 1),
         default=1.0,
         show_default=True,
         metavar="RATE",

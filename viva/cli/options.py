@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import shlex
 from collections.abc import Callable, Collection, Mapping
@@ -26,6 +27,17 @@ T = TypeVar("T")
 TRUST = "trust_plan"
 MODEL_FILES = (".json", ".yaml", ".yml")
 """Endings of the files that describe models."""
+
+
+class NumberRange(click.FloatRange):
+    """A number in a range; `nan` is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; a value that is none is a usage error."""
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{one_line(str(value), 60)!r} is not a number.", param, ctx)
+        return number
 
 
 class Seconds(click.FloatRange):
@@ -149,13 +161,13 @@ out_option = click.option(
 OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False, readable=False)
 """A file to write with `viva.reports.output_file`; it need not be readable."""
 threshold_option = call_option(
-    "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Minimum score of a passing run."
+    "--threshold", type=NumberRange(0, 1), default=1.0, show_default=True, help="Minimum score of a passing run."
 )
 
 
 max_examiner_faults_option = call_option(
     "--max-examiner-faults",
-    type=click.FloatRange(0, 1),
+    type=NumberRange(0, 1),
     metavar="RATE",
     help="Exit with 1 if the examiner was at fault in a larger share of the exams.",
 )

@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import click
 
+from viva.cli.options import NumberRange
 from viva.errors import SetupError
 from viva.journal.reader import StoredRun
 from viva.records.run_record import Outcome
@@ -114,7 +115,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option(
         "--threshold",
-        type=click.FloatRange(0, 1),
+        type=NumberRange(0, 1),
         default=1.0,
         show_default=True,
         help="With --failed: minimum score of a passing run.",

@@ -78,7 +78,8 @@ def _refuse_variants_without_model(options: Options, kind: str, cases: Sequence[
         return
     why = f"the script of the case {scripted[0]!r} examines" if kind == AUTO else f"--examiner is {kind}"
     raise SetupError(
-        f"{' and '.join(given)} requires a model as examiner, but {why}: add --examiner model, and --model openai:NAME."
+        f"{' and '.join(given)} {'requires' if len(given) == 1 else 'require'} a model as examiner, but {why}: add "
+        "--examiner model, and --model openai:NAME."
     )
 
 

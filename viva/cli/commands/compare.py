@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from viva.cli import completion
+from viva.cli.options import NumberRange
 from viva.cli.process import report_user_errors
 from viva.errors import SetupError
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
@@ -32,7 +33,7 @@ from viva.statistics.findings import findings
     help="Compare agent X of A with agent Y of B (or of A, without B). Part of a SPEC is enough.",
 )
 @click.option(
-    "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Minimum score of a passing run."
+    "--threshold", type=NumberRange(0, 1), default=1.0, show_default=True, help="Minimum score of a passing run."
 )
 @click.option(
     "--evaluator", metavar="NAME", help="Compare this evaluator's scores. [default: those of each run's primary one]"

@@ -18,6 +18,7 @@ from rich.text import Text
 from viva.cli import completion
 from viva.cli.json_pieces import json_pieces
 from viva.cli.options import (
+    NumberRange,
     call_option,
     concurrency_option,
     given_options,
@@ -68,9 +69,7 @@ PRINTING = frozenset({"journal", "pace", "speed", "as_json"}) | CHOOSING
 @click.argument("journal", required=False, shell_complete=completion.paths)
 @run_choice_options
 @click.option("--pace", is_flag=True, help="Print at reading pace.")
-@click.option(
-    "--speed", type=click.FloatRange(0.1, 100), default=1.0, show_default=True, help="With --pace: speed factor."
-)
+@click.option("--speed", type=NumberRange(0.1, 100), default=1.0, show_default=True, help="With --pace: speed factor.")
 @call_option("--json", "as_json", is_flag=True, help="Print one JSON object for each run.")
 @click.option("--against", metavar="SPEC", help="Ask another agent the stored questions, and judge it.")
 @click.option(

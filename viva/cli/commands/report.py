@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from viva.cli import completion
-from viva.cli.options import OUTPUT_FILE, max_examiner_faults_option
+from viva.cli.options import OUTPUT_FILE, NumberRange, max_examiner_faults_option
 from viva.cli.process import fail, report_user_errors
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.paths import newest_journal
@@ -40,7 +40,7 @@ PAGE = "report.html"
     help=f"The output file; - is standard output. [default: standard output; for html {PAGE} in the first journal]",
 )
 @click.option(
-    "--threshold", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Minimum score of a passing run."
+    "--threshold", type=NumberRange(0, 1), default=1.0, show_default=True, help="Minimum score of a passing run."
 )
 @click.option("--open", "open_", is_flag=True, help="Open the page in the browser (html).")
 @max_examiner_faults_option

@@ -18,6 +18,7 @@ from viva.cli import completion
 from viva.cli.engine_options import engine_from, engine_options
 from viva.cli.options import (
     SECONDS,
+    NumberRange,
     call_option,
     concurrency_option,
     how_to_resume,
@@ -90,7 +91,7 @@ from viva.suites.suite import run_suite
 )
 @call_option(
     "--max-cost",
-    type=click.FloatRange(0, min_open=True),
+    type=NumberRange(0, min_open=True),
     metavar="DOLLARS",
     help="Start no further run once this much has been spent.",
 )

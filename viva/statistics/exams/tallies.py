@@ -9,7 +9,7 @@ from viva.judge.exam.kinds import EXAM, REVIEW, REVIEWED, SKIPPED, ExamFault
 from viva.records.fault import Fault
 from viva.records.run_record import Outcome, RunRecord
 from viva.records.unfair_attempts import BROKE_OFF, UnfairAttempt, earlier_attempts
-from viva.records.verdict import Insight
+from viva.records.verdict import Insight, Label
 from viva.statistics.cells import natural
 from viva.statistics.clustered import clustered_mean_interval, clustered_wilson
 from viva.statistics.exams.figures import ExaminerFigures
@@ -17,6 +17,8 @@ from viva.statistics.intervals import Interval, mean_interval, wilson
 from viva.statistics.scores import insight_of, primary_evaluator, score_of
 
 KINDS = frozenset({*(kind.value for kind in ExamFault), BROKE_OFF})
+UNJUDGED = frozenset({SKIPPED, Label.ERROR, "no-reply"})
+"""Labels of exams that were not judged: they are no fair exams."""
 OTHER = "other"
 """Stands for a kind that this version does not know; a journal may be a stranger's."""
 
@@ -32,7 +34,7 @@ class ExaminerTallies:
         insight = insight_of(record.insights, EXAM, record.id) if record.insights else None
         if insight is None and (EXAM not in record.setting.evaluators or record.outcome is not Outcome.EXAMINER_ERROR):
             return
-        if insight is not None and insight.label == SKIPPED:
+        if insight is not None and insight.label in UNJUDGED:
             return
         cases = self._agents.setdefault(record.agent, {})
         tally = cases.get(record.subject)
