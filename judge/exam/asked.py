@@ -63,13 +63,13 @@ def stopped_early(talk: Talk, paper: Paper) -> list[Finding]:
     if not talk.by_choice or not talk.messages:
         return []
     last = talk.messages[-1]
-    missing = _missing_steps(talk, paper) or _missing_rounds(talk, paper) or _hardly_begun(talk, paper)
+    left = _missing_steps(talk, paper) or _missing_rounds(talk, paper)
+    missing = left or _hardly_begun(talk, paper)
     if not missing:
         return []
     # Two steps that failed may end an exam, and a step that failed was asked again. Nor may an agent that refuses, asks
     # back or says the same for ever make an exam unfair by wearing out a user who is meant to give up.
-    excused = paper.gives_up or paper.plays or _asked_again(talk.messages) >= 2 or talk.goes_in_circles
-    excused = excused or not (_missing_steps(talk, paper) or _missing_rounds(talk, paper))
+    excused = paper.gives_up or paper.plays or _asked_again(talk.messages) >= 2 or talk.goes_in_circles or not left
     return [Finding(ExamFault.STOPPED_EARLY, last.round, last.text[:200].strip(), missing, mild=excused)]
 
 

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.judge.exam.fair_exams import case_of, talk
@@ -81,6 +83,12 @@ def test_an_agent_that_says_the_same_for_ever_makes_no_exam_unfair() -> None:
         ("The list of apples, please.", "Shall I proceed?"), ("Yes.", "Shall I proceed?"), ("Yes.", "Shall I proceed?")
     )
     assert not unfair(said, STEPS)
+
+
+def test_a_conversation_that_viva_ended_was_not_ended_early_by_the_examiner() -> None:
+    begun = talk(("The list of apples, please.", "Here it is."))
+    assert [each.kind for each in unfair(begun, STEPS)] == [ExamFault.STOPPED_EARLY]
+    assert not unfair(replace(begun, stop_detail="the agent repeated itself"), STEPS)
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,20 @@ async def test_an_unusable_review_leaves_what_code_found(model_at: ModelAt) -> N
     assert ("never_asked", "code") in kinds(insight)
 
 
+async def test_a_weak_finding_that_the_reviewer_does_not_name_is_only_noted(model_at: ModelAt) -> None:
+    seed = next(each for each in seeds(ExamFault.LEAK, shared=False) if each.round)
+    said = next(each.examiner or "" for each in seed.transcript.rounds if each.number == seed.round)
+    request = _line(seed.exam.said[0])
+    not_named, _ = await review(answer(request=request), model_at, seed.exam, seed.transcript)
+    named, _ = await review(
+        answer(fault(ExamFault.LEAK, _line(said), seed.round), request=request), model_at, seed.exam, seed.transcript
+    )
+    assert (not_named.label, named.label) == ("fair", "unfair")
+    assert ("leak", "code") in kinds(not_named), "it is noted for reading"
+    assert f"code found leak in round {seed.round}" in not_named.notes[0]
+    assert not named.notes
+
+
 async def test_no_reviewer_makes_a_request_of_a_greeting(model_at: ModelAt) -> None:
     (seed, *_) = seeds(ExamFault.NEVER_ASKED, shared=False)
     greeting = (seed.transcript.rounds[0].examiner or "").strip()
@@ -151,7 +165,8 @@ def _line(text: str) -> str:
     return next(line for line in text.splitlines() if any(sign.isalnum() for sign in line)).strip()
 
 
-async def test_with_a_reviewer_that_answers_rightly_nearly_all_faults_are_found(model_at: ModelAt) -> None:
+async def test_what_a_reviewer_names_of_each_kind_stands_in_the_insight(model_at: ModelAt) -> None:
+    """The reviewer is told what to say, so this tests that nothing of it is lost, and not how well a model reviews."""
     current: list[Seed | Exam] = [EXAM]
     hits: Counter[ExamFault] = Counter()
     all_: Counter[ExamFault] = Counter()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,13 @@ def test_an_exam_held_if_every_point_was_hit_for_certain() -> None:
     (found,) = only(summarize(runs, threshold=0.1)).variants
     assert (found.held, found.group.runs, found.held_rate) == (1, 4, 0.25)
     assert found.held_interval is None, "four cases are too few"
+
+
+def test_without_scoring_points_nobody_knows_whether_an_exam_held() -> None:
+    judged = record("c", strategy="encoding")
+    insight = Insight("exam", judged.id, "fair", 1.0, low=1.0, high=1.0)
+    (found,) = only(summarize([replace(judged, insights=(insight,))])).variants
+    assert (found.held, found.held_rate, found.held_interval) == (0, None, None)
 
 
 def test_strategies_are_sorted_by_the_share_that_held() -> None:

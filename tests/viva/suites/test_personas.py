@@ -129,6 +129,7 @@ def test_a_resumed_suite_does_the_rest_of_the_personas_and_no_other(desk: Desk) 
     ("arguments", "words"),
     [
         (("--persona", "terse"), "--persona requires a model as examiner"),
+        (("--persona", "terse", "--strategy", "all"), "--persona and --strategy require a model as examiner"),
         (("--strategy", "all"), "--strategy requires a model as examiner"),
         (("--persona", "ters"), "did you mean 'terse'?"),
     ],

@@ -181,3 +181,13 @@ def test_where_the_exam_evaluator_is_the_primary_its_score_is_not_the_agents() -
     alone = replace(record, insights=record.insights[1:], setting=Setting(evaluators=("exam",)))
     figures = figures_of(alone)
     assert (figures.exams, figures.raw, figures.fair) == (1, None, None)
+
+
+@pytest.mark.parametrize("label", ["error", "no-reply", "skipped"])
+def test_an_exam_that_was_not_judged_is_no_fair_exam(label: str) -> None:
+    record = attempt("case", "agent", 1, 1, 1.0, None, ())
+    unjudged = replace(record, insights=(record.insights[0], Insight("exam", record.id, label, None)))
+    assert summarize([unjudged]).examiner is None
+    both = summarize([unjudged, attempt("case", "agent", 2, 1, 1.0, ExamFault.NEVER_ASKED, ())]).examiner
+    assert both is not None
+    assert (both.exams, both.unfair) == (1, 1)
