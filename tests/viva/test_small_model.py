@@ -1,7 +1,7 @@
 """Exams with a real, very small language model in every role, through a real server.
 
 It rambles, repeats itself, forgets the task and ignores every form. None of that may cost an agent a point that it had
-earned, hang, or raise. The short form runs with all tests; the rest is a soak.
+earned, hang, or raise. All of it is a soak: how long it takes depends on the machine by more than a factor of thirty.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from viva.records.run_record import Outcome
 from viva.records.transcript import NO_USAGE, Transcript
 from viva.records.verdict import Label
 
+pytestmark = pytest.mark.soak
 MODEL = f"openai:{NAME}"
 CASES = ("echo", "mean_of_a_column", "same_number_in_two_files", "sum_1_to_50", "weather_asks_back")
 TOKENS = {"examiner": 160, "judge": 160, "trajectory": 160, "session": 200}
@@ -106,7 +107,7 @@ def test_an_exam_with_the_model_on_both_sides_ends_within_its_limits(model: str,
         ["weather_asks_back"],
         f"{model}#{NAME}",
         examiner_model=MODEL,
-        max_output_tokens=["examiner=48"],
+        max_output_tokens=["examiner=48", "judge=48"],
         max_rounds=1,
         sandbox="process",
     )
@@ -114,7 +115,6 @@ def test_an_exam_with_the_model_on_both_sides_ends_within_its_limits(model: str,
     check_fairness(runs)
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("trial", range(4))
 @pytest.mark.parametrize("case", CASES)
 def test_exams_with_the_model_as_examiner_end_fairly(case: str, trial: int, model: str, tmp_path: Path) -> None:
@@ -124,13 +124,11 @@ def test_exams_with_the_model_as_examiner_end_fairly(case: str, trial: int, mode
     check_fairness(runs)
 
 
-@pytest.mark.soak
 def test_an_exam_with_the_usual_limits_ends_too(model: str, tmp_path: Path) -> None:
     runs = held(tmp_path / "journal", ["weather_asks_back"], examiner_model=MODEL, max_output_tokens=[], max_rounds=2)
     assert [run.record is not None and run.record.outcome in ON_ITS_OWN for run in runs] == [True]
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("case", CASES)
 def test_as_a_second_judge_it_costs_an_agent_nothing(case: str, model: str, tmp_path: Path) -> None:
     """The script asks and the code decides; what the model says of it is beside that."""
@@ -144,7 +142,6 @@ def test_as_a_second_judge_it_costs_an_agent_nothing(case: str, model: str, tmp_
     assert spent.output_tokens <= max(TOKENS.values()) * max(1, spent.calls)
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("case", CASES)
 def test_as_the_only_judge_its_unusable_answers_are_no_misses(case: str, model: str, tmp_path: Path) -> None:
     runs = held(tmp_path / "journal", [case], judge="model", judge_model=MODEL)
@@ -158,7 +155,6 @@ def test_as_the_only_judge_its_unusable_answers_are_no_misses(case: str, model: 
         assert verdict.label != Label.HIT or verdict.evidence, "no hit without a quote that stands in the transcript"
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("case", CASES)
 def test_as_agent_it_is_scored_whatever_it_says(case: str, model: str, tmp_path: Path) -> None:
     runs = held(tmp_path / "journal", [case], f"{model}#{NAME}")
@@ -167,7 +163,6 @@ def test_as_agent_it_is_scored_whatever_it_says(case: str, model: str, tmp_path:
     assert run.record.outcome in (Outcome.SCORED, Outcome.TARGET_ERROR), run.record.error
 
 
-@pytest.mark.soak
 def test_as_judge_of_a_recorded_session_and_trajectory_it_never_passes_by_default(model: str, tmp_path: Path) -> None:
     chat = tmp_path / "chat.json"
     calls = [{"id": "1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Paris"}'}}]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import errno
 import functools
 import os
 import signal
@@ -21,7 +22,7 @@ from viva.adapters.machine import MORE_THREADS
 from viva.adapters.tasks import protect_tasks
 from viva.adapters.threads import SparingPool
 from viva.cases import CaseError
-from viva.cli.stopping import ONE_STOP_SECONDS, STOPPED, heard_stops, leave_at_once
+from viva.cli.stopping import ONE_STOP_SECONDS, STOPPED, heard_stops, leave_at_once, note_stop
 from viva.errors import SetupError
 from viva.exam.outcome import EXIT_MISTAKE, EXIT_NOT_SCORED
 from viva.full_disk import error_words
@@ -77,6 +78,9 @@ def report_user_errors(function: Callable[P, T]) -> Callable[P, T]:
                 raise
             fail(f"viva: {error}. {MORE_THREADS}", EXIT_NOT_SCORED)
         except OSError as error:
+            if error.errno == errno.EBADF:
+                words = "a file that Viva had open was closed. An agent or evaluator in the same process can do that"
+                fail(f"viva: {words}; --isolate gives each agent a process of its own.", EXIT_NOT_SCORED)
             fail(f"viva: {error_words(error)}", EXIT_NOT_SCORED)
 
     return wrapped
@@ -126,6 +130,7 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
         task.cancel()
 
     def stop(number: int, _: object) -> None:
+        note_stop()
         stopped.append(time.monotonic())
         if len(stopped) == 1:
             loop.call_soon_threadsafe(cancel, context=own)

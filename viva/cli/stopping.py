@@ -24,6 +24,7 @@ UNWIND_SECONDS = 5.0
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if sys.platform != "win32" else (signal.SIGINT, signal.SIGTERM)
 
 _stops: list[float] = []
+_on_stop: list[Callable[[], object]] = []
 _before_leaving: list[Callable[[int], object]] = []
 
 
@@ -50,6 +51,17 @@ def was_stopped() -> bool:
     return bool(_stops)
 
 
+def on_stop(function: Callable[[], object]) -> None:
+    """Have a function called by whichever handler handles a signal that stops the process."""
+    _on_stop.append(function)
+
+
+def note_stop() -> None:
+    """Call what `on_stop` was given. Every handler of a signal that stops the process does so first."""
+    for function in _on_stop:
+        function()
+
+
 def on_leaving(function: Callable[[int], object]) -> None:
     """Have a function called with the exit code before `leave_at_once` ends the process."""
     _before_leaving.append(function)
@@ -65,6 +77,7 @@ def leave_at_once(words: str = "") -> NoReturn:
 
 
 def _stop(number: int, _: object) -> None:
+    note_stop()
     _stops.append(time.monotonic())
     if len(_stops) == 1:
         sys.unraisablehook = _nothing  # it may be raised where Python can only print it

@@ -13,20 +13,25 @@ import mmap
 import os
 import signal
 import sys
+import time
 
-from viva.cli.stopping import heard_stops, on_leaving
+from viva.cli.stopping import heard_stops, on_leaving, on_stop
 
 SUPERVISED = frozenset({"run", "suite", "replay", "judge", "trace"})
 """The commands that run the code of agents or evaluators."""
 END_SECONDS = 3.0
 """Maximum time from Viva's last word to the end of its process."""
+REPEAT_SECONDS = 0.25
+"""Until a signal is sent again that no handler of the process has noted. One that arrives just before a blocking system
+call leaves that call blocked, and Python runs the handler after it."""
+REPEATS = 40
 NOT_ENDED = 3
 """Exit code if the process ended without Viva: some runs were not scored."""
 _SET_PDEATHSIG = 1
 _WAKE = signal.SIGUSR1 if sys.platform != "win32" else signal.SIGTERM
 
 _shared: mmap.mmap | None = None
-"""Byte 0: whether Viva has ended its work; byte 1: with which code."""
+"""Byte 0: whether Viva has ended its work; byte 1: with which code; byte 2: whether a handler noted a signal."""
 _worker = 0
 """The id of the process that does the work; 0 if nobody supervises this one."""
 _parent = 0
@@ -40,7 +45,7 @@ def supervise() -> None:
     global _shared, _worker, _parent
     if sys.platform == "win32":
         return
-    shared = mmap.mmap(-1, 2)
+    shared = mmap.mmap(-1, 3)
     stops = heard_stops()
     # Blocked from before the fork: what arrives in between is passed on.
     waited = {*stops, signal.SIGCHLD, signal.SIGALRM, _WAKE}
@@ -58,6 +63,7 @@ def supervise() -> None:
         _die_with(viva)
         _shared, _worker, _parent = shared, os.getpid(), viva
         on_leaving(end_work)
+        on_stop(_note_stop)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
@@ -73,19 +79,34 @@ def end_work(code: int) -> None:
         os.kill(_parent, _WAKE)
 
 
+def _note_stop() -> None:
+    if _shared is not None and os.getpid() == _worker:
+        _shared[2] = 1
+
+
 def _wait(worker: int, shared: mmap.mmap, waited: set[signal.Signals], stops: frozenset[int]) -> int:
     """Pass signals on until the process has ended; return the exit code."""
-    killed = False
+    ends: float | None = None
+    killed, unnoted, repeats = False, 0, 0
     while True:
         number, sent_to_group = _next_signal(waited)
-        if shared[0] and not killed:
-            killed = number in stops or number == signal.SIGALRM
-            if killed:
-                _send(worker, signal.SIGKILL)
-            else:
+        if shared[0]:
+            if ends is None:
+                ends = time.monotonic() + END_SECONDS
                 signal.setitimer(signal.ITIMER_REAL, END_SECONDS)
-        elif number in stops and not sent_to_group:
-            _send(worker, number)
+            elif not killed and (number in stops or time.monotonic() >= ends):
+                killed = True
+                _send(worker, signal.SIGKILL)
+        elif number in stops:
+            if not sent_to_group:
+                _send(worker, number)
+            if not shared[2]:
+                unnoted, repeats = number, REPEATS
+                signal.setitimer(signal.ITIMER_REAL, REPEAT_SECONDS)
+        elif number == signal.SIGALRM and not shared[2] and repeats:
+            repeats -= 1
+            _send(worker, unnoted)
+            signal.setitimer(signal.ITIMER_REAL, REPEAT_SECONDS)
         ended, status = os.waitpid(worker, os.WNOHANG)
         if ended:
             return shared[1] if shared[0] else _unfinished(os.waitstatus_to_exitcode(status))

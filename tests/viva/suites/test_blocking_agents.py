@@ -101,6 +101,27 @@ def test_the_first_signal_ends_a_blocked_process_at_once(desk: Desk, how: signal
     assert all(json.loads(line) and line.endswith(b"\n") for line in lines)
 
 
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_no_handler_has_noted_is_sent_again(desk: Desk, how: signal.Signals) -> None:
+    """As one is that arrives just before a system call, which then is not interrupted."""
+    agent = desk.agent(f"""
+        def __init__(self, task_description):
+            pass
+        async def get_reply_from_agent(self, message):
+            import signal
+            handler = signal.getsignal({how.value})
+            signal.signal({how.value}, lambda *_: signal.signal({how.value}, handler))
+            Path('waiting').touch()
+            time.sleep(60)
+    """)
+    process = desk.start("run", desk.case(), "--agent", agent, "--sandbox", "process", "--out", "journal")
+    until((desk.folder / "waiting").exists, process)
+    os.kill(process.pid, how)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "stopped" in errors
+
+
 def test_a_reply_that_came_while_viva_was_stopped_is_read_before_the_time_is_up(desk: Desk) -> None:
     agent = desk.agent("""
         def get_reply_from_agent(self, message):
