@@ -50,7 +50,8 @@ def described(kind: str, names: Mapping[str, str]) -> str:
 def find_recoding(pairs: Sequence[Pair]) -> Recoding | None:
     """Return the recoding of the second rater's labels with the largest kappa, if it is much larger than as they are.
 
-    The intervals of kappa before and after must not overlap, so that labels given at random are not recoded.
+    The intervals of kappa before and after must not overlap, and the latter must exclude weak agreement, so that labels
+    given at random are not recoded.
 
     Args:
         pairs: The labels of each item.
@@ -67,7 +68,8 @@ def find_recoding(pairs: Sequence[Pair]) -> Recoding | None:
     if not found:
         return None
     kappa, names, recoded = max(found, key=lambda each: each[0])  # the first of equal ones, which is the simplest
-    if now is not None and kappa_interval(recoded).low <= kappa_interval(pairs).high:
+    low = kappa_interval(recoded).low
+    if low < BETTER or (now is not None and low <= kappa_interval(pairs).high):
         return None
     return Recoding(kind_of(names), names, now, kappa)
 

@@ -59,12 +59,12 @@ def test_a_shift_is_found_among_more_labels_than_can_be_permuted() -> None:
     assert found.kind == "shifted by 1"
 
 
-@pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize(
     ("accuracy", "labels", "items"), [(0.9, "12", 60), (0.0, "12", 60), (0.0, "12", 20), (0.1, "123", 40)]
 )
-def test_a_good_judge_and_a_random_one_are_not_recoded(accuracy: float, labels: str, items: int, seed: int) -> None:
-    assert find_recoding(_judged(accuracy, labels, items, seed)) is None
+def test_a_good_judge_and_a_random_one_are_not_recoded(accuracy: float, labels: str, items: int) -> None:
+    found = [find_recoding(_judged(accuracy, labels, items, seed)) for seed in range(200)]
+    assert sum(each is not None for each in found) <= 2
 
 
 def test_the_published_kappa_of_a_public_file_is_found_to_be_one_of_another_coding() -> None:
