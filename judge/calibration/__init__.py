@@ -1,1 +1,1 @@
-"""Measures judges on points whose right labels are known: labelled sets, and their judging by models."""
+"""Calibration of a judge: what people say about the same scoring points, and how far the judge agrees with them."""
