@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -238,9 +238,3 @@ def _with_judgement(point: JudgedPoint, earlier: JudgedPoint) -> JudgedPoint:
         seconds=earlier.seconds,
         kept=True,
     )
-
-
-def weight_gained(judged: Sequence[JudgedPoint]) -> tuple[float, float]:
-    """Return the weight of points that were judged `hit` and are not, and the weight of all that are not hits."""
-    undue = [each for each in judged if each.truth != Label.HIT]
-    return sum(each.weight for each in undue if each.verdict == Label.HIT), sum(each.weight for each in undue)

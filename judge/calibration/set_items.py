@@ -10,11 +10,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from viva.cases import ScoringPoint
 from viva.cases.text import describe, point_ids
-from viva.records.transcript import LIVE, Round, Step, StepKind, Transcript
+from viva.records.transcript import Round, Step, StepKind, Transcript
 
 MOST_REPEATS = 10_000
 """Maximum number of times that a part is repeated: a mistyped number must not fill the memory."""
-RECORDED = "recorded"
 COUNTER = "{n}"
 
 Words = Annotated[str, StringConstraints(strict=True, strip_whitespace=False, min_length=1)]
@@ -63,7 +62,9 @@ def _whole(value: Any) -> Any:
     if value is None or isinstance(value, str):
         return value
     if not isinstance(value, list):
-        raise ValueError(f"must be text, or a list of texts and repeated texts, not {describe(value)}; put it in quotes")
+        raise ValueError(
+            f"must be text, or a list of texts and repeated texts, not {describe(value)}; put it in quotes"
+        )
     return "".join(each if isinstance(each, str) else RepeatedText.model_validate(each).text() for each in value)
 
 
@@ -106,7 +107,7 @@ class LabelledRound(_Counted):
     examiner: Said = None
     agent: Said = None
     error: Said = None
-    steps: tuple[LabelledStep, ...] = ()
+    steps: list[LabelledStep] = []
 
 
 class PointOfItem(_Strict):
@@ -126,9 +127,9 @@ class ItemOfSet(_Strict):
     hostile: bool = False
     task: Words
     background: Words | None = None
-    source: Literal["viva", "recorded"] = LIVE
-    rounds: tuple[LabelledRound, ...] = Field(min_length=1)
-    points: tuple[PointOfItem, ...] = Field(min_length=1)
+    source: Literal["viva", "recorded"] = "viva"
+    rounds: list[LabelledRound] = Field(min_length=1)
+    points: list[PointOfItem] = Field(min_length=1)
 
     def scoring_points(self) -> tuple[ScoringPoint, ...]:
         """Return the statements as scoring points, with the ids that they would have in a case file."""

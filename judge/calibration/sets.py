@@ -1,6 +1,7 @@
 """Reads labelled sets: transcripts with statements whose right labels are known, to measure judges by.
 
-The built-in set lies in the folder `builtin`. Users write their own in the same format; the page `formats` describes it.
+The built-in set lies in the folder `builtin`. Users write their own in the same format, which the page `formats`
+describes.
 """
 
 from __future__ import annotations
@@ -161,22 +162,26 @@ def _entries(file: Path) -> Iterator[tuple[Any, _Where]]:
     if file.suffix == ".jsonl":
         for number, line in enumerate(read_text(file, "the labelled set").split("\n"), 1):
             if line.strip():
-                try:
-                    yield json.loads(line), _Where(file, number)
-                except (ValueError, RecursionError) as error:
-                    raise SetupError(f"{file}:{number} is not a line of JSON: {error}.") from error
+                yield _parsed(line, f"{file}:{number}"), _Where(file, number)
         return
     try:
         data, lines, _ = read_yaml(file)
     except CaseError as error:
         raise SetupError(f"the labelled set cannot be read: {error}") from error
     if lines.duplicates:
-        name, line = lines.duplicates[0]
-        raise SetupError(f"{file}:{line}: the key {name!r} is given twice; remove one.")
+        key, place = lines.duplicates[0]
+        raise SetupError(f"{file}:{place}: the key {key!r} is given twice; remove one.")
     if not isinstance(data, list):
         raise SetupError(f"{file} is not a labelled set: it must be a list of items; see `viva docs formats`.")
     for index, item in enumerate(data):
         yield item, _Where(file, None, lines, index)
+
+
+def _parsed(line: str, where: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise SetupError(f"{where} is not a line of JSON: {error}.") from error
 
 
 def _mistakes(error: ValidationError, where: _Where) -> Iterator[str]:
