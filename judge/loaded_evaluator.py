@@ -49,6 +49,8 @@ class LoadedEvaluator:
     """Whether it judges without waiting for anything, so that it needs no task of its own."""
     home: Home | None = None
     """Where its code is, so that the line of an exception can be found."""
+    is_async: bool = False
+    """Whether `evaluate` is a coroutine function; one that is not may still return something awaitable."""
 
 
 def load_evaluator(spec: str, thing: Any, given: Mapping[str, Any], offered: Mapping[str, Any]) -> LoadedEvaluator:
@@ -83,6 +85,7 @@ def load_evaluator(spec: str, thing: Any, given: Mapping[str, Any], offered: Map
         parameters=parameters_in_words(parameters),
         instant=_is_own(made) and getattr(made, "instant", False) is True,
         home=home_of_part(made),
+        is_async=inspect.iscoroutinefunction(evaluate),
     )
 
 

@@ -8,7 +8,7 @@ from viva.judge.exam.asked import asks_the_same
 from viva.judge.exam.kinds import ExamFault, Finding
 from viva.judge.exam.messages import SentMessage, Talk
 from viva.judge.exam.paper import Paper
-from viva.judge.exam.words import Words, words_of
+from viva.judge.exam.words import Words, sequence_of, words_of
 
 REPEATED_LENGTH = 25
 """Minimum number of characters of a message whose repetition is a fault: `Yes, please.` is said often."""
@@ -23,11 +23,19 @@ FAREWELLS = 3
 def repeated_itself(talk: Talk, paper: Paper) -> list[Finding]:
     """Return each message that was sent before, word for word."""
     found: list[Finding] = []
-    seen: dict[str, int] = {}
+    first: dict[frozenset[str], SentMessage] = {}
+    again: dict[frozenset[str], dict[tuple[str, ...], int]] = {}
     for message in talk.messages:
-        key = " ".join(message.words.tokens)
-        before = seen.setdefault(key, message.round)
-        if before == message.round or len(message.text) < (8 if not key.isascii() else REPEATED_LENGTH):
+        tokens = message.words.tokens
+        one = first.setdefault(tokens, message)
+        if one is message:
+            continue
+        # Most messages have words of their own, so their order need not be looked at.
+        rounds = again.setdefault(tokens, {})
+        if not rounds:
+            rounds[sequence_of(one.text)] = one.round
+        before = rounds.setdefault(sequence_of(message.text), message.round)
+        if before == message.round or len(message.text) < (REPEATED_LENGTH if message.text.isascii() else 8):
             continue
         if (reply := talk.reply(message.round - 1)) and reply == talk.reply(before - 1):
             continue  # the agent is stuck, and gets the same answer

@@ -182,7 +182,7 @@ def _held_back(task: str) -> tuple[Words, ...]:
         else:
             free.append(words)
     _, open_ = joined(free)
-    found = (Words((), frozenset(), frozenset(_large(words.specifics - open_))) for words, _ in held)
+    found = (Words(frozenset(), frozenset(), frozenset(_large(words.specifics - open_))) for words, _ in held)
     return tuple(each for each in found if each.specifics)
 
 

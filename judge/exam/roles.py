@@ -58,7 +58,7 @@ def _words() -> frozenset[str]:
 
 
 def _matches(
-    section: str, lower: str, words: frozenset[str], tokens: tuple[str, ...], known: str, fewest: int
+    section: str, lower: str, words: frozenset[str], tokens: frozenset[str], known: str, fewest: int
 ) -> list[str]:
     """Return what a text has of the sentences of a section, one for each sentence; nothing if that is too little.
 
@@ -141,7 +141,7 @@ def _flipped(message: SentMessage, talk: Talk, paper: Paper) -> tuple[str, str, 
 def _assistant(lower: str, message: SentMessage, known: str) -> str:
     """Return the words of a message that only an assistant says; empty if there are none."""
     tokens = message.words.tokens
-    words = _words().intersection(tokens)
+    words = tokens & _words()
     if "*" in lower or "(" in lower or "[" in lower or ":" in lower or "\uff1a" in lower or "\n" in lower:
         words |= {ANY}
     if not words:

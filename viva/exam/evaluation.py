@@ -160,7 +160,7 @@ async def _judged(evaluator: LoadedEvaluator, transcript: Transcript, context: C
         # Reading may run the user's code, too: a generator, a mapping.
         return found if inspect.isawaitable(found) else read(found)
 
-    if inspect.iscoroutinefunction(evaluator.evaluate):
+    if evaluator.is_async:
         found = call()
     else:
         thread = AgentThread("evaluator")

@@ -100,7 +100,7 @@ class Usage:
         """
         counts = _get_counts(self)
         # Nearly all are sound, and there are hundreds of thousands of them in a large journal.
-        if not {int}.issuperset(map(type, counts)) or min(counts) < 0 or max(counts) > MOST_TOKENS:
+        if not _INT.issuperset(map(type, counts)) or min(counts) < 0 or max(counts) > MOST_TOKENS:
             self._bound_counts()
         if self.cost is not None and not (isinstance(self.cost, int | float) and 0 <= self.cost <= MOST_DOLLARS):
             object.__setattr__(self, "cost", None)
