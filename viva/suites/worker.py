@@ -95,7 +95,7 @@ class Worker:
             return done
         agent, spent, number = self.resources.agents[job.header.agent], NO_USAGE, 1
         header, run = job.header, None
-        earlier: tuple[UnfairAttempt, ...] = ()
+        earlier = job.unfair
         if agent.version is not None:
             header = replace(header, agent_version=agent.version)
         while True:
@@ -152,7 +152,7 @@ class Worker:
             return _failed(self._run(job, job.header), words, stored.setting)
         run = None
         try:
-            run = self._run(job, job.header, self._case_of(job) if job.case_hash else None)
+            run = self._run(job, job.header, self._case_of(job) if job.case_hash else None, job.unfair)
             found = self.find_files(stored)
             stored, workspace = await self._carried(job, run, stored, found.folder)
             if found.missing is not None and run.case is not None and any(p.eval_code for p in run.case.scoring_points):
