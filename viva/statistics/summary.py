@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
+from typing import Protocol
 
 from viva.records.run_record import RunRecord, Setting
 from viva.records.text import one_line
@@ -16,6 +17,7 @@ from viva.statistics.exams.figures import ExaminerFigures
 from viva.statistics.exams.tallies import ExaminerTallies
 from viva.statistics.groups import Group, group_of
 from viva.statistics.misses import MissGroup, MissGroups
+from viva.statistics.missing.bounds import MissingBounds, MissingTallies
 from viva.statistics.trajectories import TrajectoryTallies
 from viva.statistics.trajectory_figures import TrajectoryFigures
 from viva.statistics.variants.figures import DimensionFigures, VariantTallies
@@ -84,15 +86,22 @@ class Figures:
     variants: tuple[DimensionFigures, ...] = ()
     """By persona and by strategy, one for each agent with runs that have one; elsewhere, their runs count like trials
     of their case."""
+    missing: tuple[MissingBounds, ...] = ()
+    """Bounds of each agent's mean score over all runs, those without a score included; empty if none is missing."""
 
     @property
     def unused(self) -> frozenset[str]:
         """Return the fields that are left out of files because they hold nothing, as before there were any."""
         names = () if self.examiner is not None else ("examiner", "examiner_agents")
-        return frozenset(names if self.variants else (*names, "variants"))
+        return frozenset((*names, *(name for name in ("variants", "missing") if not getattr(self, name))))
 
 
-def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: str | None = None) -> Figures:
+def summarize(
+    records: Iterable[RunRecord],
+    threshold: float = 1.0,
+    evaluator: str | None = None,
+    absent: Mapping[str, int] | None = None,
+) -> Figures:
     """Reckon the statistics of a stream of records in one pass; a few numbers are kept of each run.
 
     Args:
@@ -101,11 +110,14 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
         threshold: A run passes when its low bound reaches this.
         evaluator: Whose scores the groups are of; None for each run's primary evaluator. `Figures.evaluators` has a
             summary of every evaluator in any case.
+        absent: Agent to the number of its runs that began and have no record: they widen the bounds over what is
+            missing.
     """
     held = _Held()
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
     examiners, variants = ExaminerTallies(), VariantTallies(evaluator)
-    watching = (errors, misses, tallies, trajectories, examiners, variants)
+    missing = MissingTallies(evaluator, absent)
+    watching = (errors, misses, tallies, trajectories, examiners, variants, missing)
     ordered = gather_cells(_watched(records, held, watching), evaluator)
     by_agent: dict[str, list[Cell]] = {}
     by_case: dict[str, list[Cell]] = {}
@@ -136,15 +148,22 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
         examiner=examiners.overall(),
         examiner_agents=tuple(examiners.by_agent()),
         variants=variants.figures(threshold),
+        missing=missing.by_agent(),
     )
+
+
+class Tallies(Protocol):
+    """Something that keeps a few numbers of each run."""
+
+    def add(self, record: RunRecord, /) -> object:
+        """Add one run."""
+        ...
 
 
 def _watched(
     records: Iterable[RunRecord],
     held: _Held,
-    tallies: Iterable[
-        ErrorGroups | MissGroups | EvaluatorTallies | TrajectoryTallies | ExaminerTallies | VariantTallies
-    ],
+    tallies: Iterable[Tallies],
 ) -> Iterator[RunRecord]:
     for record in records:
         held.add(record.setting)

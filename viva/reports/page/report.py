@@ -26,6 +26,7 @@ from viva.reports.page.failures import MOST_FAILURES
 from viva.reports.page.lead import lead_of, ranked
 from viva.reports.page.reason_diffs import compared, framed, shortened
 from viva.reports.page.rows import MOST_COLUMNS, ORDER, Row, Rows, gather_rows
+from viva.reports.reliability.lines import reliability_lines
 from viva.reports.trajectory_words import trajectory_lines
 from viva.reports.variant_words import variant_tables
 from viva.statistics.evaluators import EvaluatorStatistics
@@ -63,6 +64,7 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
             values,
             trends=rows.trends,
             trajectories=_trajectories(rows.figures, labels),
+            reliability=list(reliability_lines(rows.figures, labels)),
             examiner=[line for line in examiner_lines(rows.figures, labels) if line],
             variants=list(variant_tables(rows.figures, labels)),
             rows=rows.failures_first,
