@@ -55,7 +55,7 @@ class CheckFinding:
     certain: bool = True
     """False for what may be meant as it is written."""
     in_runs: bool = True
-    """Whether a run says so before it begins; imports are told there by what is really installed."""
+    """Whether a run reports it before it begins; there, imports are checked against what is really installed."""
 
 
 def check_findings(case: Case) -> list[CheckFinding]:

@@ -1,7 +1,7 @@
 """Recognises an examiner that speaks as the assistant, solves the task, or thinks aloud.
 
-What shows it in any language are labels in front of a turn, marks of thinking, code, and the agent's own words. Beside
-them stand the usual sentences of assistants in several languages.
+In any language, labels in front of a turn, marks of thinking, code, and the agent's own words show it. In several
+languages, the usual sentences of assistants show it, too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Takes texts apart into what can be compared in any language: stems of words, and specifics such as numbers.
+"""Splits texts into what can be compared in any language: stems of words, and specifics such as numbers.
 
-A *specific* is a token that stands for itself: a number, an identifier, a file name, an address. Languages without
+A *specific* is a token that is compared as a whole: a number, an identifier, a file name, an address. Languages without
 spaces are compared by pairs of characters.
 """
 
@@ -38,7 +38,7 @@ class _Part(NamedTuple):
 
 
 _seen: dict[str, _Part] = {}
-"""Parts of texts that were taken apart before: most words are seen often."""
+"""Parts of texts that were split before: most words are seen often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,13 @@ class Words:
 
 
 def words_of(text: str) -> Words:
-    """Take a text apart; of a very long one only the beginning and the end."""
+    """Split a text into its words; of a very long text, only the beginning and the end."""
     if len(text) > LONGEST:
         text = f"{text[: LONGEST // 2]} {text[-LONGEST // 2 :]}"
     lower = text.casefold()
     plain = lower.isascii()
     if not plain:
-        lower = _UNSPACED.sub(r" \g<0> ", lower.replace("\u2019", "'"))  # numbers and names stand between the signs
+        lower = _UNSPACED.sub(r" \g<0> ", lower.replace("\u2019", "'"))  # numbers and names may be between the signs
     tokens: list[str] = []
     stems: list[str] = []
     specifics: list[str] = []
@@ -76,6 +76,15 @@ def words_of(text: str) -> Words:
         for run in _UNSPACED.findall(text):
             stems += [run[at : at + 2] for at in range(len(run) - 1)]
     return Words(tuple(tokens), frozenset(stems), frozenset(specifics))
+
+
+def spelling(text: str, part: str) -> str:
+    """Return the first word of a text with this stem or specific, as the text has it.
+
+    In languages without spaces, where a stem is a pair of characters, the pair is returned.
+    """
+    words = (found[0] for found in _TOKEN.finditer(text))
+    return next((word for word in words if _key(word.casefold())[1:] == part), part)
 
 
 def specifics_of(text: str) -> Iterator[str]:

@@ -295,7 +295,7 @@ class Options:
         (),
         "--strategy",
         Part.EXAMINER,
-        "Bundled strategy by which a model examiner leads the agent astray, or all. Can be repeated in a suite.",
+        "Bundled strategy by which a model examiner tries to mislead the agent, or all. Can be repeated in a suite.",
         value=Value.TEXTS,
         metavar="NAME",
     )

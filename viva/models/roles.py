@@ -1,4 +1,4 @@
-"""The limits of a model's answers by role: tokens and time, by default or as the user gives them."""
+"""The limits of a model's answers by role, in tokens and time: the defaults, and those that the user gives."""
 
 from __future__ import annotations
 

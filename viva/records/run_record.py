@@ -44,7 +44,7 @@ class Setting:
     persona: str = ""
     """The bundled persona that the examiner played; empty if it played none."""
     strategy: str = ""
-    """The bundled strategy by which the examiner tried to lead the agent astray; empty if it followed none."""
+    """The bundled strategy by which the examiner tried to mislead the agent; empty if it followed none."""
     judge: str = ""
     """`code`, `model` or `both`."""
     judge_model: str | None = None

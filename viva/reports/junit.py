@@ -43,7 +43,8 @@ _Place = tuple[int, tuple[tuple[int, str], ...], int, int, int]
 
 
 _natural = lru_cache(maxsize=4096)(natural)
-"""One object for all runs of a case, and computed once: it would be most of the memory of 100,000 runs."""
+"""The sort key of a case, computed once and shared by its runs: otherwise it would be most of the memory of 100,000
+runs."""
 
 
 def _aside() -> IO[bytes]:

@@ -13,7 +13,7 @@ from viva.statistics.usage_sum import UsageSum
 
 NOT_TOLD = "unknown"
 Trial = int | tuple[int, str, str]
-"""What tells the runs of one case by one agent apart: the number of the trial, with persona and strategy if there are
+"""What distinguishes the runs of one case by one agent: the number of the trial, with persona and strategy if there are
 any. Runs of two suites are paired by it."""
 
 

@@ -1,4 +1,4 @@
-"""The statistics of some runs, and how they are reckoned from cells.
+"""The statistics of some runs, and how they are computed from cells.
 
 Only runs whose outcome counts are averaged. The others are counted in `excluded`, by whose fault they were.
 """
@@ -22,7 +22,7 @@ Kind = Literal["suite", "agent", "case", "tag", "cell", "persona", "strategy"]
 one agent."""
 
 FEWEST_CASES = 5
-"""Intervals need at least this many cases; of fewer, whatever they show, nothing is said about others like them."""
+"""Minimum number of cases of an interval; fewer, whatever they show, do not generalize to other cases."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ class _Count(NamedTuple):
 
 
 def group_of(kind: Kind, name: str, cells: Sequence[Cell], threshold: float) -> Group:
-    """Reckon the statistics of some cells; see `Kind`."""
+    """Compute the statistics of some cells; see `Kind`."""
     counted = [_Count(cell, cell.passed(threshold), len(cell.scores)) for cell in cells if cell.scores]
     return Group(
         kind=kind,

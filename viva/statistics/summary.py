@@ -74,26 +74,26 @@ class Figures:
     evaluator_cells: tuple[EvaluatorStatistics, ...] = ()
     """One for each evaluator, case and agent."""
     trajectories: TrajectoryFigures | None = None
-    """Of all runs; None if no trajectory evaluator judged any."""
+    """Figures of all runs; None if no trajectory evaluator judged any."""
     trajectory_agents: tuple[TrajectoryFigures, ...] = ()
     """One for each agent."""
     examiner: ExaminerFigures | None = None
-    """Of the examiner in all exams; None if it was not judged in any."""
+    """Figures of the examiner in all exams; None if it was not judged in any."""
     examiner_agents: tuple[ExaminerFigures, ...] = ()
-    """Of the examiner in each agent's exams."""
+    """Figures of the examiner in each agent's exams."""
     variants: tuple[DimensionFigures, ...] = ()
-    """By persona and by strategy, one for each agent with runs that have one; elsewhere, their runs count like trials
-    of their case."""
+    """Figures by persona and by strategy, one entry for each agent with such runs; everywhere else, these runs count as
+    trials of their case."""
 
     @property
     def unused(self) -> frozenset[str]:
-        """Return the fields that are left out of files because they hold nothing, as before there were any."""
+        """Return the empty fields that files leave out, so that such files are as older versions wrote them."""
         names = () if self.examiner is not None else ("examiner", "examiner_agents")
         return frozenset(names if self.variants else (*names, "variants"))
 
 
 def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: str | None = None) -> Figures:
-    """Reckon the statistics of a stream of records in one pass; a few numbers are kept of each run.
+    """Compute the statistics of a stream of records in one pass, keeping a few numbers of each run.
 
     Args:
         records: Any number, in any order; the newest attempt of each run only, as

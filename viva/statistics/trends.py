@@ -189,12 +189,12 @@ class TrendTally:
         return [(self._began[place], self._versions[place], self._scores[score]) for place, score in pairs]
 
     def _one(self, value: T) -> T:
-        """Return the object that stands for all equal ones, most of which are the same in thousands of runs."""
+        """Return one object for all equal values, because most values are the same in thousands of runs."""
         return self._same.setdefault(value, value)  # type: ignore[no-any-return]
 
 
 def _digest(*what: object) -> bytes:
-    """Return what stands for a run: a quarter of the memory of its id, agent and time."""
+    """Return a digest that identifies a run, in a quarter of the memory of its id, agent and time."""
     return blake2b(repr(what).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 

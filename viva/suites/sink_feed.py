@@ -94,7 +94,7 @@ class SinkFeed:
             self._safely(span.end, None, None)
 
     async def settled(self, seconds: float) -> bool:
-        """Wait until the sink has all runs that were queued, for a limited time; tell whether it has."""
+        """Wait until the sink has all runs that were queued, for a limited time; return whether it has."""
         try:
             async with asyncio.timeout(seconds):
                 await self._waiting.join()

@@ -283,7 +283,7 @@ async def open_worker(order: WorkOrder, journal: Callable[[], JournalWriter], gi
 
 
 def _of_examiner(by_name: Mapping[str, T]) -> dict[str, T]:
-    """Return what belongs to the conversation, which is judged again, and not to its judge."""
+    """Return only the entry of the examiner, whose conversation is kept when a run is judged again."""
     return {name: value for name, value in by_name.items() if name == "examiner"}
 
 

@@ -197,7 +197,7 @@ async def _sandbox(options: Options, cases: Sequence[Case]) -> tuple[Sandbox, li
 
 
 def refuse_evaluators(named: Sequence[NamedEvaluator]) -> None:
-    """Refuse evaluators that cannot judge runs without a case; what else they lack is told when they are built.
+    """Refuse evaluators that cannot judge runs without a case; what else they lack is reported when they are built.
 
     Raises:
         SetupError: one requires a case, declares an unknown requirement, or has a wrong signature.

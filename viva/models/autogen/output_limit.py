@@ -39,7 +39,7 @@ class SentLimit:
 
 
 class OutputLimit:
-    """How one client is told the limit, as far as its provider's answers have shown."""
+    """The form in which one client gets the limit, as far as its provider's answers have shown."""
 
     def __init__(self, provider: str, config: Mapping[str, Any]) -> None:
         """Args:
