@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from viva.errors import SetupError
 from viva.models.model import NO_LIMITS, CallLimits, Completion, Model, ModelFeatures, ModelMessage
+from viva.models.wrapped import WrappedModel
 
 Role = Literal["examiner", "judge", "trajectory", "session", "exam", "analyst"]
 """Who asks a model: the examiner, the evaluators of scoring points and the user's own (`judge`), the other evaluators
@@ -58,18 +59,12 @@ class RoleLimits:
 NO_ROLE_LIMITS = RoleLimits()
 
 
-class LimitedModel:
+class LimitedModel(WrappedModel):
     """A model whose calls have limits; those that a call brings itself take precedence."""
 
     def __init__(self, model: Model, limits: CallLimits) -> None:
-        self._model = model
+        super().__init__(model)
         self._limits = limits
-        self.name = model.name
-
-    @property
-    def features(self) -> ModelFeatures:
-        """Return what the model accepts."""
-        return self._model.features
 
     async def ask(
         self, messages: Sequence[ModelMessage], schema: type[BaseModel] | None = None, limits: CallLimits = NO_LIMITS

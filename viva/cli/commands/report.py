@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from viva.cli import completion
-from viva.cli.options import OUTPUT_FILE, NumberRange, max_examiner_faults_option
+from viva.cli.options import max_examiner_faults_option
+from viva.cli.parameter_types import OUTPUT_FILE, NumberRange
 from viva.cli.process import fail, report_user_errors
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.paths import newest_journal

@@ -16,10 +16,11 @@ from markupsafe import Markup
 from viva.records.text import one_line
 from viva.records.wording import UNSAFE, counted, dollars
 from viva.reports.console import trends as trend_console
-from viva.reports.console.suite import interval, number, percent, percents, short_names
+from viva.reports.console.suite import short_names
 from viva.reports.examiner_words import examiner_lines
 from viva.reports.facts import Standing
 from viva.reports.journals import Journals
+from viva.reports.number_words import interval, number, percent, percents
 from viva.reports.page import plots
 from viva.reports.page.conversations import Blocks
 from viva.reports.page.failures import MOST_FAILURES
