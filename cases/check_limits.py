@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 ALLOWED = "allowed"
-"""In a field's metadata: the `Range` of values that a case may give to this limit."""
+"""Key in a field's metadata: the `Range` of values that a case may give to this limit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from viva.cases.text import describe
 MAX_CODE = 200_000
 """Characters of one `eval_code` that are analyzed. The analysis takes about 10 s for a million."""
 MAX_FINDINGS = 20
-"""Of one `eval_code`."""
+"""Maximum number of findings of one `eval_code`."""
 _GIVEN: dict[str, Any] = dict.fromkeys(CHECK_NAMES) | {
     "json": json,
     "chat_history": [PlainMessage(), PlainMessage()],

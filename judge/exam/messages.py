@@ -29,7 +29,7 @@ class SentMessage:
 
     round: int
     text: str
-    """As the agent got it."""
+    """The words as the agent got them."""
     words: Words
     asked: bool
     """Whether it has a question mark of any script."""

@@ -31,7 +31,7 @@ _CODE = re.compile(r"^\s*```(?:python|javascript|js|java|sql|bash|c\+\+|c#|go|ru
 
 
 ANY = "*"
-"""In place of words in the list: the sentence is a form of lines, which needs one of the signs of lines."""
+"""Takes the place of words in the list, for a sentence that is a form of lines and needs one of their signs."""
 
 
 @cache

@@ -34,7 +34,7 @@ class Secrets:
     names: frozenset[str] = frozenset()
     """Stems of names, each of which is a leak by itself."""
     points: tuple[frozenset[str], ...] = ()
-    """For each scoring point, the stems of its further words."""
+    """Stems of the further words of each scoring point."""
 
     def __bool__(self) -> bool:
         return bool(self.specifics or self.phrases or self.names or self.points)

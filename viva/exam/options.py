@@ -131,7 +131,7 @@ class Options:
         metavar="NAME",
         may_replace=True,
     )
-    """For both roles, unless one has its own."""
+    """The model of both roles, unless one has its own."""
     judge_model: str | None = option(
         None, "--judge-model", Part.JUDGE, "Model for the judge alone.", metavar="NAME", may_replace=True
     )

@@ -136,7 +136,7 @@ class RunRecord:
     tags: tuple[str, ...] = ()
     insights: tuple[Insight, ...] = ()
     usage: Mapping[str, Usage] = field(default_factory=dict)
-    """By role: `target`, `examiner`, `judge`."""
+    """Usage by role: `target`, `examiner`, `judge`."""
     timing: Timing = NO_TIMING
     trace_id: str | None = None
     success: bool | None = None

@@ -58,7 +58,7 @@ class _Suite:
     body: IO[bytes] = field(default_factory=_aside)
     places: list[_Place] = field(default_factory=list)
     length: int = 0
-    """Of the body."""
+    """Length of the body."""
     tests: int = 0
     failures: int = 0
     errors: int = 0

@@ -32,7 +32,7 @@ class Cell:
         self.scores, self.lows, self.highs = array("d"), array("d"), array("d")
         self.trials: list[Trial] = []
         self.broke_off = array("b")
-        """Of each run, whether the agent failed in it: such a run never passes, not even at a threshold of 0."""
+        """Whether the agent failed, for each run: a run in which it did never passes, not even at a threshold of 0."""
         self.tags: dict[str, None] = {}
         self.excluded: dict[str, int] = {}
         self.stops: dict[str, int] = {}

@@ -66,7 +66,7 @@ class Figures:
     misses_all: int = 0
     """Number of distinct misses."""
     evaluator: str | None = None
-    """Whose scores all groups are of; None for each run's primary evaluator."""
+    """The evaluator whose scores the groups use; None for each run's primary evaluator."""
     evaluators: tuple[EvaluatorStatistics, ...] = ()
     """One for each evaluator that the runs name or that left an insight, in the order of their first naming."""
     evaluator_agents: tuple[EvaluatorStatistics, ...] = ()

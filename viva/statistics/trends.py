@@ -23,9 +23,9 @@ OVERALL = "overall"
 SMALLEST = 0.05
 """A mean that changed by less is called flat."""
 NEWEST_SHARE = 4
-"""Without a new agent version, the newest quarter of the runs is compared with all before it."""
+"""Number of parts of the runs: without a new agent version, the newest part is compared with all before it."""
 MOST_POINTS = 20
-"""Of one trend; more runs share a point."""
+"""Maximum number of points of one trend; with more runs, several share a point."""
 MOST_TRENDS = 5_000
 """A journal may be untrusted; what is beyond is counted in `Trends.left_out`."""
 MOST_NAMES = 50
@@ -81,9 +81,9 @@ class TaskTrend:
     dimension: str
     runs: int
     points: tuple[Point, ...]
-    """At most `MOST_POINTS`, or one for each version where there are more versions."""
+    """The points: at most `MOST_POINTS`, or one for each version if there are more versions."""
     versions: tuple[Sample, ...]
-    """In the order in which each was first seen."""
+    """The versions, in the order in which each was first seen."""
     now: Sample
     before: Sample | None
     direction: Direction

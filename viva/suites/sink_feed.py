@@ -40,7 +40,7 @@ class SinkFeed:
         """
         self._sink, self._name, self._report = sink, name, report
         self._spans: dict[str, RunSpan] = {}
-        """Of the runs that go on, by id."""
+        """The spans of the current runs, by id."""
         self._reported = False
         if folder is not None and callable(begin := getattr(sink, "begin", None)):
             self._safely(begin, folder)

@@ -66,7 +66,7 @@ class Worker:
         self.resources = resources
         self._journal = journal
         self._histories: dict[str, JournalHistory] = {}
-        """Of journals, by their folder: runs are compared with those of the journal that their conversation is in."""
+        """Histories of journals by their folder: a run is compared with the journal that its conversation is in."""
         self._cases: dict[tuple[str, str], Case] = {(case.name, case.hash): case for case in cases}
         self._journals: dict[Path, bool] = {}
         """Whether a folder is that of the journal, by folder."""

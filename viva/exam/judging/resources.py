@@ -36,7 +36,7 @@ class JudgeResources:
 
     kind: JudgeKind
     evaluators: Mapping[str, LoadedEvaluator]
-    """By their names in the options, the primary first."""
+    """The evaluators by their names in the options, the primary first."""
     sandbox: Sandbox | None = None
     model: ModelClient | None = None
     backup_model: ModelClient | None = None

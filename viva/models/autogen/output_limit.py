@@ -15,7 +15,7 @@ from viva.models.retry import status_of
 USUAL, NEWER = "max_tokens", "max_completion_tokens"
 """Most servers know the first; OpenAI's reasoning models accept the second only."""
 LEAST_TOKENS = 256
-"""If a provider rejects even so few, no limit is sent."""
+"""Least number of tokens that is asked for; if a provider rejects even so few, no limit is sent."""
 REJECTED = frozenset({400, 422})
 """The HTTP statuses with which providers reject an argument."""
 

@@ -22,10 +22,10 @@ class SpanDecision:
     """Whether the thought is the framework's."""
     tool: str | None = None
     tool_input: Any = None
-    """As the model wrote it."""
+    """The input as the model wrote it."""
     call_id: str | None = None
     answer: str | None = None
-    """Set where it ended its turn with words."""
+    """The model's words, if it ended its turn with words."""
     outcome: CallOutcome | None = None
     in_words: bool = False
     """Whether the agent acts in words (ReAct)."""

@@ -160,7 +160,7 @@ class Matrix:
 
     agents: tuple[str, ...]
     lines: tuple[tuple[str, tuple[tuple[Group | None, Markup], ...]], ...]
-    """For each case its name, and for each agent the statistics and the marks of the trials."""
+    """The name of each case, with the statistics and the marks of the trials of each agent."""
     left_out: int
     """Number of cases that are not shown."""
 
