@@ -108,7 +108,7 @@ class EvalHarness:
 
     @property
     def enabled(self) -> bool:
-        """Whether observing is on."""
+        """Return whether observing is on."""
         return self._observer is not None
 
     @property

@@ -106,7 +106,7 @@ class EvalOptions:
 
     @property
     def is_enabled(self) -> bool:
-        """Whether to observe: as set, else as `ENABLE_EVALS` says.
+        """Return whether to observe: as set, else as `ENABLE_EVALS` says.
 
         Raises:
             SetupError: the variable has a value that it cannot have.

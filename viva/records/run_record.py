@@ -168,7 +168,7 @@ def as_earned(record: RunRecord, answered: bool | None = None) -> RunRecord:
 
 
 def _never_answered(record: RunRecord) -> bool:
-    """Whether a record alone shows that the agent never replied: the round that an agent fails in is its last."""
+    """Return whether a record alone shows that the agent never replied: an agent fails in its last round."""
     if record.setting.source or record.rounds > 1:
         return False
     # A whole conversation that takes too long ends between two rounds: the first of them may have a reply.

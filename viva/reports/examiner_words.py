@@ -1,4 +1,4 @@
-"""Says in words how fair the exams of a suite were, for every report."""
+"""Describes in words how fair the exams of a suite were, for every report."""
 
 from __future__ import annotations
 

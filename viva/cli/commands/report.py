@@ -101,7 +101,7 @@ def _gate(subject: Journals, max_examiner_faults: float | None) -> None:
 
 
 def _tell_damage(subject: Journals, *, shown: bool) -> None:
-    """Say what of the journals could not be read: most formats have no place for it.
+    """Report which parts of the journals could not be read: most formats have no place for it.
 
     Args:
         subject: The journals.

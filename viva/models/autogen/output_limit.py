@@ -1,4 +1,4 @@
-"""Tells AutoGen's clients the maximum number of output tokens: the argument has another name at each provider.
+"""Gives AutoGen's clients the maximum number of output tokens: the argument has another name at each provider.
 
 A provider that rejects the name is sent another one, or none; one that rejects the number is asked for fewer tokens.
 """

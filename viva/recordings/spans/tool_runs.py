@@ -273,7 +273,7 @@ def _repeated(runs: Sequence[ToolRun], tree: Tree) -> set[str]:
 
 
 def _may_be(call: RequestedCall, run: ToolRun) -> bool:
-    """Whether another tool ran for a call, or one whose span does not name it (a handoff)."""
+    """Return whether another tool ran for a call, or one whose span does not name it (a handoff)."""
     return run.call_id is None or call.id is None or call.id == run.call_id
 
 
@@ -316,7 +316,7 @@ def _after_words(later: ModelCall, text: str, read: dict[str, ReactText]) -> tup
 
 
 def _same_words(said: str, words: str, read: dict[str, ReactText]) -> bool:
-    """Whether an agent's words are those of an earlier turn; LlamaIndex writes the input of an action anew.
+    """Return whether an agent's words are those of an earlier turn; LlamaIndex writes the input of an action anew.
 
     `read` keeps what was read: each model call is given all earlier turns again.
     """
