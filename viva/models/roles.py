@@ -26,7 +26,7 @@ OUTPUT_TOKENS: Mapping[Role, int] = MappingProxyType(
     {"examiner": 2_048, "judge": 4_096, "trajectory": 4_096, "session": 8_192, "exam": 4_096, "analyst": 8_192}
 )
 THINKING_TOKENS = 24_576
-"""Tokens on top for models that reason before they answer. OpenAI recommends at least 25,000 tokens for both:
+"""Further tokens for models that reason before they answer. OpenAI recommends at least 25,000 for reasoning and answer:
 https://platform.openai.com/docs/guides/reasoning."""
 
 
