@@ -18,7 +18,7 @@ from viva.cases.check_limits import CheckLimits
 from viva.cases.person import CaseStrategy, DoneWhen, Insistence, User, UserFact
 
 READER = "reader"
-"""In a field's metadata: the name and the options of the `CaseReader` method that reads it from a case file."""
+"""Key in a field's metadata: the name and the options of the `CaseReader` method that reads it from a case file."""
 
 Kind = Literal[
     # plain

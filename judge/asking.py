@@ -37,7 +37,7 @@ class NoAnswer:
     error: BaseException | None = None
     """What was raised last, with its cause; says whether another way of asking could help."""
     planted: bool = False
-    """Whether each answer repeated a verdict that stands in the transcript, so that the agent caused the failure."""
+    """Whether each answer repeated a verdict from the transcript, so that the agent caused the failure."""
 
 
 class Conversation(Generic[A]):

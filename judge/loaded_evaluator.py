@@ -48,7 +48,7 @@ class LoadedEvaluator:
     instant: bool = False
     """Whether it judges without waiting for anything, so that it needs no task of its own."""
     home: Home | None = None
-    """Where its code is, so that the line of an exception can be found."""
+    """The place of its code, so that the line of an exception can be found."""
     is_async: bool = False
     """Whether `evaluate` is a coroutine function; one that is not may still return something awaitable."""
 

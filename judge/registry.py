@@ -83,7 +83,7 @@ class NamedEvaluator:
     thing: Any
     """The loaded class, function or object."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Those that the user gave."""
+    """The parameters that the user gave."""
 
     @property
     def role(self) -> Role:

@@ -40,7 +40,7 @@ class Review:
     """What a review came to."""
 
     findings: tuple[Finding, ...]
-    """Of code and of the reviewer."""
+    """Findings of code and of the reviewer."""
     model: str = ""
     """The reviewer's name."""
     usage: Usage = NO_USAGE

@@ -1,7 +1,7 @@
 """Recognises an examiner that speaks as the assistant, solves the task, or thinks aloud.
 
-What shows it in any language are labels in front of a turn, marks of thinking, code, and the agent's own words. Beside
-them stand the usual sentences of assistants in several languages.
+In any language, labels in front of a turn, marks of thinking, code, and the agent's own words show it. In several
+languages, the usual sentences of assistants show it, too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CODE = re.compile(r"^\s*```(?:python|javascript|js|java|sql|bash|c\+\+|c#|go|ru
 
 
 ANY = "*"
-"""In place of words in the list: the sentence is a form of lines, which needs one of the signs of lines."""
+"""Takes the place of words in the list, for a sentence that is a form of lines and needs one of their signs."""
 
 
 @cache

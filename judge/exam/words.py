@@ -1,6 +1,6 @@
-"""Takes texts apart into what can be compared in any language: stems of words, and specifics such as numbers.
+"""Splits texts into what can be compared in any language: stems of words, and specifics such as numbers.
 
-A *specific* is a token that stands for itself: a number, an identifier, a file name, an address. Languages without
+A *specific* is a token that is compared as a whole: a number, an identifier, a file name, an address. Languages without
 spaces are compared by pairs of characters.
 """
 
@@ -39,7 +39,7 @@ class _Part(NamedTuple):
 
 
 _seen: dict[str, _Part] = {}
-"""Parts of texts that were taken apart before, without those below: most words are seen often."""
+"""Parts of texts that were split before, without those below: most words are seen often."""
 _token_of: dict[str, str | None] = {}
 """The token of each part that consists of one, which is a word."""
 _stem_of: dict[str, str | None] = {}
@@ -58,7 +58,7 @@ class Words:
 
 
 def words_of(text: str) -> Words:
-    """Take a text apart; of a very long one only the beginning and the end."""
+    """Split a text into its words; of a very long text, only the beginning and the end."""
     text = _shortened(text)
     lower = text.casefold()
     plain = lower.isascii()
@@ -91,6 +91,15 @@ def sequence_of(text: str) -> tuple[str, ...]:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} {text[-LONGEST // 2 :]}"
+
+
+def spelling(text: str, part: str) -> str:
+    """Return the first word of a text with this stem or specific, as the text has it.
+
+    In languages without spaces, where a stem is a pair of characters, the pair is returned.
+    """
+    words = (found[0] for found in _TOKEN.finditer(text))
+    return next((word for word in words if _key(word.casefold())[1:] == part), part)
 
 
 def specifics_of(text: str) -> Iterator[str]:

@@ -56,7 +56,7 @@ class Question:
     statement: str = ""
     """What the verdict is about, in words: the step's tool."""
     sources: tuple[tuple[str, str], ...] = ()
-    """Id of a step or round, and a text of it that stands in a field: quotes are looked up here first."""
+    """Ids of steps or rounds, each with a text that one of their fields holds: quotes are looked up here first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ async def ask_all(
         prompt: The system prompt's file.
         questions: The questions.
         marker: The marker of the data's beginning, end and gaps.
-        worst: The label of what the judge answered with a verdict that stands in the data.
+        worst: The label of a criterion for which the judge repeated a verdict from the data.
 
     Raises:
         SharedSetupError: the model cannot be used at all.

@@ -88,7 +88,7 @@ def _version(ctx: click.Context, param: click.Parameter, value: Any) -> None:
 def viva() -> None:
     """Test AI agents with an oral exam: an Examiner talks to the agent, a Judge scores what it said and did.
 
-    Exit codes: 0 done, 1 below --fail-under or dropped by more than --max-drop, or above --max-examiner-faults,
+    Exit codes: 0 done, 1 below --fail-under, dropped by more than --max-drop, or above --max-examiner-faults,
     2 usage error (case, option, key), 3 some runs could not be scored, 130 stopped (Ctrl-C or SIGTERM).
     """
 

@@ -99,13 +99,13 @@ class PairedComparison:
     score: Difference
     rate: Difference
     cases: tuple[CasePair, ...]
-    """In natural order of their names."""
+    """The cases, in natural order of their names."""
     p_value: float
     """McNemar's exact test on the cases that turned, two-sided."""
     trials_paired: int
     """Trials of the same case and number that count on both sides."""
     trials_better: int
-    """Of these: failed in A, passed in B."""
+    """Number of these trials that failed in A and passed in B."""
     trials_worse: int
     only_first: tuple[str, ...] = ()
     """Cases that only A has runs of."""
@@ -115,7 +115,7 @@ class PairedComparison:
     notes: tuple[str, ...] = ()
     """What differed besides the agents: judges, examiners, cases."""
     evaluator: str | None = None
-    """Whose scores are compared; None for each run's primary evaluator."""
+    """The evaluator whose scores are compared; None for each run's primary evaluator."""
 
     @property
     def better(self) -> tuple[CasePair, ...]:

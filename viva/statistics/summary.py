@@ -68,7 +68,7 @@ class Figures:
     misses_all: int = 0
     """Number of distinct misses."""
     evaluator: str | None = None
-    """Whose scores all groups are of; None for each run's primary evaluator."""
+    """The evaluator whose scores the groups use; None for each run's primary evaluator."""
     evaluators: tuple[EvaluatorStatistics, ...] = ()
     """One for each evaluator that the runs name or that left an insight, in the order of their first naming."""
     evaluator_agents: tuple[EvaluatorStatistics, ...] = ()
@@ -76,22 +76,22 @@ class Figures:
     evaluator_cells: tuple[EvaluatorStatistics, ...] = ()
     """One for each evaluator, case and agent."""
     trajectories: TrajectoryFigures | None = None
-    """Of all runs; None if no trajectory evaluator judged any."""
+    """Figures of all runs; None if no trajectory evaluator judged any."""
     trajectory_agents: tuple[TrajectoryFigures, ...] = ()
     """One for each agent."""
     examiner: ExaminerFigures | None = None
-    """Of the examiner in all exams; None if it was not judged in any."""
+    """Figures of the examiner in all exams; None if it was not judged in any."""
     examiner_agents: tuple[ExaminerFigures, ...] = ()
-    """Of the examiner in each agent's exams."""
+    """Figures of the examiner in each agent's exams."""
     variants: tuple[DimensionFigures, ...] = ()
-    """By persona and by strategy, one for each agent with runs that have one; elsewhere, their runs count like trials
-    of their case."""
+    """Figures by persona and by strategy, one entry for each agent with such runs; everywhere else, these runs count as
+    trials of their case."""
     missing: tuple[MissingBounds, ...] = ()
     """Bounds of each agent's mean score over all runs, those without a score included; empty if none is missing."""
 
     @property
     def unused(self) -> frozenset[str]:
-        """Return the fields that are left out of files because they hold nothing, as before there were any."""
+        """Return the empty fields that files leave out, so that such files are as older versions wrote them."""
         names = () if self.examiner is not None else ("examiner", "examiner_agents")
         return frozenset((*names, *(name for name in ("variants", "missing") if not getattr(self, name))))
 
@@ -102,7 +102,7 @@ def summarize(
     evaluator: str | None = None,
     absent: Mapping[str, int] | None = None,
 ) -> Figures:
-    """Reckon the statistics of a stream of records in one pass; a few numbers are kept of each run.
+    """Compute the statistics of a stream of records in one pass, keeping a few numbers of each run.
 
     Args:
         records: Any number, in any order; the newest attempt of each run only, as

@@ -66,7 +66,7 @@ class Worker:
         self.resources = resources
         self._journal = journal
         self._histories: dict[str, JournalHistory] = {}
-        """Of journals, by their folder: runs are compared with those of the journal that their conversation is in."""
+        """Histories of journals by their folder: a run is compared with the journal that its conversation is in."""
         self._cases: dict[tuple[str, str], Case] = {(case.name, case.hash): case for case in cases}
         self._journals: dict[Path, bool] = {}
         """Whether a folder is that of the journal, by folder."""
@@ -283,7 +283,7 @@ async def open_worker(order: WorkOrder, journal: Callable[[], JournalWriter], gi
 
 
 def _of_examiner(by_name: Mapping[str, T]) -> dict[str, T]:
-    """Return what belongs to the conversation, which is judged again, and not to its judge."""
+    """Return only the entry of the examiner, whose conversation is kept when a run is judged again."""
     return {name: value for name, value in by_name.items() if name == "examiner"}
 
 

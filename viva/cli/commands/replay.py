@@ -18,7 +18,6 @@ from rich.text import Text
 from viva.cli import completion
 from viva.cli.json_pieces import json_pieces
 from viva.cli.options import (
-    NumberRange,
     call_option,
     concurrency_option,
     given_options,
@@ -29,6 +28,7 @@ from viva.cli.options import (
     shared_options,
     sinks_option,
 )
+from viva.cli.parameter_types import NumberRange
 from viva.cli.process import fail, report_user_errors, run_async, separate_stdout
 from viva.cli.run_choice import RunChoice, run_choice, run_choice_options
 from viva.cli.stopping import STOPPED

@@ -36,7 +36,7 @@ class JudgeResources:
 
     kind: JudgeKind
     evaluators: Mapping[str, LoadedEvaluator]
-    """By their names in the options, the primary first."""
+    """The evaluators by their names in the options, the primary first."""
     sandbox: Sandbox | None = None
     model: ModelClient | None = None
     backup_model: ModelClient | None = None
@@ -197,7 +197,7 @@ async def _sandbox(options: Options, cases: Sequence[Case]) -> tuple[Sandbox, li
 
 
 def refuse_evaluators(named: Sequence[NamedEvaluator]) -> None:
-    """Refuse evaluators that cannot judge runs without a case; what else they lack is told when they are built.
+    """Refuse evaluators that cannot judge runs without a case; what else they lack is reported when they are built.
 
     Raises:
         SetupError: one requires a case, declares an unknown requirement, or has a wrong signature.

@@ -16,10 +16,11 @@ from markupsafe import Markup
 from viva.records.text import one_line
 from viva.records.wording import UNSAFE, counted, dollars
 from viva.reports.console import trends as trend_console
-from viva.reports.console.suite import interval, number, percent, percents, short_names
+from viva.reports.console.suite import short_names
 from viva.reports.examiner_words import examiner_lines
 from viva.reports.facts import Standing
 from viva.reports.journals import Journals
+from viva.reports.number_words import interval, number, percent, percents
 from viva.reports.page import plots
 from viva.reports.page.conversations import Blocks
 from viva.reports.page.failures import MOST_FAILURES
@@ -161,7 +162,7 @@ class Matrix:
 
     agents: tuple[str, ...]
     lines: tuple[tuple[str, tuple[tuple[Group | None, Markup], ...]], ...]
-    """For each case its name, and for each agent the statistics and the marks of the trials."""
+    """The name of each case, with the statistics and the marks of the trials of each agent."""
     left_out: int
     """Number of cases that are not shown."""
 

@@ -93,7 +93,7 @@ class Trials:
 
     def __init__(self) -> None:
         self.agents: dict[str, None] = {}
-        """In the order of their first runs."""
+        """The agents, in the order of their first runs."""
         self._found: dict[tuple[str, str], tuple[array[int], bytearray]] = {}
 
     def add(self, case: str, agent: str, trial: int, standing: Standing) -> None:

@@ -1,5 +1,5 @@
 "use strict";
-// Shows what stands in the page's JSON blocks. Text goes into text nodes only: nothing an agent said becomes markup.
+// Shows the contents of the page's JSON blocks. Text goes into text nodes only: nothing an agent said becomes markup.
 (() => {
   const STEP = 200;
   // A conversation of more rounds is folded to those that a verdict is about.
