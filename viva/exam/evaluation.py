@@ -16,6 +16,7 @@ from viva.errors import SharedSetupError
 from viva.exam.judging.judgements import NoJudgement, insights_of
 from viva.exam.options import EVALUATOR_SECONDS
 from viva.exam.retry import retried
+from viva.judge.exchange.log import asking
 from viva.judge.loaded_evaluator import LoadedEvaluator
 from viva.judge.registry import Need
 from viva.judge.scoring_points.scoring import ScoringPointsEvaluator, summarize
@@ -132,7 +133,8 @@ async def _evaluate(evaluator: LoadedEvaluator, transcript: Transcript, context:
         )
         return (error_insight(evaluator.name, context.subject, words),)
     try:
-        return await _judged(evaluator, transcript, context)
+        with asking(evaluator.name):
+            return await _judged(evaluator, transcript, context)
     except SharedSetupError:
         raise
     except NoJudgement as error:
