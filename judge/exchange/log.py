@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from viva.adapters.calls import describe
 from viva.judge.exchange.pictures import name_of_picture
+from viva.models.answer import answer_of
 from viva.models.model import NO_LIMITS, CallLimits, Completion, Model, ModelFeatures, ModelMessage
 from viva.records.exchange.exchanges import Exchange, RequestMessage
 
@@ -60,22 +61,24 @@ NO_TOPIC = Topic()
 @contextmanager
 def noting_exchanges() -> Iterator[ExchangeLog]:
     """Note what models are asked in this task, and in those that it starts."""
-    log = ExchangeLog()
-    token = _log.set(log)
+    log, before = ExchangeLog(), _log.get()
+    # Set back, not reset by a token: an observed session may end this in another context than it began it in.
+    _log.set(log)
     try:
         yield log
     finally:
-        _log.reset(token)
+        _log.set(before)
 
 
 @contextmanager
 def asking(evaluator: str) -> Iterator[None]:
     """Note all questions of this task as those of an evaluator, by its name in reports."""
-    token = _evaluator.set(evaluator)
+    before = _evaluator.get()
+    _evaluator.set(evaluator)
     try:
         yield
     finally:
-        _evaluator.reset(token)
+        _evaluator.set(before)
 
 
 def note_exchange(topic: Topic, judge: str, messages: Sequence[ModelMessage], outcome: Completion | Exception) -> None:
@@ -98,7 +101,7 @@ def note_exchange(topic: Topic, judge: str, messages: Sequence[ModelMessage], ou
             topic.criterion or evaluator,
             judge,
             tuple(_message(each) for each in messages),
-            answer=outcome.text if isinstance(outcome, Completion) else "",
+            answer=outcome.text if isinstance(outcome, Completion) else answer_of(outcome),
             error="" if isinstance(outcome, Completion) else describe(outcome),
             vote=topic.vote,
         )

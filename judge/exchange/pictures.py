@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from viva.journal.kept_files import name_for
 from viva.models.model import PictureFile
-from viva.records.exchange.exchanges import SentPicture
+from viva.records.exchange.exchanges import PictureName
 
 
-def name_of_picture(picture: PictureFile) -> SentPicture:
+def name_of_picture(picture: PictureFile) -> PictureName:
     """Return the name of a picture, made from its content."""
     ending = "jpeg" if picture.content.startswith(b"\xff\xd8\xff") else "png"
-    return SentPicture(name_for("images", picture.content, ending))
+    return PictureName(name_for("images", picture.content, ending))

@@ -98,7 +98,9 @@ async def _patiently(
         spent.extend(insight.usage for insight in insights if insight.usage is not NO_USAGE)
         return insights
 
-    insights = await retried(judge, is_retryable, judgings, LONGEST_PAUSE)
+    # Here, because the first step of an evaluator's task may be taken in the context of who starts it.
+    with asking(evaluator.name):
+        insights = await retried(judge, is_retryable, judgings, LONGEST_PAUSE)
     if not spent or len(spent) == len(insights) == 1:
         return insights
     first, *others = insights
@@ -133,8 +135,7 @@ async def _evaluate(evaluator: LoadedEvaluator, transcript: Transcript, context:
         )
         return (error_insight(evaluator.name, context.subject, words),)
     try:
-        with asking(evaluator.name):
-            return await _judged(evaluator, transcript, context)
+        return await _judged(evaluator, transcript, context)
     except SharedSetupError:
         raise
     except NoJudgement as error:

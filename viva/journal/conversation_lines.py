@@ -10,7 +10,7 @@ from typing import Any
 
 from viva.journal.errors import JournalError
 from viva.journal.line_checksum import is_unchanged
-from viva.journal.lines import EXCHANGE, HEAD, KINDS, Damage, parse, raw_lines, round_number, sealed_data, see_runs
+from viva.journal.lines import HEAD, KINDS, Damage, parse, raw_lines, round_number, sealed_data, see_runs
 from viva.journal.round_tally import RoundTally, number_of
 from viva.journal.run_index import LastLines
 from viva.records.quick.records import read_setting
@@ -172,10 +172,6 @@ class _Gatherer:
             return None
         if name not in wanted:
             return None
-        if kind == EXCHANGE:  # after the insights of its run, and before its record: it never begins an attempt
-            if head is not None and is_unchanged(raw) is False:
-                self._damage.add(number)
-            return name
         gathered = self.runs.get(name)
         begins = gathered is None or attempt > gathered.attempt
         if head is not None and kind == "round":

@@ -23,7 +23,7 @@ HEAD = re.compile(rb'\{"v":1,"event":"([a-z]+)","run":"([ !#-\[\]-~]+)","attempt
 are parsed."""
 _TEXT_HEAD = re.compile(HEAD.pattern.decode(), re.ASCII)
 EXCHANGE = "exchange"
-"""The kind of the event that holds what judges' models were asked and answered. `viva.journal.exchanges` reads it;
+"""The kind of the event that holds what judges' models were asked and answered. `viva.exam.judging.exchanges` reads it;
 other readers pass it over unread."""
 KINDS = frozenset({"setting", "round", "transcript", "insight", "run", EXCHANGE})
 _NUMBER = re.compile(rb'"number": ?([1-9]\d{0,8})[,}]')

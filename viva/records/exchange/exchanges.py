@@ -11,7 +11,7 @@ FORM = 1
 
 
 @dataclass(frozen=True, slots=True)
-class SentPicture:
+class PictureName:
     """A picture in a request; exchanges hold its name alone."""
 
     name: str
@@ -24,7 +24,7 @@ class RequestMessage:
 
     role: str
     """`system`, `user` or `assistant` (an earlier answer of the model itself)."""
-    parts: tuple[str | SentPicture, ...]
+    parts: tuple[str | PictureName, ...]
     """Texts and pictures in the order in which they were read."""
 
     @property
@@ -48,7 +48,7 @@ class Exchange:
     _: KW_ONLY
     answer: str = ""
     error: str = ""
-    """Why there is no answer, in words; empty if there is one."""
+    """Why there is no answer, or why it is not usable, as the client of the model says it; empty if it is usable."""
     vote: int = 1
     """The number of the vote, if the same was asked several times."""
 

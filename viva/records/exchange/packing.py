@@ -13,8 +13,8 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from viva.records.exchange.exchanges import FORM, Exchange, KeptExchanges, RequestMessage, SentPicture
-from viva.records.exchange.spoken_lines import LineNumbers, restored
+from viva.records.exchange.exchanges import FORM, Exchange, KeptExchanges, PictureName, RequestMessage
+from viva.records.exchange.spoken_lines import SpokenNumbers, restored
 from viva.records.redact import redact
 from viva.records.text import storable
 
@@ -114,7 +114,7 @@ class _Packer:
     def __init__(self, spoken: Sequence[str]) -> None:
         self.texts: list[Any] = []
         self.shared: dict[str, bytes] = {}
-        self._lines = LineNumbers(spoken)
+        self._lines = SpokenNumbers(spoken)
         self._numbers: dict[str, int] = {}
         self._bases: dict[str, list[tuple[int, str]]] = {}
         """The first and the latest text that each evaluator sent, with their numbers."""
@@ -128,8 +128,8 @@ class _Packer:
         answer = self._number(each.answer, f"{each.evaluator}: answer") if each.answer else None
         return [each.evaluator, each.subject, each.criterion, each.judge, each.vote, messages, answer, each.error]
 
-    def _part(self, part: str | SentPicture, role: str, evaluator: str) -> int | str:
-        if isinstance(part, SentPicture):
+    def _part(self, part: str | PictureName, role: str, evaluator: str) -> int | str:
+        if isinstance(part, PictureName):
             return part.name
         return self._number(part, f"{evaluator}: {role}", share=role == "system")
 
@@ -227,9 +227,9 @@ def _exchange(call: Sequence[Any], texts: Sequence[str]) -> Exchange:
     )
 
 
-def _part(part: object, texts: Sequence[str]) -> str | SentPicture:
+def _part(part: object, texts: Sequence[str]) -> str | PictureName:
     if isinstance(part, str):
-        return SentPicture(part)
+        return PictureName(part)
     if type(part) is not int:
         raise ValueError("they are damaged")
     return texts[part]

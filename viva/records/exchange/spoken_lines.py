@@ -44,7 +44,7 @@ def _as_json(value: object) -> str:
         return ""
 
 
-class LineNumbers:
+class SpokenNumbers:
     """Finds lines of a conversation by their words."""
 
     def __init__(self, lines: Sequence[str]) -> None:
@@ -116,9 +116,10 @@ def restored(pieces: object, lines: Sequence[str], most: int) -> str:
 
 
 def _reference(piece: object, lines: int) -> tuple[int, int, str]:
-    if isinstance(piece, list) and len(piece) == 3:
-        first, count, before = piece
-        if type(first) is int and type(count) is int and isinstance(before, str):
-            if 0 <= first < first + count <= lines:
-                return first, count, before
-    raise ValueError("it names words that are not in the conversation")
+    if not isinstance(piece, list) or len(piece) != 3:
+        raise ValueError("a piece of a text is neither words nor a reference")
+    first, count, before = piece
+    right = type(first) is int and type(count) is int and isinstance(before, str)
+    if not right or not 0 <= first < first + count <= lines:
+        raise ValueError("it names words that are not in the conversation")
+    return first, count, before
