@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from viva.judge.answers import PLANTED, Form, JudgeAnswer
 from viva.judge.asking import AskAgain, Conversation, NoAnswer
+from viva.judge.exchange.log import Topic
 from viva.judge.steps import readings
 from viva.judge.view import show_fields
 from viva.models.prompts import digest, render
@@ -122,7 +123,7 @@ async def ask_all(
 
 async def _ask(model: Model, form: Form[Q], system: str, question: Question, marker: str, worst: str) -> Ruling:
     shown = show_fields({field.name: field.text for field in question.fields}, marker)
-    conversation = Conversation(model, form, system, shown.text)
+    conversation = Conversation(model, form, system, shown.text, Topic(question.subject))
     words = render(QUESTION, data=shown.text, marker=shown.marker, mark=conversation.mark)
 
     def accept(answer: Q, last: bool) -> Ruling:

@@ -62,9 +62,14 @@ def stack(*options: Callable[[Callable[P, T]], Callable[P, T]]) -> Callable[[Cal
     return decorate
 
 
-def shared_options(*parts: Part) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator with the options of these parts of an exam; `options_from` reads them."""
-    return stack(*(_declared(field, option) for field, option in Options.declared(*parts)))
+def shared_options(*parts: Part, without: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator with the options of these parts of an exam; `options_from` reads them.
+
+    Args:
+        parts: The parts.
+        without: The name of a field whose option the command declares itself.
+    """
+    return stack(*(_declared(field, option) for field, option in Options.declared(*parts) if field.name != without))
 
 
 def single_option(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:

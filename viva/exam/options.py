@@ -152,6 +152,14 @@ class Options:
         default_words="by code alone",
         may_replace=True,
     )
+    no_exchange: bool = option(
+        False,
+        "--no-exchange",
+        Part.JUDGE,
+        "Do not keep what judges' models are asked and what they answer in the journal.",
+        may_change=True,
+        value=Value.FLAG,
+    )
     prices: tuple[str, ...] = option(
         (),
         "--price",

@@ -14,6 +14,7 @@ from viva.exam.judging.references import References, load_references
 from viva.exam.options import JudgeKind, Options
 from viva.exam.requirements.dependencies import provide_dependencies
 from viva.judge.exam.kinds import EXAM
+from viva.judge.exchange.log import NotedModel
 from viva.judge.loaded_evaluator import LoadedEvaluator
 from viva.judge.registry import DEFAULT, NamedEvaluator, Need, find_evaluators, read_spec
 from viva.models.model import Model
@@ -51,6 +52,11 @@ class JudgeResources:
     """Reference trajectories; None if none were given."""
     notices: Sequence[str] = ()
     """What the user should know before the exam begins."""
+
+    @property
+    def asks_models(self) -> bool:
+        """Return whether a model judges or reviews anything."""
+        return self.model is not None or self.review_model is not None
 
     async def close(self) -> None:
         """Release the sandbox and connections."""
@@ -109,7 +115,9 @@ async def build_judge(
 
         def made(each: NamedEvaluator) -> LoadedEvaluator:
             limited = [None if one is None else limits.limited(one, each.role) for one in (model, backup, review)]
-            return each.make(_offered(options, kind, sandbox, *limited))
+            # Viva's own evaluators say what each of their questions is about.
+            noted = limited if each.own else [None if one is None else NotedModel(one) for one in limited]
+            return each.make(_offered(options, kind, sandbox, *noted))
 
         evaluators = {each.spec: made(each) for each in named}
         exam = made(find_evaluators((EXAM,))[0]) if implied else None
