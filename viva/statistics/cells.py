@@ -50,7 +50,7 @@ class Cell:
             self.scores.append(scored.score)
             self.lows.append(scored.low)
             self.highs.append(scored.high)
-            self.trials.append(_trial(record))
+            self.trials.append(trial_of(record))
             self.broke_off.append(record.outcome is Outcome.TARGET_ERROR)
         stop = record.stop.value if record.stop else NOT_TOLD
         self.stops[stop] = self.stops.get(stop, 0) + 1
@@ -84,7 +84,8 @@ class Cell:
         return sum(self.broke_off)
 
 
-def _trial(record: RunRecord) -> Trial:
+def trial_of(record: RunRecord) -> Trial:
+    """Return what tells a run apart from the others of its case and agent."""
     setting = record.setting
     if not setting.persona and not setting.strategy:
         return record.trial
