@@ -65,9 +65,22 @@ def read_labels(path: Path) -> list[HumanLabel]:
     Raises:
         SetupError: it cannot be read, or a line is not a label. The message names file and line.
     """
+    return labels_in(read_text(path, "the label file", MOST), path)
+
+
+def labels_in(text: str, path: Path) -> list[HumanLabel]:
+    """Return the same as `read_labels` for the text of a file.
+
+    Args:
+        text: The content of the file.
+        path: The file, for messages.
+
+    Raises:
+        SetupError: a line is not a label.
+    """
     found: dict[tuple[str, str, str], HumanLabel] = {}
     # Not `splitlines`: a text may contain other separators of lines, which JSON does not escape.
-    for number, line in enumerate(read_text(path, "the label file", MOST).split("\n"), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         label = _label(line, f"{one_line(str(path))}, line {number}")
@@ -75,6 +88,15 @@ def read_labels(path: Path) -> list[HumanLabel]:
         if label.label is not None:
             found[label.key] = label
     return list(found.values())
+
+
+def is_label_file(text: str) -> bool:
+    """Return whether the text of a file is labels in this format, by the keys of its first line."""
+    try:
+        plain = read(text.lstrip().partition("\n")[0].encode())
+    except UnfitJson:
+        return False
+    return isinstance(plain, dict) and {"rater", "run", "criterion", "label"} <= plain.keys()
 
 
 class LabelWriter:

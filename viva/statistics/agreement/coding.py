@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 
-from viva.statistics.agreement.kappa import cohen_kappa, kappa_interval
+from viva.statistics.agreement.kappa import cohen_kappa, kappa_interval, kappa_of_counts
 from viva.statistics.agreement.ratings import Pair, in_order, number_in
 
 MOST_PERMUTED = 5
@@ -15,6 +16,8 @@ FEWEST = 20
 """Minimum number of items: in fewer, some recoding fits by chance."""
 GOOD, BETTER = 0.5, 0.2
 """How large kappa must be after a recoding, and how much larger than before, for the recoding to be reported."""
+Counts = Mapping[tuple[str, str], int]
+"""How many items have each two labels."""
 _OUTSIDE = "\0"
 """Stands for a code that the other rater does not use."""
 
@@ -59,29 +62,34 @@ def find_recoding(pairs: Sequence[Pair]) -> Recoding | None:
     if len(pairs) < FEWEST:
         return None
     now = cohen_kappa(pairs)
-    found: list[tuple[float, dict[str, str], list[Pair]]] = []
-    for names in recodings(pairs):
-        recoded = renamed(pairs, names)
-        kappa = cohen_kappa(recoded)
+    found: list[tuple[float, dict[str, str]]] = []
+    counts = counted_pairs(pairs)
+    for names in recodings(counts):
+        kappa = kappa_of_counts(renamed(counts, names))
         if kappa is not None and kappa >= max(GOOD, (now or 0.0) + BETTER):
-            found.append((kappa, names, recoded))
+            found.append((kappa, names))
     if not found:
         return None
-    kappa, names, recoded = max(found, key=lambda each: each[0])  # the first of equal ones, which is the simplest
-    low = kappa_interval(recoded).low
+    kappa, names = max(found, key=lambda each: each[0])  # the first of equal ones, which is the simplest
+    low = kappa_interval([Pair(pair.cluster, pair.first, names[pair.second]) for pair in pairs]).low
     if low < BETTER or (now is not None and low <= kappa_interval(pairs).high):
         return None
     return Recoding(kind_of(names), names, now, kappa)
 
 
-def recodings(pairs: Sequence[Pair]) -> Iterator[dict[str, str]]:
+def counted_pairs(pairs: Sequence[Pair]) -> Counts:
+    """Return how many items have each two labels: there are far fewer of them than items."""
+    return Counter((pair.first, pair.second) for pair in pairs)
+
+
+def recodings(counts: Counts) -> Iterator[dict[str, str]]:
     """Yield other namings of the second rater's labels, the simplest first: by spelling, by shifts, reversed, others.
 
     Args:
-        pairs: The labels of each item.
+        counts: How many items have each two labels.
     """
-    mine = in_order({pair.first for pair in pairs})
-    other = in_order({pair.second for pair in pairs})
+    mine = in_order({first for first, _ in counts})
+    other = in_order({second for _, second in counts})
     seen: list[dict[str, str]] = [{label: label for label in other}]
     for names in _recodings(mine, other):
         if names not in seen:
@@ -115,9 +123,12 @@ def _shifted(labels: Sequence[str], shift: int) -> dict[str, str]:
     return {label: str(int(value) + shift) for label, value in values.items() if value is not None}
 
 
-def renamed(pairs: Sequence[Pair], names: Mapping[str, str]) -> list[Pair]:
-    """Return the pairs with other names for the second rater's labels."""
-    return [Pair(pair.cluster, pair.first, names.get(pair.second, pair.second)) for pair in pairs]
+def renamed(counts: Counts, names: Mapping[str, str]) -> Counts:
+    """Return the counts with other names for the second rater's labels."""
+    found: Counter[tuple[str, str]] = Counter()
+    for (first, second), number in counts.items():
+        found[first, names.get(second, second)] += number
+    return found
 
 
 def kind_of(names: Mapping[str, str]) -> str:

@@ -51,11 +51,25 @@ def agreement_of(pairs: Sequence[Pair], confidence: float = CONFIDENCE) -> Rater
 
 def cohen_kappa(pairs: Sequence[Pair]) -> float | None:
     """Return Cohen's kappa (Cohen 1960, "A coefficient of agreement for nominal scales"); None if it is not defined."""
-    if not pairs:
-        return None
-    share = sum(pair.first == pair.second for pair in pairs) / len(pairs)
-    chance = _chance(*_margins(pairs))
-    return None if chance is None else (share - chance) / (1 - chance)
+    return kappa_of_counts(Counter((pair.first, pair.second) for pair in pairs))
+
+
+def kappa_of_counts(counts: Mapping[tuple[str, str], int]) -> float | None:
+    """Return Cohen's kappa of a table; None if it is not defined.
+
+    Args:
+        counts: How many items have each label of the first rater together with each of the second.
+    """
+    items = sum(counts.values())
+    firsts: Counter[str] = Counter()
+    seconds: Counter[str] = Counter()
+    for (first, second), number in counts.items():
+        firsts[first] += number
+        seconds[second] += number
+    # In whole numbers, so that certain agreement by chance is not missed by a rounding.
+    chance = sum(number * seconds[label] for label, number in firsts.items())
+    same = sum(number for (first, second), number in counts.items() if first == second)
+    return None if chance == items**2 else (same * items - chance) / (items**2 - chance)
 
 
 def kappa_interval(pairs: Sequence[Pair], confidence: float = CONFIDENCE) -> Interval:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from viva.statistics.agreement.by_label import LabelFigures, accuracy_of
-from viva.statistics.agreement.coding import described, kind_of, recodings, renamed
-from viva.statistics.agreement.kappa import cohen_kappa
-from viva.statistics.agreement.ratings import Pair, Ratings
+from viva.statistics.agreement.coding import Counts, counted_pairs, described, kind_of, recodings, renamed
+from viva.statistics.agreement.kappa import kappa_of_counts
+from viva.statistics.agreement.ratings import Ratings
 
 MOST_CAUSES = 3
 MOST_COLUMNS = 12
@@ -65,51 +64,54 @@ def check_claim(claim: Claim, ratings: Ratings) -> Check:
     Raises:
         ValueError: the data has no such rater.
     """
-    pairs = ratings.pairs(claim.first, claim.second)
-    value = _value(claim.name, pairs, claim.label)
+    counts = counted_pairs(ratings.pairs(claim.first, claim.second))
+    value = _value(claim.name, counts, claim.label)
     if claim.fits(value):
         return Check(claim, value, True)
-    causes = dict.fromkeys(_causes(claim, pairs, ratings))
+    causes = dict.fromkeys(_causes(claim, counts, ratings))
     return Check(claim, value, False, tuple(causes)[:MOST_CAUSES])
 
 
-def _causes(claim: Claim, pairs: Sequence[Pair], ratings: Ratings) -> Iterator[str]:
+def _causes(claim: Claim, counts: Counts, ratings: Ratings) -> Iterator[str]:
     """Yield mistakes under which the figure comes out, the likeliest first."""
-    yield from islice(_recoded(claim, pairs), 1)
+    yield from islice(_recoded(claim, counts), 1)
     for other in NAMES:
         # Accuracy is the agreement with the true labels: one of them is named.
-        if other != claim.name and {other, claim.name} != _SAME and claim.fits(_value(other, pairs, claim.label)):
+        if other != claim.name and {other, claim.name} != _SAME and claim.fits(_value(other, counts, claim.label)):
             yield f"it is the {other}, not the {claim.name}"
             break
     if len(ratings.raters) <= MOST_COLUMNS:
         for first, second in ratings.each_two():
             given = {claim.first, claim.second}
-            if {first, second} != given and claim.fits(_value(claim.name, ratings.pairs(first, second), claim.label)):
+            others = counted_pairs(ratings.pairs(first, second))
+            if {first, second} != given and claim.fits(_value(claim.name, others, claim.label)):
                 yield f"it is that of {first} and {second}"
 
 
-def _recoded(claim: Claim, pairs: Sequence[Pair]) -> Iterator[str]:
+def _recoded(claim: Claim, counts: Counts) -> Iterator[str]:
     """Yield codings of either rater's labels under which the figure comes out."""
-    for names in recodings(pairs):
-        if claim.fits(_value(claim.name, renamed(pairs, names), claim.label)):
+    for names in recodings(counts):
+        if claim.fits(_value(claim.name, renamed(counts, names), claim.label)):
             yield f"the labels of {claim.second} are {described(kind_of(names), names)}"
-    exchanged = _exchanged(pairs)
+    exchanged = _exchanged(counts)
     for names in recodings(exchanged):
         if claim.fits(_value(claim.name, _exchanged(renamed(exchanged, names)), claim.label)):
             yield f"the labels of {claim.first} are {described(kind_of(names), names)}"
 
 
-def _exchanged(pairs: Sequence[Pair]) -> list[Pair]:
-    return [Pair(pair.cluster, pair.second, pair.first) for pair in pairs]
+def _exchanged(counts: Counts) -> Counts:
+    return {(second, first): number for (first, second), number in counts.items()}
 
 
-def _value(name: str, pairs: Sequence[Pair], label: str) -> float | None:
+def _value(name: str, counts: Counts, label: str) -> float | None:
     if name == "kappa":
-        return cohen_kappa(pairs)
-    found = accuracy_of(pairs)
-    if name in ("agreement", "accuracy"):
-        return found.share
-    of: Callable[[LabelFigures], float | None] = (
-        (lambda each: each.precision) if name == "precision" else (lambda each: each.recall)
-    )
-    return next((of(each) for each in found.labels if each.label == label), None)
+        return kappa_of_counts(counts)
+    same = sum(number for (first, second), number in counts.items() if first == second)
+    if name in _SAME:
+        return _share(same, sum(counts.values()))
+    place = 1 if name == "precision" else 0
+    return _share(counts.get((label, label), 0), sum(number for both, number in counts.items() if both[place] == label))
+
+
+def _share(some: int, whole: int) -> float | None:
+    return some / whole if whole else None
