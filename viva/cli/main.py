@@ -23,7 +23,7 @@ COMMANDS = {
     "compare": ("viva.cli.commands.compare", "Compare two suites or two agents, paired by case."),
     "history": ("viva.cli.commands.history", "Show how scores changed over time and agent versions."),
     "analyze": ("viva.cli.commands.analyze", "Have a model analyze journals, and recommend improvements."),
-    "cases": ("viva.cli.commands.cases", "List the bundled cases, or check case folders."),
+    "cases": ("viva.cli.commands.cases", "List the bundled cases, or check and lint case folders."),
     "sandbox": ("viva.cli.commands.sandbox", "Build the sandbox's base image, or remove leftover containers."),
     "docs": ("viva.cli.commands.docs", "Print or search the pages of documentation."),
     "doctor": ("viva.cli.commands.doctor", "Report what is missing on this machine, and how to install it."),
