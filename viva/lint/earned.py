@@ -60,8 +60,7 @@ def trial_findings(
         if each.number in known:
             loud = True
             continue
-        found = _of_point(case, each, lines)
-        if found is not None:
+        for found in _of_point(case, each, lines):
             loud = loud or not found.is_note
             yield found
     tried = {trial.agent for trial in trials if trial.verdicts}
@@ -85,21 +84,18 @@ def _points(case: Case, trials: Sequence[Trial]) -> Iterator[_Point]:
             yield _Point(number, point, hits, verdicts)
 
 
-def _of_point(case: Case, each: _Point, lines: LineNumbers) -> CaseFinding | None:
+def _of_point(case: Case, each: _Point, lines: LineNumbers) -> Iterator[CaseFinding]:
     key = "eval_code" if each.point.eval_code else "score_point"
     where = lines.of("scoring_points", each.number - 1, key)
-    for name, several in each.verdicts.items():
-        broken = next((one for one in several if one.label == Label.ERROR and one.fault != Fault.INFRA), None)
-        if broken is not None and broken.by == "code":
-            message = f"for {_agent(name)}, {one_line(broken.reason, 300)}"
-            advice = "correct the check: it says nothing about such an agent, and its exam is not scored"
-            return CaseFinding(LintKind.BROKEN, message, advice, where, each.number)
-    solution = each.verdicts.get(SOLUTION, [])
-    missed = next((one for one in solution if one.label != Label.HIT), None)
+    broken = _broken(each, where)
+    if broken is not None:
+        yield broken
+        return
+    missed = next((one for one in each.verdicts.get(SOLUTION, ()) if one.label != Label.HIT), None)
     if missed is not None:
         message = f"the solution does not get this point{each.judge}: {one_line(missed.reason, 300)}"
         is_note = missed.label == Label.UNSURE
-        return CaseFinding(LintKind.NOBODY, message, "correct the check or the solution", where, each.number, is_note)
+        yield CaseFinding(LintKind.NOBODY, message, "correct the check or the solution", where, each.number, is_note)
     idle, copied = IDLE & each.hits, (each.hits & set(TRIVIAL)) - IDLE
     if idle:
         is_note = is_limit(each.point.score_point, each.point.eval_code)
@@ -107,9 +103,19 @@ def _of_point(case: Case, each: _Point, lines: LineNumbers) -> CaseFinding | Non
         advice = "demand what only a good agent says or leaves behind"
         if is_note:
             advice = "make sure that another point demands what the agent should do"
-        return CaseFinding(LintKind.ANYBODY, message, advice, where, each.number, is_note)
-    if copied:
-        return _copied(case, each, copied, where)
+        yield CaseFinding(LintKind.ANYBODY, message, advice, where, each.number, is_note)
+    elif copied:
+        yield _copied(case, each, copied, where)
+
+
+def _broken(each: _Point, where: int | None) -> CaseFinding | None:
+    """Return the finding about a check that fails by itself, whatever it is that one of the agents does."""
+    for name, several in each.verdicts.items():
+        for one in several:
+            if one.label == Label.ERROR and one.fault != Fault.INFRA and one.by == "code":
+                message = f"for {_agent(name)}, {one_line(one.reason, 300)}"
+                advice = "correct the check: it says nothing about such an agent, and its exam is not scored"
+                return CaseFinding(LintKind.BROKEN, message, advice, where, each.number)
     return None
 
 

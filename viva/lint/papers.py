@@ -68,8 +68,18 @@ def papers_for_agent(cases: Sequence[Case], *, has_model: bool) -> list[Paper]:
     for number, case in enumerate(cases):
         tried = _with_points(case, has_model=has_model)
         if tried is not None and case.script:
-            papers.append(Paper(number, _renamed(tried, number, "")))
+            papers.append(Paper(number, _renamed(_with_messages(tried, 0), number, "")))
     return papers
+
+
+def script_length(case: Case) -> int:
+    """Return how many messages the script of a case has if all its conditions are met."""
+    return sum(map(messages_of, case.script))
+
+
+def messages_of(line: ScriptLine) -> int:
+    """Return how many messages a line of a script stands for."""
+    return 1 if line.first is None or line.last is None else line.last - line.first + 1
 
 
 def told_in(case: Case) -> str:
@@ -85,8 +95,9 @@ def _with_points(case: Case, *, has_model: bool) -> Case | None:
 
 
 def _with_messages(case: Case, number: int) -> Case:
+    """Return the case with as many messages, or with its whole script: that a limit cuts it is told by itself."""
     if case.script:
-        return case
+        return replace(case, max_rounds=max(case.max_rounds or DEFAULT_MAX_ROUNDS, script_length(case)))
     first = case.opening or case.task_description
     lines = _lines([first, *[GO_ON] * (number - 1)])
     return replace(case, script=lines, max_rounds=max(case.max_rounds or DEFAULT_MAX_ROUNDS, number))

@@ -10,8 +10,9 @@ from viva.cases import Case
 from viva.cases.yaml_lines import LineNumbers
 from viva.examiner.conversation import DEFAULT_MAX_ROUNDS
 from viva.lint.finding import CaseFinding, LintKind
+from viva.lint.papers import messages_of, script_length
 from viva.lint.words import is_limit
-from viva.records.wording import counted
+from viva.records.text import counted, plural
 
 SMALLEST_SHARE = 0.01
 """Of the sum of all weights: a smaller one changes no score that is shown with two digits."""
@@ -31,17 +32,18 @@ def structure_findings(case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
 def most_messages(case: Case) -> int:
     """Return how many messages the examiner of a case can send."""
     limit = case.max_rounds or DEFAULT_MAX_ROUNDS
-    return min(limit, sum(map(_length, case.script))) if case.script else limit
+    return min(limit, script_length(case)) if case.script else limit
 
 
 def _script(case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
     limit = case.max_rounds or DEFAULT_MAX_ROUNDS
-    always = sum(_length(line) for line in case.script if line.if_agent_says is None)
-    most = sum(map(_length, case.script))
+    always = sum(messages_of(line) for line in case.script if line.if_agent_says is None)
+    most = script_length(case)
     where = lines.of("max_rounds") if case.max_rounds else lines.of("script")
     words = f"max_rounds is {limit}{'' if case.max_rounds else ' (the default)'}"
     if always > limit:
-        message = f"{words}, but the script has {counted(always, 'message')}: the last {always - limit} are never sent"
+        unsent = f"{always - limit} {plural('is', always - limit, 'are')} never sent"
+        message = f"{words}, but the script has {counted(always, 'message')}: {unsent}"
         yield CaseFinding(LintKind.ROUNDS, message, f"set max_rounds to {most} or more", where)
     elif most > limit:
         message = f"{words}, but the script has up to {counted(most, 'message')} if all its conditions are met"
@@ -57,7 +59,7 @@ def _late_rounds(case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
         key = "eval_code" if wanted > most else "score_point"
         wanted = max(wanted, *(int(number) for number in _ROUNDS.findall(point.score_point)), 0)
         if wanted > most:
-            why = "the script" if case.script and sum(map(_length, case.script)) == most else "max_rounds"
+            why = "the script" if case.script and script_length(case) == most else "max_rounds"
             message = f"this point requires {wanted} rounds, and {why} allows {most}: nobody can get it"
             advice = "lengthen the script, raise max_rounds, or correct the number"
             where = lines.of("scoring_points", index, key)
@@ -134,8 +136,3 @@ def _plain_code(code: str) -> str:
         return ast.dump(ast.parse(code))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return code
-
-
-def _length(line: object) -> int:
-    first, last = getattr(line, "first", None), getattr(line, "last", None)
-    return 1 if first is None or last is None else int(last) - int(first) + 1

@@ -26,7 +26,7 @@ _REPEATING = re.compile(
     re.IGNORECASE,
 )
 _DICTATING = re.compile(
-    r"\b(?:say|saying|write|type|print|put|pronounce|(?:reply|answer|respond) (?:only )?with|sagen?|schreib\w*|dis|di)\b",
+    r"\b(?:say|write|type|print|put|pronounce|(?:reply|answer|respond) (?:only )?with|sagen?|schreib\w*|dis|di)\b",
     re.IGNORECASE,
 )
 """In a message to the agent; a statement that says what the agent says demands nothing of the kind."""
