@@ -19,7 +19,7 @@ from viva.exam.options import Options
 from viva.lint.agents import SOLUTION, TRIVIAL, solver
 from viva.lint.earned import solved_points, trial_findings
 from viva.lint.finding import CaseFinding, LintedCase, LintKind
-from viva.lint.papers import Paper, papers_for_agent, solution_papers, trial_papers
+from viva.lint.papers import TrialPaper, papers_for_agent, solution_papers, trial_papers
 from viva.lint.statements import statement_findings
 from viva.lint.structure import structure_findings
 from viva.lint.trials import SPEC, NotesKept, Trial, hold_trials
@@ -94,7 +94,7 @@ async def _trials(
     tried = [_triable(each, settings) for each in linted]
     cases = [each.case for each in linted]
 
-    def those(papers: list[Paper]) -> list[Paper]:
+    def those(papers: list[TrialPaper]) -> list[TrialPaper]:
         return [paper for paper in papers if tried[paper.number]]
 
     given = {str(number): case.solution for number, case in enumerate(cases) if case.solution}

@@ -16,7 +16,7 @@ MOST_STAND_INS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Paper:
+class TrialPaper:
     """A case as it is tried."""
 
     number: int
@@ -24,7 +24,7 @@ class Paper:
     case: Case
 
 
-def trial_papers(cases: Sequence[Case], *, has_model: bool) -> list[Paper]:
+def trial_papers(cases: Sequence[Case], *, has_model: bool) -> list[TrialPaper]:
     """Return the papers for the agents that deserve nothing.
 
     A case without a script is tried twice, in a short and in a long conversation, because a check may count rounds.
@@ -33,7 +33,7 @@ def trial_papers(cases: Sequence[Case], *, has_model: bool) -> list[Paper]:
         cases: The cases.
         has_model: Whether a model judges the points without `eval_code`; otherwise they are left out.
     """
-    papers: list[Paper] = []
+    papers: list[TrialPaper] = []
     for number, case in enumerate(cases):
         tried = _with_points(case, has_model=has_model)
         if tried is None:
@@ -52,7 +52,7 @@ def trial_papers(cases: Sequence[Case], *, has_model: bool) -> list[Paper]:
     return papers
 
 
-def solution_papers(cases: Sequence[Case], *, has_model: bool) -> list[Paper]:
+def solution_papers(cases: Sequence[Case], *, has_model: bool) -> list[TrialPaper]:
     """Return the papers for the solutions that cases hold: one message for each reply where there is no script."""
     papers = []
     for number, case in enumerate(cases):
@@ -62,13 +62,13 @@ def solution_papers(cases: Sequence[Case], *, has_model: bool) -> list[Paper]:
     return papers
 
 
-def papers_for_agent(cases: Sequence[Case], *, has_model: bool) -> list[Paper]:
+def papers_for_agent(cases: Sequence[Case], *, has_model: bool) -> list[TrialPaper]:
     """Return the papers for an agent of the user's that is said to solve the cases: only those with a script."""
     papers = []
     for number, case in enumerate(cases):
         tried = _with_points(case, has_model=has_model)
         if tried is not None and case.script:
-            papers.append(Paper(number, _renamed(_with_messages(tried, 0), number, "")))
+            papers.append(TrialPaper(number, _renamed(_with_messages(tried, 0), number, "")))
     return papers
 
 
@@ -107,8 +107,8 @@ def _lines(messages: Sequence[str]) -> tuple[ScriptLine, ...]:
     return tuple(ScriptLine(message) for message in messages)
 
 
-def _paper(number: int, case: Case, variant: str, known: dict[str, str]) -> Paper:
-    return Paper(number, _renamed(replace(case, config_var=known), number, variant))
+def _paper(number: int, case: Case, variant: str, known: dict[str, str]) -> TrialPaper:
+    return TrialPaper(number, _renamed(replace(case, config_var=known), number, variant))
 
 
 def _renamed(case: Case, number: int, variant: str) -> Case:

@@ -52,7 +52,7 @@ LONGEST = 500
 
 
 @dataclass(frozen=True, slots=True)
-class _Claim:
+class _StatedValue:
     """A sentence that gives a value to a subject."""
 
     subject: tuple[str, ...]
@@ -85,7 +85,7 @@ HIDE = "move it to background, which only the judge knows, or have a script exam
 
 
 def _values(case: Case, lines: LineNumbers, earned: Collection[int]) -> Iterator[CaseFinding]:
-    seen: dict[tuple[str, ...], tuple[int, _Claim]] = {}
+    seen: dict[tuple[str, ...], tuple[int, _StatedValue]] = {}
     told = {claim.subject: claim for claim in _claims(case.task_description) if "agent" in claim.subject}
     for index, point in enumerate(case.scoring_points):
         claim = _claim(point.score_point)
@@ -139,21 +139,21 @@ def _praises(statement: str) -> bool:
     return bool(subject) and ((bool(copula) and praise in _PRAISE) or " ".join(rest) in _WELL)
 
 
-def _claims(text: str) -> Iterator[_Claim]:
+def _claims(text: str) -> Iterator[_StatedValue]:
     for sentence in _SENTENCE.split(text):
         claim = _claim(sentence)
         if claim is not None and not is_limit(sentence):
             yield claim
 
 
-def _claim(sentence: str) -> _Claim | None:
+def _claim(sentence: str) -> _StatedValue | None:
     match = _IS.match(" ".join(sentence.split())) if len(sentence) <= LONGEST else None
     if match is None:
         return None
     value = match["value"].strip("\"'\u201c\u201d$€£+ ").replace(",", "").casefold()
     if re.fullmatch(r"-?\d+\.\d+", value):
         value = value.rstrip("0").rstrip(".")
-    return _Claim((*_plain(match["subject"]), "|", *_plain(match["rest"])), value, match["value"])
+    return _StatedValue((*_plain(match["subject"]), "|", *_plain(match["rest"])), value, match["value"])
 
 
 def _plain(text: str) -> tuple[str, ...]:

@@ -59,8 +59,9 @@ def _late_rounds(case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
         key = "eval_code" if wanted > most else "score_point"
         wanted = max(wanted, *(int(number) for number in _ROUNDS.findall(point.score_point)), 0)
         if wanted > most:
-            why = "the script" if case.script and script_length(case) == most else "max_rounds"
-            message = f"this point requires {wanted} rounds, and {why} allows {most}: nobody can get it"
+            own = "max_rounds" if case.max_rounds else "the default of max_rounds"
+            why = "the script" if case.script and script_length(case) == most else own
+            message = f"this point requires {counted(wanted, 'round')}, and {why} allows {most}: nobody can get it"
             advice = "lengthen the script, raise max_rounds, or correct the number"
             where = lines.of("scoring_points", index, key)
             yield CaseFinding(LintKind.NOBODY, message, advice, where, index + 1)

@@ -12,7 +12,7 @@ from viva.errors import SetupError
 from viva.exam.given import Given
 from viva.exam.options import Options
 from viva.journal.reader import StoredRun, read_runs
-from viva.lint.papers import Paper
+from viva.lint.papers import TrialPaper
 from viva.records.run_record import Outcome
 from viva.records.transcript import NO_USAGE, Usage
 from viva.records.verdict import Verdict
@@ -58,7 +58,7 @@ class Trial:
 
 
 async def hold_trials(
-    papers: Sequence[Paper],
+    papers: Sequence[TrialPaper],
     agents: Mapping[str, LoadedAgent],
     options: Options,
     folder: Path,
@@ -95,7 +95,7 @@ async def hold_trials(
 
 
 async def _hold(
-    papers: Sequence[Paper], agents: Mapping[str, LoadedAgent], options: Options, folder: Path, display: NotesKept
+    papers: Sequence[TrialPaper], agents: Mapping[str, LoadedAgent], options: Options, folder: Path, display: NotesKept
 ) -> list[Trial]:
     given = {agent.spec: agent for agent in agents.values()}
     cases = {f"lint-{paper.number}-{paper.case.name}": paper.case for paper in papers}

@@ -8,10 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
 
 from viva.cases import Case, CaseError, Mistake, Skipped, find_case, find_cases, load_case
 from viva.cli import completion
@@ -20,9 +16,8 @@ from viva.cli.process import report_user_errors, run_async
 from viva.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_MISTAKE, EXIT_NOT_SCORED
 from viva.lint.finding import CaseFinding, LintedCase
 from viva.lint.lint import Lint, LintSettings, lint_cases
-from viva.records.text import printable
+from viva.records.text import one_line, printable
 from viva.records.wording import counted
-from viva.reports.console.narrow_table import NarrowTable
 
 
 @click.command("lint")
@@ -107,17 +102,17 @@ def _show(lint: Lint, wrong: list[CaseError], skipped: list[Skipped]) -> None:
         click.echo(printable(str(error)), err=True)
     for line in (*map(str, skipped), *lint.notes):
         click.echo(printable(line), err=True)
-    console = Console()
     for each in lint.cases:
-        console.print(Text(printable(f"{each.case.file}: {_summary(each)}"), overflow="fold"))
-        if each.findings:
-            console.print(Padding(NarrowTable(_table(each)), (0, 0, 0, 2)))
+        click.echo(printable(f"{each.case.file}: {_summary(each)}"))
+        for found in each.findings:
+            click.echo(printable(f"  {_where(found, each)}: {_what(found)}"))
+            click.echo(printable(f"      {found.advice}"))
         for words in (*(f"not tried: {it}" for it in each.not_tried), *(f"failed: {it}" for it in each.failed)):
-            console.print(Padding(Text(printable(words), overflow="fold"), (0, 0, 0, 2)))
+            click.echo(printable(f"  {words}"))
     if len(lint.cases) > 1:
-        found = sum(len(each.problems) for each in lint.cases)
+        problems = sum(len(each.problems) for each in lint.cases)
         sound = sum(not each.findings and not each.failed for each in lint.cases)
-        click.echo(f"{counted(len(lint.cases), 'case')}: {counted(found, 'finding')}; {sound} without any remark")
+        click.echo(f"{counted(len(lint.cases), 'case')}: {counted(problems, 'finding')}; {sound} without any remark")
 
 
 def _summary(each: LintedCase) -> str:
@@ -129,20 +124,15 @@ def _summary(each: LintedCase) -> str:
     return "; ".join(words)
 
 
-def _table(each: LintedCase) -> Table:
-    table = Table(show_edge=False, header_style="bold")
-    table.add_column("where", no_wrap=True)
-    for name in ("what", "what to do"):
-        table.add_column(name, overflow="fold")
-    for found in each.findings:
-        what = f"{'note' if found.is_note else found.kind.value}: {found.message}"
-        table.add_row(Text(printable(_where(found, each))), Text(printable(what)), Text(printable(found.advice)))
-    return table
-
-
 def _where(found: CaseFinding, each: LintedCase) -> str:
-    line = f"{each.case.file.name}:{found.line}" if found.line else each.case.file.name
-    return f"{line} (point {found.point})" if found.point else line
+    return f"{each.case.file}:{found.line}" if found.line else str(each.case.file)
+
+
+def _what(found: CaseFinding) -> str:
+    kind = f"note, {found.kind.value}" if found.is_note else found.kind.value
+    point = f"point {found.point}, " if found.point else ""
+    model = "" if found.by == "code" else f" (says {found.by})"
+    return f"{point}{kind}: {one_line(found.message, 600)}{model}"
 
 
 def _as_json(lint: Lint, wrong: list[CaseError], skipped: list[Skipped]) -> dict[str, object]:
