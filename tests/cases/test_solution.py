@@ -59,4 +59,4 @@ def test_a_solution_survives_a_journal_and_a_case_without_one_is_stored_as_befor
     case = with_own_hash(load_case(tmp_path))
     stored = encode(replace(case, hash=""))
     assert decode(Case, loads(stored)) == replace(case, hash="")
-    assert b"solution" not in encode(replace(case, solution=()))
+    assert b'"solution":' not in encode(replace(case, solution=()))
