@@ -24,7 +24,7 @@ COMMANDS = {
     "history": ("viva.cli.commands.history", "Show how scores changed over time and agent versions."),
     "analyze": ("viva.cli.commands.analyze", "Have a model analyze journals, and recommend improvements."),
     "calibrate": ("viva.cli.commands.calibrate", "Show how far raters agree, and a judge with people."),
-    "cases": ("viva.cli.commands.cases", "List the bundled cases, or check case folders."),
+    "cases": ("viva.cli.commands.cases", "List the bundled cases, or check and lint case folders."),
     "sandbox": ("viva.cli.commands.sandbox", "Build the sandbox's base image, or remove leftover containers."),
     "docs": ("viva.cli.commands.docs", "Print or search the pages of documentation."),
     "doctor": ("viva.cli.commands.doctor", "Report what is missing on this machine, and how to install it."),
