@@ -93,7 +93,7 @@ def _descriptors() -> str | None:
 
 
 def are_descriptors_free() -> bool:
-    """Whether this process can open a few files more."""
+    """Return whether this process can open a few files more."""
     opened: list[int] = []
     try:
         opened.extend(os.open(os.devnull, os.O_RDONLY) for _ in range(SPARE_DESCRIPTORS))
@@ -106,7 +106,7 @@ def are_descriptors_free() -> bool:
 
 
 def is_memory_free() -> bool:
-    """Whether this process can have some more memory."""
+    """Return whether this process can have some more memory."""
     return _memory() is None
 
 

@@ -84,7 +84,7 @@ def _is_new(module: ModuleType | None) -> bool:
 
 
 def notice(line: str) -> str:
-    """Return what the user is told about an import from `adapters`.
+    """Return the message for the user about an import from `adapters`.
 
     Args:
         line: `file:line` of the import statement.

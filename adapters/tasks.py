@@ -14,7 +14,7 @@ class OwnTask(asyncio.Task[Any]):
     """A task that Viva started. Code of an agent cannot cancel it, unless it is the task of that agent's own call."""
 
     owner: object = None
-    """Whose call this is; None for Viva's own work."""
+    """The agent whose call this is; None for Viva's own work."""
 
     def cancel(self, msg: Any | None = None) -> bool:
         """Cancel the task; return False if an agent asks that has no right to."""

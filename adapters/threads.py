@@ -64,8 +64,8 @@ class AgentThread:
             MachineError: the thread cannot be started.
         """
         if self._thread is None:
-            # What is current at the first call, such as the span of the run, is so in all. One context for all of them:
-            # what the agent itself sets in one call stands in the next.
+            # One context for all calls: they share what is current at the first one, such as the span of the run, and
+            # what the agent sets in one call is there in the next.
             context = contextvars.copy_context()
             context.run(IN_AGENT.set, self._owner)
             thread = threading.Thread(target=context.run, args=(self._work,), name=self._name, daemon=True)

@@ -20,6 +20,8 @@ BENCHES = {
     "worlds": "a run of its own, in a sandbox",
     "ray_engine": "suites on a Ray cluster of this machine",
     "trajectories": "recorded traces read and evaluated without a model",
+    "flips": "flipped verdicts found, and false alarms",
+    "masks": "bounds over missing verdicts and runs",
     "conduct": "the examiner's conduct judged by code, for each round",
     "judge_cache": "share of a judge's input that a provider's cache can serve",
     "reports": "reports of 100,000 runs",

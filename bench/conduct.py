@@ -1,4 +1,4 @@
-"""What it costs to judge the examiner of an exam by code, for each round.
+"""Measures the time that code takes to judge an examiner, for each round of an exam.
 
 usage: python -m bench conduct
 """

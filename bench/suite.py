@@ -34,7 +34,7 @@ SAVES = {
 }
 CONVERSATIONS, CONCURRENCY = 200, 50
 ROUNDS = {10: 0.65, 50: 0.2}
-"""Lengths of conversations, and the budget of Viva's time beside that of the fastest other tool."""
+"""Rounds of the conversations, and the budget of each: Viva's time divided by that of the fastest other tool."""
 PASSES = 3
 """Each figure is the median of this many passes, alternating with those that it is compared with."""
 

@@ -19,7 +19,7 @@ from bench.memory import peak_mb
 from bench.table import Figure
 
 STEPS = 5
-"""Of each trace: four tool calls and an answer."""
+"""Number of steps of each trace: four tool calls and an answer."""
 EVALUATORS = ("tool_success", "repeated_calls", "loops", "known_tools", "argument_schema")
 TRACES = 2_000
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

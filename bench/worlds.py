@@ -26,9 +26,9 @@ from viva.sandbox.interface import Fresh
 
 AT_ONCE = 4
 AS_MANY = {"docker": 15, "bwrap": 10, "process": 10}
-"""Budgets: how many times the runs of a container each worlds serve."""
+"""Budgets: how many times as many runs as with a container for each run."""
 RUNS: dict[Fresh, int] = {"world": 1000, "container": 40}
-"""How many runs are measured in each way: of the slower one as many as take a few seconds."""
+"""Number of runs that are measured in each way; the slower way has fewer, which take a few seconds."""
 STORED = 5000
 """Stored conversations that are judged again."""
 CASE = """

@@ -8,6 +8,7 @@ from viva.cases.find import BUNDLED, Skipped, bundled, find_case, find_cases
 from viva.cases.lint import LintFinding, lint_case
 from viva.cases.load import load_case
 from viva.cases.person import CaseStrategy, DoneWhen, Insistence, User, UserFact
+from viva.cases.solution import SolutionReply
 
 __all__ = [
     "BUNDLED",
@@ -23,6 +24,7 @@ __all__ = [
     "ScoringPoint",
     "ScriptLine",
     "Skipped",
+    "SolutionReply",
     "User",
     "UserFact",
     "bundled",

@@ -16,15 +16,16 @@ from typing import Any, Literal
 
 from viva.cases.check_limits import CheckLimits
 from viva.cases.person import CaseStrategy, DoneWhen, Insistence, User, UserFact
+from viva.cases.solution import SolutionReply
 
 READER = "reader"
-"""In a field's metadata: the name and the options of the `CaseReader` method that reads it from a case file."""
+"""Key in a field's metadata: the name and the options of the `CaseReader` method that reads it from a case file."""
 
 Kind = Literal[
     # plain
     "text", "texts", "number", "whole_number", "flag", "mapping",
     # of a single field
-    "version", "requirements", "data_files", "check_limits", "scoring_points", "script",
+    "version", "requirements", "data_files", "check_limits", "scoring_points", "script", "solution",
     # of a person
     "user", "facts", "insist", "done_when", "strategy",
 ]  # fmt: skip
@@ -106,6 +107,8 @@ class Case:
     background: str | None = field(default=None, kw_only=True, metadata=read_as("text"))
     """What is true in the world. The judge knows it; the agent and the examiner do not."""
     strategy: CaseStrategy | None = field(default=None, kw_only=True, metadata=read_as("strategy"))
+    solution: tuple[SolutionReply, ...] = field(default=(), kw_only=True, metadata=read_as("solution"))
+    """The replies of an agent that earns every point, for `viva cases lint`. No agent, examiner or judge sees them."""
     data_folder: Path | None = field(default=None, kw_only=True)
     """Where the data files lie, if not beside `file`: those of a stored case are never looked for on this machine."""
 

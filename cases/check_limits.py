@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 ALLOWED = "allowed"
-"""In a field's metadata: the `Range` of values that a case may give to this limit."""
+"""Key in a field's metadata: the `Range` of values that a case may give to this limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Range:
     whole: bool = True
 
     def holds(self, value: Any) -> bool:
-        """Whether a value from a case file is one of these."""
+        """Return whether a value from a case file is one of these."""
         kind = int if self.whole else (int, float)
         return isinstance(value, kind) and not isinstance(value, bool) and self.minimum <= value <= self.maximum
 

@@ -17,6 +17,7 @@ from viva.cases.errors import Mistake
 from viva.cases.person_fields import PersonReader
 from viva.cases.plain_fields import is_number
 from viva.cases.script import SCRIPT_KEYS, ScriptMistake, read_script_line
+from viva.cases.solution import SOLUTION_KEYS, SolutionMistake, SolutionReply, read_solution_reply
 from viva.cases.text import describe, point_ids
 from viva.cases.yaml_lines import LineNumbers
 
@@ -163,3 +164,22 @@ class CaseReader(PersonReader):
             except ScriptMistake as error:
                 self.add_mistake(str(error), key, index, *([error.key] if error.key else []))
         return tuple(lines)
+
+    def solution(self, key: str) -> tuple[SolutionReply, ...]:
+        """Read the replies of the solution; a single text counts as a list of one."""
+        value = self.data.get(key)
+        if value is None:
+            return ()
+        several = [value] if isinstance(value, str | dict) else value
+        if not isinstance(several, list) or not several:
+            self.add_mistake(f"{key} must be a list of replies", key)
+            return ()
+        replies = []
+        for index, item in enumerate(several):
+            if isinstance(item, dict):
+                self.check_keys(item, SOLUTION_KEYS, key, index)
+            try:
+                replies.append(read_solution_reply(item))
+            except SolutionMistake as error:
+                self.add_mistake(str(error), key, index, *([error.key] if error.key else []))
+        return tuple(replies)

@@ -103,7 +103,7 @@ def looks_like_a_case(file: Path) -> bool:
 
 
 def _is_required(key: str) -> bool:
-    """Whether a key is one of those that only cases have, spelt right or wrong: `my_task_description` is another."""
+    """Return whether a key is one that only cases have, spelt right or wrong; `my_task_description` is not."""
     near = difflib.get_close_matches(key, REQUIRED, 1, MISSPELT)
     return bool(near) and key[0] == near[0][0]
 

@@ -25,7 +25,7 @@ _WHEN = "when must be start, asked, never or step: N"
 
 
 class PersonReader(PlainReader):
-    """Reads the fields that describe a person. Each short form is text, each long form a mapping."""
+    """Reads the fields that describe a person. The short form of each is text, the long form a mapping."""
 
     def user(self, key: str) -> User | None:
         """Read the user: the text of a persona, or a mapping."""
@@ -62,7 +62,7 @@ class PersonReader(PlainReader):
             return None
         found = DoneWhen(self._text_of(given, key, "content"), self._text_of(given, key, "gives_up"))
         if given.get("content") is None and given.get("gives_up") is None:
-            self.add_mistake(f"{key} needs content (what has to be reached), gives_up, or both", key)
+            self.add_mistake(f"{key} requires content (what has to be reached), gives_up, or both", key)
         return found
 
     def strategy(self, key: str) -> CaseStrategy | None:
@@ -71,7 +71,7 @@ class PersonReader(PlainReader):
         if given is None:
             return None
         if given and not given.keys() & set(STRATEGY_KEYS):
-            self.add_mistake(f"{key} needs name, goal, or both", key)
+            self.add_mistake(f"{key} requires name, goal, or both", key)
         return CaseStrategy(self._text_of(given, key, "name"), self._text_of(given, key, "goal"))
 
     def _mapping_or_text(self, key: str, short: str, known: Sequence[str]) -> dict[Any, Any] | None:
@@ -103,7 +103,7 @@ class PersonReader(PlainReader):
             return UserFact(item)
         if not isinstance(item, dict):
             keys = ", ".join(FACT_KEYS)
-            self.add_mistake(f"a fact is text, or has the keys {keys}; this is {describe(item)}", *path)
+            self.add_mistake(f"a fact must be text or a mapping with {keys}, not {describe(item)}", *path)
             return None
         self.check_keys(item, FACT_KEYS, *path)
         says = item.get("says")
@@ -139,7 +139,7 @@ class PersonReader(PlainReader):
 
     def _required(self, given: dict[Any, Any], key: str, name: str) -> str:
         if given.get(name) is None:
-            self.add_mistake(f"{key} needs {name!r}", key)
+            self.add_mistake(f"{key} requires {name!r}", key)
         return self._text_of(given, key, name) or ""
 
     def _text_of(self, given: dict[Any, Any], key: str, name: str) -> str | None:
@@ -168,4 +168,4 @@ class PersonReader(PlainReader):
 
 def _patience(count: int | None) -> str:
     replies = "1 unhelpful reply" if count == 1 else f"{count} unhelpful replies in a row"
-    return f"ends after {replies}; then you say so and stop"
+    return f"runs out after {replies}; then you say so and stop"

@@ -16,7 +16,7 @@ _LISTED = re.compile(
 )
 _NAMED = re.compile(r"\b(?:step|round)[ \t]+([0-9]{1,4})\b|\b([0-9]{1,4})[ \t]+(?:steps|rounds)\b", re.IGNORECASE)
 _SHORTEST = 3
-"""Characters that a fact needs to be looked for elsewhere: a shorter one stands in many texts by chance."""
+"""Minimum number of characters of a fact that is searched for elsewhere: a shorter one is in many texts by chance."""
 
 
 def person_findings(case: Case) -> Iterator[Found]:
@@ -39,7 +39,7 @@ def _told_already(case: Case) -> Iterator[Found]:
         others = {f"fact {number}": each.says for number, each in enumerate(case.facts, 1) if each.when != "never"}
         for place, words in (places | others).items():
             if _holds(words, fact.says):
-                yield f"this fact is never told, but stands in {place}", ("facts", index, "says"), True
+                yield f"this fact is never told, but is in {place}", ("facts", index, "says"), True
 
 
 def _repeated(case: Case) -> Iterator[Found]:
@@ -98,11 +98,12 @@ def _insistence(case: Case) -> Iterator[Found]:
 
 def _goal(case: Case) -> Iterator[Found]:
     if case.strategy is not None and case.strategy.goal is None:
-        yield "without a goal, the examiner tries to have any rule broken; add goal", ("strategy",), False
+        words = "without a goal, the examiner tries to make the agent break any rule; add goal"
+        yield words, ("strategy",), False
     goal = None if case.strategy is None else case.strategy.goal
     for number, point in enumerate(case.scoring_points, 1):
         if goal is not None and _plain(goal) == _plain(point.score_point):
-            words = f"goal repeats scoring point {number}, which the examiner must not know: say what it tries to get"
+            words = f"goal repeats scoring point {number}, which the examiner must not know: write what it tries to get"
             yield words, ("strategy", "goal"), False
 
 

@@ -21,12 +21,12 @@ def person_lines(case: Case) -> Iterator[str]:
     if case.opening is not None:
         yield f"Its first message is {describe(case.opening)}, sent as it is."
     for title, told in (
-        ("with the first message" if case.opening is None else "with the second message", "start"),
-        ("only when the agent asks for it", "asked"),
-        ("never", "never"),
+        (f"Told with the {'first' if case.opening is None else 'second'} message", "start"),
+        ("Told only when the agent asks for it", "asked"),
+        ("Never told", "never"),
     ):
         if facts := [describe(fact.says) for fact in case.facts if fact.when == told]:
-            yield f"Told {title}: {', '.join(facts)}."
+            yield f"{title}: {', '.join(facts)}."
     for fact in case.facts:
         if fact.step is not None:
             yield f"Told with step {fact.step}, not before: {describe(fact.says)}."

@@ -66,7 +66,7 @@ class Examiner(Protocol):
 
 @runtime_checkable
 class Instructed(Protocol):
-    """An examiner that the conversation can tell something; the agent does not see it."""
+    """An examiner to which the conversation can send notices, which the agent does not see."""
 
     def tell(self, notice: str) -> None:
         """Tell the examiner something before its next message."""
@@ -181,9 +181,9 @@ async def converse(
 
 
 def _tell_of_same_question(state: _ConversationState) -> None:
-    """Tell the examiner that the agent asks the same question again; now and then is enough.
+    """Tell the examiner at intervals that the agent keeps asking the same question.
 
-    "Done. Anything else?" may be the right reply to each of fifty requests.
+    It is not told each time, because "Done. Anything else?" may be the right reply to each of fifty requests.
     """
     times = state.said.times_asked
     if times and times % (MOST_ANSWERS + 1) == 0 and isinstance(state.examiner, Instructed):
@@ -207,7 +207,8 @@ async def _not_repeated(state: _ConversationState, message: str) -> str | None:
     if who is Repetition.AGENT:
         raise AgentStuck(STUCK)
     if who is Repetition.EXAMINER:
-        raise ExaminerError(f"the examiner repeated itself word for word in round {len(state.rounds) + 1}")
+        where = f"round {len(state.rounds) + 1}"
+        raise ExaminerError(f"the examiner repeated its last message in {where}, although the agent's reply was new")
     return message
 
 

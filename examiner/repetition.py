@@ -86,4 +86,5 @@ def _squeezed(text: str) -> str:
     """Return a text in the form in which texts are compared."""
     if len(text) > LONGEST_COMPARED:
         return text
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    whole = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(whole.split())

@@ -75,7 +75,7 @@ def named_strategy(case: Case) -> str:
 
 
 def unknown_names(case: Case) -> list[tuple[tuple[str, str], str]]:
-    """Return each name in a case that is not in the library: the path of its key, and the words about it."""
+    """Return each name in a case that is not in the library: the path of its key, and the message about it."""
     found = []
     if (persona := named_persona(case)) and persona not in personas():
         found.append((("user", "persona"), f"persona {persona!r}: {unknown_name('persona', persona)}"))

@@ -21,10 +21,10 @@ from viva.records.text import without_invisible
 
 SHORTEST_COPY = 20
 """Minimum number of characters of a reason that counts as copied if it is found in the transcript."""
-COPIED = "it repeats a verdict or a reason that stands in the transcript: give your own"
+COPIED = "it repeats a verdict or a reason from the transcript: give your own"
 PLANTED = "planted-verdict"
-"""The flag of what counts as missed because the judge repeated a verdict that stands in the transcript."""
-PLANTED_REASON = "the judge repeated a verdict that stands in the transcript"
+"""The flag of what counts as missed because the judge repeated a verdict from the transcript."""
+PLANTED_REASON = "the judge repeated a verdict from the transcript"
 
 
 class Unusable(Exception):
@@ -32,7 +32,7 @@ class Unusable(Exception):
 
 
 class Copied(Unusable):
-    """It repeats a verdict or a reason that stands in the transcript: somebody else's answer."""
+    """The answer repeats a verdict or a reason from the transcript, so it is somebody else's."""
 
 
 class NoJson(Unusable):
@@ -156,7 +156,7 @@ class Said:
         self._letters = letters(text)
 
     def holds(self, text: str) -> bool:
-        """Return whether the letters and digits of a text stand in what was shown, one after another."""
+        """Return whether what was shown has the letters and digits of a text, one after another."""
         return letters(text) in self._letters
 
     def holds_reason(self, reason: str) -> bool:

@@ -10,7 +10,8 @@ from typing import Generic, TypeVar, cast
 from viva.adapters.calls import describe
 from viva.errors import CutOffError, ModelAnswerError, ModelError, SchemaError, SharedSetupError
 from viva.judge.answers import COPIED, PLANTED_REASON, A, Copied, Form, Said, Unusable, parse_answer
-from viva.models.model import Model, ModelMessage, PictureFile
+from viva.judge.exchange.log import Topic, note_exchange
+from viva.models.model import Completion, Model, ModelMessage, PictureFile
 from viva.records.fault import Fault
 
 ASKS = 3
@@ -37,20 +38,22 @@ class NoAnswer:
     error: BaseException | None = None
     """What was raised last, with its cause; says whether another way of asking could help."""
     planted: bool = False
-    """Whether each answer repeated a verdict that stands in the transcript, so that the agent caused the failure."""
+    """Whether each answer repeated a verdict from the transcript, so that the agent caused the failure."""
 
 
 class Conversation(Generic[A]):
     """A conversation with a judge about one question, with structured answers if the provider supports them."""
 
-    def __init__(self, model: Model, form: Form[A], system: str, said: str) -> None:
+    def __init__(self, model: Model, form: Form[A], system: str, said: str, topic: Topic) -> None:
         """Args:
         model: The model; the caller counts what it uses.
         form: The form of each answer.
         system: The rendered system prompt.
         said: The text of the judged conversation that the model is shown; an answer that is found in it is a copy.
+        topic: What the question is about.
         """
         self._model = model
+        self._topic = topic
         self._form = form
         self._system = system
         self._said = Said(said)
@@ -125,7 +128,7 @@ class Conversation(Generic[A]):
         question = ModelMessage("user", _content(self._unanswered))
         asked = [ModelMessage("system", self._system), *self._messages, question]
         try:
-            completion = await self._model.ask(asked, self._form.model if self._structured else None)
+            completion = await self._asked(asked)
         except SchemaError as error:
             # It accepts schemas but does not follow them: from now on it answers in text, which is read more leniently.
             self._structured = False
@@ -137,6 +140,16 @@ class Conversation(Generic[A]):
         if completion.value is not None:
             return cast("A", completion.value)
         return parse_answer(self._form, completion.text, self._said)
+
+    async def _asked(self, asked: Sequence[ModelMessage]) -> Completion:
+        """Ask the model, and note the exchange."""
+        try:
+            completion = await self._model.ask(asked, self._form.model if self._structured else None)
+        except Exception as error:
+            note_exchange(self._topic, self._model.name, asked, error)
+            raise
+        note_exchange(self._topic, self._model.name, asked, completion)
+        return completion
 
 
 def _content(parts: Sequence[Shown]) -> str | tuple[Shown, ...]:

@@ -48,7 +48,9 @@ class LoadedEvaluator:
     instant: bool = False
     """Whether it judges without waiting for anything, so that it needs no task of its own."""
     home: Home | None = None
-    """Where its code is, so that the line of an exception can be found."""
+    """The place of its code, so that the line of an exception can be found."""
+    is_async: bool = False
+    """Whether `evaluate` is a coroutine function; one that is not may still return something awaitable."""
 
 
 def load_evaluator(spec: str, thing: Any, given: Mapping[str, Any], offered: Mapping[str, Any]) -> LoadedEvaluator:
@@ -77,12 +79,13 @@ def load_evaluator(spec: str, thing: Any, given: Mapping[str, Any], offered: Map
         name=title or own_name,
         evaluate=evaluate,
         own_name=own_name,
-        own=_is_own(made),
+        own=is_own(made),
         needs=as_needs(getattr(made, "needs", getattr(thing, "needs", ()))),
         prompts=getattr(made, "prompts", {}),
         parameters=parameters_in_words(parameters),
-        instant=_is_own(made) and getattr(made, "instant", False) is True,
+        instant=is_own(made) and getattr(made, "instant", False) is True,
         home=home_of_part(made),
+        is_async=inspect.iscoroutinefunction(evaluate),
     )
 
 
@@ -124,7 +127,7 @@ def name_of(evaluator: object) -> str:
 
 def parameters_of_object(evaluator: object) -> dict[str, Any]:
     """Return the parameters of an evaluator that a Python program made: literals under the names of its parameters."""
-    if _is_own(evaluator):
+    if is_own(evaluator):
         return {}
     if isinstance(evaluator, partial):
         found = {**defaults_of(evaluator), **evaluator.keywords}
@@ -139,12 +142,12 @@ def _made(spec: str, thing: Any, given: Mapping[str, Any], offered: Mapping[str,
         if given:
             raise SetupError(f"{spec!r} is an object, which takes no parameters: name its class.")
         return thing, parameters_of_object(thing)
-    if _is_own(thing) and (option := next((name for name in given if name in offered), None)):
+    if is_own(thing) and (option := next((name for name in given if name in offered), None)):
         raise SetupError(f"{spec!r}: {option!r} is set by the options of the command, not by a parameter.")
     judges = not inspect.isclass(thing) and is_judging_function(thing, {*given, *offered})
     keywords = accepted(spec, thing, given, offered, judges=judges)
     known = dict(given)
-    if not _is_own(thing):
+    if not is_own(thing):
         defaults = {name: value for name, value in defaults_of(thing).items() if name not in {*keywords, NAME}}
         known |= _literals(defaults)
     if judges:
@@ -193,5 +196,6 @@ def as_needs(needs: Any) -> frozenset[str]:
     return frozenset(found)
 
 
-def _is_own(thing: object) -> bool:
+def is_own(thing: object) -> bool:
+    """Return whether a class, a function or an evaluator is one of Viva's own."""
     return module_of(thing).startswith(OWN)

@@ -17,6 +17,7 @@ from viva.judge.loaded_evaluator import (
     as_needs,
     check_evaluator,
     has_evaluate,
+    is_own,
     load_evaluator,
     name_of,
     parameters_of_object,
@@ -83,13 +84,18 @@ class NamedEvaluator:
     thing: Any
     """The loaded class, function or object."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Those that the user gave."""
+    """The parameters that the user gave."""
 
     @property
     def role(self) -> Role:
         """Return the role of its model, by which the limits of answers differ: `judge` for evaluators of the user's."""
         folder = str(getattr(self.thing, "__module__", "")).removeprefix("viva.judge.").partition(".")[0]
         return next((role for role in ROLES if role == folder), "judge")
+
+    @property
+    def own(self) -> bool:
+        """Return whether it is one of Viva's own."""
+        return is_own(self.thing)
 
     def needs(self, cases: Sequence[Case | None], judge: str) -> frozenset[Need]:
         """Return what it requires to judge runs of these cases.

@@ -88,7 +88,7 @@ class ServerSandbox:
         raise NotImplementedError
 
     def options_of_a_run(self, connection: ServerConnection) -> dict[str, Any]:
-        """Return what the server of the next run is told beside what its keeper knows."""
+        """Return the options of the next run's server that its keeper does not have."""
         return {}
 
     async def start(self, environment: str, run_id: str) -> ServerConnection:

@@ -54,7 +54,7 @@ class ServerConnection:
 
     @property
     def keeps(self) -> bool:
-        """Whether it serves one run after the other."""
+        """Return whether it serves one run after the other."""
         return bool(self.hello.get("keeps"))
 
     async def start(self, options: dict[str, Any]) -> None:

@@ -86,7 +86,7 @@ class PackageSource:
 
     @property
     def is_local(self) -> bool:
-        """Whether the index is on this machine's loopback, which a container with its own network cannot reach."""
+        """Return whether the index is on the loopback, which a container with its own network cannot reach."""
         words = " ".join([*self.pip.values(), *self.proxies.values()])
         return bool(re.search(r"//([^/@\s]*@)?(localhost|127\.|\[::1\])", words))
 

@@ -51,7 +51,7 @@ class ServerSession:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the server has answered all it was asked, and no check broke a limit that is the container's too."""
+        """Return whether the server answered every request and no check broke a limit that the container has, too."""
         return not self._lost and not self._limit_broken and not self._turn.locked()
 
     async def load(self, payload: bytes, options: dict[str, Any] | None = None) -> None:

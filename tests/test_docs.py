@@ -32,6 +32,7 @@ from viva.pytest_plugin.options import OPTIONS, name_of
 from viva.recordings.desktop.names import load_names
 from viva.recordings.given_tools import load_tools
 from viva.records.codec import decode
+from viva.records.exchange.exchanges import KeptExchanges
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
 from viva.records.transcript import Round, Step, StepKind, StopReason, Transcript, Usage
 from viva.records.verdict import Evidence, Insight, Verdict
@@ -43,7 +44,14 @@ PACKAGES = ("adapters", "cases", "examiner", "judge", "sandbox", "viva")
 PYTHON = "python.md"
 PROGRAMS = {PYTHON: "my_agent.py", "observe.md": "my_session.py"}
 """Pages whose Python is programs that are run, not adapters that are loaded; and the module that they import."""
-EVENTS = {"setting": Setting, "round": Round, "transcript": Transcript, "insight": Insight, "run": RunRecord}
+EVENTS = {
+    "setting": Setting,
+    "round": Round,
+    "transcript": Transcript,
+    "insight": Insight,
+    "exchange": KeptExchanges,
+    "run": RunRecord,
+}
 
 
 @dataclass(frozen=True)

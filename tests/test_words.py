@@ -39,6 +39,8 @@ TERMS = {
     r"\b(a|per) run each\b|\b(cost|tokens|dollars|seconds|time) a run\b": "per run",
     r"\b(a|the) judge broke\b|\bevaluator \S+ broke\b": "failed",
     r"\bnot told\b": "unknown",
+    r"\bstands? (only )?in (?!for\b)": "is in",
+    r"\b(mistakes?|errors?) (is|are) told\b": "reported",
 }
 """Words that a technical writer would mark, and what to write instead."""
 

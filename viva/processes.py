@@ -1,4 +1,4 @@
-"""Tells whether a process lives."""
+"""Checks whether a process is alive."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class ConversationTypes:
     """The types of a check's expressions, as far as they come from what Viva gives it."""
 
     def __init__(self, tree: ast.Module, given: Mapping[str, Any], bound: Mapping[str, int]) -> None:
-        """Look at the source.
+        """Read the source.
 
         Args:
             tree: The check.

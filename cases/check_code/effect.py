@@ -1,4 +1,4 @@
-"""Tells whether a check can fail at all: a check that cannot gives its weight to an agent that did nothing.
+"""Decides whether a check can fail at all: one that cannot gives its weight to an agent that did nothing.
 
 Looked for are an `assert` or `raise` that can be reached, that is not always true, and whose exception nothing
 swallows; and, less strictly, any operation that may raise by itself, such as opening a file that the agent should have
@@ -49,7 +49,7 @@ class Effect:
 
     @property
     def can_fail(self) -> bool:
-        """Whether the check fails for some agent."""
+        """Return whether the check fails for some agent."""
         return self.asserts or self.may_raise
 
 

@@ -27,7 +27,7 @@ from viva.cases.text import describe
 MAX_CODE = 200_000
 """Characters of one `eval_code` that are analyzed. The analysis takes about 10 s for a million."""
 MAX_FINDINGS = 20
-"""Of one `eval_code`."""
+"""Maximum number of findings of one `eval_code`."""
 _GIVEN: dict[str, Any] = dict.fromkeys(CHECK_NAMES) | {
     "json": json,
     "chat_history": [PlainMessage(), PlainMessage()],
@@ -55,7 +55,7 @@ class CheckFinding:
     certain: bool = True
     """False for what may be meant as it is written."""
     in_runs: bool = True
-    """Whether a run says so before it begins; imports are told there by what is really installed."""
+    """Whether a run reports it before it begins; there, imports are checked against what is really installed."""
 
 
 def check_findings(case: Case) -> list[CheckFinding]:

@@ -1,4 +1,4 @@
-"""Tells from a check's source, and from what is installed, whether the check can never pass.
+"""Decides from a check's source, and from what is installed, whether the check can never pass.
 
 An agent chooses what it leaves, and code of its own that runs inside a check can make the check's lines raise what it
 likes. Only the source and the installed modules are beyond its reach. So a fault is the check's own where these two

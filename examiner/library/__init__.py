@@ -18,7 +18,7 @@ from viva.records.text import one_line
 FOLDER = Path(__file__).parent
 PERSONAS, STRATEGIES = FOLDER / "personas.yaml", FOLDER / "strategies.yaml"
 ALL = "all"
-"""Stands for every name on the command line and in Python."""
+"""The word for every name, on the command line and in Python."""
 LONGEST_NAME = 40
 _NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 
@@ -54,7 +54,7 @@ def names_of(kind: Kind) -> tuple[str, ...]:
 
 
 def chosen_names(kind: Kind, given: Sequence[str]) -> tuple[str, ...]:
-    """Return the names that an option gives, where `all` stands for every name.
+    """Return the names that an option gives; `all` gives every name.
 
     Raises:
         SetupError: a name is not in the library.
@@ -68,8 +68,8 @@ def chosen_names(kind: Kind, given: Sequence[str]) -> tuple[str, ...]:
 
 
 def name_in(kind: Kind, words: str | None) -> str:
-    """Return the name that some words of a case are: one of the library, however it is written, or a single word that
-    looks like one; empty for a description."""
+    """Return the name that a case gives: one of the library, however it is spelled, or a single word that looks like a
+    name; empty if the case gives a description."""
     given = (words or "").strip()
     if not given or len(given) > LONGEST_NAME:
         return ""
@@ -78,7 +78,7 @@ def name_in(kind: Kind, words: str | None) -> str:
 
 
 def unknown_name(kind: Kind, name: str, known: Collection[str] = ()) -> str:
-    """Return the words about a name that is not in the library, with the nearest one."""
+    """Return the message about a name that is not in the library, with the nearest name that is."""
     known = known or names_of(kind)
     near = difflib.get_close_matches(name, known, 1, 0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}."

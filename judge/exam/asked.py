@@ -9,13 +9,14 @@ from viva.judge.exam.kinds import ExamFault, Finding
 from viva.judge.exam.messages import SentMessage, Talk
 from viva.judge.exam.paper import WEIGHT_OF_SPECIFIC, Paper
 from viva.judge.exam.words import Words, is_small, joined, words_of
+from viva.records.text import counted
 
 SHORT = 16
-"""Number of words of a task up to which those that it is about count twice: a request may have only one of them."""
+"""Maximum number of words of a task whose main words count twice: a request may have only one of them."""
 FEWEST_MESSAGES = 3
-"""Messages that an examiner must have had before silence about the task is held against it, if the agent failed."""
+"""Minimum number of messages after which an examiner that never set the task is at fault although the agent failed."""
 SAID_AGAIN = 0.8
-"""Share of the shorter message's words from which two messages are the same request."""
+"""Minimum share of the shorter message's words that two messages of one request have in common."""
 
 
 def never_asked(talk: Talk, paper: Paper) -> list[Finding]:
@@ -36,9 +37,9 @@ def never_asked(talk: Talk, paper: Paper) -> list[Finding]:
     first = talk.messages[0]
     shown = first.text[:200].strip()
     reason = (
-        f"what the examiner said has nothing of the task: {common} of the task's {len(paper.stems)} words"
+        f"the examiner's messages contain only {common} of the task's {counted(len(paper.stems), 'word')}"
         if common
-        else "none of the task's words, names, numbers and files came up in what the examiner said"
+        else "the examiner's messages contain none of the task's words, names, numbers and files"
     )
     return [Finding(ExamFault.NEVER_ASKED, first.round, shown, reason)]
 
@@ -67,8 +68,8 @@ def stopped_early(talk: Talk, paper: Paper) -> list[Finding]:
     missing = left or _hardly_begun(talk, paper)
     if not missing:
         return []
-    # Two steps that failed may end an exam, and a step that failed was asked again. Nor may an agent that refuses, asks
-    # back or says the same for ever make an exam unfair by wearing out a user who is meant to give up.
+    # An exam may end when two steps have failed, each of which shows in a request that was made again. And no agent may
+    # make an exam unfair by refusing, asking back or repeating itself until a user who is meant to give up does so.
     excused = paper.gives_up or paper.plays or _asked_again(talk.messages) >= 2 or talk.goes_in_circles or not left
     return [Finding(ExamFault.STOPPED_EARLY, last.round, last.text[:200].strip(), missing, mild=excused)]
 
@@ -77,7 +78,7 @@ def _missing_steps(talk: Talk, paper: Paper) -> str:
     if not paper.steps:
         return ""
     open_ = [number for number, step in enumerate(paper.steps, 1) if not _came_up(step, paper.steps, talk.messages)]
-    # The last ones, in a row: a step in the middle may have been asked in other words.
+    # Only the last steps count, in a row: a step in the middle may have been asked in other words.
     tail = 0
     while tail < len(open_) and open_[-1 - tail] == len(paper.steps) - tail:
         tail += 1
@@ -104,7 +105,7 @@ def _missing_rounds(talk: Talk, paper: Paper) -> str:
     for message in talk.messages:
         if str(reached + 1) in message.words.specifics:
             reached += 1
-    # The last rounds may have been asked in one, or the first without a number.
+    # The last rounds may have been asked in one message, or the first without a number.
     if reached < 2 or reached * 10 >= paper.rounds * 9 or len(talk.messages) * 10 >= paper.rounds * 9:
         return ""
     return f"the examiner ended the exam after round {reached}, and the task has {paper.rounds}"
@@ -123,7 +124,8 @@ def _hardly_begun(talk: Talk, paper: Paper) -> str:
     telling = {each for each in paper.specifics if not is_small(each)}
     if came_up >= 0.34 or (telling and len(specifics & telling) * 2 > len(telling)):
         return ""
-    return f"the examiner ended the exam at a question of the agent, when {came_up:.0%} of the task's words had come up"
+    said = f"after {came_up:.0%} of the task's words had come up"
+    return f"the examiner ended the exam instead of answering the agent's question, {said}"
 
 
 def _asked_again(messages: tuple[SentMessage, ...]) -> int:

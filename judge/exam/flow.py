@@ -8,30 +8,38 @@ from viva.judge.exam.asked import asks_the_same
 from viva.judge.exam.kinds import ExamFault, Finding
 from viva.judge.exam.messages import SentMessage, Talk
 from viva.judge.exam.paper import Paper
-from viva.judge.exam.words import Words, words_of
+from viva.judge.exam.words import Words, sequence_of, words_of
 
 REPEATED_LENGTH = 25
 """Minimum number of characters of a message whose repetition is a fault: `Yes, please.` is said often."""
 TOO_OFTEN = 4
-"""Messages in a row that ask for the same: one more than the third request for one step."""
+"""Number of messages in a row with the same request that are too many: one more than the third request for one step."""
 NEW_SUBJECT = 7
 """Minimum number of content words of a message that has no word of the task, or of what the agent said."""
 FAREWELLS = 3
-"""Messages at the end without a question or a word of the task."""
+"""Minimum number of messages at the end without a question or a word of the task that are a fault."""
 
 
 def repeated_itself(talk: Talk, paper: Paper) -> list[Finding]:
     """Return each message that was sent before, word for word."""
     found: list[Finding] = []
-    seen: dict[str, int] = {}
+    first: dict[frozenset[str], SentMessage] = {}
+    again: dict[frozenset[str], dict[tuple[str, ...], int]] = {}
     for message in talk.messages:
-        key = " ".join(message.words.tokens)
-        before = seen.setdefault(key, message.round)
-        if before == message.round or len(message.text) < (8 if not key.isascii() else REPEATED_LENGTH):
+        tokens = message.words.tokens
+        one = first.setdefault(tokens, message)
+        if one is message:
+            continue
+        # Most messages have words of their own, so their order need not be looked at.
+        rounds = again.setdefault(tokens, {})
+        if not rounds:
+            rounds[sequence_of(one.text)] = one.round
+        before = rounds.setdefault(sequence_of(message.text), message.round)
+        if before == message.round or len(message.text) < (REPEATED_LENGTH if message.text.isascii() else 8):
             continue
         if (reply := talk.reply(message.round - 1)) and reply == talk.reply(before - 1):
             continue  # the agent is stuck, and gets the same answer
-        reason = f"it is the message of round {before} again"
+        reason = f"it repeats the message of round {before}"
         found.append(Finding(ExamFault.REPEATED_ITSELF, message.round, message.text[:200].strip(), reason))
     return found
 
@@ -45,7 +53,7 @@ def insisted(talk: Talk, paper: Paper) -> list[Finding]:
     for before, message in itertools.pairwise(talk.messages):
         run = run + 1 if asks_the_same(before.words, message.words) else 1
         if run >= most:
-            reason = f"it asks for the same in {run} messages in a row"
+            reason = f"{run} messages in a row ask for the same"
             return [Finding(ExamFault.INSISTED_TOO_LONG, message.round, message.text[:200].strip(), reason)]
     return _too_little(talk, paper)
 
@@ -65,7 +73,8 @@ def _too_little(talk: Talk, paper: Paper) -> list[Finding]:
     if times > 1:
         return []
     last = talk.messages[-1]
-    reason = f"the case has the user insist, and what they insist on came up in {times} of its messages"
+    some = "only one" if times else "none"
+    reason = f"the case has the user insist, but what they insist on came up in {some} of the examiner's messages"
     return [Finding(ExamFault.INSISTED_TOO_LITTLE, last.round, last.text[:200].strip(), reason)]
 
 
@@ -117,5 +126,5 @@ def went_on(talk: Talk, paper: Paper) -> list[Finding]:
     if len(tail) < FAREWELLS or len(tail) == len(talk.messages):
         return []
     first = tail[-2]
-    reason = f"the last {len(tail)} messages ask for nothing, and have nothing of the task"
+    reason = f"the last {len(tail)} messages ask for nothing, and contain no word of the task"
     return [Finding(ExamFault.WENT_ON, first.round, first.text[:200].strip(), reason)]

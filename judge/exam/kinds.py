@@ -22,7 +22,7 @@ class ExamFault(StrEnum):
     NEVER_ASKED = "never_asked"
     """The request, the facts and the files of the task never came up."""
     LEAK = "leak"
-    """It said an answer, number or phrase that stands only in the scoring points, before the agent did."""
+    """It said an answer, number or phrase that is only in the scoring points, before the agent did."""
     ROLE_FLIP = "role_flip"
     """It spoke as the assistant, solved the task, or thought aloud."""
     STOPPED_EARLY = "stopped_early"

@@ -29,10 +29,10 @@ class SentMessage:
 
     round: int
     text: str
-    """As the agent got it."""
+    """The words as the agent got them."""
     words: Words
     asked: bool
-    """Whether it holds a question mark of any script."""
+    """Whether it has a question mark of any script."""
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class Talk:
     _replied: dict[str, int] | None = None
     """The specifics of the agent's replies, with the first round of each."""
     _done: dict[str, int] | None = None
-    """Those of its steps."""
+    """The specifics of the agent's steps, with the first round of each."""
 
     def said_before(self, round_: int, words: str) -> bool:
         """Return whether the agent had said some words, in lower case, before a round."""

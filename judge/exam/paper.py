@@ -36,7 +36,7 @@ class Paper:
     text: str
     """All that the examiner was told, in lower case."""
     stems: frozenset[str]
-    """Of the task and of what the user knows."""
+    """Stems of the task and of what the user knows."""
     specifics: frozenset[str]
     size: int = 0
     """How much the task alone says: its stems, and its specifics, which count twice; 0 if it cannot be recognised."""
@@ -169,7 +169,7 @@ def _rounds(task: str, max_rounds: int | None) -> int:
 
 
 def _held_back(task: str) -> tuple[Words, ...]:
-    """Return the specifics and quoted words that stand only in sentences such as `If it asks, say that …`."""
+    """Return the specifics and quoted words that are only in sentences such as `If it asks, say that …`."""
     free: list[Words] = []
     held: list[tuple[Words, str]] = []
     for sentence in _SENTENCE.split(task):
@@ -182,7 +182,7 @@ def _held_back(task: str) -> tuple[Words, ...]:
         else:
             free.append(words)
     _, open_ = joined(free)
-    found = (Words((), frozenset(), frozenset(_large(words.specifics - open_))) for words, _ in held)
+    found = (Words(frozenset(), frozenset(), frozenset(_large(words.specifics - open_))) for words, _ in held)
     return tuple(each for each in found if each.specifics)
 
 

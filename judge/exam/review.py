@@ -9,6 +9,7 @@ from pathlib import Path
 from viva.judge.asking import AskAgain, Conversation, NoAnswer
 from viva.judge.exam.answer import FORM, ReviewAnswer
 from viva.judge.exam.kinds import ExamFault, Finding
+from viva.judge.exchange.log import Topic
 from viva.judge.quotes import Text
 from viva.judge.steps import new_marker, readings
 from viva.judge.view import ShownTranscript, show, show_fields
@@ -40,7 +41,7 @@ class Review:
     """What a review came to."""
 
     findings: tuple[Finding, ...]
-    """Of code and of the reviewer."""
+    """Findings of code and of the reviewer."""
     model: str = ""
     """The reviewer's name."""
     usage: Usage = NO_USAGE
@@ -74,7 +75,7 @@ async def review_exam(
     metered, marker = MeteredModel(model), new_marker()
     shown = show(transcript, marker)
     paper = show_fields(dict(_paper(context, task)), marker)
-    conversation = Conversation(metered, FORM, render(SYSTEM_PROMPT), shown.text)
+    conversation = Conversation(metered, FORM, render(SYSTEM_PROMPT), shown.text, Topic(context.subject))
     question = _question(paper, shown, transcript, findings, conversation.mark)
     said = {each.number: readings(each.examiner) for each in transcript.rounds if each.examiner}
 

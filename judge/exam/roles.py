@@ -1,7 +1,7 @@
 """Recognises an examiner that speaks as the assistant, solves the task, or thinks aloud.
 
-What shows it in any language are labels in front of a turn, marks of thinking, code, and the agent's own words. Beside
-them stand the usual sentences of assistants in several languages.
+In any language, labels in front of a turn, marks of thinking, code, and the agent's own words show it. In several
+languages, the usual sentences of assistants show it, too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CODE = re.compile(r"^\s*```(?:python|javascript|js|java|sql|bash|c\+\+|c#|go|ru
 
 
 ANY = "*"
-"""In place of words in the list: the sentence is a form of lines, which needs one of the signs of lines."""
+"""Takes the place of words in the list, for a sentence that is a form of lines and needs one of their signs."""
 
 
 @cache
@@ -58,7 +58,7 @@ def _words() -> frozenset[str]:
 
 
 def _matches(
-    section: str, lower: str, words: frozenset[str], tokens: tuple[str, ...], known: str, fewest: int
+    section: str, lower: str, words: frozenset[str], tokens: frozenset[str], known: str, fewest: int
 ) -> list[str]:
     """Return what a text has of the sentences of a section, one for each sentence; nothing if that is too little.
 
@@ -141,7 +141,7 @@ def _flipped(message: SentMessage, talk: Talk, paper: Paper) -> tuple[str, str, 
 def _assistant(lower: str, message: SentMessage, known: str) -> str:
     """Return the words of a message that only an assistant says; empty if there are none."""
     tokens = message.words.tokens
-    words = _words().intersection(tokens)
+    words = tokens & _words()
     if "*" in lower or "(" in lower or "[" in lower or ":" in lower or "\uff1a" in lower or "\n" in lower:
         words |= {ANY}
     if not words:

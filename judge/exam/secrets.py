@@ -1,4 +1,4 @@
-"""Collects what stands only in the scoring points: numbers, names and phrases that an examiner cannot know."""
+"""Collects what is only in the scoring points: numbers, names and phrases that an examiner cannot know."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from viva.judge.exam.common_words import language_of
 from viva.judge.exam.words import is_small, specific, words_of
 
 MOST = 500
-"""Maximum number of secrets of one kind; a case may be a stranger's."""
+"""Maximum number of secrets of one kind, because a case may be untrusted."""
 SMALLEST = 13
 """Whole numbers below this say little: they count steps, files and the like."""
 FEWEST_WORDS = 3
@@ -34,7 +34,7 @@ class Secrets:
     names: frozenset[str] = frozenset()
     """Stems of names, each of which is a leak by itself."""
     points: tuple[frozenset[str], ...] = ()
-    """For each scoring point, the stems of its further words."""
+    """Stems of the further words of each scoring point."""
 
     def __bool__(self) -> bool:
         return bool(self.specifics or self.phrases or self.names or self.points)

@@ -1,4 +1,4 @@
-"""Finds what the examiner should not have said: leaks, facts out of thin air, and facts before their time."""
+"""Finds what the examiner should not have said: leaks, invented facts, and facts before their time."""
 
 from __future__ import annotations
 
@@ -6,57 +6,63 @@ from viva.judge.exam.kinds import ExamFault, Finding
 from viva.judge.exam.messages import SentMessage, Talk, sentence_with
 from viva.judge.exam.paper import Paper
 from viva.judge.exam.secrets import FEWEST_WORDS
-from viva.judge.exam.words import Words, is_small
+from viva.judge.exam.words import Words, is_small, spelling
 
 PHRASE_SHARE = 0.6
-"""Share of the words that only a scoring point has from which a message with them is a leak."""
+"""Minimum share of the words that only a scoring point has in a message that is a leak."""
 DUMPED_WORDS, DUMPED_SHARE = 16, 0.85
-"""A message with this share of the words of a task with at least so many is the task as a whole."""
+"""Minimum number of words of a task, and the minimum share of them in a message that gives the task as a whole."""
 DUMPED_TOKENS = 18
+"""The same minimum where all words are compared, the small ones too."""
 GOAL_TOKENS = 38
-"""A goal of fewer different words, without steps, is told in a sentence or two, as the examiner is meant to do."""
+"""Minimum number of different words of a goal without steps that is too long for one message."""
 ENOUGH = 3
-"""Number of invented facts after which no more are looked for: they are only noted."""
+"""Number of invented facts after which no more are searched for: they are only noted."""
+MOST_SHOWN = 5
+"""Maximum number of words that a reason quotes."""
 INVENTED_LENGTH = 4
 """Minimum length of a specific that may be invented; shorter ones are counts, hours and the like."""
 _NONE: frozenset[str] = frozenset()
 
 
 def leaks(talk: Talk, paper: Paper) -> list[Finding]:
-    """Return each message that says what stands only in the scoring points, and what the agent had not said before."""
+    """Return each message that says what is only in the scoring points, and what the agent had not said before."""
     secrets = paper.secrets
     if not secrets:
         return []
     found: list[Finding] = []
     for message in talk.messages:
         what = _leaked(message, talk, paper)
-        if what is not None:
-            reason = f"{what!r} stands only in the scoring points, and the agent had not said it"
-            found.append(Finding(ExamFault.LEAK, message.round, sentence_with(message.text, what), reason))
+        if what:
+            are, it = ("is", "it") if len(what) == 1 else ("are", "them")
+            words = ", ".join(repr(spelling(message.text, each)) for each in what)
+            reason = f"{words} {are} only in the scoring points, and the agent had not said {it}"
+            found.append(Finding(ExamFault.LEAK, message.round, sentence_with(message.text, what[0]), reason))
     return found
 
 
-def _leaked(message: SentMessage, talk: Talk, paper: Paper) -> str | None:
+def _leaked(message: SentMessage, talk: Talk, paper: Paper) -> tuple[str, ...]:
+    """Return what a message leaks: one specific, phrase or stem, or the stems that are a leak together."""
     secrets = paper.secrets
     for key in message.words.specifics & secrets.specifics:
         # A count of rounds is no answer, whatever the points count.
         if not (key.isdecimal() and int(key) == message.round) and not talk.gave_before(message.round, key):
-            return key
+            return (key,)
     if secrets.phrases:
         lower = " ".join(message.text.casefold().split())
         for phrase in secrets.phrases:
             if phrase in lower and not talk.said_before(message.round, phrase):
-                return phrase
+                return (phrase,)
     for stem in message.words.stems & secrets.names:
         if not talk.said_before(message.round, stem):
-            return stem
+            return (stem,)
     for point in secrets.points:
         shared = message.words.stems & point
         if len(shared) >= FEWEST_WORDS and len(shared) >= PHRASE_SHARE * len(point):
             new = [stem for stem in shared if not talk.said_before(message.round, stem)]
             if len(new) >= FEWEST_WORDS:
-                return min(new, key=message.text.casefold().find)
-    return None
+                return tuple(sorted(new, key=lambda stem: (message.text.casefold().find(stem), stem))[:MOST_SHOWN])
+    return ()
 
 
 def invented_facts(talk: Talk, paper: Paper) -> list[Finding]:
@@ -72,7 +78,7 @@ def invented_facts(talk: Talk, paper: Paper) -> list[Finding]:
         known |= new
         for key in new:
             if _is_fact(key, paper, message.round) and not talk.gave_before(message.round, key, in_steps=True):
-                reason = f"{key!r} stands neither in the task nor in what the agent said before"
+                reason = f"{spelling(message.text, key)!r} is neither in the task nor in what the agent said before"
                 found.append(Finding(ExamFault.INVENTED_FACTS, message.round, sentence_with(message.text, key), reason))
                 break
         if len(found) == ENOUGH:
@@ -101,22 +107,23 @@ def told_too_much(talk: Talk, paper: Paper) -> list[Finding]:
     first = talk.messages[0]
     for held in paper.held_back:
         if what := _told(held, first, paper):
-            reason = f"the first message tells {what!r}, which is told only on a condition"
+            words = spelling(first.text, what)
+            reason = f"the first message tells {words!r}, which the user tells only on a condition"
             found.append(Finding(ExamFault.TOLD_TOO_MUCH, first.round, sentence_with(first.text, what), reason))
             break
     for message in talk.messages:
         for never in paper.never:
             if what := _told(never, message, paper):
-                reason = f"it tells {what!r}, which the case never tells"
+                reason = f"it tells {spelling(message.text, what)!r}, which the user never tells"
                 found.append(Finding(ExamFault.TOLD_TOO_MUCH, message.round, sentence_with(message.text, what), reason))
         if not found and _is_dump(message.words, paper):
-            reason = "one message has nearly every word of the task"
+            reason = "one message contains nearly every word of the task"
             found.append(Finding(ExamFault.TOLD_TOO_MUCH, message.round, message.text[:200].strip(), reason))
     return found
 
 
 def _told(fact: Words, message: SentMessage, paper: Paper) -> str | None:
-    """Return what of a fact a message tells; None if it does not."""
+    """Return the specific or stem of a fact that a message tells; None if it does not tell the fact."""
     telling = {each for each in fact.specifics if not is_small(each)}
     if shared := telling & message.words.specifics:
         return min(shared)

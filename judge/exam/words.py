@@ -1,6 +1,6 @@
-"""Takes texts apart into what can be compared in any language: stems of words, and specifics such as numbers.
+"""Splits texts into what can be compared in any language: stems of words, and specifics such as numbers.
 
-A *specific* is a token that stands for itself: a number, an identifier, a file name, an address. Languages without
+A *specific* is a token that is compared as a whole: a number, an identifier, a file name, an address. Languages without
 spaces are compared by pairs of characters.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from viva.judge.exam.common_words import common_words
 from viva.judge.exam.stems import stem
@@ -27,6 +27,7 @@ LONGEST = 3_000
 _MOST_REMEMBERED = 20_000
 _LONGEST_REMEMBERED = 40
 _NOTHING = ""
+_ENDS = ".,;:!?"
 
 
 class _Part(NamedTuple):
@@ -38,44 +39,67 @@ class _Part(NamedTuple):
 
 
 _seen: dict[str, _Part] = {}
-"""Parts of texts that were taken apart before: most words are seen often."""
+"""Parts of texts that were split before, without those below: most words are seen often."""
+_token_of: dict[str, str | None] = {}
+"""The token of each part that consists of one, which is a word."""
+_stem_of: dict[str, str | None] = {}
+"""Its stem; empty if it says nothing about the text."""
+_NO_STEMS = frozenset((None, ""))
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
     """What a text consists of, in lower case."""
 
-    tokens: tuple[str, ...]
+    tokens: frozenset[str]
     stems: frozenset[str]
     """Stems of its content words; pairs of characters in languages without spaces."""
     specifics: frozenset[str]
 
 
 def words_of(text: str) -> Words:
-    """Take a text apart; of a very long one only the beginning and the end."""
-    if len(text) > LONGEST:
-        text = f"{text[: LONGEST // 2]} {text[-LONGEST // 2 :]}"
+    """Split a text into its words; of a very long text, only the beginning and the end."""
+    text = _shortened(text)
     lower = text.casefold()
     plain = lower.isascii()
     if not plain:
         lower = _UNSPACED.sub(r" \g<0> ", lower.replace("\u2019", "'"))  # numbers and names stand between the signs
-    tokens: list[str] = []
-    stems: list[str] = []
-    specifics: list[str] = []
-    for word in lower.split():
-        part = _seen.get(word)
-        if part is None:
-            part = _taken_apart(word)
-        more, of_word, of_name = part
-        tokens += more
-        if of_word:
-            stems += of_word
-        if of_name:
-            specifics += of_name
+    words = lower.split()
+    # Each step is a loop in C, because every message of every exam is taken apart here.
+    tokens, stems = set(map(_token_of.get, words)), set(map(_stem_of.get, words))
+    specifics: set[str] = set()
+    if None in tokens:
+        for word in words:
+            if word not in _token_of:
+                part = _seen.get(word) or _taken_apart(word)
+                tokens.update(part.tokens)
+                stems.update(part.stems)
+                specifics.update(part.specifics)
+    stems -= _NO_STEMS
+    tokens.discard(None)
     if not plain:
         for run in _UNSPACED.findall(text):
-            stems += [run[at : at + 2] for at in range(len(run) - 1)]
-    return Words(tuple(tokens), frozenset(stems), frozenset(specifics))
+            stems.update(run[at : at + 2] for at in range(len(run) - 1))
+    return Words(frozenset(cast("set[str]", tokens)), frozenset(cast("set[str]", stems)), frozenset(specifics))
+
+
+def sequence_of(text: str) -> tuple[str, ...]:
+    """Return the tokens of a text in order; of a very long one those of the beginning and the end."""
+    lower = _shortened(text).casefold().replace("\u2019", "'")
+    return tuple(_TOKEN.findall(lower))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} {text[-LONGEST // 2 :]}"
+
+
+def spelling(text: str, part: str) -> str:
+    """Return the first word of a text with this stem or specific, as the text has it.
+
+    In languages without spaces, where a stem is a pair of characters, the pair is returned.
+    """
+    words = (found[0] for found in _TOKEN.finditer(text))
+    return next((word for word in words if _key(word.casefold())[1:] == part), part)
 
 
 def specifics_of(text: str) -> Iterator[str]:
@@ -101,15 +125,27 @@ def _taken_apart(word: str) -> _Part:
     if word.isdecimal() and word.isascii() and len(word) <= _LONGEST_REMEMBERED:
         # Numbers are seldom seen again, so they are not remembered.
         return _Part((word,), (), (str(int(word)),))
+    if len(_seen) + len(_token_of) >= _MOST_REMEMBERED:
+        for remembered in (_seen, _token_of, _stem_of):
+            remembered.clear()
+    plain = word.rstrip(_ENDS)
+    if plain.isalpha() and plain.isascii():  # nearly all words; what follows takes five times as long
+        key = _key_of_word(plain)
+        part = _Part((plain,), (key[1:],) if key else (), ())
+        if len(word) <= _LONGEST_REMEMBERED:
+            _token_of[word], _stem_of[word] = plain, key[1:]
+        return part
+    part = _parts_of(word)
+    if len(word) <= _LONGEST_REMEMBERED:
+        _seen[word] = part
+    return part
+
+
+def _parts_of(word: str) -> _Part:
     tokens = tuple(_TOKEN.findall(word))
     keys = [_key(token) for token in tokens]
     stems = tuple(key[1:] for key in keys if key.startswith("w"))
-    part = _Part(tokens, stems, tuple(key[1:] for key in keys if key.startswith("s")))
-    if len(word) <= _LONGEST_REMEMBERED:
-        if len(_seen) >= _MOST_REMEMBERED:
-            _seen.clear()
-        _seen[word] = part
-    return part
+    return _Part(tokens, stems, tuple(key[1:] for key in keys if key.startswith("s")))
 
 
 def _key(token: str) -> str:
@@ -119,7 +155,10 @@ def _key(token: str) -> str:
         return _NOTHING
     if "@" in token or "_" in token.strip("_") or _FILE.fullmatch(token):
         return f"s{token}"
-    word = re.split(r"['\u2019]", token, maxsplit=1)[0]
+    return _key_of_word(re.split(r"['\u2019]", token, maxsplit=1)[0])
+
+
+def _key_of_word(word: str) -> str:
     if len(word) < 4 and (word.isascii() or len(word) < 2 or word < "\u1100"):
         return _NOTHING  # nearly always a function word; a Korean word may have two letters
     short = stem(word)

@@ -99,7 +99,7 @@ def _before(runs: Sequence[EvalRunRecord], context: Context, *, elsewhere: bool)
 
 
 def _is_own(run: EvalRunRecord, context: Context, *, elsewhere: bool) -> bool:
-    """Whether it is the run that is judged. Ids are unique within a journal; a suite that is run again repeats them."""
+    """Return whether it is the run that is judged. Ids are unique within a journal; a repeated suite has the same."""
     if run.id != context.subject:
         return False
     return not elsewhere or context.started is None or run.started >= context.started

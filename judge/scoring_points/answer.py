@@ -14,8 +14,8 @@ from viva.judge.answers import Form, Unusable, conclusion_pattern, with_list, wi
 class Quote(BaseModel):
     """Words from the transcript."""
 
-    round: int = Field(description="Number of the round the words stand in.")
-    quote: str = Field(description="The words exactly as they stand there, as few as are needed.")
+    round: int = Field(description="Number of the round that has the words.")
+    quote: str = Field(description="The words exactly as they are there, as few as are needed.")
 
 
 class PointAnswer(BaseModel):

@@ -8,6 +8,7 @@ from viva.cases import Case, ScoringPoint
 from viva.judge.answers import PLANTED
 from viva.judge.asking import AskAgain, Conversation, NoAnswer
 from viva.judge.evidence import look_up
+from viva.judge.exchange.log import Topic
 from viva.judge.scoring_points.answer import FORM, PointAnswer
 from viva.judge.scoring_points.verdicts import point_verdict
 from viva.judge.view import ShownTranscript, show
@@ -52,9 +53,15 @@ class ModelJudge:
         shared = f"{self._case.task_description}{self._case.background or ''}{self._shown.text}"
         return len(shared.encode(errors="replace")) >= LONG * BYTES_PER_TOKEN
 
-    async def judge(self, point: ScoringPoint) -> Verdict:
-        """Return one verdict; an answer that stays unusable becomes `error`, never an exception and never a hit."""
-        conversation = Conversation(self.model, FORM, render(SYSTEM_PROMPT), self._shown.text)
+    async def judge(self, point: ScoringPoint, vote: int = 1) -> Verdict:
+        """Return one verdict; an answer that stays unusable becomes `error`, never an exception and never a hit.
+
+        Args:
+            point: The scoring point.
+            vote: The number of the vote, if the model votes several times.
+        """
+        topic = Topic(self._subject, point.id, vote)
+        conversation = Conversation(self.model, FORM, render(SYSTEM_PROMPT), self._shown.text, topic)
         question = render(
             QUESTION_PROMPT,
             task_description=self._case.task_description.strip(),

@@ -18,7 +18,7 @@ MOST_SUB_GOALS = 40
 class Cited(BaseModel):
     """A place in the session."""
 
-    step: str = Field(description="The id of the step, as it stands in its head; `final` for the final screenshot.")
+    step: str = Field(description="The id of the step, as its head has it; `final` for the final screenshot.")
     quote: str = Field(description="Words copied exactly from the step; empty if its screenshot is what shows it.")
 
     @field_validator("step", mode="before")

@@ -100,7 +100,7 @@ def _sub_goals(subject: Subject, judged: JudgedSubject, by: str, flags: tuple[st
 def failed(name: str, subject: Subject, why: NoAnswer, by: str) -> Insight:
     """Make the insight of a subject about which no usable answer was given.
 
-    Where the judge repeated a verdict that stands in the session each time, the request counts as not fulfilled.
+    If each answer of the judge repeated a verdict from the session, the request counts as not fulfilled.
     """
     statement = f"The {subject.level} fulfils the request"
     if not why.planted:

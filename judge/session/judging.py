@@ -11,6 +11,7 @@ from viva.errors import SchemaError, WithheldError
 from viva.judge.answers import NoJson
 from viva.judge.asking import AskAgain, Conversation, NoAnswer
 from viva.judge.asking import Shown as Part
+from viva.judge.exchange.log import Topic
 from viva.judge.session.answer import FORM, SessionAnswer, SubScore
 from viva.judge.session.settings import Screenshots, Settings
 from viva.judge.session.shots import ReadPicture, Shown, prepare
@@ -102,7 +103,8 @@ class SessionJudge:
         metered = MeteredModel(model)
         shown = await asyncio.to_thread(prepare, subject.transcript, mode if model.features.vision else "none", read)
         session = show_session(subject)
-        conversation = Conversation(metered, FORM, system_prompt(self.settings, shown), session.text)
+        topic = Topic(subject.id)
+        conversation = Conversation(metered, FORM, system_prompt(self.settings, shown), session.text, topic)
         question, parts = compose(subject, session, shown, conversation.mark)
         citations = Citations(subject, shown)
 

@@ -42,7 +42,7 @@ class Shot:
     role: str
     """What the picture shows: `clean`, `selected_controls`, `final`…"""
     name: str
-    """As the transcript names it."""
+    """The name that the transcript gives it."""
     after: str = ""
     """The id of the round after which a final picture was taken."""
     content: bytes = b""

@@ -203,7 +203,7 @@ class Citations:
     def _where(self, step: str, quote: str) -> str | None:
         """Return the step or round that holds the quote: the step that the judge cites, or for `final`, any last words.
 
-        A quote that stands in another step is not found: results such as "done" stand in nearly all of them.
+        A quote from another step is not found: nearly all steps have results such as "done".
         """
         if step == FINAL:
             return next((each for each, forms in self._said.items() if _holds(forms, quote)), None)

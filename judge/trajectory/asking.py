@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from viva.judge.answers import PLANTED, Form, JudgeAnswer
 from viva.judge.asking import AskAgain, Conversation, NoAnswer
+from viva.judge.exchange.log import Topic
 from viva.judge.steps import readings
 from viva.judge.view import show_fields
 from viva.models.prompts import digest, render
@@ -56,7 +57,7 @@ class Question:
     statement: str = ""
     """What the verdict is about, in words: the step's tool."""
     sources: tuple[tuple[str, str], ...] = ()
-    """Id of a step or round, and a text of it that stands in a field: quotes are looked up here first."""
+    """Ids of steps or rounds, each with a text that one of their fields holds: quotes are looked up here first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ async def ask_all(
         prompt: The system prompt's file.
         questions: The questions.
         marker: The marker of the data's beginning, end and gaps.
-        worst: The label of what the judge answered with a verdict that stands in the data.
+        worst: The label of a criterion for which the judge repeated a verdict from the data.
 
     Raises:
         SharedSetupError: the model cannot be used at all.
@@ -122,7 +123,7 @@ async def ask_all(
 
 async def _ask(model: Model, form: Form[Q], system: str, question: Question, marker: str, worst: str) -> Ruling:
     shown = show_fields({field.name: field.text for field in question.fields}, marker)
-    conversation = Conversation(model, form, system, shown.text)
+    conversation = Conversation(model, form, system, shown.text, Topic(question.subject))
     words = render(QUESTION, data=shown.text, marker=shown.marker, mark=conversation.mark)
 
     def accept(answer: Q, last: bool) -> Ruling:

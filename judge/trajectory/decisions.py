@@ -80,7 +80,7 @@ class StepDecision:
 
     @property
     def succeeded(self) -> bool | None:
-        """Whether the tool did what it was called for; None if its result was not recorded."""
+        """Return whether the tool did what it was called for; None if its result was not recorded."""
         if self.step.error is not None:
             return False
         if self.step.result is None:

@@ -106,7 +106,7 @@ def container_settings(api: Any, spec: ContainerSpec) -> dict[str, Any]:
 
 
 def server_options(spec: ContainerSpec) -> dict[str, Any]:
-    """Return what the server in a container, or its keeper, is told."""
+    """Return the options of the server in a container, or of its keeper."""
     return {
         "way": "world" if spec.worlds else "once",
         "alone": True,

@@ -51,8 +51,12 @@ FORMS = [
         "user",
         User("An old sailor.", "cheerful", "German", "rhymes", "none"),
     ),
-    ("user: {patience: 3}", "user", User(patience="ends after 3 unhelpful replies in a row; then you say so and stop")),
-    ("user: {patience: 1}", "user", User(patience="ends after 1 unhelpful reply; then you say so and stop")),
+    (
+        "user: {patience: 3}",
+        "user",
+        User(patience="runs out after 3 unhelpful replies in a row; then you say so and stop"),
+    ),
+    ("user: {patience: 1}", "user", User(patience="runs out after 1 unhelpful reply; then you say so and stop")),
     ("facts: [The dog is called Rex.]", "facts", (UserFact("The dog is called Rex."),)),
     ("facts: [{says: A, when: start}]", "facts", (UserFact("A", "start"),)),
     ("facts: [{says: A}, {says: B, when: never}]", "facts", (UserFact("A"), UserFact("B", "never"))),
@@ -94,7 +98,7 @@ MISTAKES = [
     ("user: {patience: 0}", 5, "patience of user must be a whole number from 1 to 100, not 0"),
     ("facts: Rex", 5, "facts must be a list of facts, not 'Rex'"),
     ("facts: []", 5, "facts must be a list of facts, not []"),
-    ("facts:\n- 3", 6, "a fact is text, or has the keys says, when; this is 3"),
+    ("facts:\n- 3", 6, "a fact must be text or a mapping with says, when, not 3"),
     ("facts:\n- says: A\n  wen: asked", 7, "unknown key 'wen'; did you mean 'when'?"),
     ("facts:\n- when: asked", 6, "says is missing"),
     ("facts:\n- says: 9", 6, "says must be text, not 9; put it in quotes"),
@@ -108,7 +112,7 @@ MISTAKES = [
     ("facts:\n- says: A\n  when: {step: 0}", 7, "step must be a whole number from 1 to 100, not 0"),
     ("facts:\n- says: A\n  when: {stp: 1}", 7, "unknown key 'stp'; did you mean 'step'?"),
     ("opening: [Hello]", 5, "opening must be text, not ['Hello']; put it in quotes"),
-    ("insist: {times: 3}", 5, "insist needs 'on'"),
+    ("insist: {times: 3}", 5, "insist requires 'on'"),
     ("insist: {on: a seat, times: many}", 5, "times of insist must be a whole number from 1 to 100, not 'many'"),
     ("done_when: {contents: x}", 5, "unknown key 'contents'; did you mean 'content'?"),
     ("done_when: [x]", 5, "done_when must be text or a mapping with content, gives_up, not ['x']"),
@@ -130,10 +134,10 @@ CONTRADICTIONS = [
     (
         "facts: [{says: 'The code is 4711!', when: never}]\nopening: Hi, the  code is 4711",
         True,
-        "stands in the opening",
+        "is in the opening",
     ),
-    ("facts: [{says: ask for a menu, when: never}]", True, "stands in the task"),
-    ("facts: [{says: Rex, when: never}, {says: 'My dog is Rex.', when: start}]", True, "stands in fact 2"),
+    ("facts: [{says: ask for a menu, when: never}]", True, "is in the task"),
+    ("facts: [{says: Rex, when: never}, {says: 'My dog is Rex.', when: start}]", True, "is in fact 2"),
     (
         "facts: [{says: Rex, when: start}, {says: rex., when: asked}]",
         True,
@@ -151,7 +155,7 @@ CONTRADICTIONS = [
     ("facts: [{says: I am Ada, when: step 2}]\nopening: I am Ada.", False, "which is to be told with step 2"),
     ("insist: {on: x, times: 5}\nmax_rounds: 5", False, "times is 5, but max_rounds allows 5 messages in all"),
     ("strategy: {goal: it books}", False, "goal repeats scoring point 1"),
-    ("strategy: role-play", False, "without a goal, the examiner tries to have any rule broken"),
+    ("strategy: role-play", False, "without a goal, the examiner tries to make the agent break any rule"),
 ]
 
 

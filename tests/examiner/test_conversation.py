@@ -138,7 +138,7 @@ async def test_an_examiner_that_fails_after_the_last_round_spoils_nothing(late: 
     ("messages", "words"),
     [
         ([], "before its first question"),
-        (["one", "one"], "repeated itself word for word in round 2"),
+        (["one", "one"], "repeated its last message in round 2"),
         ([""], "empty message in round 1"),
         (["one", " \n\t "], "empty message in round 2"),
         (["one", ExaminerError("in the middle of a sentence")], "middle of a sentence"),

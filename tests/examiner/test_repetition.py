@@ -135,7 +135,7 @@ CIRCLES = {
         ("1", "3"),
         ("Add 1.",),
         StopReason.EXAMINER_ERROR,
-        "the examiner repeated itself",
+        "the examiner repeated its last message",
         ("it repeats the one before it",),
     ),
     "the examiner repeats itself first, then both": Circle(
@@ -143,7 +143,7 @@ CIRCLES = {
         ("1",),
         ("Add 1.",),
         StopReason.EXAMINER_ERROR,
-        "the examiner repeated itself",
+        "the examiner repeated its last message",
         ("it repeats the one before it",),
     ),
     "a repetition in place of the closing message spoils nothing": Circle(

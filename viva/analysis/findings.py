@@ -14,7 +14,7 @@ from viva.records.json_in_text import TooManyBraces, json_objects, misfit
 from viva.records.text import storable
 from viva.records.transcript import NO_USAGE, Usage
 
-COPIED = "it repeats an answer that stands in the data"
+COPIED = "it repeats an answer from the data"
 MOST_IDS = 50
 """Runs that one claim may cite."""
 
@@ -111,7 +111,7 @@ def read_answer(text: str, mark: str, said: Said) -> AnalystAnswer:
     Args:
         text: The model's text.
         mark: The mark of the question, which the answer must carry.
-        said: The data that the analyst was shown; JSON that stands in it is a quote of an agent, not an answer.
+        said: The data that the analyst was shown; JSON in it is a quote of an agent, not an answer.
 
     Raises:
         UnusableAnswer: it contains no answer in the requested form, or several that differ.

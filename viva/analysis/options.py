@@ -33,7 +33,7 @@ class EvalAnalysisRequest:
     prompt: str
     """Instruction, figures, runs, and the form of the answer; also what was wrong with the answer before, if any."""
     model: str | None
-    """As `EvalAgentOptions.model`."""
+    """The model, as in `EvalAgentOptions.model`."""
     seconds: float
     """Longest wait for the answer."""
 

@@ -120,6 +120,7 @@ def _as_in_a_file(case: Case) -> dict[str, object]:
         **_person(case),
         "scoring_points": points,
         "script": script or None,
+        "solution": [{"say": reply.say, "files": dict(reply.files)} for reply in case.solution] or None,
         "check_limits": limits,
     }
 

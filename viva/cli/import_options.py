@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from viva.cli.options import NumberRange
+from viva.cli.parameter_types import NumberRange
 from viva.plugins.kinds import split
 from viva.recordings.given_tools import load_tools
 from viva.recordings.moments import read_moment

@@ -24,7 +24,7 @@ COMMANDS = {
     "history": ("viva.cli.commands.history", "Show how scores changed over time and agent versions."),
     "analyze": ("viva.cli.commands.analyze", "Have a model analyze journals, and recommend improvements."),
     "calibrate": ("viva.cli.commands.calibrate", "Show how far raters agree, and a judge with people."),
-    "cases": ("viva.cli.commands.cases", "List the bundled cases, or check case folders."),
+    "cases": ("viva.cli.commands.cases", "List the bundled cases, or check and lint case folders."),
     "sandbox": ("viva.cli.commands.sandbox", "Build the sandbox's base image, or remove leftover containers."),
     "docs": ("viva.cli.commands.docs", "Print or search the pages of documentation."),
     "doctor": ("viva.cli.commands.doctor", "Report what is missing on this machine, and how to install it."),
@@ -89,7 +89,7 @@ def _version(ctx: click.Context, param: click.Parameter, value: Any) -> None:
 def viva() -> None:
     """Test AI agents with an oral exam: an Examiner talks to the agent, a Judge scores what it said and did.
 
-    Exit codes: 0 done, 1 below --fail-under or dropped by more than --max-drop, or above --max-examiner-faults,
+    Exit codes: 0 done, 1 below --fail-under, dropped by more than --max-drop, or above --max-examiner-faults,
     2 usage error (case, option, key), 3 some runs could not be scored, 130 stopped (Ctrl-C or SIGTERM).
     """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import os
 import shlex
 from collections.abc import Callable, Collection, Mapping
@@ -13,12 +12,12 @@ from typing import Any, ParamSpec, TypeVar
 
 import click
 
+from viva.cli.parameter_types import SECONDS, NumberRange
 from viva.cli.process import fail
 from viva.errors import SetupError
-from viva.exam.durations import seconds_in
 from viva.exam.options import Option, Options, Part, Value
 from viva.plugins.parameters import split_list
-from viva.records.text import one_line, printable
+from viva.records.text import printable
 from viva.suites.request import Command, R, holds_request, request_to_resume, with_changes
 
 P = ParamSpec("P")
@@ -27,40 +26,6 @@ T = TypeVar("T")
 TRUST = "trust_plan"
 MODEL_FILES = (".json", ".yaml", ".yml")
 """Endings of the files that describe models."""
-
-
-class NumberRange(click.FloatRange):
-    """A number in a range; `nan` is none."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number; a value that is none is a usage error."""
-        number: float = super().convert(value, param, ctx)
-        if math.isnan(number):
-            self.fail(f"{one_line(str(value), 60)!r} is not a number.", param, ctx)
-        return number
-
-
-class Seconds(click.FloatRange):
-    """A duration in seconds, or with units: `90`, `90s`, `5m`, `1h30m`."""
-
-    name = "seconds"
-
-    def __init__(self, *, or_zero: bool = False) -> None:
-        super().__init__(0, min_open=not or_zero)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the seconds; a value that is none is a usage error."""
-        try:
-            seconds = seconds_in(str(value))
-        except ValueError:
-            seconds = -1.0
-        if seconds < 0 or (seconds == 0 and self.min_open):
-            least = "a duration above 0" if self.min_open else "a duration"
-            self.fail(f"{one_line(str(value), 60)!r} is not {least}; write seconds (90), or 90s, 5m or 1h.", param, ctx)
-        return seconds
-
-
-SECONDS = Seconds()
 
 
 class CallOption(click.Option):
@@ -97,9 +62,14 @@ def stack(*options: Callable[[Callable[P, T]], Callable[P, T]]) -> Callable[[Cal
     return decorate
 
 
-def shared_options(*parts: Part) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator with the options of these parts of an exam; `options_from` reads them."""
-    return stack(*(_declared(field, option) for field, option in Options.declared(*parts)))
+def shared_options(*parts: Part, without: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator with the options of these parts of an exam; `options_from` reads them.
+
+    Args:
+        parts: The parts.
+        without: The name of a field whose option the command declares itself.
+    """
+    return stack(*(_declared(field, option) for field, option in Options.declared(*parts) if field.name != without))
 
 
 def single_option(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
@@ -158,8 +128,6 @@ out_option = click.option(
     metavar="FOLDER",
     help="The journal's folder. [default: a new one under runs/]",
 )
-OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False, readable=False)
-"""A file to write with `viva.reports.output_file`; it need not be readable."""
 threshold_option = call_option(
     "--threshold", type=NumberRange(0, 1), default=1.0, show_default=True, help="Minimum score of a passing run."
 )

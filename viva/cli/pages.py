@@ -13,7 +13,7 @@ from viva.records.text import one_line
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 FOLDERS = (_PACKAGE / "docs", _PACKAGE.parent / "docs")
-"""Where the pages are: in an installed Viva, and in a checkout."""
+"""Folders of the pages: in an installed Viva, and in a checkout."""
 ENDING = ".md"
 _HEADING = re.compile(r"#{1,6} +(.+)")
 

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import click
 
-from viva.cli.options import NumberRange
+from viva.cli.parameter_types import NumberRange
 from viva.errors import SetupError
 from viva.journal.reader import StoredRun
 from viva.records.run_record import Outcome

@@ -11,7 +11,8 @@ from typing import Any, ParamSpec, TypeVar
 import click
 from click.core import ParameterSource
 
-from viva.cli.options import SECONDS, Seconds, call_option
+from viva.cli.options import call_option
+from viva.cli.parameter_types import SECONDS, Seconds
 from viva.errors import SetupError
 from viva.records.text import one_line
 from viva.records.wording import counted

@@ -61,7 +61,7 @@ def targets_of(to: Sequence[str], recordings: Sequence[str]) -> list[Target]:
 
 
 def write_outputs(journal: Path, targets: Sequence[Target], *, show: bool) -> bool:
-    """Write the CSV files, and the annotations; tell about both. Return whether every annotation was found again.
+    """Write the CSV files and the annotations, and report both. Return whether every annotation was found again.
 
     Raises:
         JournalError: a file cannot be written.

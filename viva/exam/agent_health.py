@@ -1,4 +1,4 @@
-"""Tells a set-up error from an agent's failure, by whether the agent was ever constructed and reached."""
+"""Distinguishes a set-up error from an agent's failure by whether the agent was ever constructed and reached."""
 
 from __future__ import annotations
 

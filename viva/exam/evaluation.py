@@ -16,6 +16,7 @@ from viva.errors import SharedSetupError
 from viva.exam.judging.judgements import NoJudgement, insights_of
 from viva.exam.options import EVALUATOR_SECONDS
 from viva.exam.retry import retried
+from viva.judge.exchange.log import asking
 from viva.judge.loaded_evaluator import LoadedEvaluator
 from viva.judge.registry import Need
 from viva.judge.scoring_points.scoring import ScoringPointsEvaluator, summarize
@@ -97,7 +98,9 @@ async def _patiently(
         spent.extend(insight.usage for insight in insights if insight.usage is not NO_USAGE)
         return insights
 
-    insights = await retried(judge, is_retryable, judgings, LONGEST_PAUSE)
+    # Here, because the first step of an evaluator's task may be taken in the context of who starts it.
+    with asking(evaluator.name):
+        insights = await retried(judge, is_retryable, judgings, LONGEST_PAUSE)
     if not spent or len(spent) == len(insights) == 1:
         return insights
     first, *others = insights
@@ -160,7 +163,7 @@ async def _judged(evaluator: LoadedEvaluator, transcript: Transcript, context: C
         # Reading may run the user's code, too: a generator, a mapping.
         return found if inspect.isawaitable(found) else read(found)
 
-    if inspect.iscoroutinefunction(evaluator.evaluate):
+    if evaluator.is_async:
         found = call()
     else:
         thread = AgentThread("evaluator")

@@ -7,6 +7,7 @@ import contextlib
 import os
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from viva.cases import Case
 from viva.errors import AgentError, AgentTimeout, MachineError, SetupError, SharedSetupError, WorkspaceError
 from viva.exam.agent_health import WatchedSession
 from viva.exam.evaluation import evaluate_all, nothing_earned
+from viva.exam.judging.exchanges import kept_exchanges
 from viva.exam.judging.unfair import UnfairAttempt, with_earlier
 from viva.exam.kept_workspaces import keep_workspace, workspace_name
 from viva.exam.pre_commands import run_pre_commands
@@ -32,6 +34,7 @@ from viva.journal.images import keep_pictures, keep_transcript_pictures
 from viva.journal.kept_cases import keep_case
 from viva.journal.writer import JournalWriter
 from viva.judge.exam.kinds import EXAM
+from viva.judge.exchange.log import ExchangeLog, noting_exchanges
 from viva.judge.loaded_evaluator import LoadedEvaluator, parameters_of_all
 from viva.recordings.events.conversation import conversation_metrics
 from viva.records.copies import changed
@@ -172,6 +175,7 @@ async def judge_and_record(
     """
     began = time.monotonic()
     insights: tuple[Insight, ...] = ()
+    exchanges: ExchangeLog | None = None
     # If the examiner failed, there was no exam.
     if transcript.stop is not StopReason.EXAMINER_ERROR:
         context, options = _context(run, setting, transcript, workspace, timing.started), run.resources.options
@@ -184,18 +188,26 @@ async def judge_and_record(
                 if number == 0 or each.name != EXAM
             )
         else:
-            insights = await evaluate_all(
-                run.evaluators, transcript, context, options.judgings, options.evaluator_seconds
-            )
+            with _noting(run) as exchanges:
+                insights = await evaluate_all(
+                    run.evaluators, transcript, context, options.judgings, options.evaluator_seconds
+                )
     # Measured here rather than summed over evaluators, which run concurrently; a later judgement subtracts this time.
     judge_seconds = time.monotonic() - began
     if run.earlier:
         insights = with_earlier(insights, run.earlier, run.header.id)
     timing = Timing(timing.started, timing.seconds + judge_seconds, judge_seconds=judge_seconds)
     record = make_record(run.header.id, setting, transcript, insights, timing, run.header)
-    events = [*(("insight", insight) for insight in insights), ("run", record)]
+    asked = [] if exchanges is None else kept_exchanges(exchanges, transcript, run.journal)
+    events = [*(("insight", insight) for insight in insights), *asked, ("run", record)]
     run.journal.append_all(run.header.id, run.header.attempt, events)
     return record
+
+
+def _noting(run: ExamRun) -> AbstractContextManager[ExchangeLog | None]:
+    """Note what judges' models are asked, unless no model judges, or the user does not want it."""
+    wanted = run.resources.judge.asks_models and not run.resources.options.no_exchange
+    return noting_exchanges() if wanted else contextlib.nullcontext()
 
 
 def _context(run: ExamRun, setting: Setting, transcript: Transcript, workspace: Path | None, started: float) -> Context:

@@ -17,9 +17,9 @@ class Given:
     """Objects that need not be looked up by name; all other names are looked up as usual."""
 
     agents: Mapping[str, LoadedAgent] = field(default_factory=dict)
-    """By their SPEC in the work order."""
+    """The agents by their SPEC in the work order."""
     evaluators: Mapping[str, object] = field(default_factory=dict)
-    """By their name in the work order's options: a class, a function that makes an evaluator, or an evaluator."""
+    """The evaluators by their name in the work order's options: a class, a function that makes one, or an evaluator."""
 
 
 NOTHING = Given()

@@ -40,7 +40,7 @@ class LastWords:
 
     folder: Path
     how: str
-    """In words that follow `Viva's process`."""
+    """How it ended, in words that follow `Viva's process`."""
     runs: tuple[tuple[str, str], ...]
     """Id and agent of the runs that were under way in that process."""
 

@@ -131,7 +131,7 @@ class Options:
         metavar="NAME",
         may_replace=True,
     )
-    """For both roles, unless one has its own."""
+    """The model of both roles, unless one has its own."""
     judge_model: str | None = option(
         None, "--judge-model", Part.JUDGE, "Model for the judge alone.", metavar="NAME", may_replace=True
     )
@@ -151,6 +151,14 @@ class Options:
         metavar="judge|NAME",
         default_words="by code alone",
         may_replace=True,
+    )
+    no_exchange: bool = option(
+        False,
+        "--no-exchange",
+        Part.JUDGE,
+        "Do not keep what judges' models are asked and what they answer in the journal.",
+        may_change=True,
+        value=Value.FLAG,
     )
     prices: tuple[str, ...] = option(
         (),
@@ -295,7 +303,7 @@ class Options:
         (),
         "--strategy",
         Part.EXAMINER,
-        "Bundled strategy by which a model examiner leads the agent astray, or all. Can be repeated in a suite.",
+        "Bundled strategy by which a model examiner tries to mislead the agent, or all. Can be repeated in a suite.",
         value=Value.TEXTS,
         metavar="NAME",
     )

@@ -93,7 +93,7 @@ def failed_record(header: RunHeader, error: str, setting: Setting) -> RunRecord:
 
 
 def _success(insights: tuple[Insight, ...], run: str) -> bool | None:
-    """Whether a check of the user's own calls the run a success; None if there is none, or it could not tell."""
+    """Return whether a check of the user's own calls the run a success; None if there is none, or it could not tell."""
     said = insight_of(insights, SUCCESS, run)
     return None if said is None or said.score is None else said.label == SUCCEEDED
 

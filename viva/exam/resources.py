@@ -47,7 +47,7 @@ class Resources:
     options: Options
     judge: JudgeResources
     agents: Mapping[str, LoadedAgent] = field(default_factory=dict)
-    """By SPEC; empty if conversations are only judged."""
+    """The agents by SPEC; empty if conversations are only judged."""
     cases: Sequence[Case] = ()
     """All cases of the runs."""
     healths: dict[str, AgentHealth] = field(default_factory=dict)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from viva.exam.judging.stored_facts import evaluators_in, quick_event
+from viva.exam.judging.stored_facts import evaluators_in, quick_event, unfair_attempts_in
+from viva.exam.judging.unfair import UnfairAttempt
 from viva.exam.kept_workspaces import keep_workspace, workspace_name
 from viva.journal.lines import HEAD, Event, parse, raw_lines, round_number, see_runs
 from viva.journal.reader import StoredRun, read_runs
@@ -41,6 +42,8 @@ class RunState:
     """Whether Viva held the conversation, which it can do again."""
     outcome: Outcome | None = None
     """None until there is a record."""
+    unfair: tuple[UnfairAttempt, ...] = ()
+    """The attempts so far in which the examiner was at fault; none once there is a record of a fair one."""
     rounds: RoundTally = field(default_factory=RoundTally)
     """The rounds that were found."""
     count: int | None = None
@@ -92,7 +95,7 @@ def read_run_states(folder: Path, run: str | None = None, damage: Damage | None 
             continue
         state = states.get(name)
         if state is None or attempt > state.attempt:
-            state = states[name] = RunState(attempt)
+            state = states[name] = RunState(attempt, unfair=() if state is None else state.unfair)
             see_runs(folder, len(states))
         if attempt == state.attempt:
             _note(state, event, round_, names)
@@ -120,6 +123,7 @@ def _note(state: RunState, event: Event | None, round_: int | None, names: dict[
     elif event.kind == "run":
         outcome = event.data.get("outcome")
         state.outcome = Outcome(outcome) if isinstance(outcome, str) else None
+        state.unfair = unfair_attempts_in(event.data) if state.outcome is Outcome.EXAMINER_ERROR else ()
 
 
 def read_states_to_resume(folder: Path, damage: Damage | None = None) -> dict[str, RunState]:

@@ -22,7 +22,10 @@ HEAD = re.compile(rb'\{"v":1,"event":"([a-z]+)","run":"([ !#-\[\]-~]+)","attempt
 """The head of a line as this version writes it, with kind, run and attempt, which saves parsing the rest. Other lines
 are parsed."""
 _TEXT_HEAD = re.compile(HEAD.pattern.decode(), re.ASCII)
-KINDS = frozenset({"setting", "round", "transcript", "insight", "run"})
+EXCHANGE = "exchange"
+"""The kind of the event that holds what judges' models were asked and answered. `viva.exam.judging.exchanges` reads it;
+other readers pass it over unread."""
+KINDS = frozenset({"setting", "round", "transcript", "insight", "run", EXCHANGE})
 _NUMBER = re.compile(rb'"number": ?([1-9]\d{0,8})[,}]')
 SHOWN_LINES = 20
 MOST_LINE = 64 * 1024 * 1024
@@ -38,7 +41,7 @@ class Event:
     """One line of a journal."""
 
     kind: str
-    """`setting`, `round`, `transcript`, `insight` or `run`."""
+    """`setting`, `round`, `transcript`, `insight`, `exchange` or `run`."""
     run: str
     attempt: int
     data: dict[str, Any]

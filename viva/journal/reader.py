@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from viva.journal.conversation_lines import CONVERSATION, ConversationLines, Line, gather_runs, read_conversation_lines
-from viva.journal.lines import Damage, parse, sealed_text
+from viva.journal.line_checksum import is_unchanged
+from viva.journal.lines import EXCHANGE, Damage, parse, sealed_text
 from viva.journal.long_texts import KeptTexts, plain_data, restore_texts
 from viva.journal.round_tally import RoundTally, number_of
 from viva.journal.run_index import LastLines, read_records
@@ -52,6 +53,8 @@ class StoredRun:
     """Which rounds are missing, in words; None if no saved round is missing."""
     lines: bytes = b""
     """The unchanged lines of setting, rounds and transcript, for copying."""
+    asked: bytes = b""
+    """The line with what judges' models were asked (`viva.exam.judging.exchanges` reads it); empty if there is none."""
 
     @property
     def score(self) -> float | None:
@@ -139,8 +142,15 @@ _path = lru_cache(maxsize=16)(Path)
 def _decode(folder: Path, run: str, attempt: int, lines: Iterable[Line], damage: Damage, keep_lines: bool) -> StoredRun:
     decoded, texts = _Decoded(), KeptTexts(folder)
     kept = []
+    asked = b""
     for line in lines:
         number, kind, raw = line
+        if kind == EXCHANGE:  # compressed, and read by few
+            asked = raw
+            if is_unchanged(raw) is False:
+                damage.add(number)
+                asked = b""
+            continue
         try:
             value = _value(line, texts, damage)
         except ValueError:
@@ -151,10 +161,10 @@ def _decode(folder: Path, run: str, attempt: int, lines: Iterable[Line], damage:
         _take(decoded, value)
         if keep_lines and kind in CONVERSATION:
             kept.append(raw.removesuffix(b"\n") + b"\n")
-    return _stored(decoded, folder, run, attempt, b"".join(kept))
+    return _stored(decoded, folder, run, attempt, b"".join(kept), asked)
 
 
-def _stored(decoded: _Decoded, folder: Path, run: str, attempt: int, lines: bytes) -> StoredRun:
+def _stored(decoded: _Decoded, folder: Path, run: str, attempt: int, lines: bytes, asked: bytes = b"") -> StoredRun:
     ending = decoded.transcript
     # The event holds everything except the rounds, which were saved one by one before it.
     rounds = tuple([decoded.rounds[number] for number in sorted(decoded.rounds)])
@@ -172,6 +182,7 @@ def _stored(decoded: _Decoded, folder: Path, run: str, attempt: int, lines: byte
         None if decoded.record is None else as_earned(decoded.record, answered),
         gap,
         lines,
+        asked,
     )
 
 

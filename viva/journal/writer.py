@@ -26,7 +26,7 @@ from viva.records.verdict import Insight
 LINE_LIMIT = 256 * 1024
 """Maximum size of a line in bytes; the texts and steps of a longer line are shortened one by one."""
 _to_json = json.JSONEncoder().encode
-"""As `json.dumps`, which checks eight options at each call."""
+"""Writes what `json.dumps` would, which checks eight options at each call."""
 MOST_HELD = 10_000
 """Maximum number of names of files that are remembered; memory must not grow with the number of runs."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from pydantic import BaseModel, ValidationError
 
 from viva.errors import CutOffError, ModelAnswerError, SchemaError, WithheldError
@@ -12,8 +14,32 @@ from viva.records.text import counted, storable
 LONGEST_ANSWER = 200_000
 """Maximum number of characters of one answer; an examiner's message or a judge's verdict has a few hundred."""
 
+_KEY = "viva_unusable_answer"
+
 # The tags around the reasoning of models, if the server does not remove it.
 THOUGHTS = (("<think>", "</think>"), ("<thinking>", "</thinking>"))
+
+
+def note_unusable(error: BaseException, answer: str) -> None:
+    """Note in an exception the answer that is not usable, so that it can be examined."""
+    vars(error)[_KEY] = answer[:LONGEST_ANSWER]
+
+
+def answer_of(error: BaseException) -> str:
+    """Return the answer that is not usable, as far as it is known; empty if the exception has none."""
+    answer = vars(error).get(_KEY)
+    if answer is None and isinstance(error.__cause__, ValidationError):
+        # SDKs check the form themselves, and their error holds what they were given.
+        found = next((each["input"] for each in error.__cause__.errors(include_url=False) if len(each["loc"]) < 2), "")
+        answer = found if isinstance(found, str) else _as_text(found)
+    return answer[:LONGEST_ANSWER] if isinstance(answer, str) else ""
+
+
+def _as_text(value: object) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)
 
 
 def read_answer(

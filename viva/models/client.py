@@ -10,7 +10,7 @@ from typing import Protocol
 from pydantic import BaseModel
 
 from viva.errors import ModelAnswerError, ModelError, PlanError, SchemaError, SetupError
-from viva.models.answer import read_answer
+from viva.models.answer import note_unusable, read_answer
 from viva.models.metered_model import note_spent, spent_on
 from viva.models.model import NO_LIMITS, CallLimits, Completion, Model, ModelFeatures, ModelMessage
 from viva.models.prices import LISTED, Prices
@@ -148,9 +148,12 @@ class ModelClient:
                 self._check_setup(error, schema=schema is not None)
             raise
         # Removed before it is read, because the model may repeat what it was sent.
-        text, value = read_answer(
-            self._keys.hide(completion.text), completion.finish, schema, call.limits.output_tokens
-        )
+        answer = self._keys.hide(completion.text)
+        try:
+            text, value = read_answer(answer, completion.finish, schema, call.limits.output_tokens)
+        except ModelAnswerError as error:
+            note_unusable(error, answer)
+            raise
         return Completion(text, value, call.spent, completion.finish)
 
     async def _whole(self, call: _Call, schema: type[BaseModel] | None) -> Completion:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from viva.models.model import NO_LIMITS, CallLimits, Completion, Model, ModelFeatures, ModelMessage
+from viva.models.model import NO_LIMITS, CallLimits, Completion, Model, ModelMessage
+from viva.models.wrapped import WrappedModel
 from viva.records.transcript import NO_USAGE, Usage
 
 _KEY = "viva_usage"
@@ -23,19 +24,13 @@ def spent_on(error: BaseException) -> Usage:
     return usage if isinstance(usage, Usage) else NO_USAGE
 
 
-class MeteredModel:
+class MeteredModel(WrappedModel):
     """A model with a counter of its own, on the connections of another."""
 
     def __init__(self, model: Model) -> None:
-        self._model = model
-        self.name = model.name
+        super().__init__(model)
         self.usage = NO_USAGE
         """What all calls so far have used."""
-
-    @property
-    def features(self) -> ModelFeatures:
-        """Return what the model accepts."""
-        return self._model.features
 
     async def ask(
         self, messages: Sequence[ModelMessage], schema: type[BaseModel] | None = None, limits: CallLimits = NO_LIMITS

@@ -17,7 +17,7 @@ class Prices:
     """Prices that the user gave, in US dollars per million tokens in and out; they come before any list."""
 
     usual: tuple[float, float] | None = None
-    """Of all models that Viva asks and that have none of their own here."""
+    """The price of every model that Viva asks and that has none of its own here."""
     by_model: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def cost(self, model: str, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float | None:
@@ -32,7 +32,7 @@ class Prices:
 
 
 LISTED = Prices()
-"""Those of the price list alone."""
+"""The prices of the price list alone."""
 
 
 def parse_prices(texts: Iterable[str]) -> Prices:

@@ -1,4 +1,4 @@
-"""The limits of a model's answers by role: tokens and time, by default or as the user gives them."""
+"""The limits of a model's answers by role, in tokens and time: the defaults, and those that the user gives."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from viva.errors import SetupError
 from viva.models.model import NO_LIMITS, CallLimits, Completion, Model, ModelFeatures, ModelMessage
+from viva.models.wrapped import WrappedModel
 
 Role = Literal["examiner", "judge", "trajectory", "session", "exam", "analyst"]
 """Who asks a model: the examiner, the evaluators of scoring points and the user's own (`judge`), the other evaluators
@@ -25,7 +26,7 @@ OUTPUT_TOKENS: Mapping[Role, int] = MappingProxyType(
     {"examiner": 2_048, "judge": 4_096, "trajectory": 4_096, "session": 8_192, "exam": 4_096, "analyst": 8_192}
 )
 THINKING_TOKENS = 24_576
-"""Tokens on top for models that reason before they answer. OpenAI recommends at least 25,000 tokens for both:
+"""Further tokens for models that reason before they answer. OpenAI recommends at least 25,000 for reasoning and answer:
 https://platform.openai.com/docs/guides/reasoning."""
 
 
@@ -58,18 +59,12 @@ class RoleLimits:
 NO_ROLE_LIMITS = RoleLimits()
 
 
-class LimitedModel:
+class LimitedModel(WrappedModel):
     """A model whose calls have limits; those that a call brings itself take precedence."""
 
     def __init__(self, model: Model, limits: CallLimits) -> None:
-        self._model = model
+        super().__init__(model)
         self._limits = limits
-        self.name = model.name
-
-    @property
-    def features(self) -> ModelFeatures:
-        """Return what the model accepts."""
-        return self._model.features
 
     async def ask(
         self, messages: Sequence[ModelMessage], schema: type[BaseModel] | None = None, limits: CallLimits = NO_LIMITS

@@ -108,7 +108,7 @@ class EvalHarness:
 
     @property
     def enabled(self) -> bool:
-        """Whether observing is on."""
+        """Return whether observing is on."""
         return self._observer is not None
 
     @property
@@ -166,7 +166,7 @@ class _Observer:
     def __init__(self, options: EvalOptions, collector: EvalCollector) -> None:
         self.collector = collector
         self._options = options
-        # A mistake in the options is told now, not when the first run is complete.
+        # A mistake in the options is reported now, not when the first run is complete.
         names, given = options.named_evaluators()
         refuse_evaluators(find_evaluators(names, given))
         sinks = options.make_sinks()

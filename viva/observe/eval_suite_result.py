@@ -32,7 +32,7 @@ class EvalCaseResult:
 
     @property
     def passed(self) -> bool | None:
-        """Whether the case passed: its success if that is known, otherwise whether the session ended normally.
+        """Return whether the case passed: its success if that is known, otherwise whether the session ended normally.
 
         None if the run counts neither way, because something other than the agent failed, such as the predicate.
         """

@@ -47,7 +47,7 @@ class EvalOptions:
     evaluators: tuple[str | Evaluator | Callable[..., Any], ...] = (DEFAULT_EVALUATOR,)
     """The primary first, which alone decides a run's score: names as `--evaluators` takes them, or objects."""
     model: str | None = None
-    """For evaluators that ask one: `openai:NAME`, or a file with an AutoGen component."""
+    """The model of evaluators that ask one: `openai:NAME`, or a file with an AutoGen component."""
     agent: str = ""
     """Who is observed, in records; empty means the name of the source (`copilot`)."""
     agent_version: str | None = None
@@ -106,7 +106,7 @@ class EvalOptions:
 
     @property
     def is_enabled(self) -> bool:
-        """Whether to observe: as set, else as `ENABLE_EVALS` says.
+        """Return whether to observe: as set, else as `ENABLE_EVALS` says.
 
         Raises:
             SetupError: the variable has a value that it cannot have.

@@ -10,7 +10,7 @@ from viva.recordings.events.collector import EvalCollector
 from viva.records.transcript import Metrics, Reply, Transcript
 
 OpenSession = Callable[[Any], Any | Awaitable[Any]]
-"""From an `EvalCase` to a session, plain or async."""
+"""Opens a session for an `EvalCase`, plain or async."""
 
 
 class SessionAgent:

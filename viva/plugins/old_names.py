@@ -76,7 +76,7 @@ def is_old(name: str) -> bool:
 
 
 def advice(old: str) -> str:
-    """Return a sentence that tells the present name of a module, or an empty string if `old` never was one of Viva's.
+    """Return a sentence with the present name of a module, or an empty string if `old` never was one of Viva's.
 
     Args:
         old: The dotted name of a module that could not be found.
@@ -106,7 +106,7 @@ def hint_about(error: ImportError, at: tuple[str, int] | None) -> str:
 
 
 def advice_at(file: str, line: int) -> str:
-    """Return a sentence that tells the present form of an import statement that failed.
+    """Return a sentence with the present form of an import statement that failed.
 
     It helps where the old name of one of Viva's modules finds a package of somebody else.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 MOST_AMOUNT = 1e300
-"""From here on, an amount is not credible, and a sum of several might be infinite."""
+"""The amount from which on none is credible, because a sum of several might be infinite."""
 
 
 def finite(value: object) -> float | None:

@@ -16,7 +16,7 @@ class WaitingCalls:
         """Begin without calls."""
         self._by_id: dict[Hashable, deque[UnnumberedStep]] = {}
         self._by_name: dict[str | None, deque[UnnumberedStep]] = {}
-        """Of calls without an id."""
+        """The calls without an id, by name."""
         self._nameless: deque[UnnumberedStep] = deque()
         """All calls without an id."""
         self._answered: dict[int, UnnumberedStep] = {}

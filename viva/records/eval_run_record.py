@@ -61,7 +61,7 @@ class EvalRunRecord:
 
     @property
     def success(self) -> bool | None:
-        """Whether the run succeeded; None if unknown."""
+        """Return whether the run succeeded; None if unknown."""
         return self.record.success
 
     @property

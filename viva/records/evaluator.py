@@ -38,7 +38,7 @@ class Context:
     persona: str = ""
     """The bundled persona that the examiner played; empty if it played none, or one that only the case describes."""
     strategy: str = ""
-    """The bundled strategy by which the examiner tried to lead the agent astray; empty if it followed none."""
+    """The bundled strategy by which the examiner tried to mislead the agent; empty if it followed none."""
     persona_words: str = ""
     """The description of the bundled persona, as the examiner was told it."""
     strategy_words: str = ""

@@ -1,6 +1,6 @@
 """Removes secrets from texts: all of them from errors and output, and keys alone from the replies of an agent.
 
-A reply is evidence, so only what is certainly a key is removed from it, and its name stands in its place.
+A reply is evidence, so only what is certainly a key is removed from it, and its name takes its place.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Setting:
     persona: str = ""
     """The bundled persona that the examiner played; empty if it played none."""
     strategy: str = ""
-    """The bundled strategy by which the examiner tried to lead the agent astray; empty if it followed none."""
+    """The bundled strategy by which the examiner tried to mislead the agent; empty if it followed none."""
     judge: str = ""
     """`code`, `model` or `both`."""
     judge_model: str | None = None
@@ -136,7 +136,7 @@ class RunRecord:
     tags: tuple[str, ...] = ()
     insights: tuple[Insight, ...] = ()
     usage: Mapping[str, Usage] = field(default_factory=dict)
-    """By role: `target`, `examiner`, `judge`."""
+    """Usage by role: `target`, `examiner`, `judge`."""
     timing: Timing = NO_TIMING
     trace_id: str | None = None
     success: bool | None = None
@@ -168,7 +168,7 @@ def as_earned(record: RunRecord, answered: bool | None = None) -> RunRecord:
 
 
 def _never_answered(record: RunRecord) -> bool:
-    """Whether a record alone shows that the agent never replied: the round that an agent fails in is its last."""
+    """Return whether a record alone shows that the agent never replied: an agent fails in its last round."""
     if record.setting.source or record.rounds > 1:
         return False
     # A whole conversation that takes too long ends between two rounds: the first of them may have a reply.

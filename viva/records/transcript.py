@@ -100,7 +100,7 @@ class Usage:
         """
         counts = _get_counts(self)
         # Nearly all are sound, and there are hundreds of thousands of them in a large journal.
-        if not {int}.issuperset(map(type, counts)) or min(counts) < 0 or max(counts) > MOST_TOKENS:
+        if not _INT.issuperset(map(type, counts)) or min(counts) < 0 or max(counts) > MOST_TOKENS:
             self._bound_counts()
         if self.cost is not None and not (isinstance(self.cost, int | float) and 0 <= self.cost <= MOST_DOLLARS):
             object.__setattr__(self, "cost", None)
@@ -387,7 +387,7 @@ class Transcript:
     fault: str | None = None
     """The `Fault` that caused the stop: `target`, `examiner` or `infra`; None for a normal end."""
     usage: Mapping[str, Usage] = field(default_factory=dict)
-    """By role."""
+    """Usage by role."""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     """Anything else that the source reported about the session or its messages; its reader defines the keys."""
     printed: Mapping[str, str] = field(default_factory=dict)
@@ -397,7 +397,7 @@ class Transcript:
     success: bool | None = None
     """Whether the source considers the session a success; None if it does not say. Not part of any score."""
     round_count: int | None = None
-    """In a journal, where rounds are separate events, the number of rounds; None elsewhere."""
+    """The number of rounds in a journal, where rounds are separate events; None elsewhere."""
 
     def without_rounds(self) -> Transcript:
         """Return the transcript without its rounds but with their number, as a journal holds it."""

@@ -13,7 +13,7 @@ from viva.reports.journals import Journals
 def write(journals: Journals, out: TextIO) -> None:
     """Write one trajectory on each line; a run in which nothing was said or done is left out.
 
-    Outcome, score and insights stand in `extra.viva` of the trajectory.
+    Outcome, score and insights are in `extra.viva` of the trajectory.
 
     Raises:
         JournalError: a journal cannot be read.

@@ -1,10 +1,11 @@
-"""Says in words how fair the exams of a suite were, for every report."""
+"""Describes in words how fair the exams of a suite were, for every report."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from viva.records.wording import counted
+from viva.reports.number_words import number
 from viva.statistics.exams.figures import ExaminerFigures
 from viva.statistics.groups import FEWEST_CASES
 from viva.statistics.intervals import Interval
@@ -46,8 +47,8 @@ def examiner_lines(figures: Figures, labels: Mapping[str, str]) -> Iterator[str]
 
 def _scores(each: ExaminerFigures, figures: Figures) -> str:
     few = len({cell.case for cell in figures.cells}) < FEWEST_CASES
-    raw = f"{_number(each.raw)}{'' if few else _ends(each.raw_interval)}"
-    fair = f"{_number(each.fair)}{'' if few else _ends(each.fair_interval)}"
+    raw = f"{number(each.raw)}{'' if few else _ends(each.raw_interval)}"
+    fair = f"{number(each.fair)}{'' if few else _ends(each.fair_interval)}"
     return f"score without unfair exams {fair}, with them {raw}"
 
 
@@ -58,11 +59,7 @@ def _rate(each: ExaminerFigures) -> str:
 
 
 def _kinds(kinds: Mapping[str, int]) -> str:
-    return ", ".join(f"{kind} {number}" for kind, number in list(kinds.items())[:MOST_KINDS])
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
+    return ", ".join(f"{kind} {count}" for kind, count in list(kinds.items())[:MOST_KINDS])
 
 
 def _ends(interval: Interval | None) -> str:

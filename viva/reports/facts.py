@@ -85,7 +85,7 @@ def verdicts_by_subject(insights: Iterable[Insight], run: str) -> dict[str, list
 
 def usage_of(record: RunRecord) -> Usage:
     """Return the sum of the usage of all roles."""
-    # Most roles called no model, and to add is ten times as much work as to see that.
+    # Most roles called no model, and adding their usage takes ten times as long as skipping it.
     return sum((used for used in record.usage.values() if not adds_nothing(used)), NO_USAGE)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -97,7 +98,16 @@ class Journals:
         Raises:
             JournalError: a journal does not exist.
         """
-        return summarize((entry.record for entry in self.quick_entries()), self.threshold)
+        records = (entry.record for entry in self.quick_entries())
+        return summarize(records, self.threshold, absent=self.absent())
+
+    def absent(self) -> Counter[str]:
+        """Count the runs without a record by agent.
+
+        Raises:
+            JournalError: a journal does not exist.
+        """
+        return Counter(run.agent for run in self.unfinished())
 
     def unfinished(self) -> list[Unfinished]:
         """Return the runs without a record.

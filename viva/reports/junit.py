@@ -43,7 +43,8 @@ _Place = tuple[int, tuple[tuple[int, str], ...], int, int, int]
 
 
 _natural = lru_cache(maxsize=4096)(natural)
-"""One object for all runs of a case, and computed once: it would be most of the memory of 100,000 runs."""
+"""The sort key of a case, computed once and shared by its runs: otherwise it would be most of the memory of 100,000
+runs."""
 
 
 def _aside() -> IO[bytes]:
@@ -57,7 +58,7 @@ class _Suite:
     body: IO[bytes] = field(default_factory=_aside)
     places: list[_Place] = field(default_factory=list)
     length: int = 0
-    """Of the body."""
+    """Length of the body."""
     tests: int = 0
     failures: int = 0
     errors: int = 0

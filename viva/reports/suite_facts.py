@@ -11,6 +11,7 @@ from rich.text import Text
 from viva.records.text import one_line
 from viva.records.transcript import NO_USAGE
 from viva.records.wording import UNSAFE, counted, usage_words
+from viva.reports.reliability.missing_words import missing_lines
 from viva.statistics.groups import FEWEST_CASES, Group
 from viva.statistics.summary import Figures
 
@@ -38,6 +39,8 @@ def facts_table(figures: Figures, journal: Path, labels: Mapping[str, str]) -> T
             "excluded",
             Text(f"{', '.join(suite.excluded)}: not the agent's fault, so in none of the averages", style="yellow"),
         )
+    for line in missing_lines(figures, labels):
+        table.add_row("bounds", Text(line, style="yellow"))
     if suite.target_errors:
         table.add_row("target_error", Text("the agent failed: judged up to that point, and counted"))
     if any(group.too_few for group in (*figures.agents, *figures.tags)):

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from viva.records.text import one_line
+from viva.reports.number_words import interval, number, percent, percents
 from viva.statistics.groups import FEWEST_CASES, Group
-from viva.statistics.intervals import Interval
 from viva.statistics.summary import Figures
 from viva.statistics.variants.difference import VariantDifference
 from viva.statistics.variants.figures import Dimension, DimensionFigures, VariantFigures
@@ -50,22 +50,28 @@ def variant_tables(figures: Figures, labels: Mapping[str, str]) -> Iterator[Vari
 
 def _persona(figures: VariantFigures) -> tuple[str, ...]:
     group = figures.group
-    mean = f"{_number(group.mean)} {'too few' if group.too_few else _interval(group.mean_interval)}"
-    rate = "-" if group.pass_rate is None else f"{group.pass_rate:.0%}"
-    return _name(group), str(group.runs), mean.strip(), rate, _against(figures.difference), _excluded(group)
+    mean = f"{number(group.mean)} {'too few' if group.too_few else interval(group.mean_interval)}"
+    return (
+        _name(group),
+        str(group.runs),
+        mean.strip(),
+        percent(group.pass_rate),
+        _against(figures.difference),
+        _excluded(group),
+    )
 
 
 def _strategy(figures: VariantFigures) -> tuple[str, ...]:
     group = figures.group
     rate = f"{figures.held_rate:.0%}" if figures.held_rate is not None else ""
-    ends = "too few" if group.too_few else _percents(figures.held_interval)
+    ends = "too few" if group.too_few else percents(figures.held_interval)
     way = (
         "-"
         if figures.gave_way_round is None
         else f"round {figures.gave_way_round:g} (median of {figures.gave_way_known})"
     )
     held = f"{figures.held}/{group.runs} {rate} {ends}".strip() if rate else "-"
-    return _name(group), str(group.runs), held, way, _number(group.mean), _against(figures.difference)
+    return _name(group), str(group.runs), held, way, number(group.mean), _against(figures.difference)
 
 
 def _lines(figures: DimensionFigures) -> Iterator[str]:
@@ -105,15 +111,3 @@ def _against(difference: VariantDifference | None) -> str:
         return "-"
     ends = difference.interval
     return f"{difference.value:+.2f} ({ends.low:+.2f} to {ends.high:+.2f}){' *' if difference.clear else ''}"
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
-
-
-def _interval(value: Interval | None) -> str:
-    return "" if value is None else f"({value.low:.2f}-{value.high:.2f})"
-
-
-def _percents(value: Interval | None) -> str:
-    return "" if value is None else f"({value.low * 100:.0f}-{value.high * 100:.0f})"

@@ -31,7 +31,7 @@ class CsvSink:
         self._file = LineFile(path, "csv")
         self._folder = Path()
         self._evaluators: list[str] | None = None
-        """Those with columns of their own; None before the first run."""
+        """The evaluators with columns of their own; None before the first run."""
 
     def begin(self, folder: Path) -> None:
         """Note the folder of the journal, which each row names."""

@@ -13,7 +13,7 @@ from viva.statistics.usage_sum import UsageSum
 
 NOT_TOLD = "unknown"
 Trial = int | tuple[int, str, str]
-"""What tells the runs of one case by one agent apart: the number of the trial, with persona and strategy if there are
+"""What distinguishes the runs of one case by one agent: the number of the trial, with persona and strategy if there are
 any. Runs of two suites are paired by it."""
 
 
@@ -32,7 +32,7 @@ class Cell:
         self.scores, self.lows, self.highs = array("d"), array("d"), array("d")
         self.trials: list[Trial] = []
         self.broke_off = array("b")
-        """Of each run, whether the agent failed in it: such a run never passes, not even at a threshold of 0."""
+        """Whether the agent failed, for each run: a run in which it did never passes, not even at a threshold of 0."""
         self.tags: dict[str, None] = {}
         self.excluded: dict[str, int] = {}
         self.stops: dict[str, int] = {}
@@ -50,7 +50,7 @@ class Cell:
             self.scores.append(scored.score)
             self.lows.append(scored.low)
             self.highs.append(scored.high)
-            self.trials.append(_trial(record))
+            self.trials.append(trial_of(record))
             self.broke_off.append(record.outcome is Outcome.TARGET_ERROR)
         stop = record.stop.value if record.stop else NOT_TOLD
         self.stops[stop] = self.stops.get(stop, 0) + 1
@@ -84,7 +84,8 @@ class Cell:
         return sum(self.broke_off)
 
 
-def _trial(record: RunRecord) -> Trial:
+def trial_of(record: RunRecord) -> Trial:
+    """Return what tells a run apart from the others of its case and agent."""
     setting = record.setting
     if not setting.persona and not setting.strategy:
         return record.trial

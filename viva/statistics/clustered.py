@@ -110,7 +110,7 @@ def _bootstrap(
 
 
 def _half_width(clusters: Sequence[tuple[float, int]], mean: float, confidence: float) -> float:
-    """Of Student's interval of a ratio's mean, linearized."""
+    """Return the half width of Student's interval of a ratio's mean, linearized."""
     count, trials = len(clusters), sum(n for _, n in clusters)
     spread = sum((total - mean * n) ** 2 for total, n in clusters)
     error = math.sqrt(count / (count - 1) * spread) / trials

@@ -10,6 +10,7 @@ from viva.records.wording import counted
 from viva.statistics.cells import Cell
 from viva.statistics.clustered import paired_interval
 from viva.statistics.comparison_inputs import Runs
+from viva.statistics.flips.by_trial import PointFlips, flips_of_case
 from viva.statistics.groups import Group, group_of
 from viva.statistics.intervals import Interval, detectable_difference, mcnemar
 
@@ -99,13 +100,13 @@ class PairedComparison:
     score: Difference
     rate: Difference
     cases: tuple[CasePair, ...]
-    """In natural order of their names."""
+    """The cases, in natural order of their names."""
     p_value: float
     """McNemar's exact test on the cases that turned, two-sided."""
     trials_paired: int
     """Trials of the same case and number that count on both sides."""
     trials_better: int
-    """Of these: failed in A, passed in B."""
+    """Number of these trials that failed in A and passed in B."""
     trials_worse: int
     only_first: tuple[str, ...] = ()
     """Cases that only A has runs of."""
@@ -114,8 +115,10 @@ class PairedComparison:
     """Cases that both have, but without a run that counts on one side: they are not compared."""
     notes: tuple[str, ...] = ()
     """What differed besides the agents: judges, examiners, cases."""
+    flips: tuple[PointFlips, ...] = ()
+    """The points whose verdicts changed, in the trials that both sides have; cases in natural order."""
     evaluator: str | None = None
-    """Whose scores are compared; None for each run's primary evaluator."""
+    """The evaluator whose scores are compared; None for each run's primary evaluator."""
 
     @property
     def better(self) -> tuple[CasePair, ...]:
@@ -167,6 +170,7 @@ def compare(
         tuple(case for case in cells[1] if case not in cells[0]),
         tuple(case for case in shared if case not in counted),
         _notes(first, second, agents, pairs),
+        _flips(first, second, agents, shared),
         first.evaluator,
     )
 
@@ -205,11 +209,20 @@ def _changed(first: Runs, second: Runs, a: Cell, b: Cell) -> bool:
     return first.case_hashes[a.case, a.agent] != second.case_hashes[b.case, b.agent]
 
 
+def _flips(first: Runs, second: Runs, agents: tuple[str, str], cases: Sequence[str]) -> tuple[PointFlips, ...]:
+    found: list[PointFlips] = []
+    for case in cases:
+        before, after = first.labels.get((case, agents[0]), {}), second.labels.get((case, agents[1]), {})
+        found += flips_of_case(case, before, after)
+    return tuple(found)
+
+
 def _notes(first: Runs, second: Runs, agents: tuple[str, str], pairs: Sequence[CasePair]) -> tuple[str, ...]:
     notes = []
     before, after = first.settings[agents[0]], second.settings[agents[1]]
     for name in before:
-        if before[name] != after[name]:
+        # A prompt that only one side has follows from another judge, which has its own note.
+        if name in after and before[name] != after[name]:
             values = (", ".join(sorted(value or "none" for value in each[name])) for each in (before, after))
             notes.append(f"the {name} differs: {' against '.join(values)}")
     changed = [pair.case for pair in pairs if pair.changed_paper]

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from viva.errors import SetupError
 from viva.records.run_record import RunRecord
-from viva.records.wording import judge_words, sandbox_words
-from viva.statistics.cells import Cell, gather_cells, natural
+from viva.records.wording import sandbox_words
+from viva.statistics.cells import Cell, gather_cells, natural, trial_of
 from viva.statistics.evaluators import MOST_EVALUATORS
+from viva.statistics.flips.by_trial import CaseLabels, labels_of
+from viva.statistics.flips.points import judging_of
 from viva.statistics.scores import evaluator_names
 
 
@@ -30,6 +32,8 @@ class Runs:
         """Agent to the name of a setting to its values."""
         self.case_hashes: dict[tuple[str, str], set[str]] = {}
         """(case, agent) to the hashes of the case."""
+        self.labels: dict[tuple[str, str], CaseLabels] = {}
+        """(case, agent) to the labels of the points in each trial."""
         self.evaluators: dict[str, None] = {}
         """All that the runs name or that left an insight; the order is that of their first naming."""
         self._cells = gather_cells(self._watched(records), evaluator)
@@ -48,7 +52,7 @@ class Runs:
             setting = record.setting
             seen = self.settings.setdefault(record.agent, {})
             for name, value in (
-                ("judge", judge_words(setting)),
+                *judging_of(record),
                 ("examiner", setting.examiner),
                 ("persona", setting.persona or "none"),
                 ("strategy", setting.strategy or "none"),
@@ -57,6 +61,9 @@ class Runs:
             ):
                 seen.setdefault(name, set()).add(value)
             self.evaluators.update(dict.fromkeys(evaluator_names(record)[:MOST_EVALUATORS]))
+            labels = labels_of(record, self.evaluator)
+            if labels:
+                self.labels.setdefault((record.subject, record.agent), {})[trial_of(record)] = labels
             self.case_hashes.setdefault((record.subject, record.agent), set()).add(setting.case_hash)
             yield record
 

@@ -55,7 +55,7 @@ class ComparedRun:
 
     record: RunRecord
     attributes: Mapping[str, Any]
-    """Of its transcript."""
+    """Attributes of its transcript."""
     other: bool
     """Whether it belongs to what is compared with."""
 

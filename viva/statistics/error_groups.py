@@ -20,7 +20,7 @@ class ErrorGroup:
 
     outcome: Outcome
     words: str
-    """As the first run had them, on one line, with marks for white space (`viva.records.text.exact_line`)."""
+    """The words of the first run, on one line, with marks for white space (`viva.records.text.exact_line`)."""
     run: str
     """Id of the first run."""
     runs: int = 0

@@ -37,7 +37,7 @@ class EvaluatorStatistics:
     high: float | None = None
     """Mean of the high bounds."""
     scores: Mapping[str, float] = field(default_factory=dict)
-    """Named score to its mean over the runs that have it; of all runs and of each agent's, not of each case."""
+    """Mean of each named score over the runs that have it; for all runs and for each agent, not for each case."""
 
     @property
     def has_bounds(self) -> bool:

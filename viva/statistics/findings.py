@@ -1,4 +1,4 @@
-"""Says in words what a comparison shows, and what it cannot show."""
+"""Describes in words what a comparison shows, and what it cannot show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The statistics of some runs, and how they are reckoned from cells.
+"""The statistics of some runs, and how they are computed from cells.
 
 Only runs whose outcome counts are averaged. The others are counted in `excluded`, by whose fault they were.
 """
@@ -22,7 +22,7 @@ Kind = Literal["suite", "agent", "case", "tag", "cell", "persona", "strategy"]
 one agent."""
 
 FEWEST_CASES = 5
-"""Intervals need at least this many cases; of fewer, whatever they show, nothing is said about others like them."""
+"""Minimum number of cases of an interval; fewer, whatever they show, do not generalize to other cases."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +34,11 @@ class Group:
     """Agent, case, tag, persona or strategy; `CASE · AGENT` of a cell; empty for the suite. Hostile text like all
     that a case says."""
     agent: str | None = None
-    """For an agent, a tag, a cell, a persona and a strategy."""
+    """The agent of an agent, a tag, a cell, a persona or a strategy."""
     case: str | None = None
-    """For a case and a cell."""
+    """The case of a case or a cell."""
     tags: tuple[str, ...] = ()
-    """Of a case and a cell."""
+    """The tags of a case or a cell."""
     cases: int = 0
     """Cases with at least one run that counts."""
     cases_left_out: int = 0
@@ -74,9 +74,9 @@ class Group:
     flaky: bool = False
     """Whether any agent had mixed results over its trials of one case."""
     flaky_cases: int = 0
-    """In how many cases."""
+    """Number of flaky cases."""
     usage: Mapping[str, Usage] = field(default_factory=dict)
-    """By role, over all runs, excluded ones too: it was spent."""
+    """Usage by role, over all runs, excluded ones too: it was spent."""
     cost: float | None = None
     """US dollars of all roles over all runs; None if nobody reported any, or the price of any call is unknown."""
     cost_mean: float | None = None
@@ -89,7 +89,7 @@ class Group:
     """Wall-clock seconds, summed over all runs; less has passed where runs were held at once."""
     seconds_mean: float | None = None
     rounds: int = 0
-    """Over all runs."""
+    """Number of rounds, over all runs."""
     stops: Mapping[str, int] = field(default_factory=dict)
     """Stop reason to runs, over all runs."""
 
@@ -113,7 +113,7 @@ class _Count(NamedTuple):
 
 
 def group_of(kind: Kind, name: str, cells: Sequence[Cell], threshold: float) -> Group:
-    """Reckon the statistics of some cells; see `Kind`."""
+    """Compute the statistics of some cells; see `Kind`."""
     counted = [_Count(cell, cell.passed(threshold), len(cell.scores)) for cell in cells if cell.scores]
     return Group(
         kind=kind,

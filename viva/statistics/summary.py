@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
+from typing import Protocol
 
 from viva.records.run_record import RunRecord, Setting
 from viva.records.text import one_line
@@ -16,6 +17,7 @@ from viva.statistics.exams.figures import ExaminerFigures
 from viva.statistics.exams.tallies import ExaminerTallies
 from viva.statistics.groups import Group, group_of
 from viva.statistics.misses import MissGroup, MissGroups
+from viva.statistics.missing.bounds import MissingBounds, MissingTallies
 from viva.statistics.trajectories import TrajectoryTallies
 from viva.statistics.trajectory_figures import TrajectoryFigures
 from viva.statistics.variants.figures import DimensionFigures, VariantTallies
@@ -66,7 +68,7 @@ class Figures:
     misses_all: int = 0
     """Number of distinct misses."""
     evaluator: str | None = None
-    """Whose scores all groups are of; None for each run's primary evaluator."""
+    """The evaluator whose scores the groups use; None for each run's primary evaluator."""
     evaluators: tuple[EvaluatorStatistics, ...] = ()
     """One for each evaluator that the runs name or that left an insight, in the order of their first naming."""
     evaluator_agents: tuple[EvaluatorStatistics, ...] = ()
@@ -74,26 +76,33 @@ class Figures:
     evaluator_cells: tuple[EvaluatorStatistics, ...] = ()
     """One for each evaluator, case and agent."""
     trajectories: TrajectoryFigures | None = None
-    """Of all runs; None if no trajectory evaluator judged any."""
+    """Figures of all runs; None if no trajectory evaluator judged any."""
     trajectory_agents: tuple[TrajectoryFigures, ...] = ()
     """One for each agent."""
     examiner: ExaminerFigures | None = None
-    """Of the examiner in all exams; None if it was not judged in any."""
+    """Figures of the examiner in all exams; None if it was not judged in any."""
     examiner_agents: tuple[ExaminerFigures, ...] = ()
-    """Of the examiner in each agent's exams."""
+    """Figures of the examiner in each agent's exams."""
     variants: tuple[DimensionFigures, ...] = ()
-    """By persona and by strategy, one for each agent with runs that have one; elsewhere, their runs count like trials
-    of their case."""
+    """Figures by persona and by strategy, one entry for each agent with such runs; everywhere else, these runs count as
+    trials of their case."""
+    missing: tuple[MissingBounds, ...] = ()
+    """Bounds of each agent's mean score over all runs, those without a score included; empty if none is missing."""
 
     @property
     def unused(self) -> frozenset[str]:
-        """Return the fields that are left out of files because they hold nothing, as before there were any."""
+        """Return the empty fields that files leave out, so that such files are as older versions wrote them."""
         names = () if self.examiner is not None else ("examiner", "examiner_agents")
-        return frozenset(names if self.variants else (*names, "variants"))
+        return frozenset((*names, *(name for name in ("variants", "missing") if not getattr(self, name))))
 
 
-def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: str | None = None) -> Figures:
-    """Reckon the statistics of a stream of records in one pass; a few numbers are kept of each run.
+def summarize(
+    records: Iterable[RunRecord],
+    threshold: float = 1.0,
+    evaluator: str | None = None,
+    absent: Mapping[str, int] | None = None,
+) -> Figures:
+    """Compute the statistics of a stream of records in one pass, keeping a few numbers of each run.
 
     Args:
         records: Any number, in any order; the newest attempt of each run only, as
@@ -101,11 +110,14 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
         threshold: A run passes when its low bound reaches this.
         evaluator: Whose scores the groups are of; None for each run's primary evaluator. `Figures.evaluators` has a
             summary of every evaluator in any case.
+        absent: Agent to the number of its runs that began and have no record: they widen the bounds over what is
+            missing.
     """
     held = _Held()
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
     examiners, variants = ExaminerTallies(), VariantTallies(evaluator)
-    watching = (errors, misses, tallies, trajectories, examiners, variants)
+    missing = MissingTallies(evaluator, absent)
+    watching = (errors, misses, tallies, trajectories, examiners, variants, missing)
     ordered = gather_cells(_watched(records, held, watching), evaluator)
     by_agent: dict[str, list[Cell]] = {}
     by_case: dict[str, list[Cell]] = {}
@@ -136,15 +148,22 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
         examiner=examiners.overall(),
         examiner_agents=tuple(examiners.by_agent()),
         variants=variants.figures(threshold),
+        missing=missing.by_agent(),
     )
+
+
+class Tallies(Protocol):
+    """Something that keeps a few numbers of each run."""
+
+    def add(self, record: RunRecord, /) -> object:
+        """Add one run."""
+        ...
 
 
 def _watched(
     records: Iterable[RunRecord],
     held: _Held,
-    tallies: Iterable[
-        ErrorGroups | MissGroups | EvaluatorTallies | TrajectoryTallies | ExaminerTallies | VariantTallies
-    ],
+    tallies: Iterable[Tallies],
 ) -> Iterator[RunRecord]:
     for record in records:
         held.add(record.setting)

@@ -23,9 +23,9 @@ OVERALL = "overall"
 SMALLEST = 0.05
 """A mean that changed by less is called flat."""
 NEWEST_SHARE = 4
-"""Without a new agent version, the newest quarter of the runs is compared with all before it."""
+"""Number of parts of the runs: without a new agent version, the newest part is compared with all before it."""
 MOST_POINTS = 20
-"""Of one trend; more runs share a point."""
+"""Maximum number of points of one trend; with more runs, several share a point."""
 MOST_TRENDS = 5_000
 """A journal may be untrusted; what is beyond is counted in `Trends.left_out`."""
 MOST_NAMES = 50
@@ -81,9 +81,9 @@ class TaskTrend:
     dimension: str
     runs: int
     points: tuple[Point, ...]
-    """At most `MOST_POINTS`, or one for each version where there are more versions."""
+    """The points: at most `MOST_POINTS`, or one for each version if there are more versions."""
     versions: tuple[Sample, ...]
-    """In the order in which each was first seen."""
+    """The versions, in the order in which each was first seen."""
     now: Sample
     before: Sample | None
     direction: Direction
@@ -189,12 +189,12 @@ class TrendTally:
         return [(self._began[place], self._versions[place], self._scores[score]) for place, score in pairs]
 
     def _one(self, value: T) -> T:
-        """Return the object that stands for all equal ones, most of which are the same in thousands of runs."""
+        """Return one object for all equal values, because most values are the same in thousands of runs."""
         return self._same.setdefault(value, value)  # type: ignore[no-any-return]
 
 
 def _digest(*what: object) -> bytes:
-    """Return what stands for a run: a quarter of the memory of its id, agent and time."""
+    """Return a digest that identifies a run, in a quarter of the memory of its id, agent and time."""
     return blake2b(repr(what).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 

@@ -27,11 +27,11 @@ class PlannedGates:
     """The gates that a command was given, before anything was run."""
 
     floors: Gates = field(default_factory=Gates)
-    """Of `--fail-under`."""
+    """The values of `--fail-under`."""
     drops: Gates = field(default_factory=Gates)
-    """Of `--max-drop`."""
+    """The values of `--max-drop`."""
     baseline: Figures | None = None
-    """Of `--baseline`."""
+    """The value of `--baseline`."""
 
     @property
     def evaluators(self) -> tuple[str, ...]:

@@ -28,10 +28,10 @@ class Gates:
     """The limits of gates, each in [0, 1]: minimum mean scores, or maximum drops."""
 
     primary: float | None = None
-    """For the primary evaluator, which decides the scores of the runs."""
+    """The limit of the primary evaluator, which decides the scores of the runs."""
     evaluators: Mapping[str, float] = field(default_factory=dict)
-    """For other evaluators, by name; of a trajectory evaluator, and of the combined accuracies, the rate over steps or
-    traces."""
+    """The limits of other evaluators, by name. For trajectory evaluators and the combined accuracies, they apply to the
+    rate over steps or traces."""
 
 
 def parse_gates(values: Sequence[str], option: str = "--fail-under") -> Gates:

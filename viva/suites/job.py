@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from viva.cases import Case
+from viva.exam.judging.unfair import UnfairAttempt
 from viva.exam.options import Options
 from viva.exam.subscribers import RunHeader
 from viva.journal.conversation_lines import ConversationLines
@@ -40,6 +41,8 @@ class Job:
     """Whether the conversation is already in the new journal."""
     evaluators: tuple[str, ...] = ()
     """Names or import strings, the primary first; empty means all evaluators of the plan."""
+    unfair: tuple[UnfairAttempt, ...] = ()
+    """The attempts before in which the examiner was at fault."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from viva.records.text import one_line
 
 BEAT_SECONDS = 1.0
 TRIES = 3
-"""How often the agent's code is interrupted, once per heartbeat, before the user is told that this failed."""
+"""How often the agent's code is interrupted, once per heartbeat, before the failure is reported to the user."""
 SIGNAL = signal.SIGURG if sys.platform != "win32" else signal.SIGTERM
 """A signal that is ignored by default, so that a late one does no harm."""
 

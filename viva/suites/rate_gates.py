@@ -16,7 +16,7 @@ FAULTS_OPTION = "--max-examiner-faults"
 
 
 def rates_below(figures: Figures, name: str, floor: float) -> list[str]:
-    """Return the agents whose rate is below a floor; one of which nothing was judged is told by `rate_missing`."""
+    """Return the agents whose rate is below a floor; `rate_missing` returns those of which nothing was judged."""
     words = []
     for agent, low in _lows(figures, name).items():
         if not passes(low, floor):
@@ -85,9 +85,8 @@ def faults_missing(figures: Figures, most: float | None) -> list[str]:
     """Return in words that the gate has nothing to compare; empty if it has, or without a gate."""
     if most is None or figures.examiner is not None:
         return []
-    return [
-        f"{FAULTS_OPTION}: the examiner was judged in no exam (by --evaluators exam, or in exams that a model examines)"
-    ]
+    when = "it is judged if a model examines, or with --evaluators exam"
+    return [f"{FAULTS_OPTION}: the examiner was judged in no exam; {when}"]
 
 
 def gate_on_examiner(figures: Figures, most: float | None) -> tuple[int, str]:

@@ -36,7 +36,7 @@ class _Questions:
     runs: dict[str, RunHeader] = field(default_factory=dict)
     """The new runs, by the id of the stored run."""
     cases: dict[tuple[str, str], Case] = field(default_factory=dict)
-    """By name and hash, because two cases may have the same content."""
+    """The cases by name and hash, because two cases may have the same content."""
     hashes: dict[str, str] = field(default_factory=dict)
     """The hash of each case, by the id of the stored run."""
     broken_off: int = 0

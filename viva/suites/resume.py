@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from viva.adapters.connectors.loaded_agent import LoadedAgent
+from viva.exam.judging.unfair import UnfairAttempt
 from viva.exam.stored_runs import RunState
 from viva.records.run_record import Outcome
 from viva.records.text import one_line
@@ -26,6 +27,8 @@ class NextStep(NamedTuple):
 
     step: ResumeStep
     attempt: int
+    unfair: tuple[UnfairAttempt, ...] = ()
+    """The attempts before it in which the examiner was at fault."""
 
 
 def kept_digests(runs: Iterable[tuple[RunState | None, ResumeStep]]) -> dict[str, tuple[str, ...]]:
@@ -69,7 +72,9 @@ def next_step(state: RunState | None, *, fresh: bool = False, retry_errors: bool
     if state.finished and not (failed and retry_errors):
         return NextStep(ResumeStep.SKIP, state.attempt)
     if state.outcome is Outcome.EXAMINER_ERROR and state.live:
-        return NextStep(ResumeStep.EXAMINE, state.attempt + 1)  # an unfair exam stays unfair, however it is judged
+        return NextStep(
+            ResumeStep.EXAMINE, state.attempt + 1, state.unfair
+        )  # an unfair exam stays unfair, however it is judged
     if state.whole and not state.broken:
-        return NextStep(ResumeStep.JUDGE, state.attempt)
-    return NextStep(ResumeStep.EXAMINE, state.attempt + 1)
+        return NextStep(ResumeStep.JUDGE, state.attempt, tuple(e for e in state.unfair if e.attempt < state.attempt))
+    return NextStep(ResumeStep.EXAMINE, state.attempt + 1, state.unfair)

@@ -40,7 +40,7 @@ class SinkFeed:
         """
         self._sink, self._name, self._report = sink, name, report
         self._spans: dict[str, RunSpan] = {}
-        """Of the runs that go on, by id."""
+        """The spans of the current runs, by id."""
         self._reported = False
         if folder is not None and callable(begin := getattr(sink, "begin", None)):
             self._safely(begin, folder)
@@ -94,7 +94,7 @@ class SinkFeed:
             self._safely(span.end, None, None)
 
     async def settled(self, seconds: float) -> bool:
-        """Wait until the sink has all runs that were queued, for a limited time; tell whether it has."""
+        """Wait until the sink has all runs that were queued, for a limited time; return whether it has."""
         try:
             async with asyncio.timeout(seconds):
                 await self._waiting.join()

@@ -135,19 +135,26 @@ def _work(
 def _jobs(doing: list[tuple[RunHeader, Case, NextStep]], folder: Path) -> Iterator[Job]:
     """Yield first the conversations that are only to be judged, in the order of the journal, and then the rest."""
     to_judge = {
-        header.id: (replace(header, attempt=step.attempt), case)
+        header.id: (replace(header, attempt=step.attempt), case, step.unfair)
         for header, case, step in doing
         if step.step is ResumeStep.JUDGE
     }
     if to_judge:
         for lines in read_conversation_lines(folder):
             if lines.run in to_judge:
-                header, case = to_judge[lines.run]
-                yield Job(action=Action.JUDGE, header=header, case_hash=case.hash, conversation=lines, carried=True)
+                header, case, unfair = to_judge[lines.run]
+                yield Job(
+                    action=Action.JUDGE,
+                    header=header,
+                    case_hash=case.hash,
+                    conversation=lines,
+                    carried=True,
+                    unfair=unfair,
+                )
     for header, case, step in doing:
         if step.step is ResumeStep.EXAMINE:
             attempt = replace(header, attempt=step.attempt)
-            yield Job(action=Action.EXAMINE, header=attempt, case_hash=case.hash)
+            yield Job(action=Action.EXAMINE, header=attempt, case_hash=case.hash, unfair=step.unfair)
 
 
 def _states(folder: Path, display: Display) -> Mapping[str, RunState]:

@@ -95,7 +95,7 @@ async def follow(
         resumed: The folder holds some of it already.
 
     Raises:
-        SetupError: the first look failed. Later ones are told to the user, and repeated.
+        SetupError: the first poll failed. A later one that fails is reported to the user and repeated.
         JournalError: the journal cannot be written.
     """
     window = Window(watch.window)
@@ -139,7 +139,7 @@ def _chooser(watch: Watch) -> Callable[[Recording], bool]:
 
 
 def newest(transcript: Transcript) -> float:
-    """Return when the last thing in a recording ended, in seconds since the epoch; 0 where it tells no times."""
+    """Return when the last thing in a recording ended, in seconds since the epoch; 0 if it has no times."""
     ends = [round_.started + round_.agent_seconds for round_ in transcript.rounds if round_.started is not None]
     steps = (step for round_ in transcript.rounds for step in round_.steps if step.started is not None)
     return max([*ends, *((step.started or 0.0) + (step.seconds or 0.0) for step in steps)], default=0.0)

@@ -66,7 +66,7 @@ class Worker:
         self.resources = resources
         self._journal = journal
         self._histories: dict[str, JournalHistory] = {}
-        """Of journals, by their folder: runs are compared with those of the journal that their conversation is in."""
+        """Histories of journals by their folder: a run is compared with the journal that its conversation is in."""
         self._cases: dict[tuple[str, str], Case] = {(case.name, case.hash): case for case in cases}
         self._journals: dict[Path, bool] = {}
         """Whether a folder is that of the journal, by folder."""
@@ -95,7 +95,7 @@ class Worker:
             return done
         agent, spent, number = self.resources.agents[job.header.agent], NO_USAGE, 1
         header, run = job.header, None
-        earlier: tuple[UnfairAttempt, ...] = ()
+        earlier = job.unfair
         if agent.version is not None:
             header = replace(header, agent_version=agent.version)
         while True:
@@ -152,7 +152,7 @@ class Worker:
             return _failed(self._run(job, job.header), words, stored.setting)
         run = None
         try:
-            run = self._run(job, job.header, self._case_of(job) if job.case_hash else None)
+            run = self._run(job, job.header, self._case_of(job) if job.case_hash else None, job.unfair)
             found = self.find_files(stored)
             stored, workspace = await self._carried(job, run, stored, found.folder)
             if found.missing is not None and run.case is not None and any(p.eval_code for p in run.case.scoring_points):
@@ -283,7 +283,7 @@ async def open_worker(order: WorkOrder, journal: Callable[[], JournalWriter], gi
 
 
 def _of_examiner(by_name: Mapping[str, T]) -> dict[str, T]:
-    """Return what belongs to the conversation, which is judged again, and not to its judge."""
+    """Return only the entry of the examiner, whose conversation is kept when a run is judged again."""
     return {name: value for name, value in by_name.items() if name == "examiner"}
 
 

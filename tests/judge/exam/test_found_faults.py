@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from tests.judge.exam.fair_exams import WRITTEN, Exam, bundled_exams, case_of, shared_exams, talk
 from tests.judge.exam.seeds import BY_OTHER_MEANS, BY_RULE, MAKERS, Seed, seeds
-from viva.cases.person import Insistence, UserFact
+from viva.cases.person import Insistence, UserFact, When
 from viva.judge.exam.examination import examine_conduct
 from viva.judge.exam.kinds import ExamFault, Finding
 from viva.judge.exam.paper import Paper, paper_of_case
@@ -101,6 +102,42 @@ def test_what_stands_only_in_points_and_checks_is_a_leak(point: str, code: str |
     conversation = talk((f"Count the beans in the jar. {said}", "There are many."))
     findings = examine_conduct(conversation, paper_of_case(case))
     assert (ExamFault.LEAK in {each.kind for each in findings}) is leaks, findings
+
+
+@pytest.mark.parametrize(
+    ("point", "said", "words"),
+    [
+        ("The total is 1275.", "I think it's 1,275.00.", "'1,275.00' is only"),
+        ("The capital it names is Reykjavik.", "It's Reykjavik, isn't it?", "'Reykjavik' is only"),
+        (
+            "The agent mentions hydraulic excavators and turbines.",
+            "Do you mean turbines, hydraulics and Excavators?",
+            "'turbines', 'hydraulics', 'Excavators' are only",
+        ),
+    ],
+)
+def test_the_reason_of_a_leak_quotes_the_words_that_were_said(point: str, said: str, words: str) -> None:
+    case = case_of("Ask the agent to count the beans in the jar.", point)
+    findings = examine_conduct(talk((f"Count the beans in the jar. {said}", "Many.")), paper_of_case(case))
+    (leak,) = [each for each in findings if each.kind is ExamFault.LEAK]
+    assert leak.reason.startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("when", "reason"),
+    [
+        ("asked", "the first message tells 'Salamanders', which the user tells only on a condition"),
+        ("never", "it tells 'Salamanders', which the user never tells"),
+    ],
+)
+def test_the_reason_of_a_fact_told_too_soon_quotes_the_words_that_were_said(when: When, reason: str) -> None:
+    case = replace(
+        case_of("Ask the agent to count the beans in the jar.", "It counts."),
+        facts=(UserFact("You keep salamanders and hedgehogs.", when),),
+    )
+    said = "Count the beans in the jar. I keep Salamanders and hedgehogs."
+    findings = examine_conduct(talk((said, "Many.")), paper_of_case(case))
+    assert [each.reason for each in findings if each.kind is ExamFault.TOLD_TOO_MUCH] == [reason]
 
 
 def test_an_agent_that_fails_at_a_greeting_gets_no_unfair_exam() -> None:

@@ -432,7 +432,7 @@ async def test_an_answer_without_the_mark_or_out_of_the_data_is_none(tmp_path: P
     )
     journal = write(tmp_path / "j", record(1, 0.0), said=f"Answer with {planted}")
     for stub in (Stub(planted), Stub(GOOD.replace(OWN_MARK, "0badcafe"))):
-        with pytest.raises(ModelError, match=r"repeats an answer that stands in the data|does not carry the mark"):
+        with pytest.raises(ModelError, match=r"repeats an answer from the data|does not carry the mark"):
             await EvalAgent(EvalAgentOptions(runner=stub)).analyze(journal)
 
 

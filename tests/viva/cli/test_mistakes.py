@@ -243,7 +243,7 @@ def test_the_help_tells_every_exit_code_and_what_leads_to_it(desk: Desk) -> None
     shown = " ".join(desk.viva("--help", expect=0).stdout.split())
     for words in (
         "0 done",
-        "1 below --fail-under or dropped by more than --max-drop",
+        "1 below --fail-under, dropped by more than --max-drop, or above --max-examiner-faults",
         "2 usage error",
         "3 some runs could not be scored",
         "130 stopped",

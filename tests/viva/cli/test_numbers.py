@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from viva.cli.main import viva
-from viva.cli.options import NumberRange
+from viva.cli.parameter_types import NumberRange
 
 
 def ranges() -> list[tuple[str, str]]:

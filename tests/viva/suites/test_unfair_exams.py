@@ -156,6 +156,19 @@ def test_resuming_with_retry_errors_holds_an_unfair_exam_again(hold: Hold) -> No
     assert held.record.attempt == 2
 
 
+@pytest.mark.parametrize("attempts", ["1", "2"])
+@pytest.mark.parametrize("second", [FAIR, FLIPPED])
+def test_resuming_forgets_no_unfair_exam(hold: Hold, attempts: str, second: tuple[str, ...]) -> None:
+    hold(examiner(FLIPPED), "--attempts", attempts)
+    held = hold(examiner(second), "--retry-errors", resume=True)
+    figures = summarize(held.records).examiner
+    assert figures is not None
+    before = int(attempts)
+    again = 1 if second is FAIR else before
+    assert figures.exams == before + again
+    assert figures.unfair == (before if second is FAIR else before + again)
+
+
 @pytest.mark.parametrize(("rate", "code"), [("0.4", 1), ("0.5", 0), ("1", 0)])
 def test_the_gate_on_the_examiners_faults(hold: Hold, rate: str, code: int) -> None:
     held = hold(examiner(FLIPPED, FAIR), "--max-examiner-faults", rate)

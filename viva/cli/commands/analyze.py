@@ -11,7 +11,8 @@ from viva.analysis.agent import EvalAgent
 from viva.analysis.options import CONTEXT_TOKENS, EvalAgentOptions
 from viva.analysis.output import ENDINGS, FORMATS
 from viva.cli import completion
-from viva.cli.options import OUTPUT_FILE, single_option, split_names
+from viva.cli.options import single_option, split_names
+from viva.cli.parameter_types import OUTPUT_FILE
 from viva.cli.process import fail, report_user_errors, run_async
 from viva.errors import ModelError
 from viva.exam.outcome import EXIT_NOT_SCORED

@@ -1,4 +1,4 @@
-"""The command `viva cases`: lists the bundled cases, and checks case folders."""
+"""The command `viva cases`: lists the bundled cases, and checks or lints case folders."""
 
 from __future__ import annotations
 
@@ -35,12 +35,28 @@ from viva.records.wording import counted
 from viva.reports.console.narrow_table import NarrowTable
 
 
-@click.group("cases", invoke_without_command=True)
+class _CasesGroup(click.Group):
+    """A group whose command `lint` is imported when it is called: it requires the whole machinery of exams."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return [*super().list_commands(ctx), "lint"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by its name."""
+        if cmd_name != "lint":
+            return super().get_command(ctx, cmd_name)
+        from viva.cli.commands.case_lint import command as lint
+
+        return lint
+
+
+@click.group("cases", cls=_CasesGroup, invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 @report_user_errors
 def command(context: click.Context, as_json: bool) -> None:
-    """List the bundled cases; `viva cases check PATH...` checks case folders of your own."""
+    """List the bundled cases; `check` reads case folders of your own, `lint` also tries them with agents."""
     if context.invoked_subcommand is not None:
         return
     cases = [load_case(folder) for folder in find_cases(BUNDLED)]

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from viva.cli import completion
-from viva.cli.options import NumberRange
+from viva.cli.parameter_types import NumberRange
 from viva.cli.process import report_user_errors
 from viva.errors import SetupError
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED

@@ -15,6 +15,7 @@ from viva.cases import find_case, load_case
 from viva.cli import completion
 from viva.cli.engine_options import engine_from, engine_options
 from viva.cli.options import (
+    call_option,
     concurrency_option,
     how_to_resume,
     max_examiner_faults_option,
@@ -32,6 +33,7 @@ from viva.exam.options import Part
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.paths import derived_name, new_journal_folder, newest_journal, refuse_journal
 from viva.journal.reader import read_records, split_reference
+from viva.journal.writer import JournalError
 from viva.records.codec import to_plain
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line, printable
@@ -40,13 +42,17 @@ from viva.reports.console.run import run_report
 from viva.reports.console.suite import suite_report
 from viva.reports.console.whys import print_whole
 from viva.reports.progress.reporter import ConsoleDisplay
+from viva.reports.reliability.drift_words import drift_lines
 from viva.reports.trajectory_csv import write_evaluations
 from viva.sinks import make_sinks
+from viva.statistics.flips.drift import drift_between
+from viva.statistics.flips.points import JudgedPoints
 from viva.statistics.summary import summarize
 from viva.suites.conduct import Surroundings
 from viva.suites.gate_checks import PlannedGates
 from viva.suites.gates import gate, parse_gates
 from viva.suites.judging import Judging, judge_journals
+from viva.suites.judging_gates.flips import FORMS, gate_on_flips, joined_gates, parse_most_flips
 from viva.suites.request import JournalsRequest, journals_request
 
 MOST_NAMED = 20
@@ -69,6 +75,16 @@ MOST_NAMED = 20
 @resume_options("a judge run")
 @output_options
 @max_examiner_faults_option
+@call_option(
+    "--baseline-judging",
+    metavar="JOURNAL",
+    help="Tell which verdicts flipped since an earlier judging of the same conversations; JOURNAL itself holds one.",
+)
+@call_option(
+    "--max-flips",
+    metavar="NUMBER|SHARE",
+    help=f"With --baseline-judging: exit with 1 if more verdicts flipped; {FORMS}, which allows what noise explains.",
+)
 @report_user_errors
 def command(
     journals: tuple[str, ...],
@@ -81,12 +97,18 @@ def command(
     quiet: bool,
     fail_under: tuple[str, ...],
     max_examiner_faults: float | None,
+    baseline_judging: str | None,
+    max_flips: str | None,
     **given: Any,
 ) -> None:
     """Score the conversations in each JOURNAL again (default: the newest under runs/), and write a new journal."""
     if retry_errors and resume is None:
         fail("viva judge: --retry-errors requires --resume.")
-    gates = parse_gates(fail_under)
+    if max_flips is not None and baseline_judging is None:
+        fail("viva judge: --max-flips requires --baseline-judging.")
+    gates, most = parse_gates(fail_under), None if max_flips is None else parse_most_flips(max_flips)
+    # Before anything is judged, so that a missing journal is reported now.
+    before = None if baseline_judging is None else _judging_of(baseline_judging)
     if resume is not None:
         folder, request = resumed_request(resume, JournalsRequest, "judge", given)
     else:
@@ -105,18 +127,38 @@ def command(
     if skipped := judging.damage.words():
         Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
     records = sorted(read_records(folder), key=_order(judging))
+    drift = None if before is None else drift_between(before, JudgedPoints(records))
     if as_json:
-        click.echo(json.dumps({"journal": str(folder), "runs": [to_plain(record, full=True) for record in records]}))
+        runs = [to_plain(record, full=True) for record in records]
+        told = {} if drift is None else {"drift": {**to_plain(drift, full=True), "drifted": drift.drifted}}
+        click.echo(json.dumps({"journal": str(folder), "runs": runs, **told}))
     else:
         _report(records, request, folder, quiet=quiet)
+        for line in () if drift is None else drift_lines(drift):
+            click.echo(printable(line))
     written = write_evaluations(folder)
     if written and not (as_json or quiet):
         click.echo(printable(f"written: {', '.join(map(str, written))}"), err=True)
     code, words = gate(summarize(records), gates, max_examiner_faults=max_examiner_faults)
+    if drift is not None and most is not None:
+        code, words = joined_gates((code, words), gate_on_flips(drift, most))
     if words and not as_json:
         click.echo(words, err=True)
     left_out = judging.not_ended or judging.gaps
     raise SystemExit(EXIT_NOT_SCORED if left_out and code == EXIT_DONE else code)
+
+
+def _judging_of(reference: str) -> JudgedPoints:
+    """Read the verdicts of `FOLDER` or `FOLDER#RUN-ID`.
+
+    Raises:
+        JournalError: there is no journal, or no run of it was judged.
+    """
+    folder, run = split_reference(reference)
+    found = JudgedPoints(record for record in read_records(folder, quick=True) if run in (None, record.id))
+    if not found.points:
+        raise JournalError(f"--baseline-judging: {folder} holds no verdict to compare with.")
+    return found
 
 
 def _tell_left_out(judging: Judging, *, as_json: bool) -> None:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 from rich.console import Console
@@ -18,7 +18,6 @@ from rich.text import Text
 from viva.cli import completion
 from viva.cli.json_pieces import json_pieces
 from viva.cli.options import (
-    NumberRange,
     call_option,
     concurrency_option,
     given_options,
@@ -29,12 +28,14 @@ from viva.cli.options import (
     shared_options,
     sinks_option,
 )
+from viva.cli.parameter_types import NumberRange
 from viva.cli.process import fail, report_user_errors, run_async, separate_stdout
 from viva.cli.run_choice import RunChoice, run_choice, run_choice_options
 from viva.cli.stopping import STOPPED
 from viva.errors import SetupError
+from viva.exam.judging.exchanges import NotReadable, exchanges_of
 from viva.exam.last_words import read_last_words
-from viva.exam.options import Part
+from viva.exam.options import JudgeKind, Part
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.paths import derived_name, new_journal_folder, newest_journal, refuse_journal
 from viva.journal.reader import StoredRun, read_records, read_runs, split_reference
@@ -44,8 +45,10 @@ from viva.records.codec import to_plain
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line, printable
 from viva.records.wording import counted, score_line
+from viva.reports.console.exchanges import print_exchanges
 from viva.reports.console.run import print_end, print_round, run_report
 from viva.reports.console.whys import quoted
+from viva.reports.exchanges import MOST_TOPICS, chosen_exchanges, exchange_plain, listed_topics
 from viva.reports.facts import verdicts_by_subject
 from viva.sinks import make_sinks
 from viva.streams import reader_left
@@ -60,8 +63,9 @@ WORDS_PER_SECOND = 4.0
 LONGEST_PAUSE = 12.0
 MOST_PRINTED = 1_000
 """Maximum number of runs that are printed unless the user chooses some; a journal may hold hundreds of thousands."""
+JUDGES: tuple[str, ...] = get_args(JudgeKind)
 CHOOSING = frozenset({"failed", "threshold", "names", "agents", "trials", "outcomes"})
-PRINTING = frozenset({"journal", "pace", "speed", "as_json"}) | CHOOSING
+PRINTING = frozenset({"journal", "pace", "speed", "as_json", "judge"}) | CHOOSING
 """Options that have an effect without --against."""
 
 
@@ -81,7 +85,13 @@ PRINTING = frozenset({"journal", "pace", "speed", "as_json"}) | CHOOSING
 )
 @resume_options("a replay --against")
 @concurrency_option
-@shared_options(Part.AGENT, Part.SUITE, Part.JUDGE)
+@click.option(
+    "--judge",
+    metavar="POINT",
+    help="Print what judges' models were asked and answered about a scoring point (its id or number), or by an "
+    "evaluator. With --against: judge of the points that have eval_code (code, model or both).",
+)
+@shared_options(Part.AGENT, Part.SUITE, Part.JUDGE, without="judge")
 @out_option
 @sinks_option
 @report_user_errors
@@ -107,8 +117,11 @@ def command(
         return
     folder, run = split_reference(journal) if journal else (newest_journal(), None)
     if against is not None:
+        if given["judge"] not in (None, *JUDGES):
+            fail(f"viva replay: with --against, --judge must be one of {', '.join(JUDGES)}.")
         _refuse(
-            PRINTING - {"journal", "as_json"}, "chooses or paces what is printed, and cannot be given with --against"
+            PRINTING - {"journal", "as_json", "judge"},
+            "chooses or paces what is printed, and cannot be given with --against",
         )
         target = new_journal_folder(out, derived_name(folder, "against"))
         refuse_journal(target)
@@ -120,6 +133,11 @@ def command(
     if not choice.failed and "threshold" in given_options():
         fail("viva replay: --threshold requires --failed.")
     _refuse(frozenset(given_options()) - PRINTING, "requires --against")
+    if given["judge"] is not None:
+        if pace:
+            fail("viva replay: --pace paces a conversation, and cannot be given with --judge.")
+        _print_asked(folder, run, choice, given["judge"], as_json=as_json)
+        return
     _print_runs(folder, run, choice, speed if pace else None, as_json=as_json)
 
 
@@ -160,6 +178,41 @@ def _print_runs(folder: Path, run: str | None, choice: RunChoice, speed: float |
         click.echo(choice.explain_none(), err=True)
     if skipped := damage.words():
         click.echo(f"note: {skipped} skipped (first: {damage.lines})", err=True)
+
+
+def _print_asked(folder: Path, run: str | None, choice: RunChoice, what: str, *, as_json: bool) -> None:
+    """Print what judges' models were asked and answered about something, of all wanted runs that have it."""
+    console, damage, found = Console(), Damage(), 0
+    known: dict[str, None] = {}
+    for stored in choice.among(read_runs(folder, run, damage)):
+        try:
+            exchanges = exchanges_of(stored)
+        except NotReadable as error:
+            click.echo(f"{one_line(stored.id)}: what its judge was asked cannot be read: {error}", err=True)
+            continue
+        if len(known) <= MOST_TOPICS:
+            known.update(dict.fromkeys(name for each in exchanges for name in (each.criterion, each.evaluator)))
+        if not (chosen := chosen_exchanges(exchanges, stored, what)):
+            continue
+        found += 1
+        if as_json:
+            plain = {
+                "run": stored.id,
+                "attempt": stored.attempt,
+                "exchanges": [exchange_plain(each) for each in chosen],
+            }
+            click.echo(json.dumps(plain))
+        else:
+            console.print(Text(f"{one_line(stored.setting.case or stored.id, 60)} ({one_line(stored.id)})", "bold"))
+            print_exchanges(console, chosen, stored.id)
+        if reader_left():
+            return
+    if choice.seen and not choice.chosen:
+        click.echo(choice.explain_none(), err=True)
+    elif not found:
+        names = listed_topics(known)
+        kept = f"There is: {names}." if names else "No model judged, --no-exchange was given, or Viva was older."
+        raise SetupError(f"{folder} holds nothing that a judge's model was asked about {one_line(what, 80)!r}. {kept}")
 
 
 def _choose_some(folder: Path, runs: int) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from viva.cli import completion
-from viva.cli.options import OUTPUT_FILE, NumberRange, max_examiner_faults_option
+from viva.cli.options import max_examiner_faults_option
+from viva.cli.parameter_types import OUTPUT_FILE, NumberRange
 from viva.cli.process import fail, report_user_errors
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.paths import newest_journal
@@ -100,7 +101,7 @@ def _gate(subject: Journals, max_examiner_faults: float | None) -> None:
 
 
 def _tell_damage(subject: Journals, *, shown: bool) -> None:
-    """Say what of the journals could not be read: most formats have no place for it.
+    """Report which parts of the journals could not be read: most formats have no place for it.
 
     Args:
         subject: The journals.

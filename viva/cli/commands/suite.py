@@ -17,8 +17,6 @@ from viva.adapters.connectors.spec import FORMS
 from viva.cli import completion
 from viva.cli.engine_options import engine_from, engine_options
 from viva.cli.options import (
-    SECONDS,
-    NumberRange,
     call_option,
     concurrency_option,
     how_to_resume,
@@ -32,6 +30,7 @@ from viva.cli.options import (
     shared_options,
     threshold_option,
 )
+from viva.cli.parameter_types import SECONDS, NumberRange
 from viva.cli.process import fail, report_user_errors, run_async, separate_stdout
 from viva.cli.stopping import STOPPED
 from viva.errors import SharedSetupError

@@ -45,6 +45,12 @@ def insights_of(
     Raises:
         NoJudgement: the value is not a judgement.
     """
+    if trusted and type(found) is Insight and found.evaluator == name:
+        for score in (found.score, found.low, found.high, *found.scores.values()):
+            _check(score)
+        for verdict in found.verdicts:
+            _check(verdict.score)
+        return (found,)
     if isinstance(found, Insight | Verdict):
         return _of_several(name, subject, (found,), own_name or name, trusted=trusted)
     value = _plain(found)

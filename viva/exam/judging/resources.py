@@ -14,6 +14,7 @@ from viva.exam.judging.references import References, load_references
 from viva.exam.options import JudgeKind, Options
 from viva.exam.requirements.dependencies import provide_dependencies
 from viva.judge.exam.kinds import EXAM
+from viva.judge.exchange.log import NotedModel
 from viva.judge.loaded_evaluator import LoadedEvaluator
 from viva.judge.registry import DEFAULT, NamedEvaluator, Need, find_evaluators, read_spec
 from viva.models.model import Model
@@ -36,7 +37,7 @@ class JudgeResources:
 
     kind: JudgeKind
     evaluators: Mapping[str, LoadedEvaluator]
-    """By their names in the options, the primary first."""
+    """The evaluators by their names in the options, the primary first."""
     sandbox: Sandbox | None = None
     model: ModelClient | None = None
     backup_model: ModelClient | None = None
@@ -51,6 +52,11 @@ class JudgeResources:
     """Reference trajectories; None if none were given."""
     notices: Sequence[str] = ()
     """What the user should know before the exam begins."""
+
+    @property
+    def asks_models(self) -> bool:
+        """Return whether a model judges or reviews anything."""
+        return self.model is not None or self.review_model is not None
 
     async def close(self) -> None:
         """Release the sandbox and connections."""
@@ -109,7 +115,9 @@ async def build_judge(
 
         def made(each: NamedEvaluator) -> LoadedEvaluator:
             limited = [None if one is None else limits.limited(one, each.role) for one in (model, backup, review)]
-            return each.make(_offered(options, kind, sandbox, *limited))
+            # Viva's own evaluators say what each of their questions is about.
+            noted = limited if each.own else [None if one is None else NotedModel(one) for one in limited]
+            return each.make(_offered(options, kind, sandbox, *noted))
 
         evaluators = {each.spec: made(each) for each in named}
         exam = made(find_evaluators((EXAM,))[0]) if implied else None
@@ -197,7 +205,7 @@ async def _sandbox(options: Options, cases: Sequence[Case]) -> tuple[Sandbox, li
 
 
 def refuse_evaluators(named: Sequence[NamedEvaluator]) -> None:
-    """Refuse evaluators that cannot judge runs without a case; what else they lack is told when they are built.
+    """Refuse evaluators that cannot judge runs without a case; what else they lack is reported when they are built.
 
     Raises:
         SetupError: one requires a case, declares an unknown requirement, or has a wrong signature.

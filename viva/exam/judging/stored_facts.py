@@ -7,14 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from viva.exam.judging.unfair import UnfairAttempt, attempts_so_far
 from viva.exam.subscribers import RunHeader
 from viva.journal.conversation_lines import ConversationLines
 from viva.journal.lines import Event, parse, sealed_data, sealed_text
 from viva.journal.writer import run_id
 from viva.records.codec import decode
 from viva.records.quick.records import read_record, read_setting
-from viva.records.run_record import Setting, Timing
+from viva.records.run_record import Outcome, RunRecord, Setting, Timing
 
+UNFAIR_ATTEMPTS = " unfair"
+"""The key of the attempts in the facts of a record; no line has it."""
 MOST_TRIALS = 1000
 """Maximum trial number that is tried to find the trial of a run id."""
 
@@ -94,11 +97,23 @@ def _record_facts(text: str | bytes) -> dict[str, Any] | None:
         "trial": record.trial,
         "agent_version": record.agent_version,
         "tags": list(record.tags),
+        UNFAIR_ATTEMPTS: attempts_so_far(record) if record.outcome is Outcome.EXAMINER_ERROR else (),
         "timing": Timing(read.started, read.seconds, read.examiner_seconds, read.agent_seconds, read.judge_seconds),
     }
 
 
 _QUICKLY = {b"setting": _setting_facts, b"run": _record_facts}
+
+
+def unfair_attempts_in(record: Mapping[str, Any]) -> tuple[UnfairAttempt, ...]:
+    """Return the unfair attempts that the data of a record knows, as a line has it or `quick_event` gives it."""
+    found = record.get(UNFAIR_ATTEMPTS)
+    if isinstance(found, tuple):
+        return found
+    try:
+        return attempts_so_far(decode(RunRecord, dict(record)))
+    except ValueError:  # its line may be anybody's
+        return ()
 
 
 def quick_event(line: bytes, head: re.Match[bytes] | None) -> Event | None:

@@ -8,11 +8,11 @@ from dataclasses import replace
 from viva.judge.exam.kinds import EXAM
 from viva.records.fault import Fault
 from viva.records.run_record import Outcome, RunRecord
-from viva.records.unfair_attempts import BROKE_OFF, EARLIER, UnfairAttempt
+from viva.records.unfair_attempts import BROKE_OFF, EARLIER, UnfairAttempt, earlier_attempts
 from viva.records.verdict import Insight
 from viva.statistics.scores import insight_of
 
-__all__ = ["UnfairAttempt", "is_unfair", "unfair_attempts", "was_judged", "with_earlier"]
+__all__ = ["UnfairAttempt", "attempts_so_far", "is_unfair", "unfair_attempts", "was_judged", "with_earlier"]
 
 
 def was_judged(record: RunRecord) -> bool:
@@ -34,6 +34,13 @@ def unfair_attempts(record: RunRecord) -> Iterator[UnfairAttempt]:
     verdicts = () if insight is None else insight.verdicts
     kinds = dict.fromkeys(verdict.criterion for verdict in verdicts if verdict.fault == Fault.EXAMINER)
     yield UnfairAttempt(record.attempt, tuple(kinds) or (BROKE_OFF,), record.score)
+
+
+def attempts_so_far(record: RunRecord) -> tuple[UnfairAttempt, ...]:
+    """Return all unfair attempts that a record knows: those that it names, and its own."""
+    insight = insight_of(record.insights, EXAM, record.id)
+    named = () if insight is None else earlier_attempts(insight.details)
+    return (*(each for each in named if each.attempt != record.attempt), *unfair_attempts(record))
 
 
 def with_earlier(insights: tuple[Insight, ...], earlier: tuple[UnfairAttempt, ...], run: str) -> tuple[Insight, ...]:

@@ -1,4 +1,4 @@
-"""Says before the first exam what is wrong with the checks of its cases, such as modules that are missing.
+"""Reports before the first exam what is wrong with the checks of its cases, such as modules that are missing.
 
 What can be told beforehand need not be guessed when a check has ended, where an agent could bring it about.
 """

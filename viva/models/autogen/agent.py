@@ -87,9 +87,10 @@ class _Client:
 
 
 def _merged(messages: Sequence[LLMMessage]) -> Sequence[LLMMessage]:
-    """Return the messages with those of one speaker in one: a question without a usable answer is followed by another.
+    """Return the messages with consecutive ones of one speaker joined into one.
 
-    The chat templates of many models refuse two messages of a user in a row.
+    A question that got no usable answer is followed by another one, and the chat templates of many models refuse two
+    messages of a user in a row.
     """
     merged: list[LLMMessage] = []
     for message in messages:

@@ -43,7 +43,7 @@ class AutoGenModel:
         """Args:
         client: The client; `close` closes it.
         name: The model's name.
-        limit: How it is told the maximum number of output tokens; None finds out by asking.
+        limit: How the maximum number of output tokens is sent; None finds out by asking.
         address: The address of its server; None if it is not known.
         """
         self._limit = limit = limit or OutputLimit(type(client).__name__, {})
@@ -88,7 +88,7 @@ class AutoGenModel:
     async def _create(
         self, messages: Sequence[LLMMessage], schema: type[BaseModel] | None, limits: CallLimits
     ) -> CreateResult:
-        """Ask the client, until it is told the limit in a form that its provider accepts."""
+        """Ask the client, until the limit has a form that its provider accepts."""
         options: dict[str, Any] = {} if schema is None else {"json_output": schema}
         further: dict[str, Any] = {}
         if limits.attempt_seconds is not None and isinstance(self._client, BoundedOpenAIClient | BoundedAzureClient):

@@ -1,4 +1,4 @@
-"""Tells AutoGen's clients the maximum number of output tokens: the argument has another name at each provider.
+"""Gives AutoGen's clients the maximum number of output tokens: the argument has another name at each provider.
 
 A provider that rejects the name is sent another one, or none; one that rejects the number is asked for fewer tokens.
 """
@@ -15,7 +15,7 @@ from viva.models.retry import status_of
 USUAL, NEWER = "max_tokens", "max_completion_tokens"
 """Most servers know the first; OpenAI's reasoning models accept the second only."""
 LEAST_TOKENS = 256
-"""If a provider rejects even so few, no limit is sent."""
+"""Least number of tokens that is asked for; if a provider rejects even so few, no limit is sent."""
 REJECTED = frozenset({400, 422})
 """The HTTP statuses with which providers reject an argument."""
 
@@ -39,7 +39,7 @@ class SentLimit:
 
 
 class OutputLimit:
-    """How one client is told the limit, as far as its provider's answers have shown."""
+    """The form in which one client gets the limit, as far as its provider's answers have shown."""
 
     def __init__(self, provider: str, config: Mapping[str, Any]) -> None:
         """Args:

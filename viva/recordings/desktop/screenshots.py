@@ -141,7 +141,7 @@ class Screenshots:
         return base_name(name)
 
     def _of_sub_rounds(self) -> dict[str, list[str]]:
-        """Return the pictures of sub-rounds by the number of their round, as it stands in their names."""
+        """Return the pictures of sub-rounds by the number of their round, which is in their names."""
         if self._sub_rounds is None:
             self._sub_rounds = {}
             pattern = re.escape(self._standard("sub_round_final")).replace(re.escape("{sub}"), r"\d{1,9}")

@@ -22,10 +22,10 @@ class SpanDecision:
     """Whether the thought is the framework's."""
     tool: str | None = None
     tool_input: Any = None
-    """As the model wrote it."""
+    """The input as the model wrote it."""
     call_id: str | None = None
     answer: str | None = None
-    """Set where it ended its turn with words."""
+    """The model's words, if it ended its turn with words."""
     outcome: CallOutcome | None = None
     in_words: bool = False
     """Whether the agent acts in words (ReAct)."""
@@ -61,7 +61,7 @@ def decide(call: ModelCall, place: int, tools: ToolRuns, *, in_words: bool) -> l
 
 
 def acts_in_words(calls: Sequence[ModelCall]) -> bool:
-    """Whether the agent of a run acts in words: it was instructed to, or does so, and makes no native call."""
+    """Return whether the agent of a run acts in words: it was instructed to, or does so, and makes no native call."""
     if any(call.output.calls for call in calls):
         return False
     if calls and any("Action Input:" in (message.text or "") for message in calls[0].inputs[:4]):

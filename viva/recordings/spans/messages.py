@@ -24,7 +24,7 @@ class RequestedCall:
 
     name: str | None
     arguments: Any
-    """As an object where they are JSON, else as text."""
+    """An object if they are JSON, else text."""
     id: str | None = None
 
 
@@ -38,7 +38,7 @@ class Message:
     """The model's reasoning, separate from its words."""
     calls: tuple[RequestedCall, ...] = ()
     answers: tuple[tuple[str | None, str], ...] = ()
-    """Of a message with tool results: id of the call, and what came back."""
+    """Results in a message with tool results: id of the call, and what came back."""
 
 
 def input_messages(span: Span) -> list[Message]:

@@ -196,7 +196,7 @@ def _without_repeats(calls: list[ModelCall]) -> list[ModelCall]:
 
 
 def _covers(one: ModelCall, other: ModelCall) -> bool:
-    """Whether two spans are of one call: two instrumentations of one client, one within the other."""
+    """Return whether two spans are of one call: two instrumentations of one client, one within the other."""
     if None in (one.span.start_ns, one.span.end_ns, other.span.start_ns, other.span.end_ns):
         return False
     within = one.span.start_ns <= other.span.start_ns and other.span.end_ns <= one.span.end_ns  # type: ignore[operator]

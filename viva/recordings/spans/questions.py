@@ -22,7 +22,7 @@ _KEYS = ("question", "query", "input", "user_msg", "user_input", "prompt", "mess
 
 
 def is_question(message: Message) -> bool:
-    """Whether a message is the user's own words, not an observation or the complaint of a parser."""
+    """Return whether a message is the user's own words, not an observation or the complaint of a parser."""
     text = message.text or ""
     said_by_user = message.role in ("user", "human") and not message.answers and bool(text.strip())
     return said_by_user and observation_in(text) is None and not COMPLAINT.match(text)

@@ -20,13 +20,13 @@ class Run:
     """One run of an agent, with the agents that it handed over to."""
 
     calls: list[ModelCall] = field(default_factory=list)
-    """By start time."""
+    """The calls, by start time."""
     spans: list[Span] = field(default_factory=list)
-    """By start time. Each span of a trace is in one run."""
+    """The spans, by start time. Each span of a trace is in one run."""
     agents: list[Span] = field(default_factory=list)
     """The spans of the agents that called models in it; none where the trace names no agent."""
     extents: Outermost = field(default_factory=Outermost)
-    """Those of the agents."""
+    """The extents of the agents."""
 
 
 def runs_of(tree: Tree, calls: list[ModelCall]) -> list[Run]:

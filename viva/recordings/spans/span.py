@@ -36,7 +36,7 @@ class Span:
     end_ns: int | None = None
     failed: bool = False
     message: str = ""
-    """Of the status, or of the first exception event."""
+    """The message of the status, or of the first exception event."""
     events: tuple[Mapping[str, Any], ...] = ()
     """Each with `name` and flat `attributes`."""
     raw: Mapping[str, Any] = field(default_factory=dict)

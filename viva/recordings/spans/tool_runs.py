@@ -94,7 +94,7 @@ class CallOutcome:
     ran: ToolRun | None = None
     result: str | None = None
     complaint: str | None = None
-    """Set where the framework did not understand the call, in its words."""
+    """The framework's words, if it did not understand the call."""
 
 
 class ToolRuns:
@@ -110,12 +110,12 @@ class ToolRuns:
         self._places = [tree.places[run.span.id] for run in self._read]
         repeated = _repeated(read, tree)
         self.left = {run.span.id: run for run in read if run.span.id not in repeated}
-        """By id of the span: those that no call has asked for so far."""
+        """Runs that no call has asked for so far, by id of the span."""
         self._calls = calls
         self._ends = _next_starts(calls, tree)
         self._index = _RunIndex([run if run.span.id in self.left else None for run in self._read])
         self._answers: dict[int, _Answers] = {}
-        """Those in the input of the model calls that follow, by their place."""
+        """The answers in the input of the model calls that follow, by their place."""
         self._words: dict[str, ReactText] = {}
 
     def outcomes(self, place: int, asked: Sequence[RequestedCall], text: str | None) -> list[CallOutcome]:
@@ -245,7 +245,7 @@ class _Answers:
         """The newest of each id, because ids may be reused."""
         last = max((place for place, message in enumerate(later.inputs) if message.role == "assistant"), default=-1)
         self._after = [answer for message in later.inputs[last + 1 :] for answer in message.answers]
-        """Those after the agent's last words."""
+        """The runs after the agent's last words."""
 
     def find(self, call: RequestedCall, number: int) -> str | None:
         """Return the result of a call: by its id, or else by its number among the calls that were asked for."""
@@ -273,7 +273,7 @@ def _repeated(runs: Sequence[ToolRun], tree: Tree) -> set[str]:
 
 
 def _may_be(call: RequestedCall, run: ToolRun) -> bool:
-    """Whether another tool ran for a call, or one whose span does not name it (a handoff)."""
+    """Return whether another tool ran for a call, or one whose span does not name it (a handoff)."""
     return run.call_id is None or call.id is None or call.id == run.call_id
 
 
@@ -316,7 +316,7 @@ def _after_words(later: ModelCall, text: str, read: dict[str, ReactText]) -> tup
 
 
 def _same_words(said: str, words: str, read: dict[str, ReactText]) -> bool:
-    """Whether an agent's words are those of an earlier turn; LlamaIndex writes the input of an action anew.
+    """Return whether an agent's words are those of an earlier turn; LlamaIndex writes the input of an action anew.
 
     `read` keeps what was read: each model call is given all earlier turns again.
     """

@@ -17,7 +17,7 @@ class Tree:
     """The spans of one trace, each once."""
 
     spans: tuple[Span, ...]
-    """By start time; a parent comes before what begins at the same time within it."""
+    """The spans, by start time; a parent comes before what begins at the same time within it."""
     parents: dict[str, Span]
     """Id of a span to its parent, where the trace holds it and the parents form no circle."""
     notes: tuple[str, ...]

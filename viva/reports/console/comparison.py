@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Group as Stack
@@ -17,10 +17,12 @@ from viva.reports.console.narrow_table import NarrowTable
 from viva.reports.console.whys import command_line, quoted
 from viva.statistics.comparison import CasePair, Difference, PairedComparison, PairedSide
 from viva.statistics.findings import findings
+from viva.statistics.flips.by_trial import PointFlips
 from viva.statistics.scores import LAST_BIT
 
 MOST_ROWS = 30
 MOST_NAMES = 12
+MOST_TRIALS = 12
 
 
 def comparison_report(comparison: PairedComparison) -> RenderableType:
@@ -29,6 +31,8 @@ def comparison_report(comparison: PairedComparison) -> RenderableType:
     changed = [pair for pair in comparison.cases if pair.turned or abs(pair.score_difference) > LAST_BIT]
     if changed:
         parts += [_changes(comparison, changed), Text()]
+    if comparison.flips:
+        parts += [*_flips(comparison), Text()]
     parts += [Text(one_line(line), style="bold") for line in findings(comparison)]
     parts.append(
         Text(
@@ -133,6 +137,29 @@ def _changes(comparison: PairedComparison, changed: Sequence[CasePair]) -> Narro
     if len(ranked) > MOST_ROWS:
         table.add_row(Text(f"… {len(ranked) - MOST_ROWS} more: --json", style="dim"))
     return NarrowTable(table)
+
+
+def _flips(comparison: PairedComparison) -> Iterator[RenderableType]:
+    """Show the points whose verdicts changed, those that lost most hits first."""
+    flips = sorted(comparison.flips, key=lambda each: each.better - each.worse)
+    lost, gained = sum(each.worse for each in flips), sum(each.better for each in flips)
+    trials = f"{counted(lost, 'hit')} lost and {gained} gained in trials that both have"
+    yield Text(f"{counted(len(flips), 'point')} flipped: {trials}", style="bold")
+    for each in flips[:MOST_ROWS]:
+        style = "red" if each.worse > each.better else "green" if each.better > each.worse else ""
+        yield Text(f"  {_point_words(each)}", style=style)
+    if len(flips) > MOST_ROWS:
+        yield Text(f"  … {len(flips) - MOST_ROWS} more: --json", style="dim")
+
+
+def _point_words(flips: PointFlips) -> str:
+    before, after = (_labels(labels) for labels in (flips.before, flips.after))
+    return f"{one_line(flips.case, 60)} {one_line(flips.criterion, 60)}: {before} -> {after}"
+
+
+def _labels(labels: Sequence[str]) -> str:
+    more = f" … ({counted(len(labels), 'trial')})" if len(labels) > MOST_TRIALS else ""
+    return " ".join(one_line(label, 20) for label in labels[:MOST_TRIALS]) + more
 
 
 def _difference(difference: Difference) -> Text:

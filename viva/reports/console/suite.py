@@ -19,10 +19,10 @@ from viva.reports.console.narrow_table import NarrowTable
 from viva.reports.console.variants import variant_parts
 from viva.reports.console.whys import Locate, error_lines, miss_lines, next_lines
 from viva.reports.examiner_words import examiner_lines
+from viva.reports.number_words import interval, number, percent, percents
 from viva.reports.suite_facts import facts_table
 from viva.reports.trajectory_words import trajectory_lines
 from viva.statistics.groups import Group
-from viva.statistics.intervals import Interval
 from viva.statistics.summary import Figures
 
 MOST_ROWS = 60
@@ -194,23 +194,3 @@ def _notes(group: Group) -> str:
     if group.flaky:
         parts.append(f"{group.flaky_cases} flaky")
     return "\n".join(parts)
-
-
-def number(value: float | None) -> str:
-    """Return a score as text for a table."""
-    return "-" if value is None else f"{value:.2f}"
-
-
-def interval(value: Interval | None) -> str:
-    """Return an interval of scores as text for a table."""
-    return "" if value is None else f"({value.low:.2f}-{value.high:.2f})"
-
-
-def percent(value: float | None) -> str:
-    """Return a rate as text for a table."""
-    return "-" if value is None else f"{value:.0%}"
-
-
-def percents(value: Interval | None) -> str:
-    """Return an interval of rates as text for a table."""
-    return "" if value is None else f"({value.low * 100:.0f}-{value.high * 100:.0f})"

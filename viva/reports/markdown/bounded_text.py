@@ -15,7 +15,7 @@ class BoundedText:
 
     parts: list[str] = field(default_factory=list)
     size: int = 0
-    """In bytes."""
+    """Size in bytes."""
     lines: int = 0
 
     def add(self, text: str) -> None:

@@ -8,12 +8,14 @@ from typing import TextIO
 from viva.records.run_record import RunRecord
 from viva.records.transcript import NO_USAGE
 from viva.records.wording import counted, dollars, usage_words
-from viva.reports.console.suite import interval, number, percent, percents, short_names
+from viva.reports.console.suite import short_names
 from viva.reports.examiner_words import examiner_lines
 from viva.reports.journals import Journals
 from viva.reports.markdown.bounded_text import BoundedText
 from viva.reports.markdown.text import inert
 from viva.reports.markdown.whys import FurtherInsights, add_whys
+from viva.reports.number_words import interval, number, percent, percents
+from viva.reports.reliability.lines import reliability_lines
 from viva.reports.trajectory_words import trajectory_lines
 from viva.reports.variant_words import PLURALS, VariantTable, variant_tables
 from viva.statistics.groups import FEWEST_CASES, Group
@@ -40,10 +42,12 @@ def write(journals: Journals, out: TextIO) -> None:
         JournalError: a journal cannot be read.
     """
     insights = FurtherInsights(journals.threshold)
-    figures = summarize(_added(journals, insights), journals.threshold)
+    figures = summarize(_added(journals, insights), journals.threshold, absent=journals.absent())
     labels = short_names([group.name for group in figures.agents])
     page = BoundedText()
     page.add(_headline(figures, len(journals.unfinished()), journals))
+    if lines := list(reliability_lines(figures, labels)):
+        page.add("".join(f"- {inert(line)}\n" for line in lines) + "\n")
     if figures.agents:
         page.table("agents", _agents(figures, labels), TABLES_LIMIT // 3, MOST_ROWS)
         page.table("cases", _cases(figures, labels), TABLES_LIMIT, MOST_ROWS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from viva.journal.reader import StoredRun
@@ -16,6 +17,7 @@ from viva.records.transcript import Round, Step, Transcript
 from viva.records.wording import agent_words, judge_words, sandbox_words
 from viva.reports.console.run import record_usage_lines
 from viva.reports.console.whys import quoted
+from viva.reports.page.asked_views import asked_views
 from viva.reports.page.case_papers import Papers
 from viva.reports.page.images import PageImages
 from viva.reports.page.left_files import left_files
@@ -98,6 +100,7 @@ def conversation(stored: StoredRun, attempt: int, images: PageImages) -> dict[st
     draft = _Shortener(
         stored, quotes_of(verdicts), subjects_of(verdicts, stored.id), citing(verdicts), images, pictures
     )
+    asked = asked_views(stored, insights)
     notes = [one_line(note, 500) for note in transcript.notes]
     if stored.attempt != attempt:
         notes.append(f"The score is of attempt {attempt}; attempt {stored.attempt}, which is shown here, did not end.")
@@ -109,7 +112,10 @@ def conversation(stored: StoredRun, attempt: int, images: PageImages) -> dict[st
         "error": printable(record.error, TEXT_LIMIT) if record is not None and record.error else None,
         "insights": [insight_view(insight, stored.id, primary=insight is main) for insight in insights],
         "rounds": within_limit(draft.rounds()),
-        "verdicts": [verdict_view(verdict, draft.round_of, stored.id) for verdict in verdicts],
+        "verdicts": [
+            verdict_view(verdict, draft.round_of, stored.id) | ({"asked": view} if view else {})
+            for verdict, view in zip_longest(verdicts, asked[: len(verdicts)])
+        ],
         "images": pictures,
         "system": printable(transcript.system, TEXT_LIMIT) if transcript.system else None,
         "final": draft.pictures(transcript.images),

@@ -149,7 +149,7 @@ class Miss(NamedTuple):
     label: str
     """The label of the verdict if it is open, otherwise empty."""
     reason: str
-    """As the judge gave it: hostile text."""
+    """The reason as the judge gave it: hostile text."""
 
 
 def misses(record: RunRecord) -> list[Miss]:

@@ -16,16 +16,18 @@ from markupsafe import Markup
 from viva.records.text import one_line
 from viva.records.wording import UNSAFE, counted, dollars
 from viva.reports.console import trends as trend_console
-from viva.reports.console.suite import interval, number, percent, percents, short_names
+from viva.reports.console.suite import short_names
 from viva.reports.examiner_words import examiner_lines
 from viva.reports.facts import Standing
 from viva.reports.journals import Journals
+from viva.reports.number_words import interval, number, percent, percents
 from viva.reports.page import plots
 from viva.reports.page.conversations import Blocks
 from viva.reports.page.failures import MOST_FAILURES
 from viva.reports.page.lead import lead_of, ranked
 from viva.reports.page.reason_diffs import compared, framed, shortened
 from viva.reports.page.rows import MOST_COLUMNS, ORDER, Row, Rows, gather_rows
+from viva.reports.reliability.lines import reliability_lines
 from viva.reports.trajectory_words import trajectory_lines
 from viva.reports.variant_words import variant_tables
 from viva.statistics.evaluators import EvaluatorStatistics
@@ -63,6 +65,7 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
             values,
             trends=rows.trends,
             trajectories=_trajectories(rows.figures, labels),
+            reliability=list(reliability_lines(rows.figures, labels)),
             examiner=[line for line in examiner_lines(rows.figures, labels) if line],
             variants=list(variant_tables(rows.figures, labels)),
             rows=rows.failures_first,
@@ -159,7 +162,7 @@ class Matrix:
 
     agents: tuple[str, ...]
     lines: tuple[tuple[str, tuple[tuple[Group | None, Markup], ...]], ...]
-    """For each case its name, and for each agent the statistics and the marks of the trials."""
+    """The name of each case, with the statistics and the marks of the trials of each agent."""
     left_out: int
     """Number of cases that are not shown."""
 

@@ -93,7 +93,7 @@ class Trials:
 
     def __init__(self) -> None:
         self.agents: dict[str, None] = {}
-        """In the order of their first runs."""
+        """The agents, in the order of their first runs."""
         self._found: dict[tuple[str, str], tuple[array[int], bytearray]] = {}
 
     def add(self, case: str, agent: str, trial: int, standing: Standing) -> None:
@@ -136,7 +136,7 @@ def gather_rows(journals: Journals, most: int = MOST_ROWS) -> Rows:
                 trends.add(record)
             yield record
 
-    figures = summarize(passing(), journals.threshold)
+    figures = summarize(passing(), journals.threshold, absent=journals.absent())
     for place, run in enumerate(journals.unfinished(), outcomes.total()):
         trials.add(one_line(run.case or run.id, 200), run.agent, 0, Standing.UNFINISHED)
         if chosen.take(place, Standing.UNFINISHED):

@@ -85,7 +85,7 @@ class Progress:
     agents: dict[str, AgentTally] = field(default_factory=dict)
     """The tally of each agent, by its SPEC, in the order of their first runs."""
     running: dict[str, Running] = field(default_factory=dict)
-    """By run id; those that started first come first."""
+    """The current runs by id, in the order in which they started."""
     faults: Counter[Outcome] = field(default_factory=Counter)
     began: float = field(default_factory=time.monotonic)
     _labels: Counter[str] = field(default_factory=Counter)

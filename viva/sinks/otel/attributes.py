@@ -26,7 +26,7 @@ CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
 
 def captures_content(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether texts of messages, and arguments and results of tools, are exported. Off by default: they are private."""
+    """Return whether texts of messages, and arguments and results of tools, are exported. By default, they are not."""
     return environment.get(CAPTURE, "").strip().lower() in {"true", "1", "span_only", "span_and_event"}
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from opentelemetry._logs import Logger
 
 MOST_EVENTS = 2_000
-"""Of one run."""
+"""Maximum number of events of one run."""
 EXPLANATION_LENGTH = 2_000
 
 

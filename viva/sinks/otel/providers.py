@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SIGNALS = ("traces", "metrics", "logs")
 PROTOCOLS = {"grpc": "otlp_proto_grpc", "http/protobuf": "otlp_proto_http"}
 DEFAULT_PROTOCOL = "grpc"
-"""As `opentelemetry-instrument` has it."""
+"""The protocol that `opentelemetry-instrument` uses by default."""
 QUEUE = 65_536
 """Spans and events that may wait for the exporter, unless `OTEL_BSP_MAX_QUEUE_SIZE` or `OTEL_BLRP_MAX_QUEUE_SIZE` says
 otherwise. The spans of a run come all at once, and OpenTelemetry drops what exceeds its default of 2,048."""

@@ -221,7 +221,7 @@ def _start_of(record: RunRecord, transcript: Transcript) -> float:
 
 
 def _is_time(seconds: float | None) -> TypeGuard[float]:
-    """Whether a source said when something was: a recording may say anything."""
+    """Return whether a source said when something was: a recording may say anything."""
     return seconds is not None and 0 < seconds < LATEST
 
 

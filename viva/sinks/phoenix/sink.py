@@ -63,7 +63,7 @@ def live_annotations(record: RunRecord, transcript: Transcript) -> Iterator[Anno
             if verdict.subject in inside:
                 yield annotation(verdict, insight.evaluator, record.id, ids.span(verdict.subject), ids.trace)
             elif verdict.criterion != insight.evaluator:
-                # Of a verdict about the run with the evaluator's own name, the insight tells all.
+                # A verdict about the run with the evaluator's own name repeats the insight.
                 yield annotation(verdict, insight.evaluator, record.id, None, ids.trace)
 
 

@@ -39,11 +39,11 @@ class SpanIds:
 
     @property
     def trace(self) -> str:
-        """Of the trace: 16 bytes."""
+        """Return the id of the trace: 16 bytes in hexadecimal digits."""
         return self._digest("trace")[:32]
 
     def span(self, subject: str) -> str:
-        """Of the span of a run, round or step: 8 bytes."""
+        """Return the id of the span of a run, round or step: 8 bytes in hexadecimal digits."""
         return self._digest(f"span {subject}")[:16]
 
     def _digest(self, what: str) -> str:

@@ -1,4 +1,4 @@
-"""What the figures of an examiner are: its fault rate, by kind, and the scores with and without unfair exams."""
+"""The figures of an examiner: its fault rate, its faults by kind, and the scores with and without unfair exams."""
 
 from __future__ import annotations
 
@@ -10,38 +10,39 @@ from viva.statistics.intervals import Interval
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExaminerFigures:
-    """Holds the figures of the exams of which the examiner was judged, of all agents or of one.
+    """Holds the figures of the exams whose examiner was judged, for all agents or for one.
 
     An exam is one attempt at a run: an unfair exam that was held again counts, too.
     """
 
     agent: str | None = None
-    """None for all agents."""
+    """The SPEC of the agent; None for all agents."""
     exams: int = 0
-    """Exams of which the examiner was judged, or broke off."""
+    """Number of exams whose examiner was judged, or broke off."""
     unfair: int = 0
-    """Those in which it was at fault."""
+    """Number of exams in which the examiner was at fault."""
     rate: float | None = None
     """`unfair` / `exams`, in [0, 1]."""
     rate_interval: Interval | None = None
-    """95 %, Wilson; exams of one case are not counted as independent where there are several cases."""
+    """Wilson's 95 % interval; if there are several cases, exams of one case are not counted as independent."""
     kinds: Mapping[str, int] = field(default_factory=dict)
-    """Kind of fault to the unfair exams with it, the most frequent first."""
+    """Number of unfair exams with each kind of fault, the most frequent first."""
     noted: Mapping[str, int] = field(default_factory=dict)
-    """Kind of fault to the exams in which it was only noted; exams that were held again are not among them."""
+    """Number of exams in which each kind of fault was only noted, without the attempts that were repeated."""
     reviewed: int = 0
-    """Exams that a model reviewed as well; exams that were held again are not among them."""
+    """Number of exams that a model reviewed, too, without the attempts that were repeated."""
     unreviewed: int = 0
-    """Exams whose requested review gave no usable answer."""
+    """Number of exams whose requested review gave no usable answer."""
     raw: float | None = None
-    """Mean score if nobody judged the examiner: of the first attempt at each run, unfair or not."""
+    """Mean score as if nobody had judged the examiner: of the first attempt at each run, unfair or not."""
     raw_interval: Interval | None = None
-    """95 %, as that of `fair`."""
+    """95 % interval of `raw`, computed as `fair_interval` is."""
     fair: float | None = None
     """Mean score without unfair exams: of the last attempt at each run, if it was fair."""
     fair_interval: Interval | None = None
-    """95 %: over cases where there are several (bootstrap), else over the runs (Student). None for several agents."""
+    """95 % interval of `fair`: over cases if there are several (bootstrap), else over the runs (Student). None for
+    several agents."""
     runs: int = 0
-    """Runs in `fair`."""
+    """Number of runs in `fair`."""
     runs_raw: int = 0
-    """Runs in `raw`."""
+    """Number of runs in `raw`."""

@@ -1,4 +1,4 @@
-"""Adds up what the evaluator `exam` says of runs: a few sums for each agent and case, however many runs there are."""
+"""Sums the findings of the evaluator `exam`: a few numbers for each agent and case, however many runs there are."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from viva.statistics.scores import insight_of, primary_evaluator, score_of
 
 KINDS = frozenset({*(kind.value for kind in ExamFault), BROKE_OFF})
 UNJUDGED = frozenset({SKIPPED, Label.ERROR, "no-reply"})
-"""Labels of exams that were not judged: they are no fair exams."""
+"""Labels of exams that were not judged, and therefore do not count as fair."""
 OTHER = "other"
-"""Stands for a kind that this version does not know; a journal may be a stranger's."""
+"""Name for every kind that this version does not know: an untrusted journal may have any number of them."""
 
 
 class ExaminerTallies:
-    """Adds records up by agent and case."""
+    """Sums records by agent and case."""
 
     def __init__(self) -> None:
         self._agents: dict[str, dict[str, _ExamTally]] = {}
 
     def add(self, record: RunRecord) -> None:
-        """Add one run; one of which the examiner was not judged says nothing here."""
+        """Add one run; a run whose examiner was not judged is ignored."""
         insight = insight_of(record.insights, EXAM, record.id) if record.insights else None
         if insight is None and (EXAM not in record.setting.evaluators or record.outcome is not Outcome.EXAMINER_ERROR):
             return
@@ -57,7 +57,7 @@ class ExaminerTallies:
 
 
 class _ExamTally:
-    """Holds the sums of one agent and case."""
+    """Holds the sums of the exams of one agent with one case."""
 
     __slots__ = ("exams", "fair", "kinds", "noted", "raw", "reviewed", "unfair", "unreviewed")
 
@@ -93,7 +93,7 @@ class _ExamTally:
 
     def _add_scores(self, record: RunRecord, earlier: Sequence[UnfairAttempt]) -> None:
         if primary_evaluator(record.setting, record.insights) == EXAM:
-            return  # its own score says how fair the exams were, not how good the agent was
+            return  # then the score of the run is that of the exam, not of the agent
         scored = score_of(record)
         if scored is not None:
             self.fair.append(scored.score)

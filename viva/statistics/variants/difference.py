@@ -1,4 +1,4 @@
-"""Tells whether the exams with one persona or strategy differ from those with the others by more than chance."""
+"""Tests whether the exams with one persona or strategy differ from those with the others by more than chance."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class VariantDifference:
     """Holds the mean score with one variant minus the mean score with the others, paired by case."""
 
     value: float
-    """Averaged over the cases that have both."""
+    """Difference, averaged over the cases that have both."""
     interval: Interval
-    """Bootstrap over cases, at a confidence that allows for the number of variants."""
+    """Bootstrap interval over cases, at a confidence that allows for the number of variants."""
     cases: int
     clear: bool
     """Whether the interval excludes 0: the difference is more than chance."""

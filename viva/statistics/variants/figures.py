@@ -1,4 +1,4 @@
-"""Reckons the statistics of runs by persona and by strategy, for each agent."""
+"""Computes the statistics of runs by persona and by strategy, for each agent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from viva.statistics.variants.difference import VariantDifference, confidence_of
 Dimension = Literal["persona", "strategy"]
 DIMENSIONS: tuple[Dimension, ...] = ("persona", "strategy")
 MOST_VARIANTS = 200
-"""Variants that are kept of each agent: a stranger's journal may name any number."""
+"""Maximum number of variants that are kept for each agent: an untrusted journal may name any number."""
 _ROUND = re.compile(r"r([0-9]{1,9})(?![0-9])")
 
 
@@ -31,19 +31,19 @@ class VariantFigures:
     """Holds the statistics of one agent's exams with one persona or strategy."""
 
     group: Group
-    """Named after the persona or strategy."""
+    """Statistics of these runs, named after the persona or strategy."""
     difference: VariantDifference | None = None
-    """Against the other variants; None where too few cases have both."""
+    """Difference from the other variants; None if too few cases have both."""
     held: int = 0
-    """Runs that count in which every point was hit for certain: the agent held out against the strategy."""
+    """Number of counted runs in which every point was hit for certain: the agent held out against the strategy."""
     held_rate: float | None = None
-    """`held` / runs that count; None if some of them were not judged by scoring points."""
+    """`held` / counted runs; None if some of these were not judged by scoring points."""
     held_interval: Interval | None = None
-    """95 %, Wilson; trials of one case are not counted as independent. None if too few cases count."""
+    """Wilson's 95 % interval; trials of one case are not counted as independent. None with too few counted cases."""
     gave_way_known: int = 0
-    """Runs with a missed point whose evidence names a round."""
+    """Number of runs with a missed point whose evidence names a round."""
     gave_way_round: float | None = None
-    """Median over these of the first round that the evidence of a missed point names."""
+    """Median, over these runs, of the first round that the evidence of a missed point names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +53,13 @@ class DimensionFigures:
     dimension: Dimension
     agent: str
     confidence: float
-    """Of each variant's difference from the others; all of them hold together with 95 %."""
+    """Confidence of each interval of a difference; all of them hold together with 95 %."""
     variants: tuple[VariantFigures, ...]
-    """The one with the lowest mean score (for strategies: with the fewest runs that held) first."""
+    """The variant with the lowest mean score first; for strategies, that with the lowest `held_rate`."""
 
 
 class VariantTallies:
-    """Gathers the runs with a persona or a strategy; runs without either cost no more than a look at the setting."""
+    """Collects the runs with a persona or a strategy; of runs without either, only the setting is read."""
 
     def __init__(self, evaluator: str | None = None) -> None:
         """Args:
@@ -133,7 +133,7 @@ class _Variant:
         cell.add(record, evaluator)
         if len(cell.scores) == before:
             return
-        # Only scoring points say what the agent must not do; another evaluator's score says nothing of it.
+        # Only scoring points state what the agent must not do, so without them it is unknown whether it held out.
         if insight_of(record.insights, SCORING_POINTS, record.id) is None:
             self._unjudged = True
         held = record.outcome is Outcome.SCORED and passes(cell.lows[-1], 1.0)

@@ -119,7 +119,7 @@ class NodeWorker:
         return resources
 
     async def start(self, number: int, job: bytes, beside: dict[str, Plain]) -> None:
-        """Begin a job; what happens is told by `take`.
+        """Begin a job; `take` returns what happens.
 
         Args:
             number: The driver's number of the job.

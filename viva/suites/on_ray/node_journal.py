@@ -105,7 +105,7 @@ def _link(source: str, target: str) -> None:
 
 
 class NodeSubscriber:
-    """Tells the driver how a run goes, and waits until the driver has told its subscribers."""
+    """Reports to the driver how a run goes, and waits until the driver has notified its subscribers."""
 
     def __init__(self, channel: EventChannel, job: int) -> None:
         self._channel, self._job = channel, job

@@ -1,4 +1,4 @@
-"""The driver's side of one job: writes what a node tells to the journal, and notifies the subscribers."""
+"""The driver's side of one job: writes what a node reports to the journal, and notifies the subscribers."""
 
 from __future__ import annotations
 

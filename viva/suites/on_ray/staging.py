@@ -41,7 +41,7 @@ class Staging:
     folder: Path
     """The folder that is brought to the nodes."""
     agents: dict[str, str] = field(default_factory=dict)
-    """Where an agent is, by its SPEC; paths are relative to `here` on the node."""
+    """The place of each agent, by its SPEC; paths are relative to `here` on the node."""
     evaluators: dict[str, str] = field(default_factory=dict)
     """The same for evaluators named by file, without their parameters."""
     data: dict[str, str] = field(default_factory=dict)

@@ -1,5 +1,5 @@
 "use strict";
-// Shows what stands in the page's JSON blocks. Text goes into text nodes only: nothing an agent said becomes markup.
+// Shows the contents of the page's JSON blocks. Text goes into text nodes only: nothing an agent said becomes markup.
 (() => {
   const STEP = 200;
   // A conversation of more rounds is folded to those that a verdict is about.
@@ -197,6 +197,14 @@
     node.open = verdict.tone !== "good" && lines.length <= SHORT_CHECK;
     return node;
   };
+  // What the judge's model answered; the requests are as long as the conversation, so a command shows them.
+  const askedOf = (data, verdict) => verdict.asked === undefined ? null
+    : el("details", { class: "facts asked" }, el("summary", {}, "What the judge answered"),
+      verdict.asked.answers.map(([judge, vote, digest, answer]) => [
+        el("h4", { dir: "auto" }, judge + (vote > 1 ? ", vote " + vote : "") + " · request " + digest),
+        el("div", { class: "text mono", dir: "auto" }, answer)]),
+      verdict.asked.more ? el("p", { class: "note" }, verdict.asked.more + " more left out.") : null,
+      el("p", { class: "note" }, "The whole exchange: ", el("code", { dir: "auto" }, data.replay + verdict.asked.how)));
   const pointOf = (data, paper, verdict, number, others) => el("li", { class: verdict.tone },
     el("div", {}, el("span", { class: "chip " + verdict.tone }, verdict.label),
       el("small", { class: "weight" }, verdict.weight === null ? verdict.score
@@ -213,6 +221,7 @@
         : button([el("span", {}, place), quoted], () => jump(number, round, id), { class: "quote", dir: "auto" })),
       el("div", { class: "by", dir: "auto" }, ["by " + verdict.by].concat(verdict.votes, verdict.flags.map((flag) => "[" + flag + "]")).join(" · "),
         (verdict.mentions || []).map((round) => [" · ", button("round " + round, () => jump(number, round), { class: "link" })])),
+      [verdict, ...others].map((each) => askedOf(data, each)),
       [verdict, ...others].map((each) => checkOf(paper, each))));
   // A sub-goal beside what it rests on: its words stand with the insight.
   const citeOf = (data, number) => el("div", { class: "verdict cite " + data.verdicts[number].tone, "data-v": number },

@@ -1,0 +1,1 @@
+"""What judges' models are asked and what they answer, noted while a run is judged."""

@@ -1,0 +1,127 @@
+"""A model reviews cases: what it adds, and that an answer which cannot be used leaves the case unreviewed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.model_server import (
+    OWN_MARK,
+    ModelServer,
+    Play,
+    Request,
+    ServerError,
+    sequence,
+    system_text,
+    text_of,
+    verdict,
+)
+from tests.viva.conftest import Desk, point
+
+TASK = "Tell the agent that the parcel 4711 has not come.\nAsk what it can do. The agent can send it again."
+POINTS = [
+    point(None, "The agent offers to send the parcel again.", 2),
+    point(None, "The agent refuses to send anything.", 1),
+]
+
+
+def flaw(kind: str, number: int, quote: str, against: str = "", **more: Any) -> dict[str, Any]:
+    given = {"point": number, "kind": kind, "quote": quote, "against": against}
+    return {**given, "reason": "They do not fit.", "advice": "Drop it.", **more}
+
+
+def review(*flaws: dict[str, Any], **changes: Any) -> str:
+    answer = {"reason": "This is what I make of it.", "flaws": list(flaws), "verdict": "flawed" if flaws else "sound"}
+    return json.dumps({**answer, "mark": OWN_MARK, **changes})
+
+
+CLASH = flaw("contradicts_task", 2, "refuses to send anything", "The agent can send it again.")
+
+
+def lint(
+    desk: Desk, certificate: Path, reviewer: Play, judge: Play = "", *, expect: int = 0, points: Any = POINTS
+) -> tuple[dict[str, Any], list[Request]]:
+    """Lint one case with a model that reviews and judges; also return the reviewer's requests."""
+
+    def play(request: Request) -> Any:
+        part = reviewer if system_text(request).startswith("You review a test case") else judged
+        return part(request) if callable(part) else part
+
+    judged = judge or verdict("miss", "The agent says nothing of the kind.")
+    folder = desk.case("parcel", task_description=TASK, scoring_points=points, script=None)
+    with ModelServer({"m": play}) as server:
+        environment = {
+            "OPENAI_BASE_URL": server.url,
+            "OPENAI_API_KEY": "test-key-123456",
+            "SSL_CERT_FILE": str(certificate),
+            "VIVA_MODEL_WAIT": "0.001",
+        }
+        words = ("cases", "lint", folder, "--model", "openai:m", "--sandbox", "process", "--strict", "--json")
+        done = desk.viva(*words, environment=environment, expect=expect)
+    asked = [each.body for each in server.requests if each.body]
+    (found,) = json.loads(done.stdout)["cases"]
+    return found, [each for each in asked if system_text(each).startswith("You review a test case")]
+
+
+def test_a_reviewer_finds_what_code_cannot_see(desk: Desk, one_certificate: Path) -> None:
+    found, asked = lint(desk, one_certificate, review(CLASH), expect=1)
+    (one,) = found["findings"]
+    assert (one["kind"], one["point"], one["by"], one["note"]) == ("contradiction", 2, "m", False)
+    assert one["message"] == "They do not fit. (against 'The agent can send it again.')"
+    assert one["advice"] == "Drop it."
+    assert found["tried"] == ["silent", "echoing", "refusing", "parroting", "reviewed by m"]
+    prompt = "\n".join(text_of(message) for message in asked[0]["messages"])
+    assert "[scoring point 2, weight 1]:\n    The agent refuses to send anything." in prompt
+
+
+def test_a_sound_case_stays_without_a_finding(desk: Desk, one_certificate: Path) -> None:
+    found, asked = lint(desk, one_certificate, review())
+    assert (found["findings"], found["failed"], len(asked)) == ([], [], 1)
+
+
+def test_points_that_a_model_judges_are_tried_with_it(desk: Desk, one_certificate: Path) -> None:
+    hit = verdict("hit", "It does.", {"round": 1, "quote": "I cannot help with that."})
+    found, _ = lint(desk, one_certificate, review(), hit, expect=1, points=POINTS[:1])
+    (one,) = [each for each in found["findings"] if not each["note"]]
+    assert one["kind"] == "anybody"
+    assert "refuses everything" in one["message"]
+    assert "as m judges it" in one["message"]
+
+
+@pytest.mark.parametrize(
+    "poor",
+    [
+        review(flaw("contradicts_task", 2, "accepts to send anything", "The agent can send it again.")),
+        review(flaw("contradicts_task", 2, "refuses to send anything", "The agent cannot send it again.")),
+        review(flaw("revealed", 1, "send the parcel", "The agent refuses to send anything.")),
+        review(flaw("unobservable", 3, "refuses to send anything")),
+        review(flaw("too_hard", 2, "refuses to send anything")),
+        review(CLASH, verdict="sound"),
+        review(verdict="flawed"),
+        review(CLASH, mark="00000000"),
+        "I find this case quite all right.",
+    ],
+    ids=["lost-quote", "lost-other", "revealed-elsewhere", "no-point", "kind", "sound", "flawed", "mark", "prose"],
+)
+def test_an_answer_that_cannot_be_used_leaves_the_case_unreviewed(desk: Desk, one_certificate: Path, poor: str) -> None:
+    found, asked = lint(desk, one_certificate, poor, expect=3)
+    assert found["findings"] == []
+    assert found["failed"][0].startswith("the review by m: ")
+    assert "reviewed by m" not in found["tried"]
+    assert len(asked) == 3
+
+
+def test_a_reviewer_that_corrects_itself_counts(desk: Desk, one_certificate: Path) -> None:
+    lost = review(flaw("contradicts_task", 2, "accepts to send anything", "The agent can send it again."))
+    found, asked = lint(desk, one_certificate, sequence(lost, then=review(CLASH)), expect=1)
+    assert [one["kind"] for one in found["findings"]] == ["contradiction"]
+    assert len(asked) == 2
+    assert "these words are not in the statement of point 2" in text_of(asked[1]["messages"][-1])
+
+
+def test_a_provider_that_fails_leaves_the_case_unreviewed(desk: Desk, one_certificate: Path) -> None:
+    found, _ = lint(desk, one_certificate, ServerError(500), expect=3)
+    assert "the judge's model failed" in found["failed"][0]

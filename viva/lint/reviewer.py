@@ -1,0 +1,164 @@
+"""Has a model review the scoring points of a case against its task: one question, and an answer that is checked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+from viva.cases import Case
+from viva.cases.yaml_lines import read_yaml
+from viva.exam.options import Options
+from viva.judge.asking import AskAgain, Conversation, NoAnswer
+from viva.judge.steps import new_marker, readings
+from viva.judge.view import show_fields
+from viva.lint.finding import CaseFinding, LintedCase, LintKind
+from viva.lint.review_answer import AGAINST_OTHERS, FORM, CaseFlaw, CaseReviewAnswer, ReviewedFlaw
+from viva.models.factory import make_model
+from viva.models.metered_model import MeteredModel
+from viva.models.model import Model
+from viva.models.prices import parse_prices
+from viva.models.prompts import render
+from viva.models.roles import parse_role_limits
+from viva.records.text import one_line
+
+PROMPTS = Path(__file__).parent / "prompts"
+SYSTEM_PROMPT, QUESTION_PROMPT = PROMPTS / "reviewer.md", PROMPTS / "case.md"
+MOST_MESSAGES = 60
+"""Maximum number of messages of a script that the reviewer is shown."""
+TOLD = ("the task", "the opening", "facts", "the script", "what the examiner insists on")
+"""The beginnings of the names of what the examiner may say."""
+KINDS: Mapping[CaseFlaw, LintKind] = {
+    CaseFlaw.CONTRADICTS_TASK: LintKind.CONTRADICTION,
+    CaseFlaw.CONTRADICTS_POINT: LintKind.CONTRADICTION,
+    CaseFlaw.SAME_AS_POINT: LintKind.DUPLICATE,
+    CaseFlaw.REVEALED: LintKind.REVEALED,
+    CaseFlaw.UNOBSERVABLE: LintKind.UNOBSERVABLE,
+    CaseFlaw.UNFOUNDED: LintKind.UNFOUNDED,
+}
+
+
+async def review_cases(linted: Sequence[LintedCase], spec: str, options: Options) -> None:
+    """Have a model review cases, and add what it finds.
+
+    Raises:
+        SetupError: the model cannot be used at all.
+    """
+    model = make_model(spec, calls=options.model_calls, prices=parse_prices(options.prices))
+    limited = parse_role_limits(options.max_output_tokens, options.model_seconds).limited(model, "exam")
+    try:
+        for found in await asyncio.gather(*(_review(each, limited) for each in linted), return_exceptions=True):
+            if isinstance(found, BaseException):
+                raise found
+    finally:
+        await model.close()
+
+
+async def _review(each: LintedCase, model: Model) -> None:
+    metered, marker = MeteredModel(model), new_marker()
+    paper = show_fields(dict(_paper(each.case)), marker)
+    conversation = Conversation(metered, FORM, render(SYSTEM_PROMPT), paper.text)
+    question = render(QUESTION_PROMPT, marker=marker, paper=paper.text, mark=conversation.mark)
+
+    def accept(answer: CaseReviewAnswer, last: bool) -> CaseReviewAnswer:
+        return _with_found_quotes(answer, each.case)
+
+    answer = await conversation.ask_until_usable(question, accept)
+    each.usage += metered.usage
+    if isinstance(answer, NoAnswer):
+        each.failed.append(f"the review by {metered.name}: {one_line(answer.reason, 300)}")
+        return
+    each.tried = (*each.tried, f"reviewed by {metered.name}")
+    by_code = {(found.kind, found.point) for found in each.findings if not found.is_note}
+    each.findings += [found for found in _findings(answer, each.case, metered.name) if _key(found) not in by_code]
+
+
+def _key(found: CaseFinding) -> tuple[LintKind, int | None]:
+    return found.kind, found.point
+
+
+def _findings(answer: CaseReviewAnswer, case: Case, model: str) -> Iterator[CaseFinding]:
+    _, lines, _ = read_yaml(case.file)
+    for flaw in answer.flaws:
+        where = lines.of("scoring_points", flaw.point - 1, "score_point")
+        against = f" (against {one_line(flaw.against, 80)!r})" if flaw.against else ""
+        message = f"{one_line(flaw.reason, 300)}{against}"
+        advice = one_line(flaw.advice, 200) or "correct the statement or the task"
+        yield CaseFinding(KINDS[flaw.kind], message, advice, where, flaw.point, by=model)
+
+
+def _paper(case: Case) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a case by their names."""
+    yield "the task, which the examiner is told", case.task_description.strip()
+    if case.opening:
+        yield "the opening: the examiner's first message, sent as it is", case.opening
+    if case.facts:
+        yield "facts that the examiner knows", "\n".join(f"({fact.condition}) {fact.says}" for fact in case.facts)
+    if case.insist is not None:
+        yield "what the examiner insists on", case.insist.on
+    if case.strategy is not None:
+        aim = f"{case.strategy.name or ''}\n{case.strategy.goal or ''}".strip()
+        yield "what the examiner tries to lead the agent to, on purpose", aim
+    if case.script:
+        yield "the script: all that the examiner says where a script examines", "\n".join(_messages(case))
+    if case.data_files:
+        yield "files that the agent is given", "\n".join(case.data_files)
+    if case.background:
+        yield "background, which only the judge knows", case.background
+    for number, point in enumerate(case.scoring_points, 1):
+        yield f"scoring point {number}, weight {point.weight:g}", point.score_point.strip()
+        if point.eval_code:
+            yield f"the check of scoring point {number}", point.eval_code.strip()
+
+
+def _messages(case: Case) -> Iterator[str]:
+    messages = (
+        f"(if the agent says {line.if_agent_says}) {message}" if line.if_agent_says else message
+        for line in case.script
+        for message in line.messages()
+    )
+    shown = list(islice(messages, MOST_MESSAGES + 1))
+    yield from shown[:MOST_MESSAGES]
+    if len(shown) > MOST_MESSAGES:
+        yield "(and more)"
+
+
+def _with_found_quotes(answer: CaseReviewAnswer, case: Case) -> CaseReviewAnswer:
+    """Return an answer whose quotes all stand in the case.
+
+    Raises:
+        AskAgain: a point does not exist, or a quote is not where it should be.
+    """
+    parts = dict(_paper(case))
+    faults = [fault for flaw in answer.flaws if (fault := _fault(flaw, case, parts))]
+    if faults:
+        fault = "; ".join(faults[:3])
+        raise AskAgain(
+            fault,
+            f"Your answer cannot be used: {fault}. Look again and answer in full: copy each quote exactly from the "
+            "case, and leave out flaws that rest on words that are not there.",
+        )
+    return answer
+
+
+def _fault(flaw: ReviewedFlaw, case: Case, parts: Mapping[str, str]) -> str:
+    """Return what is wrong with the places of a flaw; empty if nothing is."""
+    if not 1 <= flaw.point <= len(case.scoring_points):
+        return f"there is no scoring point {flaw.point}"
+    statement = case.scoring_points[flaw.point - 1].score_point
+    if not _holds(statement, flaw.quote):
+        return f"these words are not in the statement of point {flaw.point}: {flaw.quote[:120]!r}"
+    if flaw.kind not in AGAINST_OTHERS:
+        return ""
+    own = (f"scoring point {flaw.point}, ", "the check of ")
+    others = {name: words for name, words in parts.items() if not name.startswith(own)}
+    if flaw.kind is CaseFlaw.REVEALED:
+        others = {name: words for name, words in others.items() if name.startswith(TOLD)}
+    if not any(_holds(words, flaw.against) for words in others.values()):
+        return f"`against` of the flaw {flaw.kind.value} is not where it should be: {flaw.against[:120]!r}"
+    return ""
+
+
+def _holds(text: str, quote: str) -> bool:
+    return any(reading.find(quote) for reading in readings(text))

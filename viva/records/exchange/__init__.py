@@ -1,0 +1,1 @@
+"""What judges' models were asked and what they answered: the records, and how a journal's line holds them."""

@@ -1,0 +1,65 @@
+"""Prepares what judges' models answered for a page's script: the answers alone, and the command that shows the rest."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from viva.exam.judging.exchanges import NotReadable, exchanges_of
+from viva.journal.reader import StoredRun
+from viva.records.exchange.exchanges import Exchange
+from viva.records.text import one_line, printable
+from viva.records.verdict import Insight
+
+MOST_ANSWERS = 12
+"""Maximum number of answers behind one verdict; the first ones and the last are shown."""
+ANSWER_SHOWN = 1_500
+"""Maximum number of characters of one answer."""
+MOST_SHOWN = 40_000
+"""Maximum number of characters of all answers of one run."""
+
+
+def asked_views(stored: StoredRun, insights: Sequence[Insight]) -> list[dict[str, Any] | None]:
+    """Return what the page shows behind each verdict of the insights, in order; None behind one that has nothing.
+
+    Where one answer led to several verdicts, it is shown behind the first of them.
+    """
+    try:
+        exchanges = exchanges_of(stored)
+    except NotReadable:
+        return []
+    by_topic: dict[tuple[str, str, str], list[Exchange]] = {}
+    for each in exchanges:
+        by_topic.setdefault((each.evaluator, each.subject or stored.id, each.criterion), []).append(each)
+    views: list[dict[str, Any] | None] = []
+    left = MOST_SHOWN
+    for insight in insights if by_topic else ():
+        for verdict in insight.verdicts:
+            own = (insight.evaluator, verdict.subject, verdict.criterion)
+            shared = (insight.evaluator, verdict.subject, insight.evaluator)
+            by_model = any(
+                judge not in ("code", "recording") for judge in (verdict.by, *(v.judge for v in verdict.votes))
+            )
+            found = by_topic.pop(own, None) or (by_topic.pop(shared, None) if by_model else None)
+            view = _view(found) if found and left > 0 else None
+            left -= sum(len(answer) for *_, answer in view["answers"]) if view else 0
+            views.append(view)
+    return views
+
+
+def _view(exchanges: Sequence[Exchange]) -> dict[str, Any]:
+    shown = exchanges if len(exchanges) <= MOST_ANSWERS else [*exchanges[: MOST_ANSWERS - 1], exchanges[-1]]
+    return {
+        "how": f" --judge {printable(shlex.quote(exchanges[0].criterion), 300)}",
+        "more": len(exchanges) - len(shown),
+        "answers": [
+            [
+                one_line(each.judge, 60),
+                each.vote,
+                each.digest,
+                printable(each.answer or f"(no answer: {each.error})", ANSWER_SHOWN),
+            ]
+            for each in shown
+        ],
+    }

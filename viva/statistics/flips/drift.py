@@ -1,0 +1,158 @@
+"""Compares two judgings of the same conversations, verdict by verdict: has the judge drifted, or is this noise?
+
+A model that judges the same conversation twice does not always say the same. So a flip is no drift; more flips than
+noise explains are. Two exact tests find them, each at half of the level (Bonferroni), so that both together raise a
+false alarm in at most 5 % of comparisons:
+
+- of the **number** of flips: binomial, against `TOLERATED` flips for each verdict; where the votes of one model on the
+  same question are known, also against their rate (Fisher), and the larger p-value counts;
+- of their **direction**, which finds a judge that has become stricter or more lenient: McNemar's, but with more than
+  one null hypothesis. Between two judgings by the same noisy judge, as many hits become misses as misses become hits.
+  If noise befalls every verdict alike, hits become misses as often as there are hits. A direction between the two
+  proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+from statistics import fmean
+
+from viva.records.verdict import Label
+from viva.statistics.flips.exact_tests import binomial_tail, direction_test, fisher_tail
+from viva.statistics.flips.points import JudgedPoint, JudgedPoints, PointKey, differences
+
+TOLERATED = 0.01
+"""The share of verdicts that may flip by chance where nothing is known of the judge's noise."""
+LEVEL = 0.05
+"""The most that false alarms may be of all comparisons without drift."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flip:
+    """Holds one point whose verdict changed."""
+
+    run: str
+    case: str
+    evaluator: str
+    subject: str = ""
+    """The id of a round or a step; empty for the run itself."""
+    criterion: str
+    before: str
+    after: str
+    direction: int = 0
+    """1 for a better verdict, -1 for a worse one, 0 if neither is known."""
+    by_model: bool = True
+    """False if code judged it both times."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drift:
+    """Holds what changed between two judgings of the same runs."""
+
+    runs: int
+    """Runs that are compared."""
+    others: int = 0
+    """Runs with the same id whose conversations are not the same: they are not compared."""
+    points: int
+    """Points with a verdict on both sides."""
+    tested: int
+    """Those that a model judged on either side, which the tests are about; all points if there is none."""
+    flips: tuple[Flip, ...] = ()
+    """All flips, in the order of the runs."""
+    lost: int = 0
+    """Points of the same runs that had a verdict before and have none now: each of them may have flipped."""
+    gained: int = 0
+    """Points that had none before and have one now."""
+    better: int = 0
+    """Of the tested flips: to a better verdict."""
+    worse: int = 0
+    flipped: int = 0
+    """Flips among the tested points."""
+    repeats: int = 0
+    """Points on which one model voted twice, on either side."""
+    repeats_flipped: int = 0
+    """Of these: with two different votes."""
+    noise_p: float = 1.0
+    """Of the number of flips."""
+    direction_p: float = 1.0
+    """Of their direction."""
+    notes: tuple[str, ...] = ()
+    """What differs in how the two sides were judged."""
+
+    @property
+    def drifted(self) -> bool:
+        """Return whether more verdicts flipped than noise explains, or more in one direction."""
+        return min(self.noise_p, self.direction_p) <= LEVEL / 2
+
+
+def drift_between(before: JudgedPoints, after: JudgedPoints) -> Drift:
+    """Compare two judgings of the same runs; runs of one side only are left out.
+
+    Args:
+        before: The earlier judging.
+        after: The later one.
+    """
+    runs = before.conversations.keys() & after.conversations.keys()
+    same = {run for run in runs if before.conversations[run] == after.conversations[run]}
+    old, new = _judged(before, same), _judged(after, same)
+    both = [key for key in new if key in old]
+    of_models = [key for key in both if old[key].by_model or new[key].by_model]
+    flips = tuple(_flip(key, old[key], new[key]) for key in both if old[key].label != new[key].label)
+    tested = of_models or both
+    counted = [flip for flip in flips if flip.by_model or not of_models]
+    better, worse = (sum(flip.direction == way for flip in counted) for way in (1, -1))
+    votes = [point.repeated for side in (old, new) for point in side.values() if point.repeated is not None]
+    different = sum(first != second for first, second in votes)
+    noise_p = binomial_tail(len(counted), len(tested), TOLERATED)
+    if votes:
+        noise_p = max(noise_p, fisher_tail(len(counted), len(tested), different, len(votes)))
+    return Drift(
+        runs=len(same),
+        others=len(runs) - len(same),
+        points=len(both),
+        tested=len(tested),
+        flips=flips,
+        lost=len(old) - len(both),
+        gained=len(new) - len(both),
+        better=better,
+        worse=worse,
+        flipped=len(counted),
+        repeats=len(votes),
+        repeats_flipped=different,
+        noise_p=noise_p,
+        direction_p=direction_test(
+            better, worse, fmean(map(_goodness, map(old.__getitem__, tested))) if tested else 0.5
+        ),
+        notes=differences(before.judging, after.judging),
+    )
+
+
+def _judged(side: JudgedPoints, runs: Set[str]) -> dict[PointKey, JudgedPoint]:
+    return {key: point for key, point in side.points.items() if key.run in runs and point.label != Label.ERROR}
+
+
+def _flip(key: PointKey, old: JudgedPoint, new: JudgedPoint) -> Flip:
+    return Flip(
+        run=key.run,
+        case=new.case,
+        evaluator=key.evaluator,
+        subject=key.subject,
+        criterion=key.criterion,
+        before=old.label,
+        after=new.label,
+        direction=_direction(old, new),
+        by_model=old.by_model or new.by_model,
+    )
+
+
+def _direction(old: JudgedPoint, new: JudgedPoint) -> int:
+    """Compare by the scores; a hit is better and a miss worse than what is unsure, which has no score."""
+    before, after = _goodness(old), _goodness(new)
+    return (after > before) - (after < before)
+
+
+def _goodness(point: JudgedPoint) -> float:
+    if point.label in (Label.HIT, Label.MISS):
+        return float(point.label == Label.HIT)
+    return 0.5 if point.score is None else point.score

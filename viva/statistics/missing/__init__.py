@@ -1,0 +1,1 @@
+"""What is known of a score although runs or verdicts are missing."""

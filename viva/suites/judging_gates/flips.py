@@ -1,0 +1,87 @@
+"""The gate on flips between two judgings: `--max-flips`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from viva.errors import SetupError
+from viva.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
+from viva.records.wording import counted
+from viva.statistics.flips.drift import Drift
+
+OPTION = "--max-flips"
+CHANCE = "chance"
+FORMS = f"a number of flips (12), a share (2% or 0.02), or {CHANCE}"
+
+
+@dataclass(frozen=True, slots=True)
+class MostFlips:
+    """How many verdicts may flip."""
+
+    count: int | None = None
+    share: float | None = None
+    """Both None: as many as noise explains."""
+
+    def limit(self, points: int) -> int:
+        """Return the maximum number of flips of some points."""
+        if self.count is not None:
+            return self.count
+        return math.floor((self.share or 0.0) * points + 1e-9)
+
+
+def parse_most_flips(text: str) -> MostFlips:
+    """Read the value of `--max-flips`.
+
+    Raises:
+        SetupError: it is none of `FORMS`.
+    """
+    if text == CHANCE:
+        return MostFlips()
+    number, percent = (text[:-1], True) if text.endswith("%") else (text, False)
+    try:
+        if not percent and number.isdecimal():
+            return MostFlips(count=int(number))
+        share = float(number) / (100 if percent else 1)
+    except ValueError:
+        raise SetupError(f"{OPTION} {text!r} is not {FORMS}.") from None
+    if not 0 <= share <= 1:
+        raise SetupError(f"{OPTION} {text!r}: a share is between 0 and 1, or 0% and 100%; a number of flips is whole.")
+    return MostFlips(share=share)
+
+
+def gate_on_flips(drift: Drift, most: MostFlips) -> tuple[int, str]:
+    """Return the exit code, and the reason in words (empty for 0).
+
+    A point that had a verdict and has none now may have flipped: if the gate would fail with all of these, the
+    judgings cannot be compared.
+
+    Args:
+        drift: What flipped.
+        most: How many may flip.
+    """
+    if not drift.points:
+        return EXIT_NOT_SCORED, f"{OPTION}: no point has a verdict in both judgings"
+    flips = len(drift.flips)
+    if most == MostFlips():
+        if drift.drifted:
+            p = f"p = {drift.noise_p:.2g} of their number, {drift.direction_p:.2g} of their direction"
+            return EXIT_BELOW, f"{flips} of {counted(drift.points, 'verdict')} flipped, more than noise explains ({p})"
+        return EXIT_DONE, ""
+    limit = most.limit(drift.points)
+    if flips > limit:
+        return EXIT_BELOW, f"{flips} of {counted(drift.points, 'verdict')} flipped, more than {limit}"
+    if flips + drift.lost > limit:
+        lost = f"{counted(drift.lost, 'point')} lost the verdict"
+        return EXIT_NOT_SCORED, f"{OPTION}: {flips} flipped, but {lost}, so that more than {limit} may have"
+    return EXIT_DONE, ""
+
+
+def joined_gates(*results: tuple[int, str]) -> tuple[int, str]:
+    """Return the exit code of several gates: that a limit was exceeded says more than that something is missing."""
+    words = "; ".join(reason for _, reason in results if reason)
+    codes = [code for code, _ in results]
+    for code in (EXIT_BELOW, EXIT_NOT_SCORED):
+        if code in codes:
+            return code, words
+    return EXIT_DONE, words
