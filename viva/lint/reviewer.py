@@ -11,6 +11,7 @@ from viva.cases import Case
 from viva.cases.yaml_lines import read_yaml
 from viva.exam.options import Options
 from viva.judge.asking import AskAgain, Conversation, NoAnswer
+from viva.judge.exchange.log import Topic
 from viva.judge.steps import new_marker, readings
 from viva.judge.view import show_fields
 from viva.lint.finding import CaseFinding, LintedCase, LintKind
@@ -58,7 +59,7 @@ async def review_cases(linted: Sequence[LintedCase], spec: str, options: Options
 async def _review(each: LintedCase, model: Model) -> None:
     metered, marker = MeteredModel(model), new_marker()
     paper = show_fields(dict(_paper(each.case)), marker)
-    conversation = Conversation(metered, FORM, render(SYSTEM_PROMPT), paper.text)
+    conversation = Conversation(metered, FORM, render(SYSTEM_PROMPT), paper.text, Topic(each.case.name))
     question = render(QUESTION_PROMPT, marker=marker, paper=paper.text, mark=conversation.mark)
 
     def accept(answer: CaseReviewAnswer, last: bool) -> CaseReviewAnswer:
