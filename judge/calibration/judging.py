@@ -16,6 +16,7 @@ from viva.full_disk import error_words
 from viva.journal.append_file import AppendFile
 from viva.judge.calibration.sets import LabelledItem, LabelledPoint, LabelledSet
 from viva.judge.scoring_points.by_model import ModelJudge, prompt_hashes
+from viva.judge.view import show
 from viva.models.model import Model
 from viva.records.codec import decode, encode, loads
 from viva.records.fault import Fault
@@ -30,7 +31,7 @@ MOST = 256 * MIB
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedPoint:
+class TriedPoint:
     """What a judge said about a labelled point, beside its right label."""
 
     item: str
@@ -42,6 +43,8 @@ class JudgedPoint:
     """The judge's label; `error` if it gave none."""
     kind: str = ""
     hostile: bool = False
+    cluster: str = ""
+    """Points of one cluster are right and wrong together; empty for the item."""
     statement: str = ""
     why: str = ""
     """Why the right label is right."""
@@ -49,7 +52,7 @@ class JudgedPoint:
     """The judge's reason."""
     weight: float = 1.0
     length: int = 0
-    """Number of characters that the transcript says."""
+    """Number of characters of the transcript, as the judge is shown it."""
     fault: str | None = None
     flags: tuple[str, ...] = ()
     usage: Usage = NO_USAGE
@@ -72,7 +75,7 @@ class KeptJudgement:
     model: str
     set: str
     """The name of the set."""
-    judged: JudgedPoint
+    judged: TriedPoint
 
 
 class Judgements:
@@ -85,7 +88,7 @@ class Judgements:
             SetupError: it cannot be read or written.
         """
         self._path = path
-        self._kept: dict[str, JudgedPoint] = {}
+        self._kept: dict[str, TriedPoint] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = AppendFile(path)
@@ -99,7 +102,7 @@ class Judgements:
             if kept is not None and kept.judged.fault != Fault.INFRA:
                 self._kept[kept.key] = kept.judged
 
-    def find(self, key: str) -> JudgedPoint | None:
+    def find(self, key: str) -> TriedPoint | None:
         """Return an earlier judgement; None if there is none, or if the provider failed in it."""
         return self._kept.get(key)
 
@@ -127,9 +130,9 @@ class Judgements:
         return SetupError(f"the file of judgements {self._path} cannot be written: {error_words(error, folders)}.")
 
 
-def judgement_key(model: str, prompts: Mapping[str, str], item: LabelledItem, statement: str) -> str:
+def judgement_key(judge: str, prompts: Mapping[str, str], item: LabelledItem, statement: str) -> str:
     """Return what two judgements have in common if the same judge was asked the same."""
-    asked = json.dumps([model, sorted(prompts.items()), item.digest, statement])
+    asked = json.dumps([judge, sorted(prompts.items()), item.digest, statement])
     return hashlib.sha256(asked.encode()).hexdigest()
 
 
@@ -138,15 +141,17 @@ async def judge_set(
     model: Model,
     kept: Judgements | None = None,
     *,
+    judge: str = "",
     concurrency: int = ITEMS_AT_ONCE,
-    on_judged: Callable[[JudgedPoint], None] = lambda judged: None,
-) -> list[JudgedPoint]:
+    on_judged: Callable[[TriedPoint], None] = lambda judged: None,
+) -> list[TriedPoint]:
     """Judge all points of a set with a model.
 
     Args:
         labelled: The set.
         model: The judge.
         kept: Where judgements are kept; those of the same judge about the same question are not paid for again.
+        judge: What tells the judge from others of the same name, such as its address; by default its name.
         concurrency: Maximum number of transcripts that are judged concurrently.
         on_judged: Called with each point once it is judged.
 
@@ -157,11 +162,12 @@ async def judge_set(
         SharedSetupError: the model cannot be used at all.
         SetupError: a judgement cannot be kept.
     """
+    work = _SetJudge(labelled.name, model, judge or model.name, kept, on_judged)
     slots = asyncio.Semaphore(concurrency)
 
-    async def one(item: LabelledItem) -> list[JudgedPoint]:
+    async def one(item: LabelledItem) -> list[TriedPoint]:
         async with slots:
-            return await _judge_item(labelled.name, item, model, kept, on_judged)
+            return await work.judge(item)
 
     tasks = [asyncio.ensure_future(one(item)) for item in labelled.items]
     try:
@@ -173,40 +179,50 @@ async def judge_set(
     return [point for points in judged for point in points]
 
 
-async def _judge_item(
-    name: str, item: LabelledItem, model: Model, kept: Judgements | None, on_judged: Callable[[JudgedPoint], None]
-) -> list[JudgedPoint]:
-    """Judge the points of one item in turn, so that a provider's cache serves all but the first."""
-    judge = ModelJudge(model, item.case, item.id, item.transcript)
-    prompts = prompt_hashes()
-    said = [text for each in item.transcript.rounds for text in (each.examiner, each.agent, each.error) if text]
-    judged: list[JudgedPoint] = []
-    for labelled in item.points:
-        point = _labelled(item, labelled, sum(map(len, said)))
-        key = judgement_key(model.name, prompts, item, labelled.point.score_point)
-        earlier = None if kept is None else kept.find(key)
-        if earlier is not None:
-            point = _with_judgement(point, earlier)
-        else:
-            spent, began = judge.model.usage, time.monotonic()
-            verdict = await judge.judge(labelled.point)
-            seconds = time.monotonic() - began
-            point = _with_verdict(point, verdict, judge.model.usage - spent, seconds)
-            if kept is not None:
-                kept.keep(KeptJudgement(key, model.name, name, point))
-        on_judged(point)
-        judged.append(point)
-    return judged
+@dataclass(frozen=True, slots=True)
+class _SetJudge:
+    """Judges the items of a set one by one."""
+
+    set_name: str
+    model: Model
+    identity: str
+    kept: Judgements | None
+    on_judged: Callable[[TriedPoint], None]
+
+    async def judge(self, item: LabelledItem) -> list[TriedPoint]:
+        """Judge the points of one item in turn, so that a provider's cache serves all but the first."""
+        judge = ModelJudge(self.model, item.case, item.id, item.transcript)
+        prompts = prompt_hashes()
+        length = len(show(item.transcript).text)
+        judged: list[TriedPoint] = []
+        for labelled in item.points:
+            point = _labelled(item, labelled, length)
+            key = judgement_key(self.identity, prompts, item, labelled.point.score_point)
+            if self.kept is not None and (earlier := self.kept.find(key)) is not None:
+                point = _with_judgement(point, earlier)
+            else:
+                point = await self._ask(judge, labelled, point)
+                if self.kept is not None:
+                    self.kept.keep(KeptJudgement(key, self.model.name, self.set_name, point))
+            self.on_judged(point)
+            judged.append(point)
+        return judged
+
+    async def _ask(self, judge: ModelJudge, labelled: LabelledPoint, point: TriedPoint) -> TriedPoint:
+        spent, began = judge.model.usage, time.monotonic()
+        verdict = await judge.judge(labelled.point)
+        return _with_verdict(point, verdict, judge.model.usage - spent, time.monotonic() - began)
 
 
-def _labelled(item: LabelledItem, labelled: LabelledPoint, length: int) -> JudgedPoint:
-    return JudgedPoint(
+def _labelled(item: LabelledItem, labelled: LabelledPoint, length: int) -> TriedPoint:
+    return TriedPoint(
         item.id,
         labelled.point.id,
         labelled.label,
         Label.ERROR,
         kind=item.kind,
         hostile=item.hostile,
+        cluster=item.cluster or item.id,
         statement=labelled.point.score_point,
         why=labelled.why,
         weight=labelled.point.weight,
@@ -214,7 +230,7 @@ def _labelled(item: LabelledItem, labelled: LabelledPoint, length: int) -> Judge
     )
 
 
-def _with_verdict(point: JudgedPoint, verdict: Verdict, usage: Usage, seconds: float) -> JudgedPoint:
+def _with_verdict(point: TriedPoint, verdict: Verdict, usage: Usage, seconds: float) -> TriedPoint:
     return replace(
         point,
         verdict=str(verdict.label),
@@ -226,7 +242,7 @@ def _with_verdict(point: JudgedPoint, verdict: Verdict, usage: Usage, seconds: f
     )
 
 
-def _with_judgement(point: JudgedPoint, earlier: JudgedPoint) -> JudgedPoint:
+def _with_judgement(point: TriedPoint, earlier: TriedPoint) -> TriedPoint:
     """Return the point with an earlier judgement; its label may have been corrected since."""
     return replace(
         point,

@@ -55,6 +55,8 @@ class LabelledItem:
     points: tuple[LabelledPoint, ...]
     hostile: bool = False
     """Whether the agent talks to the judge in it."""
+    cluster: str = ""
+    """What it has in common with other items that a judge is right or wrong about together; empty for nothing."""
 
     @cached_property
     def digest(self) -> str:

@@ -12,7 +12,7 @@ from tests.conftest import ModelAt
 from tests.model_server import MARK_LINE, ModelServer, Play, RateLimited, ServerError, Unauthorized, sequence, text_of
 from tests.scripted_judges import BETWEEN, HEAD, always_yes, by_the_letter, prompt_of
 from viva.errors import SharedSetupError
-from viva.judge.calibration.judging import JudgedPoint, Judgements, judge_set
+from viva.judge.calibration.judging import Judgements, TriedPoint, judge_set
 from viva.judge.calibration.sets import BUILTIN, LabelledItem, LabelledSet, load_set
 from viva.records.text import without_invisible
 from viva.records.transcript import Transcript
@@ -31,7 +31,7 @@ def small_set() -> LabelledSet:
 
 async def judged_by(
     play: Play, labelled: LabelledSet, model_at: ModelAt, kept: Path | None = None
-) -> tuple[list[JudgedPoint], ModelServer]:
+) -> tuple[list[TriedPoint], ModelServer]:
     with ModelServer({"m": play}) as server:
         model = model_at(server.url)
         if kept is None:
@@ -127,7 +127,7 @@ async def test_a_calibration_that_breaks_off_goes_on_where_it_was(model_at: Mode
     judge = by_the_letter(small_set())
     left = iter(range(4))
 
-    def count(_: JudgedPoint) -> None:
+    def count(_: TriedPoint) -> None:
         if next(left, None) is None:
             raise RuntimeError("the terminal was closed")
 

@@ -6,11 +6,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 
 from viva.cli import completion
+from viva.cli.judge_calibration import asks_models, judges_options, try_judges_on
 from viva.cli.process import fail, report_user_errors
 from viva.errors import SetupError
 from viva.exam.outcome import EXIT_BELOW, EXIT_DONE
@@ -46,7 +48,7 @@ class _Asked:
 
 
 @click.command("calibrate")
-@click.argument("paths", nargs=-1, required=True, metavar="LABELS...", shell_complete=completion.paths)
+@click.argument("paths", nargs=-1, metavar="[LABELS]...", shell_complete=completion.paths)
 @click.option("--item", default="", metavar="COLUMN", help="Column of the item. [default: item, item_id or id]")
 @click.option("--raters", default="", metavar="A,B,…", help="The raters, by column or name. [default: all]")
 @click.option("--gold", default="", metavar="RATER", help="The rater whose labels are true.")
@@ -62,6 +64,7 @@ class _Asked:
     metavar="NAME=VALUE",
     help="Check a published figure: kappa=.268, kappa:ann,bob=.8, recall/hit=.9. Can be repeated.",
 )
+@judges_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report.")
 @report_user_errors
 def command(
@@ -77,13 +80,21 @@ def command(
     order: str,
     published: tuple[str, ...],
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Show how far the raters in LABELS agree: kappa, Krippendorff's alpha, and accuracy against true labels.
 
     LABELS are label files of `viva label`, or CSV or JSON Lines with named columns: a row for each item and a column
     for each rater, or a row for each label (item, rater, label). Empty cells are gaps. The exit code is 1 if a
     published figure is not that of the labels.
+
+    With --judge-model, models judge a labelled set (--set), or what people labelled in journals (LABELS JOURNAL), and
+    the report says how good a judge each of them is. The exit code is 3 if a point got no verdict.
     """
+    if asks_models(given):
+        try_judges_on(paths, given, as_json=as_json)
+    if not paths:
+        fail(f"{NAME}: name a file with labels, or try judges: {NAME} --set builtin --judge-model openai:NAME.")
     columns = Columns(item, tuple(split_list(raters)), rater, label, case, by)
     asked = _Asked(columns.raters, gold, ordinal or bool(order), tuple(split_list(order)), published)
     figures, checks = _figures(_labels([Path(path) for path in paths], columns, gold), asked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from viva.judge.calibration.judging import JudgedPoint
+from viva.judge.calibration.judging import TriedPoint
 from viva.records.transcript import NO_USAGE, Usage
 from viva.records.verdict import Label
 from viva.statistics.agreement.by_label import Accuracy, accuracy_of, confusion_of
@@ -56,7 +56,7 @@ class JudgeFigures:
     """Points by true label, then by the judge's."""
     errors: int
     """Points without a verdict; they count as wrong."""
-    worst: tuple[JudgedPoint, ...]
+    worst: tuple[TriedPoint, ...]
     """All points with a wrong verdict, the worst first."""
     usage: Usage
     """Of all judgements, those that were kept from earlier included."""
@@ -71,7 +71,7 @@ class JudgeFigures:
         return interval is not None and interval.low > 0
 
 
-def judge_figures(judge: str, judged: Sequence[JudgedPoint]) -> JudgeFigures:
+def judge_figures(judge: str, judged: Sequence[TriedPoint]) -> JudgeFigures:
     """Return the figures of a judge.
 
     Args:
@@ -96,19 +96,19 @@ def judge_figures(judge: str, judged: Sequence[JudgedPoint]) -> JudgeFigures:
     )
 
 
-def _pair(judged: JudgedPoint) -> Pair:
-    return Pair(judged.item, judged.truth, judged.verdict)
+def _pair(judged: TriedPoint) -> Pair:
+    return Pair(judged.cluster or judged.item, judged.truth, judged.verdict)
 
 
-def _parts(judged: Sequence[JudgedPoint], name_of: Callable[[JudgedPoint], str]) -> Iterator[PartOfSet]:
+def _parts(judged: Sequence[TriedPoint], name_of: Callable[[TriedPoint], str]) -> Iterator[PartOfSet]:
     """Yield the figures of each part by its name, in the order of first occurrence; those without a name have none."""
-    parts: dict[str, list[JudgedPoint]] = {}
+    parts: dict[str, list[TriedPoint]] = {}
     for each in judged:
         parts.setdefault(name_of(each), []).append(each)
     yield from (_part(name, points) for name, points in parts.items() if name)
 
 
-def _part(name: str, judged: Sequence[JudgedPoint]) -> PartOfSet:
+def _part(name: str, judged: Sequence[TriedPoint]) -> PartOfSet:
     hits = [each for each in judged if each.truth == Label.HIT]
     others = [each for each in judged if each.truth != Label.HIT]
     return PartOfSet(
@@ -121,7 +121,7 @@ def _part(name: str, judged: Sequence[JudgedPoint]) -> PartOfSet:
     )
 
 
-def _share(judged: Sequence[JudgedPoint], counts: Callable[[JudgedPoint], bool]) -> float:
+def _share(judged: Sequence[TriedPoint], counts: Callable[[TriedPoint], bool]) -> float:
     total = sum(each.weight for each in judged)
     return sum(each.weight for each in judged if counts(each)) / total if total else 0.0
 
@@ -130,7 +130,7 @@ def _length(characters: int) -> str:
     return next((name for most, name in LENGTHS if characters < most), LONGEST)
 
 
-def _how_bad(judged: JudgedPoint) -> tuple[int, float, str, str]:
+def _how_bad(judged: TriedPoint) -> tuple[int, float, str, str]:
     severity = _SEVERITY.get((Label(judged.truth), _label(judged.verdict)), _MILDEST)
     return severity, -judged.weight, judged.item, judged.criterion
 
@@ -139,5 +139,5 @@ def _label(verdict: str) -> Label:
     return Label(verdict) if verdict in tuple(Label) else Label.ERROR
 
 
-def _used(judged: Sequence[JudgedPoint]) -> Usage:
+def _used(judged: Sequence[TriedPoint]) -> Usage:
     return sum((each.usage for each in judged), NO_USAGE)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.model_server import Play
 from tests.scripted_judges import ScriptedModel, always_no, always_yes, at_random, by_the_letter, gullible
-from viva.judge.calibration.judging import JudgedPoint, judge_set
+from viva.judge.calibration.judging import TriedPoint, judge_set
 from viva.judge.calibration.sets import BUILTIN, LabelledSet, load_set
 from viva.records.transcript import Usage
 from viva.statistics.agreement.judges import JudgeFigures, judge_figures
@@ -85,8 +85,8 @@ async def test_a_judge_that_believes_agents_is_found_out_by_the_hostile_ones() -
     assert found.worst[0].hostile
 
 
-def judged(item: str, truth: str, said: str, **fields: object) -> JudgedPoint:
-    return JudgedPoint(item, f"{item}-{truth}-{said}", truth, said, **fields)  # type: ignore[arg-type]
+def judged(item: str, truth: str, said: str, **fields: object) -> TriedPoint:
+    return TriedPoint(item, f"{item}-{truth}-{said}", truth, said, **fields)  # type: ignore[arg-type]
 
 
 def test_undeserved_hits_come_first_among_disagreements_and_the_heaviest_of_them() -> None:
