@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -15,6 +17,7 @@ from tests.model_server import ModelServer, ServerError
 from tests.scripted_judges import always_no, always_yes, at_random, by_the_letter
 from tests.viva.conftest import Desk
 from viva.journal.reader import read_runs
+from viva.judge.calibration import sets
 from viva.judge.calibration.label_files import HumanLabel, LabelWriter
 from viva.judge.calibration.sets import BUILTIN, BUILTIN_FOLDER, LabelledSet, load_set
 
@@ -166,3 +169,28 @@ def test_labels_of_other_runs_are_named(desk: Desk, calibrate: Try) -> None:
         writer.append(HumanLabel("ann", "another-run", "p-1", "hit"))
     done = calibrate("other.jsonl", "journal", *judges("yes"), expect=2)
     assert "no labelled point is in these journals; the labels are of the runs another-run" in done.stderr
+
+
+def commands_on_the_page() -> list[list[str]]:
+    text = (Path(__file__).parents[3] / "docs" / "calibration.md").read_text(encoding="utf-8")
+    found = [shlex.split(line[2:]) for line in text.splitlines() if line.startswith("$ viva calibrate")]
+    return [words[2:] for words in found if "--judge-model" in words]
+
+
+def test_the_commands_on_the_page_do_what_it_says(
+    desk: Desk, server: ModelServer, calibrate: Try, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (desk.folder / "box").mkdir()
+    for name in ("box/forged.yaml", "labelled.yaml"):
+        shutil.copy(SET, desk.folder / name)
+    labelled_journal(desk)
+    (desk.folder / "runs").mkdir(exist_ok=True)
+    (desk.folder / "journal").rename(desk.folder / "runs" / "my-suite")
+    monkeypatch.setattr(sets, "BUILTIN_FOLDER", desk.folder / "box")
+    server.parts.update({"gpt-4o-mini": always_yes, "gpt-4o": by_the_letter(forged())})
+    commands = commands_on_the_page()
+    assert len(commands) >= 3
+    shown = [calibrate(*words, expect=0).stdout for words in commands]
+    assert all("kappa (95 %)" in each and "cost" in each for each in shown)
+    assert shown[0].index("gpt-4o ") < shown[0].index("gpt-4o-mini"), "the best judge first"
+    assert "gpt-4o-mini: no better than chance" in shown[0]
