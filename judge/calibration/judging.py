@@ -22,7 +22,7 @@ from viva.records.codec import decode, encode, loads
 from viva.records.fault import Fault
 from viva.records.transcript import NO_USAGE, Usage
 from viva.records.verdict import Label, Verdict
-from viva.regular_files import MIB, read_text
+from viva.regular_files import MIB, in_words, open_plain
 
 ITEMS_AT_ONCE = 8
 """Default of the maximum number of transcripts that are judged concurrently; the points of one are judged in turn."""
@@ -92,15 +92,23 @@ class Judgements:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = AppendFile(path)
+            with open_plain(path) as file:
+                content = file.read(MOST + 1)
         except OSError as error:
             raise self._not_written(error) from error
-        for line in read_text(path, "the file of judgements", MOST).split("\n"):
-            try:
-                kept = decode(KeptJudgement, loads(line)) if line.strip() else None
-            except (ValueError, RecursionError):
-                continue  # a line that was torn when its writer was killed: the point is judged again
-            if kept is not None and kept.judged.fault != Fault.INFRA:
-                self._kept[kept.key] = kept.judged
+        if len(content) > MOST:
+            raise SetupError(f"the file of judgements {path} is larger than {in_words(MOST)}; name another one.")
+        for line in content.split(b"\n"):
+            self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        """Take over a judgement; a line that was torn when its writer was killed is passed over, and judged again."""
+        try:
+            kept = decode(KeptJudgement, loads(line))
+        except (ValueError, RecursionError):
+            return
+        if kept.judged.fault != Fault.INFRA:
+            self._kept[kept.key] = kept.judged
 
     def find(self, key: str) -> TriedPoint | None:
         """Return an earlier judgement; None if there is none, or if the provider failed in it."""

@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 import viva
 from tests.small_model import NAME, small_model_server
+from tests.viva.viva_command import in_this_process
+from viva.judge.calibration.sets import BUILTIN_FOLDER
 from viva.judge.registry import EVALUATORS
 from viva.records.run_record import Outcome
 from viva.records.transcript import NO_USAGE, Transcript
@@ -181,3 +184,14 @@ def test_as_judge_of_a_recorded_session_and_trajectory_it_never_passes_by_defaul
     assert len(run.record.insights) == len(evaluators)
     for insight in run.record.insights:
         check_insight(insight)
+
+
+def test_as_a_judge_of_labelled_points_it_is_no_better_than_chance(model: str, tmp_path: Path) -> None:
+    """On a few points of the set in the box: on all of them, it would take hours."""
+    items = yaml.safe_load((BUILTIN_FOLDER / "answers.yaml").read_text(encoding="utf-8"))[:3]
+    (tmp_path / "few.yaml").write_text(yaml.safe_dump(items, allow_unicode=True), encoding="utf-8")
+    words = ("--set", "few.yaml", "--judge-model", MODEL, "--max-output-tokens", f"judge={TOKENS['judge']}")
+    environment = {"OPENAI_BASE_URL": model, "VIVA_MODEL_SECONDS": "600"}
+    done = in_this_process("calibrate", *words, "--concurrency", "1", cwd=tmp_path, environment=environment)
+    assert done.returncode in (0, 3), done.stderr
+    assert f"{NAME}: no better than chance" in " ".join(done.stdout.split())

@@ -137,7 +137,7 @@ async def test_a_calibration_that_breaks_off_goes_on_where_it_was(model_at: Mode
     torn = file.read_bytes()
     kept = torn.count(b"\n")
     assert 4 <= kept < small_set().size
-    file.write_bytes(torn + b'{"key": "abc", "mod')
+    file.write_bytes(torn + b'5\nnull\n{}\n[]\n{"key": {}, "judged": 3}\n\xff\n{"key": "abc", "mod')
     judged, server = await judged_by(judge, small_set(), model_at, file)
     assert len(server.requests) == len(judged) - kept
     assert all(each.right for each in judged)

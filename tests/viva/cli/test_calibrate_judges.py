@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -13,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import KEY
-from tests.model_server import ModelServer, ServerError
+from tests.model_server import ModelServer, ServerError, Stall, Unauthorized, sequence
 from tests.scripted_judges import always_no, always_yes, at_random, by_the_letter
 from tests.viva.conftest import Desk
+from tests.viva.real_suites import until
+from tests.viva.viva_command import clean_environment, start
 from viva.journal.reader import read_runs
 from viva.judge.calibration import sets
 from viva.judge.calibration.label_files import HumanLabel, LabelWriter
@@ -115,6 +118,26 @@ def test_points_without_a_verdict_count_as_wrong_and_the_exit_code_says_so(calib
     assert "broken: 20 points without a usable verdict, which count as wrong" in said
     assert "right in 0 of 20" in said
     assert "broken: no better than chance" in said
+
+
+def test_what_was_judged_before_a_stop_is_kept(desk: Desk, server: ModelServer) -> None:
+    server.parts["slow"] = sequence(*[always_yes] * 5, then=Stall(3600))
+    environment = {**clean_environment(), "OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url}
+    words = ("calibrate", "--set", SET, *judges("slow"), "--concurrency", "1")
+    process = start(*words, cwd=desk.folder, env=environment)
+    until(lambda: len(server.requests) > 5, process)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "What was judged is kept in runs/judgements.jsonl; the same command judges the rest." in errors
+    assert (desk.folder / "runs" / "judgements.jsonl").read_text().count("\n") == 5
+
+
+def test_a_refused_key_ends_the_command_with_what_to_correct(server: ModelServer, calibrate: Try) -> None:
+    server.parts["locked"] = Unauthorized()
+    done = calibrate("--set", SET, *judges("locked"), expect=2)
+    assert "OPENAI_API_KEY" in done.stderr
+    assert done.stdout == ""
 
 
 @pytest.mark.parametrize(
