@@ -9,6 +9,7 @@ from operator import attrgetter
 from viva.records.run_record import RunRecord, Setting
 from viva.records.text import one_line
 from viva.records.wording import agent_words, judge_words, sandbox_words
+from viva.statistics.calibration.uses import JudgeTallies, JudgeUse
 from viva.statistics.cells import Cell, gather_cells, natural
 from viva.statistics.error_groups import ErrorGroup, ErrorGroups
 from viva.statistics.evaluators import EvaluatorStatistics, EvaluatorTallies
@@ -85,10 +86,13 @@ class Figures:
     """By persona and by strategy, one for each agent with runs that have one; elsewhere, their runs count like trials
     of their case."""
 
+    judges: tuple[JudgeUse, ...] = ()
+    """The models that judged scoring points; not in files, which have it in the settings of the runs."""
+
     @property
     def unused(self) -> frozenset[str]:
         """Return the fields that are left out of files because they hold nothing, as before there were any."""
-        names = () if self.examiner is not None else ("examiner", "examiner_agents")
+        names = ("judges",) if self.examiner is not None else ("judges", "examiner", "examiner_agents")
         return frozenset(names if self.variants else (*names, "variants"))
 
 
@@ -104,8 +108,8 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
     """
     held = _Held()
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
-    examiners, variants = ExaminerTallies(), VariantTallies(evaluator)
-    watching = (errors, misses, tallies, trajectories, examiners, variants)
+    examiners, variants, judges = ExaminerTallies(), VariantTallies(evaluator), JudgeTallies()
+    watching = (errors, misses, tallies, trajectories, examiners, variants, judges)
     ordered = gather_cells(_watched(records, held, watching), evaluator)
     by_agent: dict[str, list[Cell]] = {}
     by_case: dict[str, list[Cell]] = {}
@@ -136,6 +140,7 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
         examiner=examiners.overall(),
         examiner_agents=tuple(examiners.by_agent()),
         variants=variants.figures(threshold),
+        judges=judges.uses(),
     )
 
 
@@ -143,7 +148,13 @@ def _watched(
     records: Iterable[RunRecord],
     held: _Held,
     tallies: Iterable[
-        ErrorGroups | MissGroups | EvaluatorTallies | TrajectoryTallies | ExaminerTallies | VariantTallies
+        ErrorGroups
+        | MissGroups
+        | EvaluatorTallies
+        | TrajectoryTallies
+        | ExaminerTallies
+        | VariantTallies
+        | JudgeTallies
     ],
 ) -> Iterator[RunRecord]:
     for record in records:
