@@ -10,6 +10,7 @@ from typing import Protocol
 from viva.records.run_record import RunRecord, Setting
 from viva.records.text import one_line
 from viva.records.wording import agent_words, judge_words, sandbox_words
+from viva.statistics.calibration.uses import JudgeTallies, JudgeUse
 from viva.statistics.cells import Cell, gather_cells, natural
 from viva.statistics.error_groups import ErrorGroup, ErrorGroups
 from viva.statistics.evaluators import EvaluatorStatistics, EvaluatorTallies
@@ -89,10 +90,13 @@ class Figures:
     missing: tuple[MissingBounds, ...] = ()
     """Bounds of each agent's mean score over all runs, those without a score included; empty if none is missing."""
 
+    judges: tuple[JudgeUse, ...] = ()
+    """The models that judged scoring points; not in files, which have it in the settings of the runs."""
+
     @property
     def unused(self) -> frozenset[str]:
         """Return the empty fields that files leave out, so that such files are as older versions wrote them."""
-        names = () if self.examiner is not None else ("examiner", "examiner_agents")
+        names = ("judges",) if self.examiner is not None else ("judges", "examiner", "examiner_agents")
         return frozenset((*names, *(name for name in ("variants", "missing") if not getattr(self, name))))
 
 
@@ -115,9 +119,9 @@ def summarize(
     """
     held = _Held()
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
-    examiners, variants = ExaminerTallies(), VariantTallies(evaluator)
+    examiners, variants, judges = ExaminerTallies(), VariantTallies(evaluator), JudgeTallies()
     missing = MissingTallies(evaluator, absent)
-    watching = (errors, misses, tallies, trajectories, examiners, variants, missing)
+    watching = (errors, misses, tallies, trajectories, examiners, variants, missing, judges)
     ordered = gather_cells(_watched(records, held, watching), evaluator)
     by_agent: dict[str, list[Cell]] = {}
     by_case: dict[str, list[Cell]] = {}
@@ -149,6 +153,7 @@ def summarize(
         examiner_agents=tuple(examiners.by_agent()),
         variants=variants.figures(threshold),
         missing=missing.by_agent(),
+        judges=judges.uses(),
     )
 
 
