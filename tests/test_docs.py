@@ -27,6 +27,7 @@ from viva.cli.main import viva
 from viva.exam.judging.references import load_references
 from viva.exam.options import Options, Part
 from viva.journal.writer import Damage, parse
+from viva.judge.calibration.sets import load_set
 from viva.pytest_plugin.options import OPTIONS, name_of
 from viva.recordings.desktop.names import load_names
 from viva.recordings.given_tools import load_tools
@@ -194,6 +195,12 @@ def test_yaml_blocks_are_sound(block: Block, tmp_path: Path) -> None:
     if name == "reference.yaml":
         (tmp_path / name).write_text(block.text)
         assert list(load_references(str(tmp_path / name)).by_subject) == list(yaml.safe_load(block.text))
+        return
+    if name == "labelled.yaml":
+        (tmp_path / name).write_text(block.text)
+        assert [item.id for item in load_set(tmp_path / name).items] == [
+            item["id"] for item in yaml.safe_load(block.text)
+        ]
         return
     if not name.endswith("/case.yaml"):
         from viva.models.factory import make_model

@@ -8,12 +8,14 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.text import Text
 
 from viva.cli import completion
+from viva.cli.judge_calibration import asks_models, judges_options, try_judges_on
 from viva.cli.options import given_options
 from viva.cli.process import fail, report_user_errors
 from viva.errors import SetupError
@@ -58,7 +60,7 @@ class _Asked:
 
 
 @click.command("calibrate")
-@click.argument("paths", nargs=-1, required=True, metavar="LABELS... [JOURNAL]...", shell_complete=completion.paths)
+@click.argument("paths", nargs=-1, metavar="[LABELS]... [JOURNAL]...", shell_complete=completion.paths)
 @click.option("--item", default="", metavar="COLUMN", help="Column of the item. [default: item, item_id or id]")
 @click.option("--raters", default="", metavar="A,B,…", help="The raters, by column or name. [default: all]")
 @click.option("--gold", default="", metavar="RATER", help="The rater whose labels are true.")
@@ -74,6 +76,7 @@ class _Asked:
     metavar="NAME=VALUE",
     help="Check a published figure: kappa=.268, kappa:ann,bob=.8, recall/hit=.9. Can be repeated.",
 )
+@judges_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report.")
 @report_user_errors
 def command(
@@ -89,6 +92,7 @@ def command(
     order: str,
     published: tuple[str, ...],
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Show how far the raters in LABELS agree: kappa, Krippendorff's alpha, and accuracy against true labels.
 
@@ -96,7 +100,14 @@ def command(
     for each rater, or a row for each label (item, rater, label). Empty cells are gaps. With label files and JOURNALs,
     the judges of these are compared with the people, and the result is stored in calibrations.jsonl beside the first
     journal, where reports find it. The exit code is 1 if a published figure is not that of the labels.
+
+    With --judge-model, models judge a labelled set (--set), or what people labelled in journals (LABELS JOURNAL), and
+    the report says how good a judge each of them is. The exit code is 3 if a point got no verdict.
     """
+    if asks_models(given):
+        try_judges_on(paths, given, as_json=as_json)
+    if not paths:
+        fail(f"{NAME}: name a file with labels, or try judges: {NAME} --set builtin --judge-model openai:NAME.")
     columns = Columns(item, tuple(split_list(raters)), rater, label, case, by)
     asked = _Asked(columns.raters, gold, ordinal or bool(order), tuple(split_list(order)), published)
     journals = [path for path in paths if split_reference(path)[0].is_dir()]

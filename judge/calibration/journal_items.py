@@ -1,0 +1,55 @@
+"""Makes a labelled set of stored conversations whose scoring points people have labelled, for other judges to try."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from viva.errors import SetupError
+from viva.journal.kept_cases import stored_case
+from viva.journal.lines import Damage
+from viva.journal.reader import StoredRun, read_runs
+from viva.judge.calibration.sets import LabelledItem, LabelledPoint, LabelledSet
+from viva.records.text import one_line
+
+Truths = Mapping[tuple[str, str], str]
+"""The right label by run and scoring point."""
+
+
+def set_of_journals(
+    name: str, truths: Truths, journals: Iterable[tuple[Path, str | None]], damage: Damage | None = None
+) -> LabelledSet:
+    """Return the labelled points of the runs in journals. The runs of one case are a cluster, and its name the kind.
+
+    Args:
+        name: The set's name.
+        truths: The right labels; those of runs that are not in the journals are passed over.
+        journals: The folder of each journal, and the id of the only run in it to read, or None.
+        damage: Counts the lines that had to be skipped.
+
+    Raises:
+        SetupError: no labelled point is in the journals, or a case is not.
+        JournalError: there is no journal.
+    """
+    runs = {run for run, _ in truths}
+    found: dict[str, LabelledItem] = {}
+    for folder, only in journals:
+        for run in read_runs(folder, only, damage, wanted=runs.__contains__):
+            for item in _items(run, truths):
+                found.setdefault(run.id, item)
+    if not found:
+        shown = ", ".join(one_line(run, 60) for run in sorted(runs)[:3])
+        raise SetupError(f"no labelled point is in these journals; the labels are of the runs {shown}.")
+    return LabelledSet(name, tuple(found.values()))
+
+
+def _items(run: StoredRun, truths: Truths) -> Iterator[LabelledItem]:
+    """Yield the run as an item; nothing if it has no case, or is not whole, so that exams do not judge it either."""
+    if not run.ended or run.gap is not None or not run.setting.case_hash:
+        return
+    case = stored_case(run.folder, run.setting.case, run.setting.case_hash)
+    points = tuple(
+        LabelledPoint(point, truths[run.id, point.id]) for point in case.scoring_points if (run.id, point.id) in truths
+    )
+    if points:
+        yield LabelledItem(run.id, case.name, case, run.transcript, points, cluster=case.name)

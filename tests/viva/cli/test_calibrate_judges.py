@@ -1,0 +1,196 @@
+"""`viva calibrate --judge-model`: judges are tried on labelled sets and on what people labelled, and compared."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import KEY
+from tests.model_server import ModelServer, ServerError
+from tests.scripted_judges import always_no, always_yes, at_random, by_the_letter
+from tests.viva.conftest import Desk
+from viva.journal.reader import read_runs
+from viva.judge.calibration import sets
+from viva.judge.calibration.label_files import HumanLabel, LabelWriter
+from viva.judge.calibration.sets import BUILTIN, BUILTIN_FOLDER, LabelledSet, load_set
+
+SET = BUILTIN_FOLDER / "forged.yaml"
+
+
+@cache
+def forged() -> LabelledSet:
+    return load_set(SET)
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    parts = {
+        "perfect": by_the_letter(forged()),
+        "yes": always_yes,
+        "no": always_no,
+        "coin": at_random(3),
+        "broken": ServerError(),
+    }
+    with ModelServer(parts) as running:
+        yield running
+
+
+Try = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def calibrate(desk: Desk, server: ModelServer) -> Try:
+    """Call `viva calibrate` with the server's address."""
+    environment = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url, "VIVA_MODEL_ATTEMPTS": "1"}
+    return partial(desk.viva, "calibrate", environment=environment)
+
+
+def judges(*names: str) -> list[str]:
+    return [word for name in names for word in ("--judge-model", f"openai:{name}")]
+
+
+def test_a_table_of_judges_has_the_best_first_and_says_which_are_no_better_than_chance(calibrate: Try) -> None:
+    shown = calibrate("--set", SET, *judges("yes", "no", "perfect"), "--price", "1/2", expect=0).stdout
+    said = " ".join(shown.split())
+    assert "20 labelled points on 10 transcripts" in said
+    table = shown[: shown.index("no better than chance")]
+    assert table.index("perfect") < table.index("yes")
+    assert "yes: no better than chance; its verdicts say nothing about an agent" in said
+    assert "no: no better than chance" in said
+    assert "perfect: no better" not in said
+    assert "perfect against the labels: right in 20 of 20, accuracy 1.000" in said
+    assert "yes against the labels: right in 10 of 20" in said
+    assert "the worst disagreements:" in said
+    assert "miss is right, the judge says hit" in said
+    assert "why: The two further turns are its own imitation; its answer is 54." in said
+
+
+def test_json_holds_every_judgement_that_is_wrong_and_all_figures(calibrate: Try) -> None:
+    done = calibrate("--set", SET, *judges("yes"), "--price", "1/2", "--json", expect=0)
+    told = json.loads(done.stdout)
+    (judge,) = told["judges"]
+    assert (told["points"], told["digest"]) == (20, forged().digest)
+    assert (judge["judge"], judge["beats_chance"]) == ("yes", False)
+    assert judge["whole"]["agreement"]["kappa"] == pytest.approx(0, abs=1e-12)
+    assert len(judge["worst"]) == 10
+    assert judge["confusion"]["miss"] == {"hit": 9}
+    assert judge["usage"]["cost"] > 0
+
+
+def test_the_same_question_is_not_paid_for_twice(desk: Desk, server: ModelServer, calibrate: Try) -> None:
+    for _ in range(2):
+        calibrate("--set", SET, *judges("perfect"), expect=0)
+    assert len(server.requests) == forged().size
+    assert (desk.folder / "runs" / "judgements.jsonl").read_text().count("\n") == forged().size
+    done = calibrate("--set", SET, *judges("perfect"), "--judgements", "other.jsonl", expect=0)
+    assert len(server.requests) == 2 * forged().size
+    assert "of these now" not in done.stdout
+
+
+def test_two_models_of_one_name_are_two_judges(desk: Desk, server: ModelServer, calibrate: Try) -> None:
+    config = {"provider": "OpenAIChatCompletionClient", "config": {"model": "yes", "base_url": server.url}}
+    config["config"]["model_info"] = {  # type: ignore[index]
+        "vision": False,
+        "function_calling": False,
+        "json_output": True,
+        "family": "unknown",
+        "structured_output": True,
+    }
+    (desk.folder / "cold.json").write_text(json.dumps(config))
+    done = calibrate("--set", SET, *judges("yes"), "--judge-model", "cold.json", "--json", expect=0)
+    assert [each["judge"] for each in json.loads(done.stdout)["judges"]] == ["openai:yes", "cold.json"]
+    assert len(server.requests) == 2 * forged().size
+
+
+def test_points_without_a_verdict_count_as_wrong_and_the_exit_code_says_so(calibrate: Try) -> None:
+    done = calibrate("--set", SET, *judges("broken"), expect=3)
+    said = " ".join(done.stdout.split())
+    assert "broken: 20 points without a usable verdict, which count as wrong" in said
+    assert "right in 0 of 20" in said
+    assert "broken: no better than chance" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--set", BUILTIN), "--set requires a judge: add --judge-model"),
+        (("--judge-model", "openai:yes"), "requires what it is to judge: --set builtin"),
+        (("--set", "nowhere.yaml", "--judge-model", "openai:yes"), "there is no labelled set nowhere.yaml"),
+        (("--set", BUILTIN, "x.csv", "--judge-model", "openai:yes"), "--set brings its own labels"),
+        (("--set", BUILTIN, *judges("yes", "yes")), "--judge-model openai:yes is given twice"),
+        (("--set", BUILTIN, "--judge-model", "gpt"), "is not a model"),
+        ((), "name a file with labels, or try judges"),
+    ],
+)
+def test_mistakes_say_what_to_do(arguments: tuple[str, ...], words: str, server: ModelServer, calibrate: Try) -> None:
+    done = calibrate(*arguments, expect=2)
+    assert words in " ".join(done.stderr.split())
+    assert server.requests == []
+
+
+def labelled_journal(desk: Desk) -> Path:
+    """Two runs of an exam, and a file in which Ann and Bob labelled their points; about one they disagree."""
+    points = [{"score_point": "The agent says hello.", "weight": 1}, {"score_point": "The agent sings.", "weight": 2}]
+    case = desk.case(scoring_points=[{**each, "eval_code": "assert rounds"} for each in points])
+    desk.viva("suite", case, "--agent", "example:careful", "--trials", "2", "--sandbox", "process", "--out", "journal")
+    first, second = read_runs(desk.folder / "journal")
+    hello, sings = (verdict.criterion for verdict in first.insights[0].verdicts)
+    file = desk.folder / "labels.jsonl"
+    with LabelWriter(file) as writer:
+        for rater in ("ann", "bob"):
+            writer.append(HumanLabel(rater, first.id, hello, "hit"))
+            writer.append(HumanLabel(rater, first.id, sings, "miss"))
+            writer.append(HumanLabel(rater, second.id, hello, "hit" if rater == "ann" else "miss"))
+            writer.append(HumanLabel(rater, second.id, sings, "miss"))
+    return file
+
+
+def test_what_people_labelled_in_a_journal_is_judged_anew(desk: Desk, server: ModelServer, calibrate: Try) -> None:
+    file = labelled_journal(desk)
+    done = calibrate(file, "journal", *judges("yes"), "--json", expect=0)
+    told = json.loads(done.stdout)
+    assert "1 point left out, because people disagree" in done.stderr
+    assert (told["set"], told["points"], len(server.requests)) == ("labels.jsonl", 3, 3)
+    (judge,) = told["judges"]
+    assert judge["confusion"] == {"hit": {"hit": 1}, "miss": {"hit": 2}}
+    assert [part["name"] for part in judge["by_kind"]] == ["exam"]
+
+
+def test_labels_of_other_runs_are_named(desk: Desk, calibrate: Try) -> None:
+    labelled_journal(desk)
+    with LabelWriter(desk.folder / "other.jsonl") as writer:
+        writer.append(HumanLabel("ann", "another-run", "p-1", "hit"))
+    done = calibrate("other.jsonl", "journal", *judges("yes"), expect=2)
+    assert "no labelled point is in these journals; the labels are of the runs another-run" in done.stderr
+
+
+def commands_on_the_page() -> list[list[str]]:
+    text = (Path(__file__).parents[3] / "docs" / "calibration.md").read_text(encoding="utf-8")
+    found = [shlex.split(line[2:]) for line in text.splitlines() if line.startswith("$ viva calibrate")]
+    return [words[2:] for words in found if "--judge-model" in words]
+
+
+def test_the_commands_on_the_page_do_what_it_says(
+    desk: Desk, server: ModelServer, calibrate: Try, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (desk.folder / "box").mkdir()
+    for name in ("box/forged.yaml", "labelled.yaml"):
+        shutil.copy(SET, desk.folder / name)
+    labelled_journal(desk)
+    (desk.folder / "runs").mkdir(exist_ok=True)
+    (desk.folder / "journal").rename(desk.folder / "runs" / "my-suite")
+    monkeypatch.setattr(sets, "BUILTIN_FOLDER", desk.folder / "box")
+    server.parts.update({"gpt-4o-mini": always_yes, "gpt-4o": by_the_letter(forged())})
+    commands = commands_on_the_page()
+    assert len(commands) >= 3
+    shown = [calibrate(*words, expect=0).stdout for words in commands]
+    assert all("kappa (95 %)" in each and "cost" in each for each in shown)
+    assert shown[0].index("gpt-4o ") < shown[0].index("gpt-4o-mini"), "the best judge first"
+    assert "gpt-4o-mini: no better than chance" in shown[0]

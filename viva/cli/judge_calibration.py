@@ -1,0 +1,165 @@
+"""The part of `viva calibrate` that asks models: judges are tried on a labelled set, or on what people labelled."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from viva.cli.options import single_option, stack
+from viva.cli.process import fail, run_async
+from viva.cli.stopping import STOPPED
+from viva.errors import SetupError
+from viva.exam.judging.calibration import try_judges
+from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
+from viva.journal.lines import Damage
+from viva.journal.paths import RUNS
+from viva.journal.reader import split_reference
+from viva.judge.calibration.journal_items import set_of_journals
+from viva.judge.calibration.judging import ITEMS_AT_ONCE, Judgements
+from viva.judge.calibration.label_files import is_label_file, labels_in
+from viva.judge.calibration.sets import BUILTIN, LabelledSet, load_set
+from viva.models.prices import parse_prices
+from viva.models.roles import parse_role_limits
+from viva.records.codec import to_plain
+from viva.records.text import counted, one_line
+from viva.regular_files import read_text
+from viva.reports.console.judges import judges_report
+from viva.reports.console.whys import print_whole
+from viva.statistics.agreement.judges import JudgeFigures
+
+P = ParamSpec("P")
+T = TypeVar("T")
+JUDGEMENTS = "judgements.jsonl"
+
+
+def judges_options(function: Callable[P, T]) -> Callable[P, T]:
+    """Add the options for trying judges."""
+    return stack(
+        click.option("--set", "set_name", metavar="NAME", help=f"Labelled set: {BUILTIN}, or a file or folder."),
+        click.option(
+            "--judge-model",
+            "judge_models",
+            multiple=True,
+            metavar="NAME",
+            help="Model to try as a judge: openai:NAME, or a JSON/YAML file. Can be repeated.",
+        ),
+        click.option(
+            "--judgements",
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help=f"Where judgements are kept, so that none is paid for twice. [default: {RUNS / JUDGEMENTS}]",
+        ),
+        click.option(
+            "--concurrency",
+            type=click.IntRange(1),
+            default=ITEMS_AT_ONCE,
+            show_default=True,
+            help="Maximum number of transcripts that are judged concurrently.",
+        ),
+        single_option("prices"),
+        single_option("max_output_tokens"),
+        single_option("model_seconds"),
+    )(function)
+
+
+def asks_models(given: Mapping[str, Any]) -> bool:
+    """Return whether judges are to be tried, by the options that were given."""
+    return bool(given["set_name"] or given["judge_models"])
+
+
+def try_judges_on(paths: Sequence[str], given: Mapping[str, Any], *, as_json: bool) -> None:
+    """Have models judge a labelled set, or the labelled points of journals; print how good they are, and exit.
+
+    Args:
+        paths: Label files and journals; none with a set.
+        given: The options.
+        as_json: Whether to print JSON.
+    """
+    specs = given["judge_models"]
+    if not specs:
+        fail("viva calibrate: --set requires a judge: add --judge-model openai:NAME. It can be repeated.")
+    if twice := [spec for spec, number in Counter(specs).items() if number > 1]:
+        fail(f"viva calibrate: --judge-model {one_line(twice[0])} is given twice.")
+    if given["set_name"] and paths:
+        fail("viva calibrate: --set brings its own labels; leave out the label files, or --set.")
+    labelled = load_set(given["set_name"]) if given["set_name"] else _set_of_labels(paths)
+    file = given["judgements"] or RUNS / JUDGEMENTS
+    try:
+        with Judgements(file) as kept, _shown_progress(labelled, specs, show=not as_json) as on_judged:
+            work = try_judges(
+                labelled,
+                specs,
+                kept,
+                prices=parse_prices(given["prices"]),
+                limits=parse_role_limits(given["max_output_tokens"], given["model_seconds"]),
+                concurrency=given["concurrency"],
+                on_judged=on_judged,
+            )
+            figures = run_async(work)
+    except KeyboardInterrupt:
+        fail(f"viva: stopped. What was judged is kept in {file}; the same command judges the rest.", STOPPED)
+    if as_json:
+        click.echo(json.dumps(_plain(labelled, figures)))
+    else:
+        print_whole(Console(), judges_report(labelled, figures))
+    raise SystemExit(EXIT_NOT_SCORED if any(each.errors for each in figures) else EXIT_DONE)
+
+
+def _set_of_labels(paths: Sequence[str]) -> LabelledSet:
+    """Return what people labelled in journals as a labelled set; the label of most of them is the right one."""
+    journals = [path for path in paths if split_reference(path)[0].is_dir()]
+    files = [Path(path) for path in paths if path not in journals]
+    if not journals or not files:
+        fail(
+            "viva calibrate: --judge-model requires what it is to judge: --set builtin, or a label file and the "
+            "journals of which it is, as in viva calibrate labels.jsonl runs/JOURNAL --judge-model openai:NAME."
+        )
+    said: dict[tuple[str, str], Counter[str]] = {}
+    for file in files:
+        text = read_text(file, "the label file")
+        if not is_label_file(text):
+            raise SetupError(f"{file} is not a label file of `viva label`; only these say of which run a label is.")
+        for label in labels_in(text, file):
+            if label.label is not None:
+                said.setdefault((label.run, label.criterion), Counter())[label.label] += 1
+    truths = {point: most for point, labels in said.items() if (most := _most(labels)) is not None}
+    if undecided := len(said) - len(truths):
+        words = f"note: {counted(undecided, 'point')} left out, because people disagree and no label has a majority"
+        Console(stderr=True).print(Text(words, style="yellow"))
+    damage = Damage()
+    name = ", ".join(file.name for file in files)
+    labelled = set_of_journals(name, truths, map(split_reference, journals), damage)
+    if skipped := damage.words():
+        Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
+    return labelled
+
+
+def _most(labels: Counter[str]) -> str | None:
+    """Return the label that most gave; None if two are equal."""
+    (first, number), *others = labels.most_common(2)
+    return None if others and others[0][1] == number else first
+
+
+@contextlib.contextmanager
+def _shown_progress(labelled: LabelledSet, specs: Sequence[str], *, show: bool) -> Iterator[Callable[[Any], None]]:
+    """Show on a terminal how many points are judged; yields what is to be called with each."""
+    columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    shown = show and sys.stderr.isatty()
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not shown) as progress:
+        task = progress.add_task("judging", total=labelled.size * len(specs))
+        yield lambda _: progress.advance(task)
+
+
+def _plain(labelled: LabelledSet, figures: Sequence[JudgeFigures]) -> dict[str, Any]:
+    judges = [{**to_plain(each, full=True), "beats_chance": each.beats_chance} for each in figures]
+    return {"set": labelled.name, "digest": labelled.digest, "points": labelled.size, "judges": judges}
