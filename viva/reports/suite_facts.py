@@ -12,6 +12,7 @@ from viva.records.text import one_line
 from viva.records.transcript import NO_USAGE
 from viva.records.wording import UNSAFE, counted, usage_words
 from viva.reports.calibration_words import calibration_lines
+from viva.reports.reliability.corrected_words import corrected_lines
 from viva.reports.reliability.missing_words import missing_lines
 from viva.statistics.groups import FEWEST_CASES, Group
 from viva.statistics.summary import Figures
@@ -42,6 +43,8 @@ def facts_table(figures: Figures, journal: Path, labels: Mapping[str, str]) -> T
         )
     for line in missing_lines(figures, labels):
         table.add_row("bounds", Text(line, style="yellow"))
+    for line in corrected_lines(figures, labels):
+        table.add_row("corrected", Text(line))
     if suite.target_errors:
         table.add_row("target_error", Text("the agent failed: judged up to that point, and counted"))
     if any(group.too_few for group in (*figures.agents, *figures.tags)):

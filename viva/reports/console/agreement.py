@@ -60,7 +60,7 @@ def _part(figures: AgreementFigures, gold: str) -> Iterator[RenderableType]:
     if figures.pairs:
         yield _pairs(figures)
     for each in figures.judged:
-        yield from _judged_parts(each, gold)
+        yield from judged_parts(each, gold)
     yield Text()
 
 
@@ -85,7 +85,7 @@ def _pairs(figures: AgreementFigures) -> NarrowTable:
     return NarrowTable(table)
 
 
-def _judged_parts(judged: JudgedRater, gold: str) -> Iterator[RenderableType]:
+def judged_parts(judged: JudgedRater, gold: str) -> Iterator[RenderableType]:
     """Yield a line with the accuracy of a rater, and a table with precision and recall by label.
 
     Args:

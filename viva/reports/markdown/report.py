@@ -43,7 +43,9 @@ def write(journals: Journals, out: TextIO) -> None:
         JournalError: a journal cannot be read.
     """
     insights = FurtherInsights(journals.threshold)
-    figures = summarize(_added(journals, insights), journals.threshold, absent=journals.absent())
+    figures = summarize(
+        _added(journals, insights), journals.threshold, absent=journals.absent(), truths=journals.truths
+    )
     labels = short_names([group.name for group in figures.agents])
     page = BoundedText()
     page.add(_headline(figures, len(journals.unfinished()), journals))
