@@ -90,6 +90,14 @@ def test_a_solution_that_cannot_be_loaded_is_a_usage_error(desk: Desk) -> None:
     assert "nobody.py" in done.stderr
 
 
+def test_what_a_solution_prints_is_not_in_the_output(desk: Desk) -> None:
+    agent = desk.agent(
+        'def get_reply_from_agent(self, message): print("noise"); os.system("echo more"); return "Hi Ann"'
+    )
+    found = lint(desk, desk.case(**SOUND), "--solution", agent)
+    assert found["cases"][0]["tried"][-1] == "solution"
+
+
 def test_an_exam_that_cannot_be_held_is_reported_and_hides_no_other(desk: Desk) -> None:
     desk.case("cannot", scoring_points=[point("import no_such_module_5\nassert no_such_module_5.good()", "It is.")])
     desk.case("can", **ECHOED)
