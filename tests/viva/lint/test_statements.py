@@ -15,6 +15,7 @@ from viva.lint.finding import CaseFinding
 from viva.lint.statements import statement_findings
 from viva.lint.structure import structure_findings
 from viva.lint.trials import Trial
+from viva.lint.words import is_limit
 from viva.records.fault import Fault
 from viva.records.verdict import Label, Verdict
 
@@ -170,3 +171,29 @@ def test_a_check_that_breaks_for_one_agent_is_named_with_its_reason(tmp_path: Pa
         "broken-check",
         "for an agent that refuses everything, the check itself is broken: x",
     )
+
+
+@pytest.mark.parametrize(
+    ("statement", "limits"),
+    [
+        ("The agent never asks for a card.", True),
+        ("The agent doesn't name the price.", True),
+        ("The reply has at most 50 words.", True),
+        ("Every price that the agent names is right.", True),
+        ("If the user has a card, the agent applies it.", True),
+        ("Der Agent nennt keine Preise.", True),
+        ("代理不透露密码。", True),
+        ("The agent says that the total is 20.", False),
+        ("The agent asks if the user has a card.", False),
+        ("The agent writes the order into a file.", False),
+    ],
+)
+def test_what_an_idle_agent_may_rightly_get_is_told_from_the_statement(statement: str, limits: bool) -> None:
+    assert is_limit(statement) is limits
+
+
+def test_a_denial_in_the_check_excuses_a_statement_only_if_its_language_is_not_read() -> None:
+    code = 'assert "error" not in rounds[0]["agent"] and not any("x" in one["agent"] for one in rounds)'
+    assert is_limit("Asiakas saa vastauksen.", code)
+    assert not is_limit("The agent says that the total is 20.", code)
+    assert not is_limit("Asiakas saa vastauksen.", 'assert "20" in rounds[0]["agent"]')
