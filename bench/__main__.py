@@ -20,6 +20,7 @@ BENCHES = {
     "worlds": "a run of its own, in a sandbox",
     "ray_engine": "suites on a Ray cluster of this machine",
     "trajectories": "recorded traces read and evaluated without a model",
+    "corrected": "corrected scores: coverage and bias",
     "flips": "flipped verdicts found, and false alarms",
     "masks": "bounds over missing verdicts and runs",
     "conduct": "the examiner's conduct judged by code, for each round",

@@ -128,10 +128,16 @@ def _copied(case: Case, each: _Point, hits: Collection[str], where: int | None) 
         is_note = is_limited or not asks_to_find_out(statement)
         advice = HIDE if not is_note else f"if the agent has to find it out: {HIDE}"
         return CaseFinding(LintKind.REVEALED, message, advice, where, each.number, is_note)
-    asked = asks_to_repeat(statement, (line.say for line in case.script))
     message = f"an agent that {_they(hits)} gets this point{each.judge}"
+    if "echoing" not in hits:
+        # To list the files may be what the agent was asked for.
+        advice = "if the agent should do more with the files than name them: demand that"
+        return CaseFinding(LintKind.ANYBODY, message, advice, where, each.number, is_note=True)
+    is_note = is_limited or asks_to_repeat(statement, (line.say for line in case.script))
     advice = "demand something that is not in the messages"
-    return CaseFinding(LintKind.ANYBODY, message, advice, where, each.number, is_limited or asked)
+    if is_note:
+        advice = f"if the agent should do more than repeat: {advice}"
+    return CaseFinding(LintKind.ANYBODY, message, advice, where, each.number, is_note)
 
 
 def _whole_case(case: Case, points: Sequence[_Point], lines: LineNumbers) -> Iterator[CaseFinding]:

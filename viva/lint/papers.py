@@ -13,6 +13,8 @@ from viva.lint.agents import IN_CASE
 GO_ON = "Please go on."
 MOST_STAND_INS = 20
 """Maximum number of messages of an examiner that stands in for a model."""
+LONGEST_SCRIPT = 500
+"""Maximum number of messages that a solution gets beyond the limit of its case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,8 @@ def _with_points(case: Case, *, has_model: bool) -> Case | None:
 def _with_messages(case: Case, number: int) -> Case:
     """Return the case with as many messages, or with its whole script: that a limit cuts it is told by itself."""
     if case.script:
-        return replace(case, max_rounds=max(case.max_rounds or DEFAULT_MAX_ROUNDS, script_length(case)))
+        longest = min(script_length(case), LONGEST_SCRIPT)
+        return replace(case, max_rounds=max(case.max_rounds or DEFAULT_MAX_ROUNDS, longest))
     first = case.opening or case.task_description
     lines = _lines([first, *[GO_ON] * (number - 1)])
     return replace(case, script=lines, max_rounds=max(case.max_rounds or DEFAULT_MAX_ROUNDS, number))

@@ -10,6 +10,7 @@ from pathlib import Path
 from viva.cases import Case
 from viva.cases.yaml_lines import read_yaml
 from viva.exam.options import Options
+from viva.examiner.conversation import DEFAULT_MAX_ROUNDS
 from viva.judge.asking import AskAgain, Conversation, NoAnswer
 from viva.judge.exchange.log import Topic
 from viva.judge.steps import new_marker, readings
@@ -96,6 +97,7 @@ def _paper(case: Case) -> Iterator[tuple[str, str]]:
         yield "the opening: the examiner's first message, sent as it is", case.opening
     if case.facts:
         yield "facts that the examiner knows", "\n".join(f"({fact.condition}) {fact.says}" for fact in case.facts)
+    yield from _person(case)
     if case.insist is not None:
         yield "what the examiner insists on", case.insist.on
     if case.strategy is not None:
@@ -103,6 +105,7 @@ def _paper(case: Case) -> Iterator[tuple[str, str]]:
         yield "what the examiner tries to lead the agent to, on purpose", aim
     if case.script:
         yield "the script: all that the examiner says where a script examines", "\n".join(_messages(case))
+    yield "the maximum number of messages", str(case.max_rounds or DEFAULT_MAX_ROUNDS)
     if case.data_files:
         yield "files that the agent is given", "\n".join(case.data_files)
     if case.background:
@@ -111,6 +114,17 @@ def _paper(case: Case) -> Iterator[tuple[str, str]]:
         yield f"scoring point {number}, weight {point.weight:g}", point.score_point.strip()
         if point.eval_code:
             yield f"the check of scoring point {number}", point.eval_code.strip()
+
+
+def _person(case: Case) -> Iterator[tuple[str, str]]:
+    user = case.user
+    if user is not None:
+        told = {"persona": user.persona, "mood": user.mood, "language": user.language, "style": user.style}
+        lines = [f"{name}: {words}" for name, words in (told | {"patience": user.patience}).items() if words]
+        yield "the person that the examiner plays", "\n".join(lines)
+    if case.done_when is not None:
+        ends = (("content when", case.done_when.content), ("gives up when", case.done_when.gives_up))
+        yield "when the person stops", "\n".join(f"{name}: {words}" for name, words in ends if words)
 
 
 def _messages(case: Case) -> Iterator[str]:

@@ -22,6 +22,11 @@ _IS = re.compile(
     r"(?P<rest>[^\d\"\u201c]*)$",
     re.IGNORECASE,
 )
+_OPEN = re.compile(
+    r"^\W*(?:an?|one|some|another|any|each|every|either)\b|\b(?:one of|among|also|another|whether|or|example)\b",
+    re.IGNORECASE,
+)
+"""What there may be several of: `One of the files is 'a.txt'.` contradicts nothing."""
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _NEGATION = re.compile(
     r"\b(?:does not|do not|doesn['\u2019]t|don['\u2019]t|did not|didn['\u2019]t|is not|isn['\u2019]t|never|not)\b", re.I
@@ -148,7 +153,7 @@ def _claims(text: str) -> Iterator[_StatedValue]:
 
 def _claim(sentence: str) -> _StatedValue | None:
     match = _IS.match(" ".join(sentence.split())) if len(sentence) <= LONGEST else None
-    if match is None:
+    if match is None or _OPEN.search(match["subject"]):
         return None
     value = match["value"].strip("\"'\u201c\u201d$€£+ ").replace(",", "").casefold()
     if re.fullmatch(r"-?\d+\.\d+", value):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from viva.adapters.connectors.loaded_agent import LoadedAgent
 from viva.cases import CaseError
-from viva.errors import SetupError
+from viva.errors import SetupError, SharedSetupError
 from viva.exam.given import Given
 from viva.exam.options import Options
 from viva.journal.reader import StoredRun, read_runs
@@ -77,13 +77,14 @@ async def hold_trials(
 
     Raises:
         SandboxUnavailable: the requested sandbox does not work here.
+        SharedSetupError: an agent or a model cannot be used at all.
         JournalError: a journal cannot be written.
     """
     if not papers:
         return []
     try:
         return await _hold(papers, agents, options, folder / "all", display)
-    except SandboxUnavailable:
+    except (SandboxUnavailable, SharedSetupError):
         raise
     except (SetupError, CaseError, SandboxError) as error:
         if len(papers) == 1:

@@ -13,7 +13,9 @@ from collections.abc import Iterable
 _LIMITS = re.compile(
     r"\b(?:not?|never|none|nothing|nobody|neither|nor|without|cannot|refus\w*|declin\w*|avoid\w*|reject\w*|withhold\w*"
     r"|resist\w*|only|at most|no more|fewer|less than|within|under|below|up to|maximum|instead|unchanged|untouched"
-    r"|stays?|remains?|keeps?|kept|free of|absen\w+|lacks?|unless|if|whenever|polite\w*|friendly"
+    r"|intact|still|stays?|remains?|keeps?|kept|free of|absen\w+|lacks?|unless"
+    r"|(?<!ask )(?<!asks )(?<!asking )if|whenever"
+    r"|all|every|each|any|polite\w*|friendly"
     r"|nicht|keine?\w*|nie|niemals|ohne|nur|höchstens|pas|jamais|sans|aucune?|nunca|sin|jamás|senza|mai|não|nunca|sem"
     r"|не|нет|без|никогда|niet|geen|nooit|zonder|inte|aldrig|utan|nie|bez)\b|n['\u2019]t\b|[不没無无]|ない|ません|않|없",
     re.IGNORECASE,
@@ -39,7 +41,7 @@ _FINDING_OUT = re.compile(
 
 
 def is_limit(statement: str, code: str | None = None) -> bool:
-    """Return whether a statement asks that something does not happen, or happens under a condition.
+    """Return whether a statement asks that something does not happen, or only under a condition, or is so of all.
 
     An agent that does nothing may rightly get such a point: `The agent never asks for a credit card.`
     """

@@ -13,6 +13,7 @@ from viva.journal.reader import StoredRun, read_runs, split_reference
 from viva.journal.run_index import RunIndex, index_runs
 from viva.journal.writer import Damage, raw_lines, scan
 from viva.records.run_record import RunRecord
+from viva.statistics.corrected.truths import Truths
 from viva.statistics.summary import Figures, summarize
 
 T = TypeVar("T")
@@ -45,6 +46,8 @@ class Journals:
     """Each folder, and the id of one run, or None for all runs."""
     threshold: float = 1.0
     """A run passes if its low bound is at least this."""
+    truths: Truths | None = None
+    """What people say about points of these runs; None without labels."""
     damage: Damage = field(default_factory=Damage)
     """The lines that the latest reading had to skip."""
     _indexes: dict[Path, RunIndex] = field(default_factory=dict, repr=False, compare=False)
@@ -99,7 +102,7 @@ class Journals:
             JournalError: a journal does not exist.
         """
         records = (entry.record for entry in self.quick_entries())
-        return summarize(records, self.threshold, absent=self.absent())
+        return summarize(records, self.threshold, absent=self.absent(), truths=self.truths)
 
     def absent(self) -> Counter[str]:
         """Count the runs without a record by agent.
@@ -158,7 +161,7 @@ class Journals:
         return self._indexes[folder]
 
 
-def joined(references: Sequence[str], threshold: float = 1.0) -> Journals:
+def joined(references: Sequence[str], threshold: float = 1.0, truths: Truths | None = None) -> Journals:
     """Return the journals of references (`FOLDER` or `FOLDER#RUN-ID`); a journal that is named twice is read once."""
     locations: dict[tuple[Path, str | None], tuple[Path, str | None]] = {}
     for reference in references:
@@ -166,4 +169,4 @@ def joined(references: Sequence[str], threshold: float = 1.0) -> Journals:
         locations.setdefault((folder.resolve(), run), (folder, run))
     whole = {folder for folder, run in locations if run is None}
     wanted = (each for key, each in locations.items() if key[1] is None or key[0] not in whole)
-    return Journals(tuple(wanted), threshold)
+    return Journals(tuple(wanted), threshold, truths)

@@ -11,6 +11,8 @@ from rich.text import Text
 from viva.records.text import one_line
 from viva.records.transcript import NO_USAGE
 from viva.records.wording import UNSAFE, counted, usage_words
+from viva.reports.calibration_words import calibration_lines
+from viva.reports.reliability.corrected_words import corrected_lines
 from viva.reports.reliability.missing_words import missing_lines
 from viva.statistics.groups import FEWEST_CASES, Group
 from viva.statistics.summary import Figures
@@ -41,6 +43,8 @@ def facts_table(figures: Figures, journal: Path, labels: Mapping[str, str]) -> T
         )
     for line in missing_lines(figures, labels):
         table.add_row("bounds", Text(line, style="yellow"))
+    for line in corrected_lines(figures, labels):
+        table.add_row("corrected", Text(line))
     if suite.target_errors:
         table.add_row("target_error", Text("the agent failed: judged up to that point, and counted"))
     if any(group.too_few for group in (*figures.agents, *figures.tags)):
@@ -54,6 +58,8 @@ def facts_table(figures: Figures, journal: Path, labels: Mapping[str, str]) -> T
         runs = f" ({counted(held.runs, 'run')})" if len(figures.held) > 1 else ""
         words = f"examiner {held.examiner or 'unknown'}, judge {held.judge or 'unknown'}{where}{inside}{runs}"
         table.add_row("setting", Text(words, style="yellow" if UNSAFE in held.sandbox else ""))
+    for line in calibration_lines(figures.judges, [journal]):
+        table.add_row("judge", Text(line.removeprefix("judge ")))
     stops = ", ".join(f"{count} {stop}" for stop, count in sorted(suite.stops.items()))
     table.add_row("stopped", Text(stops))
     table.add_row("time", Text(f"{suite.seconds:.1f} s over all runs, {suite.seconds_mean or 0:.2f} s each"))

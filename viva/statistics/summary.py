@@ -10,7 +10,10 @@ from typing import Protocol
 from viva.records.run_record import RunRecord, Setting
 from viva.records.text import one_line
 from viva.records.wording import agent_words, judge_words, sandbox_words
+from viva.statistics.calibration.uses import JudgeTallies, JudgeUse
 from viva.statistics.cells import Cell, gather_cells, natural
+from viva.statistics.corrected.figures import CorrectedScore, CorrectedTallies
+from viva.statistics.corrected.truths import Truths
 from viva.statistics.error_groups import ErrorGroup, ErrorGroups
 from viva.statistics.evaluators import EvaluatorStatistics, EvaluatorTallies
 from viva.statistics.exams.figures import ExaminerFigures
@@ -89,11 +92,16 @@ class Figures:
     missing: tuple[MissingBounds, ...] = ()
     """Bounds of each agent's mean score over all runs, those without a score included; empty if none is missing."""
 
+    corrected: tuple[CorrectedScore, ...] = ()
+    """Each agent's score corrected for the judge's measured error; empty without labels by people."""
+    judges: tuple[JudgeUse, ...] = ()
+    """The models that judged scoring points; not in files, which have it in the settings of the runs."""
+
     @property
     def unused(self) -> frozenset[str]:
         """Return the empty fields that files leave out, so that such files are as older versions wrote them."""
-        names = () if self.examiner is not None else ("examiner", "examiner_agents")
-        return frozenset((*names, *(name for name in ("variants", "missing") if not getattr(self, name))))
+        names = ("judges",) if self.examiner is not None else ("judges", "examiner", "examiner_agents")
+        return frozenset((*names, *(name for name in ("variants", "missing", "corrected") if not getattr(self, name))))
 
 
 def summarize(
@@ -101,6 +109,7 @@ def summarize(
     threshold: float = 1.0,
     evaluator: str | None = None,
     absent: Mapping[str, int] | None = None,
+    truths: Truths | None = None,
 ) -> Figures:
     """Compute the statistics of a stream of records in one pass, keeping a few numbers of each run.
 
@@ -112,12 +121,14 @@ def summarize(
             summary of every evaluator in any case.
         absent: Agent to the number of its runs that began and have no record: they widen the bounds over what is
             missing.
+        truths: What people say about points of these runs, for corrected scores.
     """
     held = _Held()
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
-    examiners, variants = ExaminerTallies(), VariantTallies(evaluator)
+    examiners, variants, judges = ExaminerTallies(), VariantTallies(evaluator), JudgeTallies()
     missing = MissingTallies(evaluator, absent)
-    watching = (errors, misses, tallies, trajectories, examiners, variants, missing)
+    corrected = CorrectedTallies(truths)
+    watching = (errors, misses, tallies, trajectories, examiners, variants, missing, corrected, judges)
     ordered = gather_cells(_watched(records, held, watching), evaluator)
     by_agent: dict[str, list[Cell]] = {}
     by_case: dict[str, list[Cell]] = {}
@@ -149,6 +160,8 @@ def summarize(
         examiner_agents=tuple(examiners.by_agent()),
         variants=variants.figures(threshold),
         missing=missing.by_agent(),
+        corrected=corrected.by_agent(),
+        judges=judges.uses(),
     )
 
 

@@ -90,6 +90,14 @@ def test_a_solution_that_cannot_be_loaded_is_a_usage_error(desk: Desk) -> None:
     assert "nobody.py" in done.stderr
 
 
+def test_what_a_solution_prints_is_not_in_the_output(desk: Desk) -> None:
+    agent = desk.agent(
+        'def get_reply_from_agent(self, message): print("noise"); os.system("echo more"); return "Hi Ann"'
+    )
+    found = lint(desk, desk.case(**SOUND), "--solution", agent)
+    assert found["cases"][0]["tried"][-1] == "solution"
+
+
 def test_an_exam_that_cannot_be_held_is_reported_and_hides_no_other(desk: Desk) -> None:
     desk.case("cannot", scoring_points=[point("import no_such_module_5\nassert no_such_module_5.good()", "It is.")])
     desk.case("can", **ECHOED)
@@ -191,3 +199,13 @@ def test_a_script_as_long_as_its_limit_is_no_finding(desk: Desk, lines: str) -> 
     (desk.folder / "fits" / "case.yaml").write_text(lines + ORDER)
     (desk.folder / "fits" / "menu.csv").write_text("dish,price\n")
     assert problems(lint(desk, "fits")) == []
+
+
+def test_naming_the_files_may_be_what_the_agent_was_asked_for(desk: Desk) -> None:
+    named = point('assert "menu.csv" in rounds[0]["agent"]', "The agent says which files there are.")
+    data = {"menu.csv": "a\n"}
+    case = desk.case(scoring_points=[named], data_files=["menu.csv"], data=data, script=["What is in your folder?"])
+    found = lint(desk, case)
+    (one,) = found["cases"][0]["findings"]
+    assert one["note"]
+    assert one["message"] == "an agent that repeats each message and the names of its files gets this point"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from tests.model_server import (
     Play,
     Request,
     ServerError,
+    Unauthorized,
     sequence,
     system_text,
     text_of,
@@ -41,9 +43,9 @@ def review(*flaws: dict[str, Any], **changes: Any) -> str:
 CLASH = flaw("contradicts_task", 2, "refuses to send anything", "The agent can send it again.")
 
 
-def lint(
+def run(
     desk: Desk, certificate: Path, reviewer: Play, judge: Play = "", *, expect: int = 0, points: Any = POINTS
-) -> tuple[dict[str, Any], list[Request]]:
+) -> tuple[CompletedProcess[str], list[Request]]:
     """Lint one case with a model that reviews and judges; also return the reviewer's requests."""
 
     def play(request: Request) -> Any:
@@ -62,8 +64,14 @@ def lint(
         words = ("cases", "lint", folder, "--model", "openai:m", "--sandbox", "process", "--strict", "--json")
         done = desk.viva(*words, environment=environment, expect=expect)
     asked = [each.body for each in server.requests if each.body]
+    return done, [each for each in asked if system_text(each).startswith("You review a test case")]
+
+
+def lint(*given: Any, **more: Any) -> tuple[dict[str, Any], list[Request]]:
+    """What `run` came to."""
+    done, asked = run(*given, **more)
     (found,) = json.loads(done.stdout)["cases"]
-    return found, [each for each in asked if system_text(each).startswith("You review a test case")]
+    return found, asked
 
 
 def test_a_reviewer_finds_what_code_cannot_see(desk: Desk, one_certificate: Path) -> None:
@@ -125,3 +133,10 @@ def test_a_reviewer_that_corrects_itself_counts(desk: Desk, one_certificate: Pat
 def test_a_provider_that_fails_leaves_the_case_unreviewed(desk: Desk, one_certificate: Path) -> None:
     found, _ = lint(desk, one_certificate, ServerError(500), expect=3)
     assert "the judge's model failed" in found["failed"][0]
+
+
+@pytest.mark.parametrize("points", [POINTS, [point('assert "x" in rounds[0]["agent"]', "The agent says x.")]])
+def test_a_model_that_cannot_be_used_at_all_is_a_usage_error(desk: Desk, one_certificate: Path, points: Any) -> None:
+    done, _ = run(desk, one_certificate, Unauthorized(), Unauthorized(), expect=2, points=points)
+    assert "OPENAI_API_KEY" in done.stderr
+    assert done.stdout == ""

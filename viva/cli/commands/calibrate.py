@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
+from rich.text import Text
 
 from viva.cli import completion
 from viva.cli.judge_calibration import asks_models, judges_options, try_judges_on
+from viva.cli.options import given_options
 from viva.cli.process import fail, report_user_errors
 from viva.errors import SetupError
 from viva.exam.outcome import EXIT_BELOW, EXIT_DONE
+from viva.journal.reader import split_reference
+from viva.journal.writer import Damage
 from viva.judge.calibration.label_files import is_label_file, labels_in
 from viva.judge.calibration.label_tables import MOST, Columns, GivenLabel, labels_of_table
+from viva.judge.calibration.store import add_calibration, store_of
 from viva.plugins.parameters import split_list
 from viva.records.codec import to_plain
+from viva.records.text import one_line
 from viva.regular_files import read_text
 from viva.reports.console.agreement import agreement_report
+from viva.reports.console.calibration import calibration_report
+from viva.reports.console.whys import print_whole
 from viva.statistics.agreement.alpha import EXTRA, is_available
 from viva.statistics.agreement.given import (
     check_rater,
@@ -32,6 +42,8 @@ from viva.statistics.agreement.given import (
 )
 from viva.statistics.agreement.published import Check, check_claim
 from viva.statistics.agreement.summary import AgreementFigures, agreement_figures
+from viva.statistics.calibration.figures import calibrate, calibration_of, truths_of
+from viva.statistics.calibration.points import read_judged_points
 
 NAME = "viva calibrate"
 
@@ -48,7 +60,7 @@ class _Asked:
 
 
 @click.command("calibrate")
-@click.argument("paths", nargs=-1, metavar="[LABELS]...", shell_complete=completion.paths)
+@click.argument("paths", nargs=-1, metavar="[LABELS]... [JOURNAL]...", shell_complete=completion.paths)
 @click.option("--item", default="", metavar="COLUMN", help="Column of the item. [default: item, item_id or id]")
 @click.option("--raters", default="", metavar="A,B,…", help="The raters, by column or name. [default: all]")
 @click.option("--gold", default="", metavar="RATER", help="The rater whose labels are true.")
@@ -85,8 +97,9 @@ def command(
     """Show how far the raters in LABELS agree: kappa, Krippendorff's alpha, and accuracy against true labels.
 
     LABELS are label files of `viva label`, or CSV or JSON Lines with named columns: a row for each item and a column
-    for each rater, or a row for each label (item, rater, label). Empty cells are gaps. The exit code is 1 if a
-    published figure is not that of the labels.
+    for each rater, or a row for each label (item, rater, label). Empty cells are gaps. With label files and JOURNALs,
+    the judges of these are compared with the people, and the result is stored in calibrations.jsonl beside the first
+    journal, where reports find it. The exit code is 1 if a published figure is not that of the labels.
 
     With --judge-model, models judge a labelled set (--set), or what people labelled in journals (LABELS JOURNAL), and
     the report says how good a judge each of them is. The exit code is 3 if a point got no verdict.
@@ -97,18 +110,73 @@ def command(
         fail(f"{NAME}: name a file with labels, or try judges: {NAME} --set builtin --judge-model openai:NAME.")
     columns = Columns(item, tuple(split_list(raters)), rater, label, case, by)
     asked = _Asked(columns.raters, gold, ordinal or bool(order), tuple(split_list(order)), published)
-    figures, checks = _figures(_labels([Path(path) for path in paths], columns, gold), asked)
+    journals = [path for path in paths if split_reference(path)[0].is_dir()]
+    texts = {Path(path): read_text(Path(path), "the label file", MOST) for path in paths if path not in journals}
+    if not texts:
+        fail(f"{NAME}: name a label file beside the journal; viva label {one_line(journals[0])} writes one.")
+    if journals:
+        _refuse_beside_journals()
+        _calibrate(journals, texts, as_json=as_json)
+        return
+    figures, checks = _figures(_labels(texts, columns, gold), asked)
     if as_json:
         plain = {"figures": [to_plain(each, full=True) for each in figures], "published": [*map(_plain, checks)]}
         click.echo(json.dumps(plain))
     else:
-        Console().print(agreement_report(figures, checks, gold, "" if is_available() else f"note: {EXTRA}"))
+        Console().print(agreement_report(figures, checks, gold, _note()))
     raise SystemExit(EXIT_DONE if all(check.agrees for check in checks) else EXIT_BELOW)
 
 
-def _labels(paths: Sequence[Path], columns: Columns, gold: str) -> list[GivenLabel]:
+def _refuse_beside_journals() -> None:
+    others = [flag for name, flag in given_options().items() if name not in ("paths", "as_json")]
+    if others:
+        fail(f"{NAME}: {', '.join(others)} cannot be given with a journal.")
+
+
+def _calibrate(journals: Sequence[str], texts: Mapping[Path, str], *, as_json: bool) -> None:
+    """Compare the judges of journals with people, and store it."""
+    labels = [label for path, text in texts.items() for label in labels_in(text, path)]
+    truths = truths_of(labels)
+    runs, damage = {run for run, _ in truths}, Damage()
+    points = (
+        point
+        for folder, run in map(split_reference, journals)
+        for point in read_judged_points(folder, run, runs.__contains__, damage)
+    )
+    judges = calibrate(truths, points)
+    if not judges:
+        raise SetupError(
+            f"no labelled point is in {', '.join(map(one_line, journals))}: the labels are of other runs "
+            f"({', '.join(one_line(run, 60) for run in sorted(runs)[:3])}), or nothing judged them."
+        )
+    table = ratings_by_kind(from_label_files(labels))[""]
+    people = agreement_figures(table, with_alpha=is_available())
+    store = store_of(split_reference(journals[0])[0])
+    digest = hashlib.sha256("\n".join(texts.values()).encode()).hexdigest()[:12]
+    source, at = ", ".join(path.name for path in texts), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    stored = [
+        calibration_of(each, people, source=source, digest=digest, at=at)
+        for each in judges
+        if each.judge.is_model and each.accuracy.items
+    ]
+    for each in stored:
+        add_calibration(store, each)
+    if as_json:
+        plain = {"judges": [to_plain(each, full=True) for each in judges], "people": to_plain(people, full=True)}
+        click.echo(json.dumps({**plain, "stored": str(store) if stored else None}))
+        return
+    several = people if len(people.raters) > 1 else None
+    print_whole(Console(), calibration_report(judges, several, store if stored else None, _note()))
+    if skipped := damage.words():
+        Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
+
+
+def _note() -> str:
+    return "" if is_available() else f"note: {EXTRA}"
+
+
+def _labels(texts: Mapping[Path, str], columns: Columns, gold: str) -> list[GivenLabel]:
     """Return the labels of all files."""
-    texts = {path: read_text(path, "the label file", MOST) for path in paths}
     others = [path for path, text in texts.items() if not is_label_file(text)]
     if not others:
         if any((columns.item, columns.rater, columns.label, columns.case, columns.by)):

@@ -12,7 +12,7 @@ import click
 from viva.cases import Case, CaseError, Mistake, Skipped, find_case, find_cases, load_case
 from viva.cli import completion
 from viva.cli.options import concurrency_option, options_from, single_option
-from viva.cli.process import report_user_errors, run_async
+from viva.cli.process import report_user_errors, run_async, separate_stdout
 from viva.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_MISTAKE, EXIT_NOT_SCORED
 from viva.lint.finding import CaseFinding, LintedCase
 from viva.lint.lint import Lint, LintSettings, lint_cases
@@ -58,7 +58,8 @@ def command(
     settings = LintSettings(
         options=options_from(given), solution=solution, folder=None if out is None else out.absolute()
     )
-    lint = run_async(lint_cases(cases, settings)) if cases else Lint([])
+    with separate_stdout():  # of the solution, which may print
+        lint = run_async(lint_cases(cases, settings)) if cases else Lint([])
     if as_json:
         click.echo(json.dumps(_as_json(lint, wrong, skipped)))
     else:

@@ -14,6 +14,7 @@ from rich.text import Text
 from viva.cases import find_case, load_case
 from viva.cli import completion
 from viva.cli.engine_options import engine_from, engine_options
+from viva.cli.label_options import check_corrected, gate_with_labels, label_options, truths_from
 from viva.cli.options import (
     call_option,
     concurrency_option,
@@ -47,10 +48,10 @@ from viva.reports.trajectory_csv import write_evaluations
 from viva.sinks import make_sinks
 from viva.statistics.flips.drift import drift_between
 from viva.statistics.flips.points import JudgedPoints
-from viva.statistics.summary import summarize
+from viva.statistics.summary import Figures, summarize
 from viva.suites.conduct import Surroundings
 from viva.suites.gate_checks import PlannedGates
-from viva.suites.gates import gate, parse_gates
+from viva.suites.gates import parse_gates
 from viva.suites.judging import Judging, judge_journals
 from viva.suites.judging_gates.flips import FORMS, gate_on_flips, joined_gates, parse_most_flips
 from viva.suites.request import JournalsRequest, journals_request
@@ -85,6 +86,7 @@ MOST_NAMED = 20
     metavar="NUMBER|SHARE",
     help=f"With --baseline-judging: exit with 1 if more verdicts flipped; {FORMS}, which allows what noise explains.",
 )
+@label_options
 @report_user_errors
 def command(
     journals: tuple[str, ...],
@@ -99,6 +101,8 @@ def command(
     max_examiner_faults: float | None,
     baseline_judging: str | None,
     max_flips: str | None,
+    labels: tuple[Path, ...],
+    corrected: bool,
     **given: Any,
 ) -> None:
     """Score the conversations in each JOURNAL again (default: the newest under runs/), and write a new journal."""
@@ -107,6 +111,8 @@ def command(
     if max_flips is not None and baseline_judging is None:
         fail("viva judge: --max-flips requires --baseline-judging.")
     gates, most = parse_gates(fail_under), None if max_flips is None else parse_most_flips(max_flips)
+    check_corrected(gates, labels, corrected=corrected)
+    truths = truths_from(labels)
     # Before anything is judged, so that a missing journal is reported now.
     before = None if baseline_judging is None else _judging_of(baseline_judging)
     if resume is not None:
@@ -127,19 +133,24 @@ def command(
     if skipped := judging.damage.words():
         Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
     records = sorted(read_records(folder), key=_order(judging))
+    figures = summarize(records, truths=truths)
     drift = None if before is None else drift_between(before, JudgedPoints(records))
     if as_json:
         runs = [to_plain(record, full=True) for record in records]
-        told = {} if drift is None else {"drift": {**to_plain(drift, full=True), "drifted": drift.drifted}}
+        told: dict[str, Any] = {}
+        if drift is not None:
+            told["drift"] = {**to_plain(drift, full=True), "drifted": drift.drifted}
+        if truths is not None:
+            told["corrected"] = [to_plain(each, full=True) for each in figures.corrected]
         click.echo(json.dumps({"journal": str(folder), "runs": runs, **told}))
     else:
-        _report(records, request, folder, quiet=quiet)
+        _report(records, figures, request, folder, quiet=quiet)
         for line in () if drift is None else drift_lines(drift):
             click.echo(printable(line))
     written = write_evaluations(folder)
     if written and not (as_json or quiet):
         click.echo(printable(f"written: {', '.join(map(str, written))}"), err=True)
-    code, words = gate(summarize(records), gates, max_examiner_faults=max_examiner_faults)
+    code, words = gate_with_labels(figures, gates, max_examiner_faults, corrected=corrected)
     if drift is not None and most is not None:
         code, words = joined_gates((code, words), gate_on_flips(drift, most))
     if words and not as_json:
@@ -189,7 +200,7 @@ def _order(judging: Judging) -> Any:
     return lambda record: order.get(record.id, len(order))
 
 
-def _report(records: list[RunRecord], request: JournalsRequest, folder: Path, *, quiet: bool) -> None:
+def _report(records: list[RunRecord], figures: Figures, request: JournalsRequest, folder: Path, *, quiet: bool) -> None:
     console = Console()
     scores = {record.id: record.score for record in records}
     # Only for changed scores: the old records of a large journal are not kept.
@@ -207,4 +218,4 @@ def _report(records: list[RunRecord], request: JournalsRequest, folder: Path, *,
         if record.id in before:
             click.echo(f"{one_line(record.id)}: the score was {before[record.id]}")
     if len(records) > 1 and not quiet:
-        print_whole(console, suite_report(summarize(records), folder, again="viva judge"))
+        print_whole(console, suite_report(figures, folder, again="viva judge"))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from viva.cli import completion
+from viva.cli.label_options import check_corrected, gate_with_labels, label_options, truths_from
 from viva.cli.options import max_examiner_faults_option
 from viva.cli.parameter_types import OUTPUT_FILE, NumberRange
 from viva.cli.process import fail, report_user_errors
@@ -20,6 +21,7 @@ from viva.reports.output_file import is_standard_output, output_file
 
 if TYPE_CHECKING:
     from viva.reports.journals import Journals
+    from viva.suites.gates import Gates
 
 PAGE = "report.html"
 
@@ -45,6 +47,13 @@ PAGE = "report.html"
 )
 @click.option("--open", "open_", is_flag=True, help="Open the page in the browser (html).")
 @max_examiner_faults_option
+@label_options
+@click.option(
+    "--fail-under",
+    multiple=True,
+    metavar="[EVALUATOR=]SCORE",
+    help="Exit with 1 if the low bound of an agent's mean score is below this. Can be repeated.",
+)
 @report_user_errors
 def command(
     journals: tuple[str, ...],
@@ -53,21 +62,27 @@ def command(
     threshold: float,
     open_: bool,
     max_examiner_faults: float | None,
+    labels: tuple[Path, ...],
+    corrected: bool,
+    fail_under: tuple[str, ...],
 ) -> None:
     """Report on all JOURNALs together: folders, or FOLDER#RUN-ID for one run. [default: the newest under runs/]"""
     from viva.reports.journals import joined
+    from viva.suites.gates import parse_gates
 
     kind = "html" if open_ and kind is None and out is None else choose_format(out, kind)
     to_stdout = is_standard_output(out) and not (kind == "html" and out is None)
     if open_ and (kind != "html" or to_stdout):
         fail("viva report: --open requires --format html and a file.")
     write = writer(kind)
-    subject = joined(journals or [str(newest_journal())], threshold)
+    floors = parse_gates(fail_under)
+    check_corrected(floors, labels, corrected=corrected)
+    subject = joined(journals or [str(newest_journal())], threshold, truths_from(labels))
     subject.check()
     if to_stdout and kind == "console":
         write(subject, sys.stdout)
         _tell_damage(subject, shown=True)
-        _gate(subject, max_examiner_faults)
+        _gate(subject, floors, max_examiner_faults, corrected=corrected)
         return
     beside = kind == "html" and out is None
     target = subject.locations[0][0] / PAGE if beside else out
@@ -85,16 +100,20 @@ def command(
 
         webbrowser.open(target.resolve().as_uri())
     _tell_damage(subject, shown=kind == "console")
-    _gate(subject, max_examiner_faults)
+    _gate(subject, floors, max_examiner_faults, corrected=corrected)
 
 
-def _gate(subject: Journals, max_examiner_faults: float | None) -> None:
-    """Exit with the code of the gate on the examiner, if there is one."""
-    if max_examiner_faults is None:
+def _gate(subject: Journals, floors: Gates, max_examiner_faults: float | None, *, corrected: bool) -> None:
+    """Exit with the code of the gates, if there are any."""
+    of_scores = floors.primary is not None or floors.evaluators
+    if max_examiner_faults is None and not of_scores:
         return
-    from viva.suites.rate_gates import gate_on_examiner
+    if of_scores:
+        code, words = gate_with_labels(subject.figures(), floors, max_examiner_faults, corrected=corrected)
+    else:
+        from viva.suites.rate_gates import gate_on_examiner
 
-    code, words = gate_on_examiner(subject.figures(), max_examiner_faults)
+        code, words = gate_on_examiner(subject.figures(), max_examiner_faults)
     if words:
         click.echo(words, err=True)
     raise SystemExit(code)

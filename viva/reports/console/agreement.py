@@ -13,6 +13,7 @@ from viva.records.text import one_line
 from viva.records.wording import counted
 from viva.reports.console.narrow_table import NarrowTable
 from viva.statistics.agreement.alpha import Alpha
+from viva.statistics.agreement.by_label import Accuracy
 from viva.statistics.agreement.published import Check
 from viva.statistics.agreement.summary import AgreementFigures, JudgedRater
 from viva.statistics.intervals import Interval
@@ -96,6 +97,11 @@ def judged_parts(judged: JudgedRater, gold: str) -> Iterator[RenderableType]:
         f"{one_line(judged.rater, 60)} against {one_line(gold, 60)}: right in {found.right} of {found.items}, "
         f"accuracy {estimate(found.share, found.share_interval)}"
     )
+    yield label_table(found)
+
+
+def label_table(found: Accuracy) -> NarrowTable:
+    """Make a table with precision and recall by label."""
     table = Table(show_edge=False, pad_edge=False, header_style="bold")
     table.add_column("label", overflow="fold")
     for name in ("true", "said", "precision (95 %)", "recall (95 %)"):
@@ -104,7 +110,7 @@ def judged_parts(judged: JudgedRater, gold: str) -> Iterator[RenderableType]:
         precision = estimate(label.precision, label.precision_interval)
         recall = estimate(label.recall, label.recall_interval)
         table.add_row(Text(one_line(label.label, 40)), str(label.true), str(label.said), precision, recall)
-    yield NarrowTable(table)
+    return NarrowTable(table)
 
 
 def _recodings(figures: Sequence[AgreementFigures]) -> Iterator[str]:

@@ -25,8 +25,10 @@ from viva.records.wording import (
     score_line,
     usage_words,
 )
+from viva.reports.calibration_words import calibration_lines
 from viva.reports.console.insights import insight_tables, verdict_lines
 from viva.reports.trajectory_words import trajectory_lines
+from viva.statistics.calibration.uses import JudgeTallies
 from viva.statistics.trajectories import TrajectoryTally
 
 PRINTED_SHOWN = 2000
@@ -78,6 +80,10 @@ def _facts(record: RunRecord, journal: Path) -> Table:
     if setting.source:
         fact("source", f"{one_line(setting.source, 300)} ({one_line(setting.place, 300)})")
     fact("examiner, judge", f"{one_line(setting.examiner, 60)}, {judge_words(setting)}")
+    judges = JudgeTallies()
+    judges.add(record)
+    for line in calibration_lines(judges.uses(), [journal]):
+        fact("judge", line.removeprefix("judge "))
     for name in ("persona", "strategy"):
         if played := getattr(setting, name):
             fact(name, one_line(played, 60))

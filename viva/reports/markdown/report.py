@@ -8,6 +8,7 @@ from typing import TextIO
 from viva.records.run_record import RunRecord
 from viva.records.transcript import NO_USAGE
 from viva.records.wording import counted, dollars, usage_words
+from viva.reports.calibration_words import calibration_lines
 from viva.reports.console.suite import short_names
 from viva.reports.examiner_words import examiner_lines
 from viva.reports.journals import Journals
@@ -42,7 +43,9 @@ def write(journals: Journals, out: TextIO) -> None:
         JournalError: a journal cannot be read.
     """
     insights = FurtherInsights(journals.threshold)
-    figures = summarize(_added(journals, insights), journals.threshold, absent=journals.absent())
+    figures = summarize(
+        _added(journals, insights), journals.threshold, absent=journals.absent(), truths=journals.truths
+    )
     labels = short_names([group.name for group in figures.agents])
     page = BoundedText()
     page.add(_headline(figures, len(journals.unfinished()), journals))
@@ -61,6 +64,9 @@ def write(journals: Journals, out: TextIO) -> None:
         if figures.examiner is not None:
             page.add("\n".join(f"- {inert(line)}" for line in examiner_lines(figures, labels) if line) + "\n\n")
         page.add(_held(figures, labels))
+        folders = [folder for folder, _ in journals.locations]
+        lines = calibration_lines(figures.judges, folders)
+        page.add("".join(f"- {inert(line)}\n" for line in lines) + "\n" if lines else "")
     add_whys(page, figures, labels, insights)
     out.write("".join(page.parts))
 

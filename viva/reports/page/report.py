@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from viva.records.text import one_line
 from viva.records.wording import UNSAFE, counted, dollars
+from viva.reports.calibration_words import calibration_lines
 from viva.reports.console import trends as trend_console
 from viva.reports.console.suite import short_names
 from viva.reports.examiner_words import examiner_lines
@@ -68,6 +69,7 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
             reliability=list(reliability_lines(rows.figures, labels)),
             examiner=[line for line in examiner_lines(rows.figures, labels) if line],
             variants=list(variant_tables(rows.figures, labels)),
+            judges=calibration_lines(rows.figures.judges, [folder for folder, _ in journals.locations]),
             rows=rows.failures_first,
             rows_shown=ROWS_SHOWN,
             blocks=_blocks(journals, rows, blocks),

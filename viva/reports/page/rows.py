@@ -136,7 +136,7 @@ def gather_rows(journals: Journals, most: int = MOST_ROWS) -> Rows:
                 trends.add(record)
             yield record
 
-    figures = summarize(passing(), journals.threshold, absent=journals.absent())
+    figures = summarize(passing(), journals.threshold, absent=journals.absent(), truths=journals.truths)
     for place, run in enumerate(journals.unfinished(), outcomes.total()):
         trials.add(one_line(run.case or run.id, 200), run.agent, 0, Standing.UNFINISHED)
         if chosen.take(place, Standing.UNFINISHED):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from viva.reports.reliability.corrected_words import corrected_lines
 from viva.reports.reliability.missing_words import missing_lines
 from viva.statistics.summary import Figures
 
@@ -17,3 +18,5 @@ def reliability_lines(figures: Figures, labels: Mapping[str, str]) -> Iterator[s
     """
     for line in missing_lines(figures, labels):
         yield f"Bounds: {line}."
+    for line in corrected_lines(figures, labels):
+        yield f"Corrected: {line}."

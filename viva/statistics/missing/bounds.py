@@ -47,7 +47,7 @@ class MissingTallies:
             absent: Agent to the number of runs that began and never finished.
         """
         self._evaluator = evaluator
-        self._agents: dict[str, _Sums] = {}
+        self._agents: dict[str, _BoundSums] = {}
         for agent, number in (absent or {}).items():
             self._of(agent).add(UNKNOWN, number, missing=True)
 
@@ -65,11 +65,11 @@ class MissingTallies:
             return ()
         return tuple(self._agents[agent].bounds(agent) for agent in sorted(self._agents, key=natural))
 
-    def _of(self, agent: str) -> _Sums:
-        return self._agents.setdefault(agent, _Sums())
+    def _of(self, agent: str) -> _BoundSums:
+        return self._agents.setdefault(agent, _BoundSums())
 
 
-class _Sums:
+class _BoundSums:
     __slots__ = ("_high", "_low", "missing", "runs")
 
     def __init__(self) -> None:

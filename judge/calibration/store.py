@@ -1,0 +1,118 @@
+"""Stores how well a judge agreed with labels: `calibrations.jsonl` beside the journals, one calibration per line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+
+from viva.errors import SetupError
+from viva.full_disk import error_words
+from viva.journal.append_file import AppendFile
+from viva.records.codec import decode_json, encode
+from viva.records.text import one_line
+from viva.regular_files import MOST_GIVEN, open_plain
+
+FILE = "calibrations.jsonl"
+FORMAT = 1
+JUDGE_PROMPTS = ("judge", "scoring_point")
+"""Names of the prompts with which a model judges scoring points, as settings of runs have them."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelShares:
+    """How right a judge is about one label; None where there is nothing to divide by."""
+
+    precision: float | None
+    recall: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How well one judge, a model with its prompts, agreed with labels."""
+
+    model: str
+    prompts: Mapping[str, str]
+    """The first 12 hex digits of the SHA-256 of each of its prompts, by name."""
+    _: KW_ONLY
+    items: int
+    """Labelled scoring points that it judged."""
+    cases: int
+    """The cases of these; intervals go by them."""
+    v: int = FORMAT
+    source: str = ""
+    """The names of the label files, or of the set."""
+    digest: str = ""
+    """The first 12 hex digits of the SHA-256 of the labels."""
+    people: int = 0
+    """How many people labelled; 0 if the labels are true by construction."""
+    confusion: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Items by true label, then by the judge's."""
+    accuracy: float | None = None
+    accuracy_interval: tuple[float, float] | None = None
+    kappa: float | None = None
+    kappa_interval: tuple[float, float] | None = None
+    alpha: float | None = None
+    """Krippendorff's, among the people; None with fewer than two, or without the packages that it requires."""
+    alpha_interval: tuple[float, float] | None = None
+    labels: Mapping[str, LabelShares] = field(default_factory=dict)
+    at: str = ""
+    """When, in UTC: `2026-11-22T23:30:00Z`."""
+
+    def is_of(self, model: str, prompts: Mapping[str, str]) -> bool:
+        """Return whether this is a calibration of a judge, by its model and its prompts for scoring points."""
+        return self.model == model and dict(self.prompts) == judge_prompts(prompts)
+
+
+def judge_prompts(prompts: Mapping[str, str]) -> dict[str, str]:
+    """Return the prompts of the judge of scoring points among all of a setting: another one is another judge."""
+    return {name: prompts[name] for name in JUDGE_PROMPTS if name in prompts}
+
+
+def store_of(journal: Path) -> Path:
+    """Return the file with the calibrations that belong to a journal: it is beside the journal's folder."""
+    return journal.resolve().parent / FILE
+
+
+def read_calibrations(file: Path) -> list[Calibration]:
+    """Return the calibrations in a file in their order; none if there is no file.
+
+    Lines that are torn or of a newer format are passed over: a report does not fail because of them.
+    """
+    try:
+        with open_plain(file) as opened:
+            content = opened.read(MOST_GIVEN)
+    except OSError:
+        return []
+    found = []
+    for line in content.decode("utf-8", "replace").split("\n"):
+        if line.strip():
+            try:
+                calibration = decode_json(Calibration, line)
+            except (ValueError, RecursionError):
+                continue
+            if calibration.v == FORMAT:
+                found.append(calibration)
+    return found
+
+
+def add_calibration(file: Path, calibration: Calibration) -> None:
+    """Append a calibration with one write.
+
+    Raises:
+        SetupError: it cannot be written.
+    """
+    try:
+        opened = AppendFile(file)
+        try:
+            opened.append(encode(calibration) + b"\n")
+        finally:
+            opened.close()
+    except OSError as error:
+        words = error_words(error, [file.parent])
+        raise SetupError(f"the calibration cannot be stored in {one_line(str(file))}: {words}.") from error
+
+
+def newest_of(calibrations: Iterable[Calibration], model: str, prompts: Mapping[str, str]) -> Calibration | None:
+    """Return the newest calibration of a judge, or None if it is not calibrated."""
+    return next((each for each in reversed([*calibrations]) if each.is_of(model, prompts)), None)

@@ -1,0 +1,143 @@
+"""A judge is calibrated against people, and every report of its scores says so until its prompt or model changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.journals import edit
+from tests.judged_journals import CASES, judged_suite, labels_by
+from tests.model_server import Request, verdict
+from tests.viva.conftest import Desk
+from viva.judge.calibration.store import FILE, Calibration, add_calibration, read_calibrations
+
+REPORTS = ("console", "markdown", "html")
+
+
+@pytest.fixture
+def judged(desk: Desk) -> Desk:
+    """A judged suite, and labels of two people who find one undeserved hit and one undeserved miss."""
+    journal = judged_suite(desk)
+    changed = {("case_1", 1): "miss", ("case_2", 3): "hit"}
+    (desk.folder / "ann.jsonl").write_text(labels_by("ann", journal, changed), encoding="utf-8")
+    (desk.folder / "bob.jsonl").write_text(
+        labels_by("bob", journal, {**changed, ("case_3", 2): "miss"}), encoding="utf-8"
+    )
+    return desk
+
+
+def _calibrate(desk: Desk, *journals: str) -> dict[str, dict[str, Any]]:
+    told = json.loads(desk.viva("calibrate", "ann.jsonl", "bob.jsonl", *journals, "--json", expect=0).stdout)
+    return {each["judge"]["name"]: each for each in told["judges"]}
+
+
+def test_a_judge_and_the_code_are_compared_with_people(judged: Desk) -> None:
+    found = _calibrate(judged, "runs/first")
+    model, code = found["gpt-4o"], found["code"]
+    assert model["accuracy"]["items"] == 3 * CASES - 1  # people are divided about one
+    assert model["accuracy"]["right"] == 3 * CASES - 3
+    assert model["undecided"] == 1
+    assert model["cases"] == CASES
+    assert model["confusion"] == {"hit": {"hit": 10, "miss": 1}, "miss": {"hit": 1, "miss": 5}}
+    assert code["accuracy"]["share"] == 1
+    short, long = model["kinds"]
+    assert short["kind"].startswith("shorter than")
+    assert short["accuracy"]["items"] + long["accuracy"]["items"] == 17
+
+
+def test_the_undeserved_hit_is_the_worst_disagreement_with_its_run(judged: Desk) -> None:
+    shown = judged.viva("calibrate", "ann.jsonl", "bob.jsonl", "runs/first", expect=0).stdout
+    said = " ".join(shown.split())
+    first = said.index("hit, and people say miss (ann miss, bob miss): the sum should be 1 (case_1, weight 3)")
+    assert first < said.index("miss, and people say hit (ann hit, bob hit): the sum should be 52 (case_2, weight 2)")
+    assert "viva replay 'runs/first#case_1" in said
+    assert "People among themselves 24 items of 6 cases, 2 raters" in said
+
+
+def test_reports_show_the_calibration_beside_the_scores_of_this_judge(judged: Desk) -> None:
+    for kind in REPORTS:
+        assert "gpt-4o: not calibrated" in _report(judged, "runs/first", kind)
+    _calibrate(judged, "runs/first")
+    (stored,) = read_calibrations(judged.folder / "runs" / FILE)
+    assert (stored.model, stored.items, stored.cases, stored.people) == ("gpt-4o", 17, 6, 2)
+    assert stored.confusion == {"hit": {"hit": 10, "miss": 1}, "miss": {"hit": 1, "miss": 5}}
+    for kind in REPORTS:
+        assert "gpt-4o: calibrated on 17 labels of 6 cases, kappa .74 [" in _report(judged, "runs/first", kind)
+    run = judged.viva("report", f"runs/first#{_first_run(judged)}", expect=0).stdout
+    assert "calibrated on 17 labels of 6 cases" in run
+
+
+def _report(desk: Desk, journal: str, kind: str) -> str:
+    text = desk.viva("report", journal, "--format", kind, "--out", "-", expect=0).stdout
+    return " ".join(text.replace("&#58;", ":").replace("&#91;", "[").split())
+
+
+def _first_run(desk: Desk) -> str:
+    run: str = json.loads((desk.folder / "ann.jsonl").read_text(encoding="utf-8").splitlines()[0])["run"]
+    return run
+
+
+def test_a_changed_prompt_and_a_changed_model_are_not_calibrated(judged: Desk) -> None:
+    _calibrate(judged, "runs/first")
+    (stored,) = read_calibrations(judged.folder / "runs" / FILE)
+    edit(judged.folder / "runs/first", lambda line: line.replace(stored.prompts["judge"].encode(), b"0123456789ab"))
+    assert "gpt-4o: not calibrated with these prompts" in _report(judged, "runs/first", "console")
+    edit(judged.folder / "runs/first", lambda line: line.replace(b'"judge_model":"gpt-4o"', b'"judge_model":"gpt-5"'))
+    assert "gpt-5: not calibrated" in _report(judged, "runs/first", "console")
+    assert "with these prompts" not in _report(judged, "runs/first", "console")
+
+
+def test_a_suite_that_only_code_judged_says_nothing_about_calibration(desk: Desk) -> None:
+    desk.run("echo", out="runs/first")
+    desk.run("echo", out="runs/second")
+    for kind in REPORTS:
+        assert "calibrated" not in _report(desk, "runs/first", kind)
+    figures = json.loads(desk.viva("report", "runs/first", "--format", "json", expect=0).stdout)["figures"]
+    assert "judges" not in figures
+
+
+def test_a_judge_that_always_says_hit_is_no_better_than_chance(desk: Desk) -> None:
+    def always(request: Request) -> str:
+        return verdict("hit", "Yes.", {"round": 1, "quote": "It is"})
+
+    journal = judged_suite(desk, play=always)
+    (desk.folder / "ann.jsonl").write_text(labels_by("ann", journal), encoding="utf-8")
+    (desk.folder / "bob.jsonl").write_text(labels_by("bob", journal), encoding="utf-8")
+    model = _calibrate(desk, "runs/first")["gpt-4o"]
+    assert model["agreement"]["kappa"] == pytest.approx(0)
+    assert model["accuracy"]["share"] == pytest.approx(2 / 3)
+
+
+def test_labels_of_other_runs_and_options_for_tables_are_mistakes(judged: Desk) -> None:
+    other = {"rater": "ann", "run": "elsewhere", "criterion": "x", "label": "hit"}
+    (judged.folder / "other.jsonl").write_text(json.dumps(other), encoding="utf-8")
+    assert (
+        "the labels are of other runs (elsewhere)"
+        in judged.viva("calibrate", "other.jsonl", "runs/first", expect=2).stderr
+    )
+    assert (
+        "--gold cannot be given with a journal"
+        in judged.viva("calibrate", "ann.jsonl", "runs/first", "--gold", "ann", expect=2).stderr
+    )
+    assert "viva label runs/first" in judged.viva("calibrate", "runs/first", expect=2).stderr
+    assert not (judged.folder / "runs" / FILE).exists()
+
+
+def test_the_newest_calibration_counts_and_damaged_lines_are_passed_over(tmp_path: Path) -> None:
+    file = tmp_path / FILE
+    for items in (5, 7):
+        add_calibration(file, Calibration("m", {"judge": "a"}, items=items, cases=2, accuracy_interval=(0.1, 0.9)))
+    with file.open("a", encoding="utf-8") as opened:
+        opened.write(
+            '{"model": "m", "prompts": \nnonsense\n{"v": 2, "model": "m", "prompts": {}, "items": 1, "cases": 1}\n'
+        )
+    found = read_calibrations(file)
+    assert [each.items for each in found] == [5, 7]
+    assert found[1].accuracy_interval == (0.1, 0.9)
+    assert found[1].is_of("m", {"judge": "a", "examiner": "b"})
+    assert not found[1].is_of("m", {"judge": "b"})
+    assert not found[1].is_of("m", {"judge": "a", "scoring_point": "c"})
+    assert read_calibrations(tmp_path / "none") == []

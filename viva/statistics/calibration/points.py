@@ -1,0 +1,143 @@
+"""Takes from stored runs what a judge said about each scoring point, and what may make it easy or hard to judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from viva.cases import Case
+from viva.errors import SetupError
+from viva.journal.kept_cases import stored_case
+from viva.journal.reader import StoredRun, read_runs
+from viva.journal.writer import Damage
+from viva.judge.calibration.store import judge_prompts
+from viva.records.run_record import Setting
+from viva.records.transcript import Step, Transcript
+from viva.records.verdict import Insight, Verdict
+from viva.records.wording import SCORING_POINTS
+
+CODE = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeIdentity:
+    """Says who judged: the same model with other prompts is another judge."""
+
+    name: str
+    """`code`, or the model's name."""
+    prompts: tuple[tuple[str, str], ...] = ()
+    """Name and hash of each prompt of a model."""
+
+    @property
+    def is_model(self) -> bool:
+        """Return whether a model judged, and not `eval_code`."""
+        return self.name != CODE
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPoint:
+    """What one judge said about one scoring point of one run."""
+
+    judge: JudgeIdentity
+    journal: Path
+    run: str
+    case: str
+    criterion: str
+    label: str
+    reason: str
+    statement: str
+    weight: float
+    has_code: bool
+    """Whether the point has `eval_code`."""
+    length: int
+    """Characters of the conversation and its steps, as the journal has them."""
+
+
+def judged_points(stored: StoredRun, case: Case | None = None) -> Iterator[JudgedPoint]:
+    """Yield what was said about the scoring points of a run, by code and by a model.
+
+    Args:
+        stored: The run.
+        case: Its case, which knows the points with `eval_code`; None if the journal does not hold it.
+    """
+    insight = scoring_insight(stored.insights)
+    if insight is None:
+        return
+    coded = {point.id for point in case.scoring_points if point.eval_code} if case is not None else set()
+    length = transcript_length(stored.transcript)
+    for verdict in insight.verdicts:
+        said = list(_said(verdict))
+        has_code = verdict.criterion in coded or any(by == CODE for by, _, _ in said)
+        for by, label, reason in said:
+            yield JudgedPoint(
+                judge=_identity(by, stored.setting),
+                journal=stored.folder,
+                run=stored.id,
+                case=stored.setting.case or stored.id,
+                criterion=verdict.criterion,
+                label=label,
+                reason=reason,
+                statement=verdict.statement,
+                weight=verdict.weight,
+                has_code=has_code,
+                length=length,
+            )
+
+
+def read_judged_points(
+    folder: Path, run: str | None, wanted: Callable[[str], bool], damage: Damage
+) -> Iterator[JudgedPoint]:
+    """Yield what was said about the scoring points of the runs of a journal.
+
+    Args:
+        folder: The journal's folder.
+        run: The id of the only run to read; None for all.
+        wanted: Tells of the id of a run whether to read it.
+        damage: Counts the lines that had to be skipped.
+
+    Raises:
+        JournalError: there is no journal, or no such run in it.
+    """
+    for stored in read_runs(folder, run, damage, wanted=wanted):
+        yield from judged_points(stored, case_of(stored))
+
+
+def case_of(stored: StoredRun) -> Case | None:
+    """Return the case of a run as the journal keeps it; None if it does not."""
+    try:
+        return stored_case(stored.folder, stored.setting.case, stored.setting.case_hash)
+    except SetupError:
+        return None
+
+
+def scoring_insight(insights: tuple[Insight, ...]) -> Insight | None:
+    """Return the insight about scoring points, if there is one."""
+    return next((each for each in insights if each.evaluator == SCORING_POINTS), None)
+
+
+def _said(verdict: Verdict) -> Iterator[tuple[str, str, str]]:
+    """Yield who said what and why: the verdict's judge, and a model that only voted beside the code."""
+    yield verdict.by, verdict.label, verdict.reason
+    if verdict.by == CODE:
+        models = [vote for vote in verdict.votes if vote.judge != CODE]
+        if models and len({vote.label for vote in models}) == 1:
+            yield models[0].judge, models[0].label, models[0].reason
+
+
+def _identity(by: str, setting: Setting) -> JudgeIdentity:
+    if by == CODE:
+        return JudgeIdentity(CODE)
+    return JudgeIdentity(setting.judge_model or by, tuple(judge_prompts(setting.prompts).items()))
+
+
+def transcript_length(transcript: Transcript) -> int:
+    """Return about how many characters a judge has to read."""
+    return sum(
+        len(round_.examiner or "") + len(round_.agent or "") + sum(map(_step_length, round_.steps))
+        for round_ in transcript.rounds
+    )
+
+
+def _step_length(step: Step) -> int:
+    return sum(len(str(text)) for text in (step.observation, step.thought, step.tool_input, step.result) if text)

@@ -1,0 +1,53 @@
+"""Which models judged the scoring points of a suite, so that reports can say how far each can be trusted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viva.judge.calibration.store import judge_prompts
+from viva.records.run_record import RunRecord
+from viva.records.wording import SCORING_POINTS
+from viva.statistics.calibration.points import CODE
+
+MOST_JUDGES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeUse:
+    """A model that judged scoring points, and how many runs."""
+
+    model: str
+    """Hostile text like all that a journal says."""
+    prompts: tuple[tuple[str, str], ...]
+    """Name and hash of each of its prompts for scoring points."""
+    runs: int
+
+
+class JudgeTallies:
+    """Counts the runs whose scoring points a model judged, by model and prompts."""
+
+    def __init__(self) -> None:
+        self._runs: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
+
+    def add(self, record: RunRecord) -> None:
+        """Add one run."""
+        model = record.setting.judge_model
+        if model is None or not _is_judged_by_model(record):
+            return
+        key = model, tuple(judge_prompts(record.setting.prompts).items())
+        if key in self._runs or len(self._runs) < MOST_JUDGES:
+            self._runs[key] = self._runs.get(key, 0) + 1
+
+    def uses(self) -> tuple[JudgeUse, ...]:
+        """Return the judges, those of most runs first."""
+        found = [JudgeUse(model, prompts, runs) for (model, prompts), runs in self._runs.items()]
+        return tuple(sorted(found, key=lambda each: -each.runs))
+
+
+def _is_judged_by_model(record: RunRecord) -> bool:
+    return any(
+        verdict.by != CODE
+        for insight in record.insights
+        if insight.evaluator == SCORING_POINTS
+        for verdict in insight.verdicts
+    )

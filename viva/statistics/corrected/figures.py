@@ -1,0 +1,185 @@
+"""The corrected scores of a suite, by agent, or why there are none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from viva.records.run_record import RunRecord
+from viva.records.verdict import Insight, Label
+from viva.records.wording import SCORING_POINTS, counted
+from viva.statistics.cells import natural
+from viva.statistics.corrected.clusters import CaseSums
+from viva.statistics.corrected.prediction_powered import prediction_powered
+from viva.statistics.corrected.rogan_gladen import accuracy_of, rogan_gladen
+from viva.statistics.corrected.truths import Truths
+from viva.statistics.scores import primary_insight, score_of
+
+FEWEST_LABELLED = 20
+"""Minimum number of labelled cases: with fewer, the intervals are not what they claim to be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectedScore:
+    """Holds one agent's mean score as the judge gave it, and as people would have given it."""
+
+    agent: str
+    raw: float
+    """The mean of the scores by the judge, over the runs that count."""
+    runs: int
+    cases: int
+    labelled_cases: int
+    """Cases with a point that people labelled hit or miss."""
+    labels: int
+    """Points that people labelled hit or miss."""
+    value: float | None = None
+    """The mean by prediction-powered inference; None if `refused` says why there is none."""
+    low: float | None = None
+    high: float | None = None
+    """The ends of its 95 % interval."""
+    trust: float | None = None
+    """How much the judge counts beside the labels, between 0 (not at all) and 1: the lambda of PPI++."""
+    sensitivity: float | None = None
+    """The share of hits, by people, that the judge calls hits; weighted as the points are."""
+    specificity: float | None = None
+    """The share of misses, by people, that the judge calls misses."""
+    binary: float | None = None
+    """The mean by Rogan and Gladen's correction; None if the judge is not shown to be better than chance."""
+    binary_low: float | None = None
+    binary_high: float | None = None
+    refused: str = ""
+    """Why nothing is corrected, in words."""
+    notes: tuple[str, ...] = ()
+    """Labels and runs that could not be used, in words."""
+
+
+class CorrectedTallies:
+    """Adds up what corrected scores are reckoned from, by agent and case."""
+
+    def __init__(self, truths: Truths | None = None) -> None:
+        """Begin with what people say; without it, nothing is corrected."""
+        self._truths = truths
+        self._agents: dict[str, _AgentSums] = {}
+        self._seen: set[str] = set()
+        self._twice = 0
+        self._older = 0
+        self._matched = 0
+
+    def add(self, record: RunRecord) -> None:
+        """Add one run; one that does not count is in no average, corrected or not."""
+        if self._truths is None:
+            return
+        labelled = self._truths.points.get(record.id, {})
+        if labelled:
+            self._twice += record.id in self._seen
+            self._seen.add(record.id)
+        scored = score_of(record)
+        if scored is None:
+            return
+        sums = self._agents.setdefault(record.agent, _AgentSums())
+        insight = primary_insight(record)
+        shares = None if insight is None else shares_of(insight, scored.score)
+        sums.runs += 1
+        sums.raw += scored.score
+        case = sums.cases.setdefault(record.subject, CaseSums())
+        if insight is None or shares is None:
+            sums.whole += bool(insight is not None and insight.verdicts)
+            case.add_other(1.0, scored.score)
+            return
+        if self._truths.oldest.get(record.id, math.inf) < record.timing.started:
+            self._older += len(labelled)
+            labelled = {}
+        for verdict, share in zip(insight.verdicts, shares, strict=True):
+            judged = float(verdict.label == Label.HIT)
+            truth = labelled.get(verdict.criterion)
+            if truth is None:
+                case.add_other(share, judged)
+                continue
+            case.add_labelled(share, truth=float(truth), judged=judged)
+            sums.labels += 1
+            self._matched += 1
+
+    def by_agent(self) -> tuple[CorrectedScore, ...]:
+        """Return the corrected score of each agent in natural order; none without labels."""
+        if self._truths is None:
+            return ()
+        notes = tuple(self._notes(self._truths))
+        return tuple(
+            _corrected(agent, self._agents[agent], notes, doubled=self._twice > 0)
+            for agent in sorted(self._agents, key=natural)
+        )
+
+    def _notes(self, truths: Truths) -> list[str]:
+        notes = []
+        labelled = sum(len(points) for points in truths.points.values())
+        if self._older:
+            notes.append(f"labels older than their run, so about another conversation: {self._older}, not used")
+        if (unused := labelled - self._matched - self._older) > 0:
+            notes.append(f"labels of points that no counted run here has: {unused}, not used")
+        if truths.undecided:
+            notes.append(f"points of which the raters are unsure or divided: {truths.undecided}, not used")
+        return notes
+
+
+class _AgentSums:
+    __slots__ = ("cases", "labels", "raw", "runs", "whole")
+
+    def __init__(self) -> None:
+        self.cases: dict[str, CaseSums] = {}
+        self.runs = self.labels = self.whole = 0
+        """`whole`: runs whose score is not the weighted share of its hits."""
+        self.raw = 0.0
+
+
+def shares_of(insight: Insight, score: float) -> Sequence[float] | None:
+    """Return the share of each point in its run's score; None if the score is not the sum of the shares that were hit.
+
+    Args:
+        insight: The primary evaluator's.
+        score: The score of the run.
+    """
+    total = math.fsum(verdict.weight for verdict in insight.verdicts)
+    if insight.evaluator != SCORING_POINTS or total <= 0:
+        return None
+    shares = [verdict.weight / total for verdict in insight.verdicts]
+    hit = math.fsum(
+        share for share, verdict in zip(shares, insight.verdicts, strict=True) if verdict.label == Label.HIT
+    )
+    return shares if abs(hit - score) < 1e-6 else None
+
+
+def _corrected(agent: str, sums: _AgentSums, notes: tuple[str, ...], *, doubled: bool) -> CorrectedScore:
+    cases = list(sums.cases.values())
+    labelled = sum(case.weight > 0 for case in cases)
+    if sums.whole:
+        notes = (*notes, f"runs whose score is not the weighted share of their hits: {sums.whole}, as judged")
+    found = CorrectedScore(
+        agent=agent,
+        raw=sums.raw / sums.runs,
+        runs=sums.runs,
+        cases=len(cases),
+        labelled_cases=labelled,
+        labels=sums.labels,
+        refused=_refusal(labelled, doubled=doubled),
+        notes=notes,
+    )
+    if found.refused:
+        return found
+    mean, binary, accuracy = prediction_powered(cases), rogan_gladen(cases), accuracy_of(cases)
+    found = replace(found, value=mean.value, low=mean.low, high=mean.high, trust=mean.trust)
+    if accuracy is not None:
+        found = replace(found, sensitivity=accuracy.sensitivity, specificity=accuracy.specificity)
+    if binary is not None:
+        found = replace(found, binary=binary.value, binary_low=binary.low, binary_high=binary.high)
+    return found
+
+
+def _refusal(labelled: int, *, doubled: bool) -> str:
+    if doubled:
+        return (
+            "several journals have runs with these ids, and a label names its run by id: use the labels of one journal"
+        )
+    if labelled < FEWEST_LABELLED:
+        return f"labels of {counted(labelled, 'case')}; a corrected score requires {FEWEST_LABELLED}"
+    return ""
