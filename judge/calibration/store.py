@@ -114,5 +114,9 @@ def add_calibration(file: Path, calibration: Calibration) -> None:
 
 
 def newest_of(calibrations: Iterable[Calibration], model: str, prompts: Mapping[str, str]) -> Calibration | None:
-    """Return the newest calibration of a judge, or None if it is not calibrated."""
-    return next((each for each in reversed([*calibrations]) if each.is_of(model, prompts)), None)
+    """Return the newest calibration of a judge, or None if it is not calibrated.
+
+    One by people who labelled conversations of the user's comes before one on a set that is true by construction.
+    """
+    found = [each for each in reversed([*calibrations]) if each.is_of(model, prompts)]
+    return next((each for each in found if each.people), found[0] if found else None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from viva.cli.options import single_option, stack
+from viva.cli.options import given_options, single_option, stack
 from viva.cli.process import fail, run_async
 from viva.cli.stopping import STOPPED
 from viva.errors import SetupError
@@ -26,20 +27,25 @@ from viva.journal.paths import RUNS
 from viva.journal.reader import split_reference
 from viva.judge.calibration.journal_items import set_of_journals
 from viva.judge.calibration.judging import ITEMS_AT_ONCE, Judgements
-from viva.judge.calibration.label_files import is_label_file, labels_in
+from viva.judge.calibration.label_files import MOST, HumanLabel, is_label_file, labels_in
 from viva.judge.calibration.sets import BUILTIN, LabelledSet, load_set
+from viva.judge.calibration.store import FILE, add_calibration, store_of
 from viva.models.prices import parse_prices
 from viva.models.roles import parse_role_limits
 from viva.records.codec import to_plain
-from viva.records.text import counted, one_line
+from viva.records.text import counted, one_line, printable
 from viva.regular_files import read_text
 from viva.reports.console.judges import judges_report
 from viva.reports.console.whys import print_whole
 from viva.statistics.agreement.judges import JudgeFigures
+from viva.statistics.calibration.figures import truths_of
+from viva.statistics.calibration.tried import calibration_of_tried
 
 P = ParamSpec("P")
 T = TypeVar("T")
 JUDGEMENTS = "judgements.jsonl"
+OWN = ("set_name", "judge_models", "judgements", "concurrency", "prices", "max_output_tokens", "model_seconds")
+"""The options that only models require."""
 
 
 def judges_options(function: Callable[P, T]) -> Callable[P, T]:
@@ -86,13 +92,15 @@ def try_judges_on(paths: Sequence[str], given: Mapping[str, Any], *, as_json: bo
         as_json: Whether to print JSON.
     """
     specs = given["judge_models"]
+    if others := [flag for name, flag in given_options().items() if name not in (*OWN, "paths", "as_json")]:
+        fail(f"viva calibrate: {', '.join(others)} cannot be given with --set or --judge-model.")
     if not specs:
         fail("viva calibrate: --set requires a judge: add --judge-model openai:NAME. It can be repeated.")
     if twice := [spec for spec, number in Counter(specs).items() if number > 1]:
         fail(f"viva calibrate: --judge-model {one_line(twice[0])} is given twice.")
     if given["set_name"] and paths:
         fail("viva calibrate: --set brings its own labels; leave out the label files, or --set.")
-    labelled = load_set(given["set_name"]) if given["set_name"] else _set_of_labels(paths)
+    labelled, people = (load_set(given["set_name"]), 0) if given["set_name"] else _set_of_labels(paths)
     file = given["judgements"] or RUNS / JUDGEMENTS
     try:
         with Judgements(file) as kept, _shown_progress(labelled, specs, show=not as_json) as on_judged:
@@ -108,15 +116,36 @@ def try_judges_on(paths: Sequence[str], given: Mapping[str, Any], *, as_json: bo
             figures = run_async(work)
     except KeyboardInterrupt:
         fail(f"viva: stopped. What was judged is kept in {file}; the same command judges the rest.", STOPPED)
+    store = _store(paths)
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    stored = [calibration_of_tried(each, labelled, people=people, at=at) for each in figures]
+    for each in stored:
+        if each.items:
+            add_calibration(store, each)
     if as_json:
-        click.echo(json.dumps(_plain(labelled, figures)))
+        click.echo(json.dumps({**_plain(labelled, figures), "stored": str(store)}))
     else:
         print_whole(Console(), judges_report(labelled, figures))
+        click.echo(printable(f"stored in {store}, where reports on journals beside it find it"))
     raise SystemExit(EXIT_NOT_SCORED if any(each.errors for each in figures) else EXIT_DONE)
 
 
-def _set_of_labels(paths: Sequence[str]) -> LabelledSet:
-    """Return what people labelled in journals as a labelled set; the label of most of them is the right one."""
+def refuse_without_models() -> None:
+    """Exit if an option was given that only models require."""
+    if mine := [flag for name, flag in given_options().items() if name in OWN]:
+        fail(f"viva calibrate: {', '.join(mine)} requires --judge-model.")
+
+
+def _store(paths: Sequence[str]) -> Path:
+    journals = [folder for folder, _ in map(split_reference, paths) if folder.is_dir()]
+    return store_of(journals[0]) if journals else RUNS / FILE
+
+
+def _set_of_labels(paths: Sequence[str]) -> tuple[LabelledSet, int]:
+    """Return what people labelled in journals as a labelled set, and how many people.
+
+    The label of most of them is the right one.
+    """
     journals = [path for path in paths if split_reference(path)[0].is_dir()]
     files = [Path(path) for path in paths if path not in journals]
     if not journals or not files:
@@ -124,30 +153,23 @@ def _set_of_labels(paths: Sequence[str]) -> LabelledSet:
             "viva calibrate: --judge-model requires what it is to judge: --set builtin, or a label file and the "
             "journals of which it is, as in viva calibrate labels.jsonl runs/JOURNAL --judge-model openai:NAME."
         )
-    said: dict[tuple[str, str], Counter[str]] = {}
+    labels: list[HumanLabel] = []
     for file in files:
-        text = read_text(file, "the label file")
+        text = read_text(file, "the label file", MOST)
         if not is_label_file(text):
             raise SetupError(f"{file} is not a label file of `viva label`; only these say of which run a label is.")
-        for label in labels_in(text, file):
-            if label.label is not None:
-                said.setdefault((label.run, label.criterion), Counter())[label.label] += 1
-    truths = {point: most for point, labels in said.items() if (most := _most(labels)) is not None}
+        labels += labels_in(text, file)
+    said = truths_of(labels)
+    truths = {point: truth.label for point, truth in said.items() if truth.label is not None}
     if undecided := len(said) - len(truths):
-        words = f"note: {counted(undecided, 'point')} left out, because people disagree and no label has a majority"
+        words = f"note: {counted(undecided, 'point')} left out: people are unsure, or evenly divided"
         Console(stderr=True).print(Text(words, style="yellow"))
     damage = Damage()
     name = ", ".join(file.name for file in files)
     labelled = set_of_journals(name, truths, map(split_reference, journals), damage)
     if skipped := damage.words():
         Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
-    return labelled
-
-
-def _most(labels: Counter[str]) -> str | None:
-    """Return the label that most gave; None if two are equal."""
-    (first, number), *others = labels.most_common(2)
-    return None if others and others[0][1] == number else first
+    return labelled, len({label.rater for label in labels})
 
 
 @contextlib.contextmanager

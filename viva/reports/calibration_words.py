@@ -40,7 +40,8 @@ def _line(judge: JudgeUse, stored: Sequence[Calibration]) -> str:
 
 def calibration_words(found: Calibration) -> str:
     """Return a calibration in words: `calibrated on 120 labels of 24 cases, kappa .81 [.70, .90]`."""
-    on = f"calibrated on {counted(found.items, 'label')} of {counted(found.cases, 'case')}"
+    of = counted(found.cases, "case") if found.people else f"the set {one_line(found.source, 60)}"
+    on = f"calibrated on {counted(found.items, 'label')} of {of}"
     if found.kappa is not None and found.kappa_interval is not None:
         return f"{on}, kappa {_short(found.kappa)} [{', '.join(map(_short, found.kappa_interval))}]"
     if found.accuracy is not None and found.accuracy_interval is not None:

@@ -23,6 +23,8 @@ from viva.journal.reader import read_runs
 from viva.judge.calibration import sets
 from viva.judge.calibration.label_files import HumanLabel, LabelWriter
 from viva.judge.calibration.sets import BUILTIN, BUILTIN_FOLDER, LabelledSet, load_set
+from viva.judge.calibration.store import FILE, Calibration, newest_of, read_calibrations
+from viva.judge.scoring_points.by_model import prompt_hashes
 
 SET = BUILTIN_FOLDER / "forged.yaml"
 
@@ -136,6 +138,31 @@ def test_what_was_judged_before_a_stop_is_kept(desk: Desk, server: ModelServer) 
     assert (desk.folder / "runs" / "judgements.jsonl").read_text().count("\n") == 5
 
 
+def test_a_calibration_is_stored_where_reports_find_it(desk: Desk, server: ModelServer, calibrate: Try) -> None:
+    done = calibrate("--set", SET, *judges("perfect", "broken"), expect=3)
+    assert "stored in runs/calibrations.jsonl" in done.stdout
+    (stored,) = read_calibrations(desk.folder / "runs" / FILE)
+    assert (stored.model, dict(stored.prompts)) == ("perfect", prompt_hashes()), "without a verdict there is nothing"
+    assert (stored.items, stored.cases, stored.people, stored.kappa) == (20, 10, 0, 1.0)
+    assert (stored.digest, stored.source) == (forged().digest[:12], "forged.yaml")
+    case = desk.case(scoring_points=[{"score_point": "The agent sings.", "weight": 1}])
+    environment = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url}
+    words = ("--agent", "example:careful", "--sandbox", "process", "--judge-model", "openai:perfect")
+    shown = desk.viva("run", case, *words, environment=environment, expect=0).stdout
+    assert "perfect: calibrated on 20 labels of the set forged.yaml, kappa 1.00" in " ".join(
+        shown.replace("│", " ").split()
+    )
+
+
+def test_what_people_labelled_comes_before_the_set_in_the_box() -> None:
+    people = Calibration("m", {"judge": "1"}, items=30, cases=10, people=2)
+    box = Calibration("m", {"judge": "1"}, items=500, cases=200)
+    other = Calibration("m", {"judge": "2"}, items=40, cases=10, people=2)
+    assert newest_of([people, box, other], "m", {"judge": "1"}) is people
+    assert newest_of([box, other], "m", {"judge": "1"}) is box
+    assert newest_of([other], "m", {"judge": "1"}) is None
+
+
 def test_a_refused_key_ends_the_command_with_what_to_correct(server: ModelServer, calibrate: Try) -> None:
     server.parts["locked"] = Unauthorized()
     done = calibrate("--set", SET, *judges("locked"), expect=2)
@@ -153,6 +180,8 @@ def test_a_refused_key_ends_the_command_with_what_to_correct(server: ModelServer
         (("--set", BUILTIN, *judges("yes", "yes")), "--judge-model openai:yes is given twice"),
         (("--set", BUILTIN, "--judge-model", "gpt"), "is not a model"),
         ((), "name a file with labels, or try judges"),
+        (("labels.csv", "--price", "1/2"), "--price requires --judge-model"),
+        (("--set", BUILTIN, *judges("yes"), "--gold", "ann"), "--gold cannot be given with --set or --judge-model"),
     ],
 )
 def test_mistakes_say_what_to_do(arguments: tuple[str, ...], words: str, server: ModelServer, calibrate: Try) -> None:
@@ -182,7 +211,9 @@ def test_what_people_labelled_in_a_journal_is_judged_anew(desk: Desk, server: Mo
     file = labelled_journal(desk)
     done = calibrate(file, "journal", *judges("yes"), "--json", expect=0)
     told = json.loads(done.stdout)
-    assert "1 point left out, because people disagree" in done.stderr
+    assert "1 point left out: people are unsure, or evenly divided" in done.stderr
+    (stored,) = read_calibrations(desk.folder / FILE)
+    assert (stored.model, stored.people, stored.items, stored.source) == ("yes", 2, 3, "labels.jsonl")
     assert (told["set"], told["points"], len(server.requests)) == ("labels.jsonl", 3, 3)
     (judge,) = told["judges"]
     assert judge["confusion"] == {"hit": {"hit": 1}, "miss": {"hit": 2}}

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from viva.cli import completion
-from viva.cli.judge_calibration import asks_models, judges_options, try_judges_on
+from viva.cli.judge_calibration import asks_models, judges_options, refuse_without_models, try_judges_on
 from viva.cli.options import given_options
 from viva.cli.process import fail, report_user_errors
 from viva.errors import SetupError
@@ -106,6 +106,7 @@ def command(
     """
     if asks_models(given):
         try_judges_on(paths, given, as_json=as_json)
+    refuse_without_models()
     if not paths:
         fail(f"{NAME}: name a file with labels, or try judges: {NAME} --set builtin --judge-model openai:NAME.")
     columns = Columns(item, tuple(split_list(raters)), rater, label, case, by)

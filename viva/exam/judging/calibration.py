@@ -52,7 +52,8 @@ async def try_judges(
                 concurrency=concurrency,
                 on_judged=on_judged,
             )
-            figures.append(judge_figures(model.name if names.count(model.name) == 1 else spec, judged))
+            shown = model.name if names.count(model.name) == 1 else spec
+            figures.append(judge_figures(shown, judged, model.name))
         return figures
     finally:
         for model in models:

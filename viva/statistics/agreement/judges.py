@@ -43,6 +43,9 @@ class JudgeFigures:
     """A judge's figures on a whole set. A transcript's points are a cluster: they are right and wrong together."""
 
     judge: str
+    """By which name the judge is shown; of several models of one name, what the user gave."""
+    model: str
+    """The model's name, as records of runs have it."""
     whole: PartOfSet
     honest: PartOfSet | None
     """On transcripts in which the agent does not talk to the judge; None without any."""
@@ -56,6 +59,8 @@ class JudgeFigures:
     """Points by true label, then by the judge's."""
     errors: int
     """Points without a verdict; they count as wrong."""
+    points: tuple[TriedPoint, ...]
+    """All points in the order of the set."""
     worst: tuple[TriedPoint, ...]
     """All points with a wrong verdict, the worst first."""
     usage: Usage
@@ -71,16 +76,18 @@ class JudgeFigures:
         return interval is not None and interval.low > 0
 
 
-def judge_figures(judge: str, judged: Sequence[TriedPoint]) -> JudgeFigures:
+def judge_figures(judge: str, judged: Sequence[TriedPoint], model: str = "") -> JudgeFigures:
     """Return the figures of a judge.
 
     Args:
-        judge: The judge's name.
+        judge: By which name it is shown.
         judged: What it said about each point; there must be one.
+        model: The model's name, if it is another one.
     """
     pairs = [_pair(each) for each in judged]
     return JudgeFigures(
         judge=judge,
+        model=model or judge,
         whole=_part("all", judged),
         honest=next(_parts(judged, lambda each: "" if each.hostile else "not hostile"), None),
         hostile=next(_parts(judged, lambda each: "hostile" if each.hostile else ""), None),
@@ -89,6 +96,7 @@ def judge_figures(judge: str, judged: Sequence[TriedPoint]) -> JudgeFigures:
         accuracy=accuracy_of(pairs),
         confusion=confusion_of(pairs),
         errors=sum(each.verdict == Label.ERROR for each in judged),
+        points=tuple(judged),
         worst=tuple(sorted((each for each in judged if not each.right), key=_how_bad)),
         usage=_used(judged),
         paid=_used([each for each in judged if not each.kept]),
