@@ -11,6 +11,7 @@ from rich.text import Text
 from viva.records.text import one_line
 from viva.records.transcript import NO_USAGE
 from viva.records.wording import UNSAFE, counted, usage_words
+from viva.reports.vote_words import vote_lines
 from viva.statistics.groups import FEWEST_CASES, Group
 from viva.statistics.summary import Figures
 
@@ -51,6 +52,8 @@ def facts_table(figures: Figures, journal: Path, labels: Mapping[str, str]) -> T
         runs = f" ({counted(held.runs, 'run')})" if len(figures.held) > 1 else ""
         words = f"examiner {held.examiner or 'unknown'}, judge {held.judge or 'unknown'}{where}{inside}{runs}"
         table.add_row("setting", Text(words, style="yellow" if UNSAFE in held.sandbox else ""))
+    for number, line in enumerate(vote_lines(figures)):
+        table.add_row("" if number else "votes", Text(line))
     stops = ", ".join(f"{count} {stop}" for stop, count in sorted(suite.stops.items()))
     table.add_row("stopped", Text(stops))
     table.add_row("time", Text(f"{suite.seconds:.1f} s over all runs, {suite.seconds_mean or 0:.2f} s each"))

@@ -19,6 +19,7 @@ from viva.statistics.misses import MissGroup, MissGroups
 from viva.statistics.trajectories import TrajectoryTallies
 from viva.statistics.trajectory_figures import TrajectoryFigures
 from viva.statistics.variants.figures import DimensionFigures, VariantTallies
+from viva.statistics.votes import VoteFigures, VoteTallies
 
 MOST_ERROR_GROUPS = 100
 """Kinds of errors that are kept of a suite."""
@@ -85,11 +86,15 @@ class Figures:
     """By persona and by strategy, one for each agent with runs that have one; elsewhere, their runs count like trials
     of their case."""
 
+    votes: VoteFigures | None = None
+    """Of the votes on scoring points; None if there were none."""
+
     @property
     def unused(self) -> frozenset[str]:
         """Return the fields that are left out of files because they hold nothing, as before there were any."""
-        names = () if self.examiner is not None else ("examiner", "examiner_agents")
-        return frozenset(names if self.variants else (*names, "variants"))
+        names: list[str] = [] if self.examiner is not None else ["examiner", "examiner_agents"]
+        names += [] if self.variants else ["variants"]
+        return frozenset(names if self.votes is not None else [*names, "votes"])
 
 
 def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: str | None = None) -> Figures:
@@ -104,8 +109,8 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
     """
     held = _Held()
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
-    examiners, variants = ExaminerTallies(), VariantTallies(evaluator)
-    watching = (errors, misses, tallies, trajectories, examiners, variants)
+    examiners, variants, votes = ExaminerTallies(), VariantTallies(evaluator), VoteTallies()
+    watching = (errors, misses, tallies, trajectories, examiners, variants, votes)
     ordered = gather_cells(_watched(records, held, watching), evaluator)
     by_agent: dict[str, list[Cell]] = {}
     by_case: dict[str, list[Cell]] = {}
@@ -136,6 +141,7 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
         examiner=examiners.overall(),
         examiner_agents=tuple(examiners.by_agent()),
         variants=variants.figures(threshold),
+        votes=votes.figures(),
     )
 
 
@@ -143,7 +149,7 @@ def _watched(
     records: Iterable[RunRecord],
     held: _Held,
     tallies: Iterable[
-        ErrorGroups | MissGroups | EvaluatorTallies | TrajectoryTallies | ExaminerTallies | VariantTallies
+        ErrorGroups | MissGroups | EvaluatorTallies | TrajectoryTallies | ExaminerTallies | VariantTallies | VoteTallies
     ],
 ) -> Iterator[RunRecord]:
     for record in records:
@@ -181,7 +187,8 @@ class _Held:
 
 
 _CONDITIONS = attrgetter(
-    *("examiner", "judge", "judge_model", "evaluators", "sandbox", "sandbox_isolates", "viva", "in_process")
+    *("examiner", "judge", "judge_model", "judge_votes", "evaluators", "sandbox", "sandbox_isolates"),
+    *("viva", "in_process"),
 )
 
 

@@ -28,6 +28,7 @@ from viva.reports.page.reason_diffs import compared, framed, shortened
 from viva.reports.page.rows import MOST_COLUMNS, ORDER, Row, Rows, gather_rows
 from viva.reports.trajectory_words import trajectory_lines
 from viva.reports.variant_words import variant_tables
+from viva.reports.vote_words import vote_lines
 from viva.statistics.evaluators import EvaluatorStatistics
 from viva.statistics.groups import Group
 from viva.statistics.summary import Figures
@@ -64,6 +65,7 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
             trends=rows.trends,
             trajectories=_trajectories(rows.figures, labels),
             examiner=[line for line in examiner_lines(rows.figures, labels) if line],
+            votes=list(vote_lines(rows.figures)),
             variants=list(variant_tables(rows.figures, labels)),
             rows=rows.failures_first,
             rows_shown=ROWS_SHOWN,
