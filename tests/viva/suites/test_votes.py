@@ -78,7 +78,7 @@ def test_a_suite_with_votes_keeps_them_and_tells_what_they_were_worth(jury: Jury
     assert figures["votes"]["points"] == 12
     assert figures["votes"]["heads"] == 4
     markdown = jury.viva("report", "journal", "--format", "markdown", expect=0).stdout
-    assert "- Votes: a, b:" in markdown
+    assert "- Votes: a, b" in markdown
     jury.viva("report", "journal", "--format", "html", "--out", "page.html", expect=0)
     assert "Votes of the judge" in (jury.folder / "page.html").read_text()
 
