@@ -87,7 +87,7 @@ class Figures:
     of their case."""
 
     votes: VoteFigures | None = None
-    """Of the votes on scoring points; None if there were none."""
+    """Figures of the votes on scoring points; None if there were none."""
 
     @property
     def unused(self) -> frozenset[str]:
