@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from viva.cases import Case, CheckLimits, ScoringPoint
 from viva.judge.scoring_points.by_code import CodeJudge
+from viva.judge.scoring_points.panel import NO_PANEL, JudgePanel
 from viva.judge.scoring_points.verdicts import point_verdict
 from viva.records.evaluator import Context
 from viva.records.fault import Fault
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
 
 JudgeKind = Literal["code", "model", "both"]
 SANDBOXES = 4
-POINTS_AT_ONCE = 8
-"""Maximum number of scoring points of one run that a model judges concurrently.
-
-If the transcript is long, the first point is judged alone: its prompt is in the provider's cache when the others ask.
-"""
 
 
 class ScoringPointsEvaluator:
@@ -64,6 +60,7 @@ class ScoringPointsEvaluator:
         model: Model | None,
         sandboxes: int = SANDBOXES,
         asked_limits: CheckLimits | None = None,
+        judge_panel: JudgePanel = NO_PANEL,
     ) -> None:
         """Args:
         kind: The kind of judge.
@@ -71,7 +68,9 @@ class ScoringPointsEvaluator:
         model: The model for the other points.
         sandboxes: Maximum number of concurrent sandbox sessions, over all runs that this evaluator judges.
         asked_limits: The limits of checks that the user requested, which take precedence over those of the cases.
+        judge_panel: The models that vote, of which `model` is one; without any, `model` judges alone.
         """
+        self._panel = judge_panel
         self._kind = kind
         self._sandbox = sandbox
         self._model = model
@@ -124,19 +123,12 @@ class ScoringPointsEvaluator:
     ) -> tuple[dict[str, Verdict], Usage]:
         if not points or self._model is None or context.case is None:
             return {}, NO_USAGE
-        from viva.judge.scoring_points.by_model import ModelJudge  # only a model requires prompts
+        from viva.judge.scoring_points.jury import Jury  # only a model requires prompts
 
-        judge = ModelJudge(self._model, context.case, context.subject, transcript)
-        slots = asyncio.Semaphore(POINTS_AT_ONCE)
-
-        async def one(point: ScoringPoint) -> Verdict:
-            async with slots:
-                return await judge.judge(point)
-
-        alone = 1 if judge.is_long else 0
-        verdicts = [await judge.judge(point) for point in points[:alone]]
-        verdicts += await asyncio.gather(*(one(point) for point in points[alone:]))
-        return {verdict.criterion: verdict for verdict in verdicts}, judge.model.usage
+        panel = self._panel if self._panel.models else JudgePanel((self._model,))
+        jury = Jury(panel, context.case, context.subject, transcript)
+        verdicts = await jury.judge(points)
+        return {verdict.criterion: verdict for verdict in verdicts}, jury.usage
 
 
 def merge(point: ScoringPoint, subject: str, code: Verdict | None, model: Verdict | None) -> Verdict:
@@ -146,7 +138,7 @@ def merge(point: ScoringPoint, subject: str, code: Verdict | None, model: Verdic
         return point_verdict(subject, point, Label.ERROR, reason, fault=Fault.JUDGE)
     if code is None or model is None:
         return code or model  # type: ignore[return-value]
-    votes = tuple(Vote(each.by, each.label, each.reason) for each in (code, model))
+    votes = (Vote(code.by, code.label, code.reason), *(model.votes or (Vote(model.by, model.label, model.reason),)))
     if code.label == Label.ERROR:
         # The check is broken; the model's opinion is recorded but does not replace it.
         return replace(code, votes=votes)

@@ -44,8 +44,9 @@ class LintSettings:
 
     @property
     def model(self) -> str | None:
-        """Return the SPEC of the model that judges and reviews."""
-        return self.options.judge_model or self.options.model
+        """Return the SPEC of the model that judges and reviews; of a jury, the first one."""
+        judges = self.options.judge_model
+        return (judges[0] if isinstance(judges, tuple) else judges) or self.options.model
 
 
 @dataclass(frozen=True, slots=True)

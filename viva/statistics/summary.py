@@ -24,6 +24,7 @@ from viva.statistics.missing.bounds import MissingBounds, MissingTallies
 from viva.statistics.trajectories import TrajectoryTallies
 from viva.statistics.trajectory_figures import TrajectoryFigures
 from viva.statistics.variants.figures import DimensionFigures, VariantTallies
+from viva.statistics.votes import VoteFigures, VoteTallies
 
 MOST_ERROR_GROUPS = 100
 """Kinds of errors that are kept of a suite."""
@@ -97,11 +98,15 @@ class Figures:
     judges: tuple[JudgeUse, ...] = ()
     """The models that judged scoring points; not in files, which have it in the settings of the runs."""
 
+    votes: VoteFigures | None = None
+    """Figures of the votes on scoring points; None if there were none."""
+
     @property
     def unused(self) -> frozenset[str]:
         """Return the empty fields that files leave out, so that such files are as older versions wrote them."""
         names = ("judges",) if self.examiner is not None else ("judges", "examiner", "examiner_agents")
-        return frozenset((*names, *(name for name in ("variants", "missing", "corrected") if not getattr(self, name))))
+        optional = ("variants", "missing", "corrected", "votes")
+        return frozenset((*names, *(name for name in optional if not getattr(self, name))))
 
 
 def summarize(
@@ -126,9 +131,8 @@ def summarize(
     held = _Held()
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
     examiners, variants, judges = ExaminerTallies(), VariantTallies(evaluator), JudgeTallies()
-    missing = MissingTallies(evaluator, absent)
-    corrected = CorrectedTallies(truths)
-    watching = (errors, misses, tallies, trajectories, examiners, variants, missing, corrected, judges)
+    missing, corrected, votes = MissingTallies(evaluator, absent), CorrectedTallies(truths), VoteTallies()
+    watching = (errors, misses, tallies, trajectories, examiners, variants, missing, corrected, judges, votes)
     ordered = gather_cells(_watched(records, held, watching), evaluator)
     by_agent: dict[str, list[Cell]] = {}
     by_case: dict[str, list[Cell]] = {}
@@ -162,6 +166,7 @@ def summarize(
         missing=missing.by_agent(),
         corrected=corrected.by_agent(),
         judges=judges.uses(),
+        votes=votes.figures(),
     )
 
 
@@ -213,7 +218,8 @@ class _Held:
 
 
 _CONDITIONS = attrgetter(
-    *("examiner", "judge", "judge_model", "evaluators", "sandbox", "sandbox_isolates", "viva", "in_process")
+    *("examiner", "judge", "judge_model", "judge_votes", "evaluators", "sandbox", "sandbox_isolates"),
+    *("viva", "in_process"),
 )
 
 

@@ -19,6 +19,7 @@ from viva.reports.number_words import interval, number, percent, percents
 from viva.reports.reliability.lines import reliability_lines
 from viva.reports.trajectory_words import trajectory_lines
 from viva.reports.variant_words import PLURALS, VariantTable, variant_tables
+from viva.reports.vote_words import vote_lines
 from viva.statistics.groups import FEWEST_CASES, Group
 from viva.statistics.summary import Figures, summarize
 from viva.statistics.trajectory_figures import TrajectoryFigures
@@ -61,6 +62,8 @@ def write(journals: Journals, out: TextIO) -> None:
             page.add("".join(f"{inert(line)} " for line in table.lines) + "\n\n" if table.lines else "")
         if figures.trajectories is not None:
             page.table("tools", _trajectories(figures.trajectories), TABLES_LIMIT + TABLES_LIMIT // 2, MOST_LINES)
+        if figures.votes is not None:
+            page.add("\n".join(f"- Votes: {inert(line)}" for line in vote_lines(figures)) + "\n\n")
         if figures.examiner is not None:
             page.add("\n".join(f"- {inert(line)}" for line in examiner_lines(figures, labels) if line) + "\n\n")
         page.add(_held(figures, labels))

@@ -31,6 +31,7 @@ from viva.reports.page.rows import MOST_COLUMNS, ORDER, Row, Rows, gather_rows
 from viva.reports.reliability.lines import reliability_lines
 from viva.reports.trajectory_words import trajectory_lines
 from viva.reports.variant_words import variant_tables
+from viva.reports.vote_words import vote_lines
 from viva.statistics.evaluators import EvaluatorStatistics
 from viva.statistics.groups import Group
 from viva.statistics.summary import Figures
@@ -68,6 +69,7 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
             trajectories=_trajectories(rows.figures, labels),
             reliability=list(reliability_lines(rows.figures, labels)),
             examiner=[line for line in examiner_lines(rows.figures, labels) if line],
+            votes=list(vote_lines(rows.figures)),
             variants=list(variant_tables(rows.figures, labels)),
             judges=calibration_lines(rows.figures.judges, [folder for folder, _ in journals.locations]),
             rows=rows.failures_first,
