@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from viva.cases import Case, CheckLimits, ScoringPoint
 from viva.cases.points.requirements import stages
 from viva.judge.scoring_points.by_code import CodeJudge
+from viva.judge.scoring_points.layers import held_to_code
 from viva.judge.scoring_points.required import JudgedPoints, JudgedStage
 from viva.judge.scoring_points.rollup import with_tree
 from viva.judge.scoring_points.verdicts import point_verdict
@@ -103,7 +104,10 @@ class ScoringPointsEvaluator:
         (coded, waited, isolation), (modelled, usage) = await asyncio.gather(
             self._by_code(by_code, transcript, context), self._by_model(by_model, transcript, context)
         )
-        verdicts = [merge(point, context.subject, coded.get(point.id), modelled.get(point.id)) for point in points]
+        verdicts = [
+            held_to_code(point, merge(point, context.subject, coded.get(point.id), modelled.get(point.id)))
+            for point in points
+        ]
         return JudgedStage(verdicts, usage, 0.0 if by_model else waited, isolation)
 
     async def _by_code(
@@ -134,9 +138,9 @@ class ScoringPointsEvaluator:
     ) -> tuple[dict[str, Verdict], Usage]:
         if not points or self._model is None or context.case is None:
             return {}, NO_USAGE
-        from viva.judge.scoring_points.by_model import ModelJudge  # only a model requires prompts
+        from viva.judge.scoring_points.by_model import judge_of_run  # only a model requires prompts
 
-        judge = ModelJudge(self._model, context.case, context.subject, transcript)
+        judge = await judge_of_run(self._model, transcript, context.case, context)
         slots = asyncio.Semaphore(POINTS_AT_ONCE)
 
         async def one(point: ScoringPoint) -> Verdict:

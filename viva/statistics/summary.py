@@ -15,6 +15,7 @@ from viva.statistics.evaluators import EvaluatorStatistics, EvaluatorTallies
 from viva.statistics.exams.figures import ExaminerFigures
 from viva.statistics.exams.tallies import ExaminerTallies
 from viva.statistics.groups import Group, group_of
+from viva.statistics.layers.figures import HitFigures, HitTallies
 from viva.statistics.misses import MissGroup, MissGroups
 from viva.statistics.trajectories import TrajectoryTallies
 from viva.statistics.trajectory_figures import TrajectoryFigures
@@ -81,6 +82,8 @@ class Figures:
     """Of the examiner in all exams; None if it was not judged in any."""
     examiner_agents: tuple[ExaminerFigures, ...] = ()
     """Of the examiner in each agent's exams."""
+    hit_layers: HitFigures | None = None
+    """What the hits rest on; None if none of them rests on words alone or on a condition that never arose."""
     variants: tuple[DimensionFigures, ...] = ()
     """By persona and by strategy, one for each agent with runs that have one; elsewhere, their runs count like trials
     of their case."""
@@ -88,7 +91,8 @@ class Figures:
     @property
     def unused(self) -> frozenset[str]:
         """Return the fields that are left out of files because they hold nothing, as before there were any."""
-        names = () if self.examiner is not None else ("examiner", "examiner_agents")
+        names: tuple[str, ...] = () if self.examiner is not None else ("examiner", "examiner_agents")
+        names = names if self.hit_layers is not None else (*names, "hit_layers")
         return frozenset(names if self.variants else (*names, "variants"))
 
 
@@ -104,8 +108,8 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
     """
     held = _Held()
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
-    examiners, variants = ExaminerTallies(), VariantTallies(evaluator)
-    watching = (errors, misses, tallies, trajectories, examiners, variants)
+    examiners, variants, hits = ExaminerTallies(), VariantTallies(evaluator), HitTallies()
+    watching = (errors, misses, tallies, trajectories, examiners, variants, hits)
     ordered = gather_cells(_watched(records, held, watching), evaluator)
     by_agent: dict[str, list[Cell]] = {}
     by_case: dict[str, list[Cell]] = {}
@@ -135,6 +139,7 @@ def summarize(records: Iterable[RunRecord], threshold: float = 1.0, evaluator: s
         trajectory_agents=tuple(trajectories.by_agent()),
         examiner=examiners.overall(),
         examiner_agents=tuple(examiners.by_agent()),
+        hit_layers=hits.overall(),
         variants=variants.figures(threshold),
     )
 
@@ -143,7 +148,7 @@ def _watched(
     records: Iterable[RunRecord],
     held: _Held,
     tallies: Iterable[
-        ErrorGroups | MissGroups | EvaluatorTallies | TrajectoryTallies | ExaminerTallies | VariantTallies
+        ErrorGroups | MissGroups | EvaluatorTallies | TrajectoryTallies | ExaminerTallies | VariantTallies | HitTallies
     ],
 ) -> Iterator[RunRecord]:
     for record in records:

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from viva.exam.record import points_of
+from viva.judge.scoring_points.layers import LAYER_WORDS, layer_of
 from viva.records.run_record import RunRecord
 from viva.records.text import exact_line, one_line
 from viva.records.verdict import Insight, Label, Verdict
@@ -136,7 +137,9 @@ def _why(verdict: Verdict) -> Text:
     text = Text(exact_line(verdict.reason, 400))
     for evidence in verdict.evidence[:3]:
         text.append(f"\n{quote_line(evidence, 200)}", style="cyan")
-    text.append(f"\nby {one_line(verdict.by, 60)}", style="dim")
+    layer = layer_of(verdict)
+    rests = f", {LAYER_WORDS[layer]}" if layer not in (None, "code") else ""
+    text.append(f"\nby {one_line(verdict.by, 60)}{rests}", style="dim")
     if verdict.votes:
         text.append(f" ({', '.join(vote_words(verdict))})", style="dim")
     if verdict.flags:

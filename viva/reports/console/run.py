@@ -26,6 +26,7 @@ from viva.records.wording import (
     usage_words,
 )
 from viva.reports.console.insights import insight_tables, verdict_lines
+from viva.reports.hit_words import hit_lines_of
 from viva.reports.trajectory_words import trajectory_lines
 from viva.statistics.trajectories import TrajectoryTally
 
@@ -42,6 +43,7 @@ def run_report(record: RunRecord, journal: Path) -> RenderableType:
     tally.add(record)
     if (figures := tally.figures()).runs:
         parts.extend([Text(), *map(Text, trajectory_lines(figures))])
+    parts.extend(Text(line, style="yellow") for line in hit_lines_of([record]))
     parts.append(_facts(record, journal))
     style = (
         "green"

@@ -10,6 +10,7 @@ from viva.records.transcript import NO_USAGE
 from viva.records.wording import counted, dollars, usage_words
 from viva.reports.console.suite import interval, number, percent, percents, short_names
 from viva.reports.examiner_words import examiner_lines
+from viva.reports.hit_words import hit_lines
 from viva.reports.journals import Journals
 from viva.reports.markdown.bounded_text import BoundedText
 from viva.reports.markdown.text import inert
@@ -56,6 +57,8 @@ def write(journals: Journals, out: TextIO) -> None:
             page.table("tools", _trajectories(figures.trajectories), TABLES_LIMIT + TABLES_LIMIT // 2, MOST_LINES)
         if figures.examiner is not None:
             page.add("\n".join(f"- {inert(line)}" for line in examiner_lines(figures, labels) if line) + "\n\n")
+        if lines := list(hit_lines(figures.hit_layers)):
+            page.add("\n".join(f"- {inert(line)}" for line in lines) + "\n\n")
         page.add(_held(figures, labels))
     add_whys(page, figures, labels, insights)
     out.write("".join(page.parts))

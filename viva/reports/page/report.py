@@ -19,6 +19,7 @@ from viva.reports.console import trends as trend_console
 from viva.reports.console.suite import interval, number, percent, percents, short_names
 from viva.reports.examiner_words import examiner_lines
 from viva.reports.facts import Standing
+from viva.reports.hit_words import hit_lines
 from viva.reports.journals import Journals
 from viva.reports.page import plots
 from viva.reports.page.conversations import Blocks
@@ -64,6 +65,7 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
             trends=rows.trends,
             trajectories=_trajectories(rows.figures, labels),
             examiner=[line for line in examiner_lines(rows.figures, labels) if line],
+            hits=list(hit_lines(rows.figures.hit_layers)),
             variants=list(variant_tables(rows.figures, labels)),
             rows=rows.failures_first,
             rows_shown=ROWS_SHOWN,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from viva.exam.record import POINT_LABELS
+from viva.judge.scoring_points.layers import LAYER_WORDS, layer_of
 from viva.judge.session.insights import SUB_GOAL
 from viva.records.text import one_line, printable
 from viva.records.verdict import Insight, Verdict
@@ -49,7 +50,7 @@ def verdict_view(verdict: Verdict, rounds: Mapping[str, int], run: str) -> dict[
         "reason": printable(verdict.reason, 4000),
         **({"check": printable(verdict.criterion, 200)} if points else {}),
         **_missed_view(verdict, rounds),
-        "by": one_line(verdict.by, 80),
+        "by": one_line(verdict.by, 80) + _layer_words(verdict),
         "votes": vote_words(verdict),
         "flags": [one_line(flag, 60) for flag in verdict.flags],
         "quotes": [
@@ -62,6 +63,12 @@ def verdict_view(verdict: Verdict, rounds: Mapping[str, int], run: str) -> dict[
             for e in verdict.evidence[:MOST_QUOTES]
         ],
     }
+
+
+def _layer_words(verdict: Verdict) -> str:
+    """Return on what a model's hit rests; `by code` says it of a check."""
+    layer = layer_of(verdict)
+    return "" if layer is None or layer == "code" else f", {LAYER_WORDS[layer]}"
 
 
 def _missed_view(verdict: Verdict, rounds: Mapping[str, int]) -> dict[str, Any]:
