@@ -6,11 +6,11 @@ import asyncio
 import zlib
 from collections.abc import Sequence
 
-from viva.cases import Case, ScoringPoint
+from viva.cases import ScoringPoint
 from viva.judge.scoring_points.by_model import ModelJudge
-from viva.judge.scoring_points.panel import JudgePanel, jury_name
+from viva.judge.scoring_points.panel import jury_name
 from viva.judge.scoring_points.voting import is_settled, verdict_of_votes
-from viva.records.transcript import NO_USAGE, Transcript, Usage
+from viva.records.transcript import NO_USAGE, Usage
 from viva.records.verdict import Verdict
 
 POINTS_AT_ONCE = 8
@@ -20,17 +20,16 @@ POINTS_AT_ONCE = 8
 class Jury:
     """Judges the scoring points of one run with one or several models, each of which votes once or several times."""
 
-    def __init__(self, panel: JudgePanel, case: Case, subject: str, transcript: Transcript) -> None:
+    def __init__(self, judges: Sequence[ModelJudge], votes: int, subject: str) -> None:
         """Args:
-        panel: Who votes, and how often.
-        case: The case.
+        judges: The judges of this run, one for each model.
+        votes: Maximum number of votes of each model on one scoring point.
         subject: The run's id.
-        transcript: The conversation.
         """
         self._subject = subject
-        self._votes = panel.votes
-        self._jurors = [_Juror(ModelJudge(model, case, subject, transcript)) for model in panel.models]
-        self._name = jury_name(each.name for each in panel.models)
+        self._votes = votes
+        self._jurors = [_Juror(judge) for judge in judges]
+        self._name = jury_name(each.model.name for each in judges)
 
     @property
     def usage(self) -> Usage:

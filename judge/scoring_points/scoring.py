@@ -10,8 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from viva.cases import Case, CheckLimits, ScoringPoint
+from viva.cases.points.requirements import stages
 from viva.judge.scoring_points.by_code import CodeJudge
+from viva.judge.scoring_points.layers import held_to_code
 from viva.judge.scoring_points.panel import NO_PANEL, JudgePanel
+from viva.judge.scoring_points.required import JudgedPoints, JudgedStage
+from viva.judge.scoring_points.rollup import with_tree
 from viva.judge.scoring_points.verdicts import point_verdict
 from viva.records.evaluator import Context
 from viva.records.fault import Fault
@@ -82,18 +86,28 @@ class ScoringPointsEvaluator:
         case = context.case
         assert case is not None
         began = time.monotonic()
-        by_code = [point for point in case.scoring_points if point.eval_code and self._kind != "model"]
-        by_model = [point for point in case.scoring_points if not point.eval_code or self._kind != "code"]
+        judged = JudgedPoints(case, context.subject)
+        for stage in stages(case):
+            asked = judged.left_of(stage)
+            if asked:
+                judged.add(asked, await self._judge(asked, transcript, context))
+        insight = summarize_case(self.name, case, context.subject, judged.verdicts())
+        # Waiting for a free sandbox does not count as the judge's time, unless a model judges meanwhile.
+        seconds = time.monotonic() - began - judged.waited
+        return replace(insight, usage=judged.usage, seconds=seconds, isolation=judged.isolation)
+
+    async def _judge(self, points: Sequence[ScoringPoint], transcript: Transcript, context: Context) -> JudgedStage:
+        """Judge points that require none of each other."""
+        by_code = [point for point in points if point.eval_code and self._kind != "model"]
+        by_model = [point for point in points if not point.eval_code or self._kind != "code"]
         (coded, waited, isolation), (modelled, usage) = await asyncio.gather(
             self._by_code(by_code, transcript, context), self._by_model(by_model, transcript, context)
         )
         verdicts = [
-            merge(point, context.subject, coded.get(point.id), modelled.get(point.id)) for point in case.scoring_points
+            held_to_code(point, merge(point, context.subject, coded.get(point.id), modelled.get(point.id)))
+            for point in points
         ]
-        insight = summarize(self.name, context.subject, verdicts)
-        # Waiting for a free sandbox does not count as the judge's time, unless a model judges meanwhile.
-        seconds = time.monotonic() - began - (0.0 if by_model else waited)
-        return replace(insight, usage=usage, seconds=seconds, isolation=isolation)
+        return JudgedStage(verdicts, usage, 0.0 if by_model else waited, isolation)
 
     async def _by_code(
         self, points: Sequence[ScoringPoint], transcript: Transcript, context: Context
@@ -123,10 +137,13 @@ class ScoringPointsEvaluator:
     ) -> tuple[dict[str, Verdict], Usage]:
         if not points or self._model is None or context.case is None:
             return {}, NO_USAGE
-        from viva.judge.scoring_points.jury import Jury  # only a model requires prompts
+        # Only a model requires prompts.
+        from viva.judge.scoring_points.by_model import judge_of_run
+        from viva.judge.scoring_points.jury import Jury
 
         panel = self._panel if self._panel.models else JudgePanel((self._model,))
-        jury = Jury(panel, context.case, context.subject, transcript)
+        judges = [await judge_of_run(model, transcript, context.case, context) for model in panel.models]
+        jury = Jury(judges, panel.votes, context.subject)
         verdicts = await jury.judge(points)
         return {verdict.criterion: verdict for verdict in verdicts}, jury.usage
 
@@ -183,6 +200,12 @@ def summarize(evaluator: str, subject: str, verdicts: Sequence[Verdict]) -> Insi
         notes=tuple(f"code and model disagree: {statement}" for statement in disagree),
         verdicts=tuple(verdicts),
     )
+
+
+def summarize_case(evaluator: str, case: Case, subject: str, verdicts: Sequence[Verdict]) -> Insight:
+    """Return the insight on all scoring points of a case, with its tree if there is one."""
+    paths = {point.id: point.path for point in case.scoring_points}
+    return with_tree(summarize(evaluator, subject, verdicts), case.point_groups, paths)
 
 
 def case_needs_model(case: Case, kind: JudgeKind) -> list[ScoringPoint]:

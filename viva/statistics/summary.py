@@ -19,6 +19,7 @@ from viva.statistics.evaluators import EvaluatorStatistics, EvaluatorTallies
 from viva.statistics.exams.figures import ExaminerFigures
 from viva.statistics.exams.tallies import ExaminerTallies
 from viva.statistics.groups import Group, group_of
+from viva.statistics.layers.figures import HitFigures, HitTallies
 from viva.statistics.misses import MissGroup, MissGroups
 from viva.statistics.missing.bounds import MissingBounds, MissingTallies
 from viva.statistics.trajectories import TrajectoryTallies
@@ -87,6 +88,8 @@ class Figures:
     """Figures of the examiner in all exams; None if it was not judged in any."""
     examiner_agents: tuple[ExaminerFigures, ...] = ()
     """Figures of the examiner in each agent's exams."""
+    hit_layers: HitFigures | None = None
+    """What the hits rest on; None if none of them rests on words alone or on a condition that never arose."""
     variants: tuple[DimensionFigures, ...] = ()
     """Figures by persona and by strategy, one entry for each agent with such runs; everywhere else, these runs count as
     trials of their case."""
@@ -105,7 +108,7 @@ class Figures:
     def unused(self) -> frozenset[str]:
         """Return the empty fields that files leave out, so that such files are as older versions wrote them."""
         names = ("judges",) if self.examiner is not None else ("judges", "examiner", "examiner_agents")
-        optional = ("variants", "missing", "corrected", "votes")
+        optional = ("hit_layers", "variants", "missing", "corrected", "votes")
         return frozenset((*names, *(name for name in optional if not getattr(self, name))))
 
 
@@ -132,7 +135,8 @@ def summarize(
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
     examiners, variants, judges = ExaminerTallies(), VariantTallies(evaluator), JudgeTallies()
     missing, corrected, votes = MissingTallies(evaluator, absent), CorrectedTallies(truths), VoteTallies()
-    watching = (errors, misses, tallies, trajectories, examiners, variants, missing, corrected, judges, votes)
+    hits = HitTallies()
+    watching = (errors, misses, tallies, trajectories, examiners, variants, missing, corrected, judges, votes, hits)
     ordered = gather_cells(_watched(records, held, watching), evaluator)
     by_agent: dict[str, list[Cell]] = {}
     by_case: dict[str, list[Cell]] = {}
@@ -162,6 +166,7 @@ def summarize(
         trajectory_agents=tuple(trajectories.by_agent()),
         examiner=examiners.overall(),
         examiner_agents=tuple(examiners.by_agent()),
+        hit_layers=hits.overall(),
         variants=variants.figures(threshold),
         missing=missing.by_agent(),
         corrected=corrected.by_agent(),

@@ -11,6 +11,7 @@ from viva.records.wording import counted, dollars, usage_words
 from viva.reports.calibration_words import calibration_lines
 from viva.reports.console.suite import short_names
 from viva.reports.examiner_words import examiner_lines
+from viva.reports.hit_words import hit_lines
 from viva.reports.journals import Journals
 from viva.reports.markdown.bounded_text import BoundedText
 from viva.reports.markdown.text import inert
@@ -66,6 +67,8 @@ def write(journals: Journals, out: TextIO) -> None:
             page.add("\n".join(f"- Votes: {inert(line)}" for line in vote_lines(figures)) + "\n\n")
         if figures.examiner is not None:
             page.add("\n".join(f"- {inert(line)}" for line in examiner_lines(figures, labels) if line) + "\n\n")
+        if lines := list(hit_lines(figures.hit_layers)):
+            page.add("\n".join(f"- {inert(line)}" for line in lines) + "\n\n")
         page.add(_held(figures, labels))
         folders = [folder for folder, _ in journals.locations]
         lines = calibration_lines(figures.judges, folders)
