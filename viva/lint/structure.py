@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 
 from viva.cases import Case
-from viva.cases.yaml_lines import LineNumbers
 from viva.examiner.conversation import DEFAULT_MAX_ROUNDS
 from viva.lint.finding import CaseFinding, LintKind
 from viva.lint.papers import messages_of, script_length
+from viva.lint.places import CaseLines
 from viva.lint.words import is_limit
 from viva.records.text import counted, plural
 
@@ -21,7 +21,7 @@ SMALLEST_RATIO = 0.02
 _ROUNDS = re.compile(r"\b(\d{1,4})(?:st|nd|rd|th)? rounds?\b", re.IGNORECASE)
 
 
-def structure_findings(case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
+def structure_findings(case: Case, lines: CaseLines) -> Iterator[CaseFinding]:
     """Yield what is wrong with the numbers of a case."""
     yield from _script(case, lines)
     yield from _late_rounds(case, lines)
@@ -35,7 +35,7 @@ def most_messages(case: Case) -> int:
     return min(limit, script_length(case)) if case.script else limit
 
 
-def _script(case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
+def _script(case: Case, lines: CaseLines) -> Iterator[CaseFinding]:
     limit = case.max_rounds or DEFAULT_MAX_ROUNDS
     always = sum(messages_of(line) for line in case.script if line.if_agent_says is None)
     most = script_length(case)
@@ -50,7 +50,7 @@ def _script(case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
         yield CaseFinding(LintKind.ROUNDS, message, f"set max_rounds to {most} if they can be", where, is_note=True)
 
 
-def _late_rounds(case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
+def _late_rounds(case: Case, lines: CaseLines) -> Iterator[CaseFinding]:
     most = most_messages(case)
     for index, point in enumerate(case.scoring_points):
         if is_limit(point.score_point, point.eval_code):
@@ -63,7 +63,7 @@ def _late_rounds(case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
             why = "the script" if case.script and script_length(case) == most else own
             message = f"this point requires {counted(wanted, 'round')}, and {why} allows {most}: nobody can get it"
             advice = "lengthen the script, raise max_rounds, or correct the number"
-            where = lines.of("scoring_points", index, key)
+            where = lines.of_point(index, key)
             yield CaseFinding(LintKind.NOBODY, message, advice, where, index + 1)
 
 
@@ -100,7 +100,7 @@ def _numbers(tree: ast.AST) -> Iterator[int]:
         yield from _numbers(child)
 
 
-def _weights(case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
+def _weights(case: Case, lines: CaseLines) -> Iterator[CaseFinding]:
     largest = max(point.weight for point in case.scoring_points)
     for index, point in enumerate(case.scoring_points):
         share = point.weight / case.max_points
@@ -108,16 +108,16 @@ def _weights(case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
             message = (
                 f"weight {point.weight:g} is {100 * share:.2g} % of the score: no score shows whether it was earned"
             )
-            where = lines.of("scoring_points", index, "weight")
+            where = lines.of_point(index, "weight")
             yield CaseFinding(LintKind.WEIGHT, message, "raise it, or remove the point", where, index + 1)
 
 
-def _duplicates(case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
+def _duplicates(case: Case, lines: CaseLines) -> Iterator[CaseFinding]:
     statements: dict[str, int] = {}
     checks: dict[str, int] = {}
     advice = "remove one, or add their weights up in one point"
     for index, point in enumerate(case.scoring_points):
-        where = lines.of("scoring_points", index, "score_point")
+        where = lines.of_point(index, "score_point")
         words = " ".join(re.findall(r"\w+", point.score_point.casefold()))
         first = statements.setdefault(words, index)
         code = None if point.eval_code is None else _plain_code(point.eval_code)
