@@ -12,7 +12,7 @@ from viva.lint.agents import IN_CASE
 
 GO_ON = "Please go on."
 MOST_STAND_INS = 20
-"""Maximum number of messages of an examiner that stands in for a model."""
+"""Maximum number of messages of an examiner that takes the place of a model."""
 LONGEST_SCRIPT = 500
 """Maximum number of messages that a solution gets beyond the limit of its case."""
 

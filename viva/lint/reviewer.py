@@ -139,7 +139,7 @@ def _messages(case: Case) -> Iterator[str]:
 
 
 def _with_found_quotes(answer: CaseReviewAnswer, case: Case) -> CaseReviewAnswer:
-    """Return an answer whose quotes all stand in the case.
+    """Return an answer whose quotes are all in the case.
 
     Raises:
         AskAgain: a point does not exist, or a quote is not where it should be.

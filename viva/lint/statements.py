@@ -88,7 +88,7 @@ def statement_findings(case: Case, lines: CaseLines, earned: Collection[int] = (
             advice = "name what the agent says, asks, does or leaves behind"
             yield CaseFinding(LintKind.UNOBSERVABLE, message, advice, where, index + 1)
         if point.eval_code is None and not case.script and (source := _revealed(case, point.score_point)):
-            message = f"the answer stands in {source}, which the examiner may tell the agent"
+            message = f"the answer is in {source}, which the examiner may tell the agent"
             yield CaseFinding(LintKind.REVEALED, message, HIDE, where, index + 1)
 
 
@@ -153,7 +153,7 @@ def _negations(case: Case, lines: CaseLines, earned: Collection[int]) -> Iterato
 
 
 def _revealed(case: Case, statement: str) -> str:
-    """Return where the value of a statement stands that the agent is to find out; empty if nowhere."""
+    """Return where the value of a statement is that the agent is to find out; empty if nowhere."""
     claim = _claim(statement)
     if claim is None or len(claim.value) < 2 or is_limit(statement) or not asks_to_find_out(statement):
         return ""

@@ -18,7 +18,11 @@ SMALLEST_SHARE = 0.01
 """Of the sum of all weights: a smaller one changes no score that is shown with two digits."""
 SMALLEST_RATIO = 0.02
 """Of the largest weight: many equal points are all small, and all count."""
-_ROUNDS = re.compile(r"\b(\d{1,4})(?:st|nd|rd|th)? rounds?\b", re.IGNORECASE)
+_ROUNDS = re.compile(
+    r"\b(?:in|after|until|by|for|over|through) (?:the |all )?(\d{1,4})(?:st|nd|rd|th)? rounds?\b|\bround (\d{1,4})\b",
+    re.IGNORECASE,
+)
+"""Rounds of the conversation; an agent may play 20 rounds of a game in one reply."""
 
 
 def structure_findings(case: Case, lines: CaseLines) -> Iterator[CaseFinding]:
@@ -57,7 +61,7 @@ def _late_rounds(case: Case, lines: CaseLines) -> Iterator[CaseFinding]:
             continue
         wanted = _round_of_code(point.eval_code) if point.eval_code else 0
         key = "eval_code" if wanted > most else "score_point"
-        wanted = max(wanted, *(int(number) for number in _ROUNDS.findall(point.score_point)), 0)
+        wanted = max(wanted, *(int(first or second) for first, second in _ROUNDS.findall(point.score_point)), 0)
         if wanted > most:
             own = "max_rounds" if case.max_rounds else "the default of max_rounds"
             why = "the script" if case.script and script_length(case) == most else own

@@ -182,6 +182,22 @@ def test_a_round_that_never_comes_is_found_where_every_path_needs_it(tmp_path: P
     assert kinds == (["nobody"] if finds else [])
 
 
+@pytest.mark.parametrize(
+    ("statement", "finds"),
+    [
+        ("The agent knows the sum in 20 rounds.", True),
+        ("The agent names the sum in round 20.", True),
+        ("After the 20th round the sum is right.", True),
+        ("The agent plays 20 rounds of chess.", False),
+        ("The agent names the sum in round 2.", False),
+        ("The agent finishes within 20 rounds.", False),
+    ],
+)
+def test_a_statement_that_names_a_round_that_never_comes_is_found(tmp_path: Path, statement: str, finds: bool) -> None:
+    points = [{"score_point": statement, "weight": 1, "eval_code": 'assert "x" in rounds[-1]["agent"]'}]
+    assert [one.kind for one in found(made(tmp_path, scoring_points=points))] == (["nobody"] if finds else [])
+
+
 def test_a_check_that_breaks_for_one_agent_is_named_with_its_reason(tmp_path: Path) -> None:
     case = made(tmp_path, scoring_points=[{"score_point": "It says x.", "weight": 1, "eval_code": "assert rounds[0]"}])
     (point,) = case.scoring_points
