@@ -46,7 +46,7 @@ class LintSettings:
     @property
     def model(self) -> str | None:
         """Return the SPEC of the model that judges and reviews."""
-        return self.options.judge_model or self.options.model
+        return self.options.model
 
 
 @dataclass(frozen=True, slots=True)
