@@ -30,7 +30,7 @@ from viva.records.wording import counted
 @click.option(
     "--model",
     metavar="NAME",
-    help="Model that judges points without eval_code, and reviews the points: openai:NAME, or a JSON/YAML file (AutoGen).",
+    help="Model that judges points without eval_code, and reviews all: openai:NAME, or a JSON/YAML file (AutoGen).",
 )
 @single_option("prices")
 @single_option("max_output_tokens")
