@@ -12,7 +12,7 @@ import random
 
 from bench.table import Figure
 from viva.statistics.flips.drift import Drift, drift_between
-from viva.statistics.flips.points import JudgedPoint, JudgedPoints, PointKey, SameConversation
+from viva.statistics.flips.points import Judgings, KeptVerdict, PointKey, SameConversation
 
 VERDICTS, REPEATS = 1_000, 250
 FLIPPED = 0.05
@@ -22,14 +22,14 @@ KINDS = ("at random", "of hits", "of a few cases")
 POINTS_OF_RUN = 5
 
 
-def judging(labels: list[bool]) -> JudgedPoints:
+def judging(labels: list[bool]) -> Judgings:
     """Return a judging with these verdicts, in runs of five points."""
-    made = JudgedPoints([])
+    made = Judgings([])
     for number, hit in enumerate(labels):
         run = f"run-{number // POINTS_OF_RUN}"
         made.conversations[run] = SameConversation(1, 1.0)
         key = PointKey(run, "scoring_points", "", str(number))
-        made.points[key] = JudgedPoint(run, "hit" if hit else "miss", float(hit), by_model=True)
+        made.points[key] = KeptVerdict(run, "hit" if hit else "miss", float(hit), by_model=True)
     return made
 
 

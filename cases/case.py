@@ -10,7 +10,7 @@ default, because cases that are stored in journals do not have it, and a line in
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ Kind = Literal[
     # plain
     "text", "texts", "number", "whole_number", "flag", "mapping",
     # of a single field
-    "version", "requirements", "data_files", "check_limits", "scoring_points", "script", "solution",
+    "version", "requirements", "data_files", "check_limits", "scoring_points", "script", "solution", "evidence",
     # of a person
     "user", "facts", "insist", "done_when", "strategy",
 ]  # fmt: skip
@@ -41,10 +41,28 @@ class ScoringPoint:
     """A statement that is true of a good exam, and how much it counts."""
 
     id: str
-    """Stable within its case: it is made from the statement, so that reordering the points does not change it."""
+    """Stable within its case: the author's, or made from the statement, so that reordering does not change it."""
     score_point: str
     weight: float
+    """In a tree: its part of the weight of the top level above it, so that weights add up as they do without a tree."""
     eval_code: str | None = None
+    _: KW_ONLY
+    path: tuple[str, ...] = ()
+    """In a tree: the ids of the groups above it, from the top."""
+    require: tuple[str, ...] = ()
+    """The ids of points and groups without whose hit this is a miss, those that the groups above require included."""
+    shown: str | None = None
+    """The layer on which a hit must rest: `step`, `said`, `code` or `file`; None if any will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointGroup:
+    """A scoring point that has points of its own. It is not judged: its score is the weighted mean of theirs."""
+
+    id: str
+    score_point: str
+    path: tuple[str, ...] = ()
+    """The ids of the groups above it, from the top."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +127,10 @@ class Case:
     strategy: CaseStrategy | None = field(default=None, kw_only=True, metadata=read_as("strategy"))
     solution: tuple[SolutionReply, ...] = field(default=(), kw_only=True, metadata=read_as("solution"))
     """The replies of an agent that earns every point, for `viva cases lint`. No agent, examiner or judge sees them."""
+    evidence: tuple[str, ...] = field(default=(), kw_only=True, metadata=read_as("evidence"))
+    """What the judge is shown beside the transcript: `files`, the agent's files."""
+    point_groups: tuple[PointGroup, ...] = field(default=(), kw_only=True)
+    """The inner nodes of the tree of scoring points, each before those below it; `scoring_points` are its leaves."""
     data_folder: Path | None = field(default=None, kw_only=True)
     """Where the data files lie, if not beside `file`: those of a stored case are never looked for on this machine."""
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import ast
-import warnings
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from viva.cases.case import READER, Case, ScoringPoint, ScriptLine
+from viva.cases.case import READER, Case, ScriptLine
 from viva.cases.check_limits import ALLOWED, CheckLimits
 from viva.cases.data_files import copied_to, data_file_fault
 from viva.cases.errors import Mistake
-from viva.cases.person_fields import PersonReader
-from viva.cases.plain_fields import is_number
+from viva.cases.points.reader import PointReader
 from viva.cases.script import SCRIPT_KEYS, ScriptMistake, read_script_line
 from viva.cases.solution import SOLUTION_KEYS, SolutionMistake, SolutionReply, read_solution_reply
-from viva.cases.text import describe, point_ids
+from viva.cases.text import describe
 from viva.cases.yaml_lines import LineNumbers
 
 
@@ -27,11 +24,10 @@ def case_keys(kind: type[Case]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind) if READER in field.metadata)
 
 
-POINT_KEYS = ("score_point", "weight", "eval_code")
 LIMIT_KEYS = tuple(field.name for field in fields(CheckLimits))
 
 
-class CaseReader(PersonReader):
+class CaseReader(PointReader):
     """Reads one case file. What `read` returns may be used only if `mistakes` is empty afterwards."""
 
     def __init__(self, data: dict[Any, Any], lines: LineNumbers, file: Path, kind: type[Case] = Case) -> None:
@@ -49,7 +45,7 @@ class CaseReader(PersonReader):
             if READER in field.metadata:
                 reader, options = field.metadata[READER]
                 found[field.name] = getattr(self, reader)(field.name, **options)
-        return found
+        return found | ({"point_groups": self.groups} if self.groups else {})
 
     def version(self, key: str) -> str | None:
         """Read a version, which may be written as a number."""
@@ -93,59 +89,6 @@ class CaseReader(PersonReader):
             else:
                 self.add_mistake(f"{field.name} must be {allowed}, not {describe(value)}", key, field.name)
         return CheckLimits(**found)
-
-    def scoring_points(self, key: str) -> tuple[ScoringPoint, ...]:
-        """Read the scoring points."""
-        value = self.data.get(key)
-        if not isinstance(value, list) or not value:
-            missing = "is missing" if value is None else "must be a list with at least one scoring point"
-            self.add_mistake(f"{key} {missing}", key)
-            return ()
-        statements = [str(item.get("score_point")) if isinstance(item, dict) else "" for item in value]
-        return tuple(
-            point
-            for index, (item, name) in enumerate(zip(value, point_ids(statements), strict=True))
-            if (point := self._point(item, name, key, index)) is not None
-        )
-
-    def _point(self, item: Any, name: str, *path: str | int) -> ScoringPoint | None:
-        if not isinstance(item, dict):
-            self.add_mistake(f"a scoring point has the keys {', '.join(POINT_KEYS)}; this is {describe(item)}", *path)
-            return None
-        self.check_keys(item, POINT_KEYS, *path)
-        statement, weight, code = item.get("score_point"), item.get("weight"), item.get("eval_code")
-        if not isinstance(statement, str) or not statement.strip():
-            wrong = "is missing" if statement is None else f"must be text, not {describe(statement)}; put it in quotes"
-            wrong = "is empty" if isinstance(statement, str) else wrong
-            self.add_mistake(f"score_point {wrong}", *path, "score_point")
-            statement = ""
-        if not is_number(weight):
-            wrong = "is missing" if "weight" not in item else f"must be a number above 0, not {describe(weight)}"
-            self.add_mistake(f"weight {wrong}", *path, "weight")
-            weight = 1
-        if code is not None:
-            self._check_code(code, *path, "eval_code")
-        return ScoringPoint(name, statement, float(weight or 1), code if isinstance(code, str) else None)
-
-    def _check_code(self, code: Any, *path: str | int) -> None:
-        if not isinstance(code, str) or not code.strip():
-            self.add_mistake(f"eval_code must be Python code, not {describe(code)}; leave it out to have none", *path)
-            return
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                tree = ast.parse(code, "eval_code")
-                compile(tree, "eval_code", "exec", dont_inherit=True)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            detail = error.msg if isinstance(error, SyntaxError) else str(error)
-            if isinstance(error, RecursionError | MemoryError):  # what these say differs between Pythons
-                detail = "it is nested too deeply"
-            where = f" (its line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
-            hint = "; a check passes when it ends without an exception, so use assert" if "'return'" in detail else ""
-            self.add_mistake(f"eval_code does not compile: {detail}{where}{hint}", *path)
-            return
-        if not tree.body:
-            self.add_mistake("eval_code checks nothing: it holds only comments", *path)
 
     def script(self, key: str) -> tuple[ScriptLine, ...]:
         """Read the examiner's messages."""

@@ -7,12 +7,13 @@ that cannot be seen. `viva cases check` therefore reports them, and no other com
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from viva.cases.case import Case
 from viva.cases.check_code.findings import check_findings
 from viva.cases.person_lint import person_findings
+from viva.cases.points.places import Place, leaf_places
 from viva.cases.yaml_lines import LineNumbers, read_yaml
 
 _PLACEHOLDER = re.compile(r"(?<!\{)\{([^\W\d]\w{0,60})\}(?!\})")
@@ -35,8 +36,9 @@ def lint_case(case: Case) -> list[LintFinding]:
     Raises:
         CaseError: the file has become unreadable since it was loaded.
     """
-    _, lines, _ = read_yaml(case.file)
-    found = [*_script(case, lines), *_checks(case, lines), *_person(case, lines)]
+    data, lines, _ = read_yaml(case.file)
+    places = list(leaf_places(data["scoring_points"], ("scoring_points",)))
+    found = [*_script(case, lines), *_checks(case, lines, places), *_person(case, lines)]
     return sorted(found, key=lambda finding: finding.line or 0)
 
 
@@ -67,7 +69,7 @@ def _person(case: Case, lines: LineNumbers) -> Iterator[LintFinding]:
         yield LintFinding(message, lines.of(*path), certain)
 
 
-def _checks(case: Case, lines: LineNumbers) -> Iterator[LintFinding]:
+def _checks(case: Case, lines: LineNumbers, places: Sequence[Place]) -> Iterator[LintFinding]:
     for each in check_findings(case):
-        where = lines.inside(each.line, "scoring_points", each.point - 1, "eval_code")
+        where = lines.inside(each.line, *places[each.point - 1], "eval_code")
         yield LintFinding(each.message, where, each.certain)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
+from itertools import islice
 from typing import Any
 
 from viva.cases.errors import Mistake
@@ -12,6 +13,8 @@ from viva.cases.yaml_lines import LineNumbers
 
 MAX_NUMBER = 1e15
 """The largest number that any field takes. It keeps sums finite."""
+MOST_NAMED = 40
+"""The maximum number of names in a hint."""
 
 
 class PlainReader:
@@ -100,13 +103,20 @@ class PlainReader:
         for key in mapping:
             if key in known:
                 continue
-            near = difflib.get_close_matches(str(key), known, 1, 0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
-            self.add_mistake(f"unknown key {describe(key)}; {hint}", *path, str(key))
+            self.add_mistake(f"unknown key {describe(key)}; {nearest(str(key), known)}", *path, str(key))
 
     def add_mistake(self, message: str, *path: str | int) -> None:
         """Note a mistake, with the line of what `path` leads to."""
         self.mistakes.append(Mistake(message, self.lines.of(*path)))
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """Return a hint at the name that was probably meant, or else all those that are known."""
+    near = difflib.get_close_matches(name, known, 1, 0.5)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    shown = ", ".join(islice(known, MOST_NAMED))
+    return f"known here: {shown}{', …' if len(known) > MOST_NAMED else ''}"
 
 
 def is_number(value: Any) -> bool:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from typing import Any
+
+_MADE = re.compile(r"p-[0-9a-f]{8}(-[0-9]+)?")
 
 
 def point_ids(statements: list[str]) -> list[str]:
@@ -16,6 +19,11 @@ def point_ids(statements: list[str]) -> list[str]:
         seen[digest] += 1
         ids.append(f"p-{digest}" if seen[digest] == 1 else f"p-{digest}-{seen[digest]}")
     return ids
+
+
+def is_made(identity: str) -> bool:
+    """Return whether an id is one that `point_ids` made, which says nothing to a reader."""
+    return _MADE.fullmatch(identity) is not None
 
 
 def describe(value: Any) -> str:

@@ -1,15 +1,22 @@
-"""Looks up the quotes of a judge in the transcript."""
+"""Looks up the quotes of a judge in the transcript, and says by whom the words are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from viva.judge.quotes import Text
 from viva.judge.steps import parts_of, readings, step_text, without_result
 from viva.records.text import storable
 from viva.records.transcript import Round, Transcript
 from viva.records.verdict import Evidence
+
+Author = Literal["said", "step", "examiner"]
+"""The agent's words, one of its steps, or the examiner's words."""
+AGENT: tuple[Author, ...] = ("said", "step")
+FILE = "file:"
+"""Begins the place of evidence that is in one of the agent's files, before its path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +27,14 @@ class _Passage:
     round: int
     texts: tuple[Text, ...]
     """The text in each form in which a judge may quote it."""
-    by_agent: bool
+    by: Author
 
 
 def look_up(
-    transcript: Transcript, quotes: Iterable[tuple[int | None, str]], *, by_agent: bool = False
+    transcript: Transcript,
+    quotes: Iterable[tuple[int | None, str]],
+    *,
+    by: Collection[Author] = ("said", "step", "examiner"),
 ) -> tuple[list[Evidence], list[str]]:
     """Look up quotes.
 
@@ -34,15 +44,13 @@ def look_up(
     Args:
         transcript: The transcript to search.
         quotes: Round number (None if not known) and text of each quote.
-        by_agent: Search only what the agent said and did, not the examiner's messages.
+        by: Search only what the agent said, what its steps show, or the examiner's messages.
 
     Returns:
         Evidence for the quotes that were found, with the text as given, and the quotes that were not.
     """
     no_result = without_result(transcript)
-    passages = [
-        each for round_ in transcript.rounds for each in _passages(round_, no_result) if each.by_agent or not by_agent
-    ]
+    passages = [each for round_ in transcript.rounds for each in _passages(round_, no_result) if each.by in by]
     found: list[Evidence] = []
     lost: list[str] = []
     for number, quote in quotes:
@@ -56,10 +64,12 @@ def look_up(
 
 def _passages(round_: Round, no_result: str) -> Iterator[_Passage]:
     """Yield everything that was said in a round, the agent's words first."""
-    yield _Passage(round_.id, round_.number, readings(round_.agent), True)
+    yield _Passage(round_.id, round_.number, readings(round_.agent), "said")
     for step in round_.steps:
-        yield _Passage(step.id, round_.number, readings(step_text(parts_of(step, no_result))), True)
-    yield _Passage(round_.id, round_.number, readings(round_.examiner), False)
+        # An agent may give a step any id, also one that would say that a file is the evidence.
+        where = round_.id if step.id.startswith(FILE) else step.id
+        yield _Passage(where, round_.number, readings(step_text(parts_of(step, no_result))), "step")
+    yield _Passage(round_.id, round_.number, readings(round_.examiner), "examiner")
 
 
 def _find(passages: Sequence[_Passage], wanted: int | None, quote: str) -> str | None:

@@ -21,7 +21,8 @@ import yaml
 import viva as viva_package
 from viva.adapters.connectors.table import load_agent
 from viva.cases import Case, CaseError, load_case
-from viva.cases.field_readers import POINT_KEYS, case_keys
+from viva.cases.field_readers import case_keys
+from viva.cases.points.reader import POINT_KEYS
 from viva.cases.script import SCRIPT_KEYS
 from viva.cli.main import viva
 from viva.exam.judging.references import load_references

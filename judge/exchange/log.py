@@ -15,7 +15,7 @@ from viva.models.answer import answer_of
 from viva.models.model import NO_LIMITS, CallLimits, Completion, Model, ModelFeatures, ModelMessage
 from viva.records.exchange.exchanges import Exchange, RequestMessage
 
-MOST_NOTED = 32 * 1024 * 1024
+MOST_NOTED = 8 * 1024 * 1024
 """Maximum number of characters of the requests of one run, without those that it repeats."""
 
 

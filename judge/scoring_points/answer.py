@@ -18,11 +18,17 @@ class Quote(BaseModel):
     quote: str = Field(description="The words exactly as they are there, as few as are needed.")
 
 
+CONDITIONS = ("arose", "never arose", "none")
+
+
 class PointAnswer(BaseModel):
     """The answer of the judge. The reason comes first, so that the verdict can follow from it."""
 
     reason: str = Field(description="Two or three sentences that lead to the verdict.")
     evidence: list[Quote] = Field(description="The words in the transcript on which the verdict rests.")
+    condition: Literal["arose", "never arose", "none"] = Field(
+        description="Whether the condition of the statement arose; none if it has no condition."
+    )
     statement_is: Literal["true", "false", "undecided"] = Field(description="What the reason comes to.")
     verdict: Literal["hit", "miss", "unsure"] = Field(description="hit if true, miss if false, unsure if undecided.")
     mark: str = Field(description="The mark of the question, copied exactly.")
@@ -30,7 +36,12 @@ class PointAnswer(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_evidence(cls, value: Any) -> Any:
-        return with_list(value, "evidence")
+        value = with_list(value, "evidence")
+        # It decides nothing, so an answer without it, or with another word there, is as good.
+        if isinstance(value, dict):
+            said = str(value.get("condition")).strip().lower()
+            value = value | {"condition": said if said in CONDITIONS else "none"}
+        return value
 
 
 _MEANS = {"hit": "true", "miss": "false", "unsure": "undecided"}

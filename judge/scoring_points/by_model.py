@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
 from pathlib import Path
 
 from viva.cases import Case, ScoringPoint
+from viva.cases.points.reader import FILES
 from viva.judge.answers import PLANTED
-from viva.judge.asking import AskAgain, Conversation, NoAnswer
-from viva.judge.evidence import look_up
+from viva.judge.asking import Conversation, NoAnswer
 from viva.judge.exchange.log import Topic
-from viva.judge.scoring_points.answer import FORM, PointAnswer
+from viva.judge.files.shown import ShownFiles, show_files
+from viva.judge.scoring_points.answer import FORM
+from viva.judge.scoring_points.grounds import Grounds
 from viva.judge.scoring_points.verdicts import point_verdict
 from viva.judge.view import ShownTranscript, show
 from viva.models.metered_model import MeteredModel
 from viva.models.model import Model
 from viva.models.prompts import digest, render
+from viva.records.evaluator import Context
 from viva.records.text import storable
 from viva.records.transcript import Transcript
-from viva.records.verdict import Evidence, Label, Verdict
+from viva.records.verdict import Label, Verdict
 
 PROMPTS = Path(__file__).parent / "prompts"
 SYSTEM_PROMPT = PROMPTS / "judge.md"
@@ -37,20 +42,47 @@ def prompt_hashes() -> dict[str, str]:
     return {"judge": digest(SYSTEM_PROMPT), "scoring_point": digest(QUESTION_PROMPT)}
 
 
+async def judge_of_run(model: Model, transcript: Transcript, case: Case, context: Context) -> ModelJudge:
+    """Return the judge of one run, which has looked at the agent's files if the case wants it to."""
+    shown = show(transcript)
+    files = None
+    if FILES in case.evidence:
+        look = partial(show_files, context.workspace, case, context.folder, shown.marker)
+        files = await asyncio.to_thread(look, pictures=model.features.vision)
+    return ModelJudge(model, case, context.subject, transcript, shown, files)
+
+
 class ModelJudge:
     """Asks a model about the scoring points of one run."""
 
-    def __init__(self, model: Model, case: Case, subject: str, transcript: Transcript) -> None:
+    def __init__(
+        self,
+        model: Model,
+        case: Case,
+        subject: str,
+        transcript: Transcript,
+        shown: ShownTranscript | None = None,
+        files: ShownFiles | None = None,
+    ) -> None:
+        """Args:
+        model: The model.
+        case: The case, with the task and the background.
+        subject: The id of the run.
+        transcript: The conversation.
+        shown: The conversation as the model sees it, if it was written already.
+        files: The agent's files as the model sees them; None if it does not.
+        """
         self.model = MeteredModel(model)
         self._case = case
         self._subject = subject
-        self._transcript = transcript
-        self._shown: ShownTranscript = show(transcript)
+        self._shown = shown or show(transcript)
+        self._grounds = Grounds(transcript, files)
 
     @property
     def is_long(self) -> bool:
         """Return whether the task and the transcript are long enough that a provider's cache should serve them."""
-        shared = f"{self._case.task_description}{self._case.background or ''}{self._shown.text}"
+        files = "" if self._grounds.files is None else self._grounds.files.text
+        shared = f"{self._case.task_description}{self._case.background or ''}{self._shown.text}{files}"
         return len(shared.encode(errors="replace")) >= LONG * BYTES_PER_TOKEN
 
     async def judge(self, point: ScoringPoint, vote: int = 1) -> Verdict:
@@ -60,62 +92,37 @@ class ModelJudge:
             point: The scoring point.
             vote: The number of the vote, if the model votes several times.
         """
+        files = self._grounds.files
+        said = self._shown.text if files is None else f"{self._shown.text}\n{files.text}"
         topic = Topic(self._subject, point.id, vote)
-        conversation = Conversation(self.model, FORM, render(SYSTEM_PROMPT), self._shown.text, topic)
+        conversation = Conversation(self.model, FORM, render(SYSTEM_PROMPT), said, topic)
         question = render(
             QUESTION_PROMPT,
             task_description=self._case.task_description.strip(),
             background=(self._case.background or "").strip(),
             transcript=self._shown.text,
             marker=self._shown.marker,
+            files="" if files is None else files.text,
             statement=point.score_point.strip(),
+            shown=point.shown,
             mark=conversation.mark,
         )
-        found = await conversation.ask_until_usable(question, self._accept)
+        accept = partial(self._grounds.check, point)
+        found = await conversation.ask_until_usable(question, accept, () if files is None else files.parts)
         if isinstance(found, NoAnswer):
             if found.planted:
                 return point_verdict(
                     self._subject, point, Label.MISS, found.reason, by=self.model.name, flags=(PLANTED,)
                 )
             return point_verdict(self._subject, point, Label.ERROR, found.reason, by=self.model.name, fault=found.fault)
-        answer, evidence, flags = found
-        reason = storable(answer.reason.strip())
+        reason = storable(found.answer.reason.strip())
+        flags = (*(("transcript-cut",) if self._shown.cut else ()), *found.flags)
         return point_verdict(
-            self._subject, point, answer.verdict, reason, by=self.model.name, evidence=tuple(evidence), flags=flags
+            self._subject,
+            point,
+            found.answer.verdict,
+            reason,
+            by=self.model.name,
+            evidence=found.evidence,
+            flags=flags,
         )
-
-    def _accept(self, answer: PointAnswer, last: bool) -> tuple[PointAnswer, list[Evidence], tuple[str, ...]]:
-        """Check that a hit rests on the agent's words; a hit without evidence becomes `unsure`.
-
-        Raises:
-            AskAgain: the hit has no evidence, and the judge can be asked again.
-        """
-        flags = ("transcript-cut",) if self._shown.cut else ()
-        quotes = [(item.round, item.quote) for item in answer.evidence]
-        found, lost = look_up(self._transcript, quotes)
-        hit = answer.verdict == Label.HIT.value
-        supported = not hit or bool(look_up(self._transcript, quotes, by_agent=True)[0])
-        if supported and not (hit and lost and not last):
-            return answer, found, (*flags, "quote-not-found") if lost else flags
-        fault = _no_evidence(lost, found)
-        if last:
-            reason = f"{answer.reason} [The judge answered hit, but {fault}.]"
-            unsure = PointAnswer(reason=reason, evidence=[], statement_is="undecided", verdict="unsure", mark="")
-            return unsure, [], (*flags, "quote-not-found")
-        raise AskAgain(
-            fault,
-            f"You answered hit, but {fault}. Look again and answer in full: quote the agent exactly (its last "
-            "words, if the hit rests on something that did not happen), or change the verdict if it rests on words "
-            "that nobody said.",
-        )
-
-
-def _no_evidence(lost: list[str], found: list[Evidence]) -> str:
-    if lost:
-        shown = "; ".join(repr(quote[:120]) for quote in lost[:3])
-        return f"these words are not in the transcript: {shown}"
-    return (
-        "the evidence quotes the examiner, and no words of the agent"
-        if found
-        else "the evidence quotes nothing from the transcript"
-    )

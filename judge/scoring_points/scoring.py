@@ -10,7 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from viva.cases import Case, CheckLimits, ScoringPoint
+from viva.cases.points.requirements import stages
 from viva.judge.scoring_points.by_code import CodeJudge
+from viva.judge.scoring_points.layers import held_to_code
+from viva.judge.scoring_points.panel import NO_PANEL, JudgePanel
+from viva.judge.scoring_points.required import JudgedPoints, JudgedStage
+from viva.judge.scoring_points.rollup import with_tree
 from viva.judge.scoring_points.verdicts import point_verdict
 from viva.records.evaluator import Context
 from viva.records.fault import Fault
@@ -24,11 +29,6 @@ if TYPE_CHECKING:
 
 JudgeKind = Literal["code", "model", "both"]
 SANDBOXES = 4
-POINTS_AT_ONCE = 8
-"""Maximum number of scoring points of one run that a model judges concurrently.
-
-If the transcript is long, the first point is judged alone: its prompt is in the provider's cache when the others ask.
-"""
 
 
 class ScoringPointsEvaluator:
@@ -64,6 +64,7 @@ class ScoringPointsEvaluator:
         model: Model | None,
         sandboxes: int = SANDBOXES,
         asked_limits: CheckLimits | None = None,
+        judge_panel: JudgePanel = NO_PANEL,
     ) -> None:
         """Args:
         kind: The kind of judge.
@@ -71,7 +72,9 @@ class ScoringPointsEvaluator:
         model: The model for the other points.
         sandboxes: Maximum number of concurrent sandbox sessions, over all runs that this evaluator judges.
         asked_limits: The limits of checks that the user requested, which take precedence over those of the cases.
+        judge_panel: The models that vote, of which `model` is one; without any, `model` judges alone.
         """
+        self._panel = judge_panel
         self._kind = kind
         self._sandbox = sandbox
         self._model = model
@@ -83,18 +86,28 @@ class ScoringPointsEvaluator:
         case = context.case
         assert case is not None
         began = time.monotonic()
-        by_code = [point for point in case.scoring_points if point.eval_code and self._kind != "model"]
-        by_model = [point for point in case.scoring_points if not point.eval_code or self._kind != "code"]
+        judged = JudgedPoints(case, context.subject)
+        for stage in stages(case):
+            asked = judged.left_of(stage)
+            if asked:
+                judged.add(asked, await self._judge(asked, transcript, context))
+        insight = summarize_case(self.name, case, context.subject, judged.verdicts())
+        # Waiting for a free sandbox does not count as the judge's time, unless a model judges meanwhile.
+        seconds = time.monotonic() - began - judged.waited
+        return replace(insight, usage=judged.usage, seconds=seconds, isolation=judged.isolation)
+
+    async def _judge(self, points: Sequence[ScoringPoint], transcript: Transcript, context: Context) -> JudgedStage:
+        """Judge points that require none of each other."""
+        by_code = [point for point in points if point.eval_code and self._kind != "model"]
+        by_model = [point for point in points if not point.eval_code or self._kind != "code"]
         (coded, waited, isolation), (modelled, usage) = await asyncio.gather(
             self._by_code(by_code, transcript, context), self._by_model(by_model, transcript, context)
         )
         verdicts = [
-            merge(point, context.subject, coded.get(point.id), modelled.get(point.id)) for point in case.scoring_points
+            held_to_code(point, merge(point, context.subject, coded.get(point.id), modelled.get(point.id)))
+            for point in points
         ]
-        insight = summarize(self.name, context.subject, verdicts)
-        # Waiting for a free sandbox does not count as the judge's time, unless a model judges meanwhile.
-        seconds = time.monotonic() - began - (0.0 if by_model else waited)
-        return replace(insight, usage=usage, seconds=seconds, isolation=isolation)
+        return JudgedStage(verdicts, usage, 0.0 if by_model else waited, isolation)
 
     async def _by_code(
         self, points: Sequence[ScoringPoint], transcript: Transcript, context: Context
@@ -124,19 +137,15 @@ class ScoringPointsEvaluator:
     ) -> tuple[dict[str, Verdict], Usage]:
         if not points or self._model is None or context.case is None:
             return {}, NO_USAGE
-        from viva.judge.scoring_points.by_model import ModelJudge  # only a model requires prompts
+        # Only a model requires prompts.
+        from viva.judge.scoring_points.by_model import judge_of_run
+        from viva.judge.scoring_points.jury import Jury
 
-        judge = ModelJudge(self._model, context.case, context.subject, transcript)
-        slots = asyncio.Semaphore(POINTS_AT_ONCE)
-
-        async def one(point: ScoringPoint) -> Verdict:
-            async with slots:
-                return await judge.judge(point)
-
-        alone = 1 if judge.is_long else 0
-        verdicts = [await judge.judge(point) for point in points[:alone]]
-        verdicts += await asyncio.gather(*(one(point) for point in points[alone:]))
-        return {verdict.criterion: verdict for verdict in verdicts}, judge.model.usage
+        panel = self._panel if self._panel.models else JudgePanel((self._model,))
+        judges = [await judge_of_run(model, transcript, context.case, context) for model in panel.models]
+        jury = Jury(judges, panel.votes, context.subject)
+        verdicts = await jury.judge(points)
+        return {verdict.criterion: verdict for verdict in verdicts}, jury.usage
 
 
 def merge(point: ScoringPoint, subject: str, code: Verdict | None, model: Verdict | None) -> Verdict:
@@ -146,7 +155,7 @@ def merge(point: ScoringPoint, subject: str, code: Verdict | None, model: Verdic
         return point_verdict(subject, point, Label.ERROR, reason, fault=Fault.JUDGE)
     if code is None or model is None:
         return code or model  # type: ignore[return-value]
-    votes = tuple(Vote(each.by, each.label, each.reason) for each in (code, model))
+    votes = (Vote(code.by, code.label, code.reason), *(model.votes or (Vote(model.by, model.label, model.reason),)))
     if code.label == Label.ERROR:
         # The check is broken; the model's opinion is recorded but does not replace it.
         return replace(code, votes=votes)
@@ -191,6 +200,12 @@ def summarize(evaluator: str, subject: str, verdicts: Sequence[Verdict]) -> Insi
         notes=tuple(f"code and model disagree: {statement}" for statement in disagree),
         verdicts=tuple(verdicts),
     )
+
+
+def summarize_case(evaluator: str, case: Case, subject: str, verdicts: Sequence[Verdict]) -> Insight:
+    """Return the insight on all scoring points of a case, with its tree if there is one."""
+    paths = {point.id: point.path for point in case.scoring_points}
+    return with_tree(summarize(evaluator, subject, verdicts), case.point_groups, paths)
 
 
 def case_needs_model(case: Case, kind: JudgeKind) -> list[ScoringPoint]:

@@ -84,7 +84,13 @@ def test_a_field_without_a_default_value_in_the_file_keeps_its_default(tmp_path:
 
 
 def test_every_field_has_a_reader_except_those_that_say_where_the_case_is() -> None:
-    assert {each.name for each in fields(Case)} - set(case_keys(Case)) == {"name", "file", "hash", "data_folder"}
+    assert {each.name for each in fields(Case)} - set(case_keys(Case)) == {
+        "name",
+        "file",
+        "hash",
+        "point_groups",
+        "data_folder",
+    }
     for each in fields(Case):
         if READER in each.metadata:
             assert callable(getattr(CaseReader, each.metadata[READER][0])), each.name

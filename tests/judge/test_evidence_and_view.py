@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viva.judge.evidence import look_up
+from viva.judge.evidence import AGENT, look_up
 from viva.judge.steps import parts_of, step_text
 from viva.judge.view import TRANSCRIPT_SHOWN, run_view, show
 from viva.records.transcript import Round, Step, StepKind, Transcript
@@ -66,8 +66,8 @@ def test_the_named_round_is_preferred() -> None:
 
 
 def test_the_examiners_words_do_not_count_where_the_agents_are_asked_for() -> None:
-    assert look_up(TALK, [(1, "Please add 1.")], by_agent=True) == ([], ["Please add 1."])
-    assert look_up(TALK, [(1, "The sum is 1.")], by_agent=True)[1] == []
+    assert look_up(TALK, [(1, "Please add 1.")], by=AGENT) == ([], ["Please add 1."])
+    assert look_up(TALK, [(1, "The sum is 1.")], by=AGENT)[1] == []
 
 
 texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=80)

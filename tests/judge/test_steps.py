@@ -8,8 +8,8 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viva.judge.evidence import look_up
-from viva.judge.scoring_points.by_model import _no_evidence
+from viva.judge.evidence import AGENT, look_up
+from viva.judge.scoring_points.grounds import _no_evidence
 from viva.judge.steps import NO_RESULT, NOT_RECORDED, parts_of, step_text, visible
 from viva.judge.view import show
 from viva.records.text import printable
@@ -79,7 +79,7 @@ def test_a_quote_of_an_input_may_be_written_with_and_without_escapes() -> None:
     step = Step("s1", tool="send", tool_input={"text": 'Dear Ann,\nyour "order" is late.\tSorry'}, result="ok")
     talk = Transcript((Round(1, "?", "Sent.", (step,)),))
     for quote in ('your "order" is late.', 'Dear Ann,\\nyour \\"order\\"', 'Dear Ann, your "order" is late. Sorry'):
-        found, lost = look_up(talk, [(1, quote)], by_agent=True)
+        found, lost = look_up(talk, [(1, quote)], by=AGENT)
         assert ([each.where for each in found], lost) == (["s1"], []), quote
 
 

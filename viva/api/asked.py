@@ -11,7 +11,7 @@ from typing import Any
 
 from viva.api.arguments import call_of, shown
 from viva.errors import SetupError
-from viva.exam.options import OPTION, Options, Part, Value
+from viva.exam.options import OPTION, Options, Part, Value, one_or_several
 
 PARAMETERS = frozenset({"agent", "evaluators"})
 """Fields of `Options` that are separate parameters here, because they may be objects."""
@@ -78,6 +78,8 @@ def _checked(name: str, value: Any, default: Any, option: Any) -> Any:
             raise SetupError(f"{name} must be True or False, not {shown(value)}.")
     elif option.value is Value.TEXTS:
         value = _texts(name, value)
+    elif option.value is Value.MODELS:
+        value = one_or_several(_texts(name, value))
     elif option.choices:
         if value not in option.choices:
             raise SetupError(f"{name} must be one of {', '.join(option.choices)}, not {shown(value)}.")

@@ -14,6 +14,7 @@ from viva.cases import load_case as load_case_at
 from viva.cases.case import READER
 from viva.cases.data_files import hash_case
 from viva.cases.field_readers import CaseReader
+from viva.cases.points.as_in_a_file import points_as_in_a_file
 from viva.cases.yaml_lines import LineNumbers
 from viva.errors import SetupError
 
@@ -109,16 +110,12 @@ def _as_in_a_file(case: Case) -> dict[str, object]:
     """Return the fields in the form of a case file, for the reader that checks those of files."""
     data = {field.name: getattr(case, field.name) for field in fields(Case) if READER in field.metadata}
     plain = {key: list(value) if isinstance(value, tuple) else value for key, value in data.items()}
-    points = [
-        {"score_point": point.score_point, "weight": point.weight, "eval_code": point.eval_code}
-        for point in case.scoring_points
-    ]
     script = [_script_line(line) for line in case.script]
     limits = {field.name: getattr(case.check_limits, field.name) for field in fields(case.check_limits)}
     return {
         **plain,
         **_person(case),
-        "scoring_points": points,
+        "scoring_points": points_as_in_a_file(case),
         "script": script or None,
         "solution": [{"say": reply.say, "files": dict(reply.files)} for reply in case.solution] or None,
         "check_limits": limits,

@@ -15,7 +15,7 @@ import click
 from viva.cli.parameter_types import SECONDS, NumberRange
 from viva.cli.process import fail
 from viva.errors import SetupError
-from viva.exam.options import Option, Options, Part, Value
+from viva.exam.options import MODEL_FILES, Option, Options, Part, Value, one_or_several
 from viva.plugins.parameters import split_list
 from viva.records.text import printable
 from viva.suites.request import Command, R, holds_request, request_to_resume, with_changes
@@ -24,8 +24,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 TRUST = "trust_plan"
-MODEL_FILES = (".json", ".yaml", ".yml")
-"""Endings of the files that describe models."""
 
 
 class CallOption(click.Option):
@@ -83,18 +81,20 @@ def _declared(field: Field[Any], option: Option) -> Callable[[Callable[P, T]], C
     kinds: dict[Value, Any] = {
         Value.TEXT: click.STRING,
         Value.TEXTS: click.STRING,
+        Value.MODELS: click.STRING,
         Value.COUNT: click.IntRange(option.least),
         Value.SECONDS: SECONDS,
     }
     if option.value is Value.FLAG:
         return click.option(option.flag, field.name, is_flag=True, help=option.help)
-    default = None if option.value is Value.TEXTS else field.default
+    several = option.value in (Value.TEXTS, Value.MODELS)
+    default = None if several else field.default
     words = f" [default: {option.default_words}]" if option.default_words else ""
     return click.option(
         option.flag,
         field.name,
         type=click.Choice(option.choices) if option.choices else kinds[option.value],
-        multiple=option.value is Value.TEXTS,
+        multiple=several,
         default=default,
         show_default=default is not None and not words,
         metavar=option.metavar,
@@ -108,6 +108,8 @@ def options_from(given: Mapping[str, Any], agent: str | None = None) -> Options:
     for field, option in Options.declared(*Part):
         if option.value is Value.TEXTS and field.name in known:
             known[field.name] = split_names(known[field.name], option.flag)
+        elif option.value is Value.MODELS and field.name in known:
+            known[field.name] = one_or_several(known[field.name])
     return Options(**{**known, "agent": agent})
 
 
@@ -239,8 +241,9 @@ def resumed_request(resume: Path, kind: type[R], command: Command, values: Mappi
     asked = options_from(values)
     changed = {name: getattr(asked, name) for name in given & (Options.may_change() | Options.may_replace())}
     for name in changed.keys() & Options.may_replace():
-        if changed[name].endswith(MODEL_FILES):  # before the working directory changes
-            changed[name] = os.path.abspath(changed[name])
+        # Before the working directory changes.
+        names = (changed[name],) if isinstance(changed[name], str) else changed[name] or ()
+        changed[name] = one_or_several(os.path.abspath(each) if each.endswith(MODEL_FILES) else each for each in names)
     request = request_to_resume(resume, kind, command, trusted=trusts_plan())
     folder = resume.absolute()
     if request.folder and os.path.isdir(request.folder):
@@ -259,8 +262,12 @@ def resume_command(command: Command, folder: Path) -> str:
     context = click.get_current_context()
     flags = given_options() if context.params.get("resume") is not None else {}
     names = sorted(flags.keys() & Options.may_replace())
-    models = "".join(f" {flags[name]} {shlex.quote(str(context.params[name]))}" for name in names)
+    models = "".join(f" {flags[name]} {shlex.quote(each)}" for name in names for each in _each(context.params[name]))
     return f"viva {command} --resume {printable(shlex.quote(str(folder)))}{models}"
+
+
+def _each(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, tuple) else (str(value),)
 
 
 def how_to_resume(command: Command, folder: Path) -> str:

@@ -19,7 +19,7 @@ from viva.exam.retry import retried
 from viva.judge.exchange.log import asking
 from viva.judge.loaded_evaluator import LoadedEvaluator
 from viva.judge.registry import Need
-from viva.judge.scoring_points.scoring import ScoringPointsEvaluator, summarize
+from viva.judge.scoring_points.scoring import ScoringPointsEvaluator, summarize_case
 from viva.judge.scoring_points.verdicts import point_verdict
 from viva.records.copies import changed
 from viva.records.evaluator import Context
@@ -72,12 +72,11 @@ async def evaluate_all(
 def nothing_earned(evaluator: str, context: Context, transcript: Transcript) -> Insight:
     """Return the insight for a run in which the agent failed and gave no reply, without asking the evaluator."""
     reason = f"the agent gave no reply of its own: {transcript.stop_detail or 'it failed'}"
-    points = (
-        context.case.scoring_points if context.case is not None and evaluator == ScoringPointsEvaluator.name else ()
-    )
+    case = context.case if evaluator == ScoringPointsEvaluator.name else None
+    points = case.scoring_points if case is not None else ()
     verdicts = [point_verdict(context.subject, point, Label.MISS, reason, flags=("no-reply",)) for point in points]
-    if verdicts:
-        return summarize(evaluator, context.subject, verdicts)
+    if case is not None and verdicts:
+        return summarize_case(evaluator, case, context.subject, verdicts)
     return Insight(evaluator, context.subject, "no-reply", 0.0, low=0.0, high=0.0, summary=reason)
 
 

@@ -335,7 +335,7 @@ def setting_for(run: ExamRun, workspace: str) -> Setting:
         persona=persona,
         strategy=strategy,
         judge=judge.kind,
-        judge_model=judge.model.name if judge.model else None,
+        **judge.named_models,
         evaluators=tuple(each.name for each in run.evaluators),
         evaluator_parameters=parameters_of_all(run.evaluators),
         sandbox=judge.sandbox.name if judge.sandbox else None,

@@ -5,7 +5,7 @@ It imports nothing else of Viva, because pytest loads this module whenever Viva 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import Field, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Literal
@@ -22,6 +22,8 @@ MAY_CHANGE = "may_change"
 is decided for the command line, Python and stored requests."""
 
 
+MODEL_FILES = (".json", ".yaml", ".yml")
+"""Endings of the files that describe models."""
 MAY_REPLACE = "may_replace"
 """Metadata key of a field that names a model: if it was given, work can be resumed with another one, because the record
 of each run names the models that took part in it. A model cannot be added or left out: others would then examine."""
@@ -33,11 +35,19 @@ class Value(StrEnum):
     TEXT = "text"
     TEXTS = "texts"
     """Names separated by commas; the option can be repeated."""
+    MODELS = "models"
+    """The name of a model; the option can be repeated. One is a text, several are a tuple."""
     COUNT = "count"
     """A whole number, at least 1 or `least`."""
     SECONDS = "seconds"
     """A number above 0."""
     FLAG = "flag"
+
+
+def one_or_several(names: Iterable[str]) -> str | tuple[str, ...] | None:
+    """Return the value of an option for models: None, the name of one, or the names of several."""
+    several = tuple(names)
+    return several if len(several) > 1 else several[0] if several else None
 
 
 class Part(StrEnum):
@@ -132,8 +142,22 @@ class Options:
         may_replace=True,
     )
     """The model of both roles, unless one has its own."""
-    judge_model: str | None = option(
-        None, "--judge-model", Part.JUDGE, "Model for the judge alone.", metavar="NAME", may_replace=True
+    judge_model: str | tuple[str, ...] | None = option(
+        None,
+        "--judge-model",
+        Part.JUDGE,
+        "Model for the judge alone. Can be repeated: each votes on the scoring points that a model judges.",
+        value=Value.MODELS,
+        metavar="NAME",
+        may_replace=True,
+    )
+    """One, or several: a jury."""
+    votes: int = option(
+        1,
+        "--votes",
+        Part.JUDGE,
+        "Maximum number of times that each model judges a scoring point; the majority decides.",
+        value=Value.COUNT,
     )
     backup_model: str | None = option(
         None,
@@ -381,6 +405,12 @@ class Options:
     )
     judgings: int = changeable(2)
     """Maximum number of attempts to judge one conversation, if a retry may help."""
+
+    @property
+    def judge_models(self) -> tuple[str, ...]:
+        """Return the names of the models that judge."""
+        own = self.judge_model or self.model
+        return (own,) if isinstance(own, str) else own or ()
 
     @classmethod
     def names(cls) -> frozenset[str]:

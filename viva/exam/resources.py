@@ -129,14 +129,14 @@ class Resources:
         Raises:
             SetupError: one of them cannot be used.
         """
-        models = (self.examiner_model, self.judge.model, self.judge.backup_model, self.judge.review_model)
+        models = (self.examiner_model, *self.judge.models)
         await all_looked_at(model.look for model in dict.fromkeys(each for each in models if each is not None))
 
     async def close(self) -> None:
         """Release the sandbox and connections."""
         await self.judge.close()
         examiner = self.examiner_model
-        if examiner is not None and examiner is not self.judge.model and examiner is not self.judge.review_model:
+        if examiner is not None and examiner not in self.judge.models:
             await examiner.close()
 
 

@@ -147,6 +147,29 @@ def unpack_data_files(case: Case, stored_in: Path, parent: Path) -> Case:
     return replace(case, data_folder=folder)
 
 
+def kept_data_files(case: Case, stored_in: Path) -> dict[str, bytes]:
+    """Return the data files of a stored case, by their path in an agent's workspace; empty unless all are there.
+
+    Args:
+        case: A case from `stored_case`.
+        stored_in: The folder of a journal that holds it.
+
+    Raises:
+        SetupError: the journal does not hold the case.
+    """
+    kept = _kept_case(stored_in, case_name(case.hash), case.name)
+    told = kept.get(FOLDERS)
+    folders = [f"{name}/" for name in told if isinstance(name, str)] if isinstance(told, list) else []
+    found: dict[str, bytes] = {}
+    for path, file, _ in _listed(kept):
+        content = read_sound(stored_in, file)
+        if content is None:
+            return {}
+        below = any(path.startswith(folder) for folder in folders)
+        found[path if below else path.rpartition("/")[2]] = content
+    return found
+
+
 def _unpack(kept: dict[str, Any], stored_in: Path, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     for path, file, executable in _listed(kept):

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from viva.cases import Case, ScoringPoint
-from viva.cases.yaml_lines import LineNumbers
 from viva.lint.agents import SOLUTION, TRIVIAL
 from viva.lint.finding import CaseFinding, LintKind
+from viva.lint.places import CaseLines
 from viva.lint.statements import HIDE
 from viva.lint.trials import Trial
 from viva.lint.words import asks_to_find_out, asks_to_repeat, is_limit
@@ -44,7 +44,7 @@ class _Point:
 
 
 def trial_findings(
-    case: Case, lines: LineNumbers, trials: Sequence[Trial], known: Collection[int] = ()
+    case: Case, lines: CaseLines, trials: Sequence[Trial], known: Collection[int] = ()
 ) -> Iterator[CaseFinding]:
     """Yield what the trials of one case show.
 
@@ -84,9 +84,9 @@ def _points(case: Case, trials: Sequence[Trial]) -> Iterator[_Point]:
             yield _Point(number, point, hits, verdicts)
 
 
-def _of_point(case: Case, each: _Point, lines: LineNumbers) -> Iterator[CaseFinding]:
+def _of_point(case: Case, each: _Point, lines: CaseLines) -> Iterator[CaseFinding]:
     key = "eval_code" if each.point.eval_code else "score_point"
-    where = lines.of("scoring_points", each.number - 1, key)
+    where = lines.of_point(each.number - 1, key)
     broken = _broken(each, where)
     if broken is not None:
         yield broken
@@ -140,7 +140,7 @@ def _copied(case: Case, each: _Point, hits: Collection[str], where: int | None) 
     return CaseFinding(LintKind.ANYBODY, message, advice, where, each.number, is_note)
 
 
-def _whole_case(case: Case, points: Sequence[_Point], lines: LineNumbers) -> Iterator[CaseFinding]:
+def _whole_case(case: Case, points: Sequence[_Point], lines: CaseLines) -> Iterator[CaseFinding]:
     if all("silent" in each.hits for each in points):
         message = "an agent that says nothing gets full marks"
         advice = "add a point for what the agent should do"

@@ -24,7 +24,7 @@ class LintKind(StrEnum):
     """The limit of rounds cuts the script."""
     CONTRADICTION = "contradiction"
     REVEALED = "revealed"
-    """The answer stands in what the examiner may say."""
+    """The answer is in what the examiner may say."""
     UNOBSERVABLE = "unobservable"
     """No fact of the conversation decides the statement."""
     DUPLICATE = "duplicate"

@@ -14,12 +14,12 @@ from viva.adapters.connectors.python import loaded_from
 from viva.adapters.connectors.table import load_agent
 from viva.cases import Case, LintFinding, lint_case
 from viva.cases.check_code.findings import check_findings
-from viva.cases.yaml_lines import LineNumbers, read_yaml
 from viva.exam.options import Options
 from viva.lint.agents import SOLUTION, TRIVIAL, solver
 from viva.lint.earned import solved_points, trial_findings
 from viva.lint.finding import CaseFinding, LintedCase, LintKind
-from viva.lint.papers import TrialPaper, papers_for_agent, solution_papers, trial_papers
+from viva.lint.papers import TrialPaper, are_linked, papers_for_agent, solution_papers, trial_papers
+from viva.lint.places import CaseLines
 from viva.lint.statements import statement_findings
 from viva.lint.structure import structure_findings
 from viva.lint.trials import SPEC, NotesKept, Trial, hold_trials
@@ -29,6 +29,7 @@ from viva.records.wording import counted
 _WITHOUT_EFFECT = re.compile(r"cannot fail|asserts what is true|asserts a tuple|discards the result|reaches no assert")
 """What is said of checks that nearly every agent passes, so that no trial needs to tell it again."""
 NO_MODEL = "{} without eval_code: only a model can judge them (--model)"
+LINKED = "; nor the others, which are judged together with them"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +46,7 @@ class LintSettings:
     @property
     def model(self) -> str | None:
         """Return the SPEC of the model that judges and reviews."""
-        return self.options.judge_model or self.options.model
+        return self.options.model
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,8 @@ def _triable(each: LintedCase, settings: LintSettings) -> bool:
     """Return whether the exam of a case can be held, and note what cannot be tried."""
     without = sum(point.eval_code is None for point in each.case.scoring_points)
     if without and settings.model is None:
-        each.not_tried.append(NO_MODEL.format(counted(without, "point")))
+        linked = are_linked(each.case) and without < len(each.case.scoring_points)
+        each.not_tried.append(NO_MODEL.format(counted(without, "point")) + (LINKED if linked else ""))
     if each.case.pre_command and not settings.options.allow_pre_command:
         each.not_tried.append("the exam: it runs commands on this machine (--allow-pre-command)")
         return False
@@ -131,7 +133,7 @@ def _triable(each: LintedCase, settings: LintSettings) -> bool:
 def _read(each: LintedCase, trials: Sequence[Trial], settings: LintSettings) -> None:
     """Add what code finds in a case and in its trials."""
     case = each.case
-    _, lines, _ = read_yaml(case.file)
+    lines = CaseLines(case)
     each.findings += _mistakes(lint_case(case), case, lines)
     known = {found.point for found in check_findings(case) if found.certain}
     solved = solved_points(case, trials)
@@ -150,9 +152,9 @@ def _read(each: LintedCase, trials: Sequence[Trial], settings: LintSettings) -> 
     each.usage = sum((trial.usage for trial in trials), NO_USAGE)
 
 
-def _mistakes(found: Sequence[LintFinding], case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
+def _mistakes(found: Sequence[LintFinding], case: Case, lines: CaseLines) -> Iterator[CaseFinding]:
     """Yield what `viva cases check` says about a case that loads."""
-    starts = [lines.of("scoring_points", index) or 0 for index in range(len(case.scoring_points))]
+    starts = [lines.of_point(index) or 0 for index in range(len(case.scoring_points))]
     for each in found:
         # The last point that begins before the line; what is said of other parts of the file is about no point.
         before = sum(start <= (each.line or 0) for start in starts)

@@ -12,7 +12,7 @@ from viva.lint.agents import IN_CASE
 
 GO_ON = "Please go on."
 MOST_STAND_INS = 20
-"""Maximum number of messages of an examiner that stands in for a model."""
+"""Maximum number of messages of an examiner that takes the place of a model."""
 LONGEST_SCRIPT = 500
 """Maximum number of messages that a solution gets beyond the limit of its case."""
 
@@ -91,9 +91,16 @@ def told_in(case: Case) -> str:
 
 
 def _with_points(case: Case, *, has_model: bool) -> Case | None:
-    """Return the case with the points that can be judged; None if there are none."""
+    """Return the case with the points that can be judged; None if there are none, or they cannot be judged alone."""
     points = tuple(point for point in case.scoring_points if has_model or point.eval_code)
-    return replace(case, scoring_points=points) if points else None
+    if not points or (len(points) < len(case.scoring_points) and are_linked(case)):
+        return None
+    return replace(case, scoring_points=points)
+
+
+def are_linked(case: Case) -> bool:
+    """Return whether the points of a case depend on each other, so that none can be left out."""
+    return bool(getattr(case, "point_groups", ())) or any(getattr(each, "require", ()) for each in case.scoring_points)
 
 
 def _with_messages(case: Case, number: int) -> Case:

@@ -8,7 +8,6 @@ from itertools import islice
 from pathlib import Path
 
 from viva.cases import Case
-from viva.cases.yaml_lines import read_yaml
 from viva.exam.options import Options
 from viva.examiner.conversation import DEFAULT_MAX_ROUNDS
 from viva.judge.asking import AskAgain, Conversation, NoAnswer
@@ -16,6 +15,7 @@ from viva.judge.exchange.log import Topic
 from viva.judge.steps import new_marker, readings
 from viva.judge.view import show_fields
 from viva.lint.finding import CaseFinding, LintedCase, LintKind
+from viva.lint.places import CaseLines
 from viva.lint.review_answer import AGAINST_OTHERS, FORM, CaseFlaw, CaseReviewAnswer, ReviewedFlaw
 from viva.models.factory import make_model
 from viva.models.metered_model import MeteredModel
@@ -81,9 +81,9 @@ def _key(found: CaseFinding) -> tuple[LintKind, int | None]:
 
 
 def _findings(answer: CaseReviewAnswer, case: Case, model: str) -> Iterator[CaseFinding]:
-    _, lines, _ = read_yaml(case.file)
+    lines = CaseLines(case)
     for flaw in answer.flaws:
-        where = lines.of("scoring_points", flaw.point - 1, "score_point")
+        where = lines.of_point(flaw.point - 1, "score_point")
         against = f" (against {one_line(flaw.against, 80)!r})" if flaw.against else ""
         message = f"{one_line(flaw.reason, 300)}{against}"
         advice = one_line(flaw.advice, 200) or "correct the statement or the task"
@@ -140,7 +140,7 @@ def _messages(case: Case) -> Iterator[str]:
 
 
 def _with_found_quotes(answer: CaseReviewAnswer, case: Case) -> CaseReviewAnswer:
-    """Return an answer whose quotes all stand in the case.
+    """Return an answer whose quotes are all in the case.
 
     Raises:
         AskAgain: a point does not exist, or a quote is not where it should be.

@@ -6,14 +6,15 @@ value or one negation; whatever takes understanding is left to the reviewer.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import dropwhile, takewhile
+from itertools import chain, dropwhile, takewhile
 
 from viva.cases import Case
-from viva.cases.yaml_lines import LineNumbers
 from viva.lint.finding import CaseFinding, LintKind
+from viva.lint.places import CaseLines
 from viva.lint.words import asks_to_find_out, is_limit
 
 _VALUE = r"[-+]?[$€£]?\d[\d,]*(?:\.\d+)?|\"[^\"]{1,60}\"|'[^']{1,60}'|\u201c[^\u201d]{1,60}\u201d"
@@ -22,6 +23,7 @@ _IS = re.compile(
     r"(?P<rest>[^\d\"\u201c]*)$",
     re.IGNORECASE,
 )
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _OPEN = re.compile(
     r"^\W*(?:an?|one|some|another|any|each|every|either)\b|\b(?:one of|among|also|another|whether|or|example)\b",
     re.IGNORECASE,
@@ -65,7 +67,7 @@ class _StatedValue:
     shown: str
 
 
-def statement_findings(case: Case, lines: LineNumbers, earned: Collection[int] = ()) -> Iterator[CaseFinding]:
+def statement_findings(case: Case, lines: CaseLines, earned: Collection[int] = ()) -> Iterator[CaseFinding]:
     """Yield the statements that contradict something, give away the answer, or name nothing that can be observed.
 
     Args:
@@ -73,30 +75,34 @@ def statement_findings(case: Case, lines: LineNumbers, earned: Collection[int] =
         lines: The lines of its file.
         earned: The numbers of the points that a solution gets, which therefore do not contradict each other.
     """
-    yield from _values(case, lines, earned)
-    yield from _negations(case, lines, earned)
+    contradictions = chain(_values(case, lines, earned), _negations(case, lines, earned), _checks(case, lines))
+    seen: set[int | None] = set()
+    for each in contradictions:
+        if each.point not in seen:  # one is enough to look at the point
+            yield each
+        seen.add(each.point)
     for index, point in enumerate(case.scoring_points):
-        where = lines.of("scoring_points", index, "score_point")
+        where = lines.of_point(index, "score_point")
         if point.eval_code is None and (_IN_A_MIND.search(point.score_point) or _praises(point.score_point)):
             message = "no words or files of the agent decide this statement: two judges will disagree about it"
             advice = "name what the agent says, asks, does or leaves behind"
             yield CaseFinding(LintKind.UNOBSERVABLE, message, advice, where, index + 1)
         if point.eval_code is None and not case.script and (source := _revealed(case, point.score_point)):
-            message = f"the answer stands in {source}, which the examiner may tell the agent"
+            message = f"the answer is in {source}, which the examiner may tell the agent"
             yield CaseFinding(LintKind.REVEALED, message, HIDE, where, index + 1)
 
 
 HIDE = "move it to background, which only the judge knows, or have a script examine"
 
 
-def _values(case: Case, lines: LineNumbers, earned: Collection[int]) -> Iterator[CaseFinding]:
+def _values(case: Case, lines: CaseLines, earned: Collection[int]) -> Iterator[CaseFinding]:
     seen: dict[tuple[str, ...], tuple[int, _StatedValue]] = {}
     told = {claim.subject: claim for claim in _claims(case.task_description) if "agent" in claim.subject}
     for index, point in enumerate(case.scoring_points):
         claim = _claim(point.score_point)
         if claim is None or is_limit(point.score_point):
             continue
-        where = lines.of("scoring_points", index, "score_point")
+        where = lines.of_point(index, "score_point")
         other, first = seen.setdefault(claim.subject, (index, claim))
         both_earned = {index + 1, other + 1} <= set(earned)
         if first.value != claim.value and not both_earned:
@@ -108,23 +114,46 @@ def _values(case: Case, lines: LineNumbers, earned: Collection[int]) -> Iterator
             yield CaseFinding(LintKind.CONTRADICTION, message, _CORRECT, where, index + 1)
 
 
+def _checks(case: Case, lines: CaseLines) -> Iterator[CaseFinding]:
+    """Yield the points whose check looks for another number than their statement names."""
+    for index, point in enumerate(case.scoring_points):
+        claim = _claim(point.score_point) if point.eval_code else None
+        if claim is None or point.eval_code is None or not _NUMBER.fullmatch(claim.value):
+            continue
+        numbers = _numbers_looked_for(point.eval_code)
+        if len(numbers) == 1 and claim.value not in numbers and claim.value not in point.eval_code:
+            (other,) = numbers
+            message = f"this statement demands {claim.shown}, and its check looks for {other!r}"
+            yield CaseFinding(LintKind.CONTRADICTION, message, _CORRECT, lines.of_point(index, "eval_code"), index + 1)
+
+
+def _numbers_looked_for(code: str) -> set[str]:
+    """Return the numbers of two digits or more that a check has as texts, as in `"55" in words`."""
+    try:
+        nodes = list(ast.walk(ast.parse(code)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    texts = (node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return {_plain_number(text) for text in texts if len(text) > 1 and _NUMBER.fullmatch(text.replace(",", ""))}
+
+
 _CORRECT = "correct one of them, or say in each what it is about (which round, which file)"
 
 
-def _negations(case: Case, lines: LineNumbers, earned: Collection[int]) -> Iterator[CaseFinding]:
+def _negations(case: Case, lines: CaseLines, earned: Collection[int]) -> Iterator[CaseFinding]:
     seen: dict[tuple[str, ...], tuple[int, bool]] = {}
     for index, point in enumerate(case.scoring_points):
         denied = bool(_NEGATION.search(point.score_point))
         key = _plain(_NEGATION.sub(" ", point.score_point))
         other, before = seen.setdefault(key, (index, denied))
         if key and before is not denied and not {index + 1, other + 1} <= set(earned):
-            where = lines.of("scoring_points", index, "score_point")
+            where = lines.of_point(index, "score_point")
             message = f"this statement is the opposite of point {other + 1}: no agent gets both"
             yield CaseFinding(LintKind.CONTRADICTION, message, "remove one", where, index + 1)
 
 
 def _revealed(case: Case, statement: str) -> str:
-    """Return where the value of a statement stands that the agent is to find out; empty if nowhere."""
+    """Return where the value of a statement is that the agent is to find out; empty if nowhere."""
     claim = _claim(statement)
     if claim is None or len(claim.value) < 2 or is_limit(statement) or not asks_to_find_out(statement):
         return ""
@@ -155,10 +184,14 @@ def _claim(sentence: str) -> _StatedValue | None:
     match = _IS.match(" ".join(sentence.split())) if len(sentence) <= LONGEST else None
     if match is None or _OPEN.search(match["subject"]):
         return None
-    value = match["value"].strip("\"'\u201c\u201d$€£+ ").replace(",", "").casefold()
-    if re.fullmatch(r"-?\d+\.\d+", value):
-        value = value.rstrip("0").rstrip(".")
+    value = _plain_number(match["value"].strip("\"'\u201c\u201d$€£+ ").casefold())
     return _StatedValue((*_plain(match["subject"]), "|", *_plain(match["rest"])), value, match["value"])
+
+
+def _plain_number(text: str) -> str:
+    """Return a number without commas and without zeros at its end; other texts without commas."""
+    text = text.replace(",", "")
+    return text.rstrip("0").rstrip(".") if _NUMBER.fullmatch(text) and "." in text else text
 
 
 def _plain(text: str) -> tuple[str, ...]:

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 
 from viva.cases import Case
-from viva.cases.yaml_lines import LineNumbers
 from viva.examiner.conversation import DEFAULT_MAX_ROUNDS
 from viva.lint.finding import CaseFinding, LintKind
 from viva.lint.papers import messages_of, script_length
+from viva.lint.places import CaseLines
 from viva.lint.words import is_limit
 from viva.records.text import counted, plural
 
@@ -18,10 +18,14 @@ SMALLEST_SHARE = 0.01
 """Of the sum of all weights: a smaller one changes no score that is shown with two digits."""
 SMALLEST_RATIO = 0.02
 """Of the largest weight: many equal points are all small, and all count."""
-_ROUNDS = re.compile(r"\b(\d{1,4})(?:st|nd|rd|th)? rounds?\b", re.IGNORECASE)
+_ROUNDS = re.compile(
+    r"\b(?:in|after|until|by|for|over|through) (?:the |all )?(\d{1,4})(?:st|nd|rd|th)? rounds?\b|\bround (\d{1,4})\b",
+    re.IGNORECASE,
+)
+"""Rounds of the conversation; an agent may play 20 rounds of a game in one reply."""
 
 
-def structure_findings(case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
+def structure_findings(case: Case, lines: CaseLines) -> Iterator[CaseFinding]:
     """Yield what is wrong with the numbers of a case."""
     yield from _script(case, lines)
     yield from _late_rounds(case, lines)
@@ -35,7 +39,7 @@ def most_messages(case: Case) -> int:
     return min(limit, script_length(case)) if case.script else limit
 
 
-def _script(case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
+def _script(case: Case, lines: CaseLines) -> Iterator[CaseFinding]:
     limit = case.max_rounds or DEFAULT_MAX_ROUNDS
     always = sum(messages_of(line) for line in case.script if line.if_agent_says is None)
     most = script_length(case)
@@ -50,20 +54,20 @@ def _script(case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
         yield CaseFinding(LintKind.ROUNDS, message, f"set max_rounds to {most} if they can be", where, is_note=True)
 
 
-def _late_rounds(case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
+def _late_rounds(case: Case, lines: CaseLines) -> Iterator[CaseFinding]:
     most = most_messages(case)
     for index, point in enumerate(case.scoring_points):
         if is_limit(point.score_point, point.eval_code):
             continue
         wanted = _round_of_code(point.eval_code) if point.eval_code else 0
         key = "eval_code" if wanted > most else "score_point"
-        wanted = max(wanted, *(int(number) for number in _ROUNDS.findall(point.score_point)), 0)
+        wanted = max(wanted, *(int(first or second) for first, second in _ROUNDS.findall(point.score_point)), 0)
         if wanted > most:
             own = "max_rounds" if case.max_rounds else "the default of max_rounds"
             why = "the script" if case.script and script_length(case) == most else own
             message = f"this point requires {counted(wanted, 'round')}, and {why} allows {most}: nobody can get it"
             advice = "lengthen the script, raise max_rounds, or correct the number"
-            where = lines.of("scoring_points", index, key)
+            where = lines.of_point(index, key)
             yield CaseFinding(LintKind.NOBODY, message, advice, where, index + 1)
 
 
@@ -100,7 +104,7 @@ def _numbers(tree: ast.AST) -> Iterator[int]:
         yield from _numbers(child)
 
 
-def _weights(case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
+def _weights(case: Case, lines: CaseLines) -> Iterator[CaseFinding]:
     largest = max(point.weight for point in case.scoring_points)
     for index, point in enumerate(case.scoring_points):
         share = point.weight / case.max_points
@@ -108,16 +112,16 @@ def _weights(case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
             message = (
                 f"weight {point.weight:g} is {100 * share:.2g} % of the score: no score shows whether it was earned"
             )
-            where = lines.of("scoring_points", index, "weight")
+            where = lines.of_point(index, "weight")
             yield CaseFinding(LintKind.WEIGHT, message, "raise it, or remove the point", where, index + 1)
 
 
-def _duplicates(case: Case, lines: LineNumbers) -> Iterator[CaseFinding]:
+def _duplicates(case: Case, lines: CaseLines) -> Iterator[CaseFinding]:
     statements: dict[str, int] = {}
     checks: dict[str, int] = {}
     advice = "remove one, or add their weights up in one point"
     for index, point in enumerate(case.scoring_points):
-        where = lines.of("scoring_points", index, "score_point")
+        where = lines.of_point(index, "score_point")
         words = " ".join(re.findall(r"\w+", point.score_point.casefold()))
         first = statements.setdefault(words, index)
         code = None if point.eval_code is None else _plain_code(point.eval_code)

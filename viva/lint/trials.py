@@ -90,8 +90,8 @@ async def hold_trials(
         if len(papers) == 1:
             return [Trial(papers[0].number, name, failure=str(error)) for name in agents]
     trials: list[Trial] = []
-    for paper in papers:
-        trials += await hold_trials([paper], agents, options, folder / paper.case.name, display)
+    for number, paper in enumerate(papers, 1):
+        trials += await hold_trials([paper], agents, options, folder / str(number), display)
     return trials
 
 

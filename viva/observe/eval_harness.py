@@ -295,7 +295,7 @@ def _judged_by(setting: Setting, exam: ExamRun) -> Setting:
     return replace(
         setting,
         judge=judge.kind,
-        judge_model=judge.model.name if judge.model else None,
+        **judge.named_models,
         evaluators=tuple(each.name for each in exam.evaluators),
         evaluator_parameters=parameters_of_all(exam.evaluators),
         prompts=judge.prompts,

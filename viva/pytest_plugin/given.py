@@ -13,7 +13,7 @@ import pytest
 from viva.adapters.connectors.spec import agent_label
 from viva.errors import SetupError
 from viva.exam.examiners import with_chosen_names
-from viva.exam.options import Options, Value
+from viva.exam.options import Options, Value, one_or_several
 from viva.journal.paths import new_journal_folder
 from viva.journal.writer import JournalError
 from viva.plugins.parameters import split_list
@@ -52,6 +52,8 @@ def exam_options(config: pytest.Config) -> Options:
         value = config.getoption(name_of(option))
         if option.value is Value.TEXTS:
             value = tuple(name for part in value for name in split_list(part))
+        elif option.value is Value.MODELS:
+            value = one_or_several(value or ())
         values[field.name] = value
     return with_chosen_names(Options(**values), several=False)
 

@@ -27,8 +27,8 @@ def declared(field: Field[Any], option: Option) -> dict[str, Any]:
     more: dict[str, Any] = {"choices": option.choices} if option.choices else {"metavar": option.metavar or "N"}
     if option.value in kinds:
         more["type"] = kinds[option.value]
-    if option.value is Value.TEXTS:
-        return {"action": "append", "default": [], "help": help_, **more}
+    if option.value in (Value.TEXTS, Value.MODELS):
+        return {"action": "append", "default": [] if option.value is Value.TEXTS else None, "help": help_, **more}
     return {"default": field.default, "help": help_, **more}
 
 

@@ -48,6 +48,7 @@ class Setting:
     judge: str = ""
     """`code`, `model` or `both`."""
     judge_model: str | None = None
+    """The judge's model; of several, all names, joined by ` + `."""
     sandbox: str | None = None
     sandbox_isolates: bool | None = None
     check_seconds: float | None = None
@@ -89,6 +90,10 @@ class Setting:
     """The requested maximum number of tokens of a model's answer, by role; the defaults apply to the other roles."""
     model_seconds: Mapping[str, float] = field(default_factory=dict)
     """The requested maximum time of each attempt at a model's answer, by role."""
+    judge_models: tuple[str, ...] = ()
+    """The models that vote on scoring points, if there are several."""
+    judge_votes: int = 1
+    """Maximum number of votes of each model on one scoring point."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,8 @@ OUTCOMES = _OutcomeWords(
 
 def judge_words(setting: Setting) -> str:
     """Return the kind of judge, or the evaluators if there are others than scoring points; with the model, if any."""
-    model = f" ({one_line(setting.judge_model, 60)})" if setting.judge_model else ""
+    votes = f", {setting.judge_votes} votes each" if setting.judge_votes > 1 else ""
+    model = f" ({one_line(setting.judge_model, 60)}{votes})" if setting.judge_model else ""
     if setting.evaluators in ((), (SCORING_POINTS,)):
         return one_line(setting.judge, 20) + model
     names = [f"{SCORING_POINTS} by {setting.judge}" if name == SCORING_POINTS else name for name in setting.evaluators]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from viva.journal.reader import StoredRun
 from viva.records.exchange.exchanges import Exchange, PictureName
-from viva.records.text import one_line, printable
+from viva.records.text import one_line
 from viva.records.wording import SCORING_POINTS
 from viva.statistics.scores import primary_insight
 
@@ -39,12 +38,6 @@ def listed_topics(names: Iterable[str]) -> str:
     """Return what there is to choose from, in words."""
     shown = [one_line(name, 60) for name in names]
     return f"{', '.join(shown[:MOST_TOPICS])}{' and more' if len(shown) > MOST_TOPICS else ''}"
-
-
-def replay_command(stored: StoredRun, what: str) -> str:
-    """Return the command that prints the whole exchange about something."""
-    run = printable(shlex.quote(f"{stored.folder}#{stored.id}"))
-    return f"viva replay {run} --judge {printable(shlex.quote(what))}"
 
 
 def exchange_plain(exchange: Exchange) -> dict[str, Any]:

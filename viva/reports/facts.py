@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
+from viva.judge.evidence import FILE
 from viva.records.run_record import RunRecord
 from viva.records.text import exact_line, one_line
 from viva.records.transcript import NO_USAGE, Usage, adds_nothing
@@ -52,9 +53,11 @@ def headline(insight: Insight, run: str) -> str:
 
 
 def subject_words(subject: str) -> str:
-    """Return the subject of a verdict in words: `round 3`, or `step` and its id."""
+    """Return the subject of a verdict or the place of evidence in words: `round 3`, `step s2`, `file a.txt`."""
     if subject[:1] == "r" and subject[1:].isascii() and subject[1:].isdigit() and len(subject) <= 10:
         return f"round {subject[1:]}"
+    if subject.startswith(FILE):
+        return f"file {one_line(subject.removeprefix(FILE), 60)}"
     return f"step {one_line(subject, 60)}"
 
 

@@ -22,12 +22,14 @@ from xml.sax.saxutils import escape, quoteattr
 from viva.exam.record import POINT_LABELS
 from viva.records.run_record import Outcome, RunRecord
 from viva.records.text import exact_line, one_line, printable
-from viva.records.verdict import Verdict
+from viva.records.verdict import Insight, Verdict
 from viva.records.wording import OUTCOMES, UNKNOWN, agent_words, played_words, score_line
 from viva.reports.facts import Standing, further_insights, headline, missed, quote_line, standing, usage_of
 from viva.reports.journals import Entry, Journals, Unfinished
+from viva.reports.point_tree import path_words
 from viva.statistics.cells import natural
 from viva.statistics.groups import Group
+from viva.statistics.scores import primary_insight
 from viva.statistics.summary import summarize
 
 TEXT_LIMIT = 16_000
@@ -242,13 +244,16 @@ def _score_words(record: RunRecord) -> str:
 
 def _missed_text(record: RunRecord) -> str:
     parts = [exact_line(record.error, 2000)] if record.error else []
-    parts += [_verdict_text(verdict) for verdict in missed(record)]
+    main = primary_insight(record)
+    parts += [_verdict_text(verdict, main) for verdict in missed(record)]
     return "\n\n".join(parts)
 
 
-def _verdict_text(verdict: Verdict) -> str:
+def _verdict_text(verdict: Verdict, main: Insight | None) -> str:
     weight = f" (weight {verdict.weight:g})" if verdict.label in POINT_LABELS else ""
     lines = [f"{verdict.label.upper()}{weight}: {one_line(verdict.statement or verdict.criterion)}"]
+    if main is not None and (path := path_words(main, verdict.criterion)):
+        lines.append(f"  in {one_line(path, 400)}")
     if verdict.reason:
         lines.append(f"  {exact_line(verdict.reason, 1000)}")
     lines += [f"  {quote_line(evidence)}" for evidence in verdict.evidence[:5]]

@@ -14,6 +14,7 @@ from viva.records.wording import UNSAFE, counted, usage_words
 from viva.reports.calibration_words import calibration_lines
 from viva.reports.reliability.corrected_words import corrected_lines
 from viva.reports.reliability.missing_words import missing_lines
+from viva.reports.vote_words import vote_lines
 from viva.statistics.groups import FEWEST_CASES, Group
 from viva.statistics.summary import Figures
 
@@ -60,6 +61,8 @@ def facts_table(figures: Figures, journal: Path, labels: Mapping[str, str]) -> T
         table.add_row("setting", Text(words, style="yellow" if UNSAFE in held.sandbox else ""))
     for line in calibration_lines(figures.judges, [journal]):
         table.add_row("judge", Text(line.removeprefix("judge ")))
+    for number, line in enumerate(vote_lines(figures)):
+        table.add_row("" if number else "votes", Text(line))
     stops = ", ".join(f"{count} {stop}" for stop, count in sorted(suite.stops.items()))
     table.add_row("stopped", Text(stops))
     table.add_row("time", Text(f"{suite.seconds:.1f} s over all runs, {suite.seconds_mean or 0:.2f} s each"))

@@ -10,7 +10,7 @@ from viva.records.run_record import RunRecord
 from viva.records.wording import sandbox_words
 from viva.statistics.cells import Cell, gather_cells, natural, trial_of
 from viva.statistics.evaluators import MOST_EVALUATORS
-from viva.statistics.flips.by_trial import CaseLabels, labels_of
+from viva.statistics.flips.by_trial import CaseLabels, Labels, labels_of
 from viva.statistics.flips.points import judging_of
 from viva.statistics.scores import evaluator_names
 
@@ -36,6 +36,7 @@ class Runs:
         """(case, agent) to the labels of the points in each trial."""
         self.evaluators: dict[str, None] = {}
         """All that the runs name or that left an insight; the order is that of their first naming."""
+        self._shared: dict[tuple[tuple[str, str], ...], Labels] = {}
         self._cells = gather_cells(self._watched(records), evaluator)
 
     @property
@@ -63,7 +64,9 @@ class Runs:
             self.evaluators.update(dict.fromkeys(evaluator_names(record)[:MOST_EVALUATORS]))
             labels = labels_of(record, self.evaluator)
             if labels:
-                self.labels.setdefault((record.subject, record.agent), {})[trial_of(record)] = labels
+                # Most runs of a suite have one of a few sets of labels, which is kept once.
+                shared = self._shared.setdefault(tuple(labels.items()), labels)
+                self.labels.setdefault((record.subject, record.agent), {})[trial_of(record)] = shared
             self.case_hashes.setdefault((record.subject, record.agent), set()).add(setting.case_hash)
             yield record
 

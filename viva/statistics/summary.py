@@ -19,11 +19,13 @@ from viva.statistics.evaluators import EvaluatorStatistics, EvaluatorTallies
 from viva.statistics.exams.figures import ExaminerFigures
 from viva.statistics.exams.tallies import ExaminerTallies
 from viva.statistics.groups import Group, group_of
+from viva.statistics.layers.figures import HitFigures, HitTallies
 from viva.statistics.misses import MissGroup, MissGroups
 from viva.statistics.missing.bounds import MissingBounds, MissingTallies
 from viva.statistics.trajectories import TrajectoryTallies
 from viva.statistics.trajectory_figures import TrajectoryFigures
 from viva.statistics.variants.figures import DimensionFigures, VariantTallies
+from viva.statistics.votes import VoteFigures, VoteTallies
 
 MOST_ERROR_GROUPS = 100
 """Kinds of errors that are kept of a suite."""
@@ -86,6 +88,8 @@ class Figures:
     """Figures of the examiner in all exams; None if it was not judged in any."""
     examiner_agents: tuple[ExaminerFigures, ...] = ()
     """Figures of the examiner in each agent's exams."""
+    hit_layers: HitFigures | None = None
+    """What the hits rest on; None if none of them rests on words alone or on a condition that never arose."""
     variants: tuple[DimensionFigures, ...] = ()
     """Figures by persona and by strategy, one entry for each agent with such runs; everywhere else, these runs count as
     trials of their case."""
@@ -97,11 +101,15 @@ class Figures:
     judges: tuple[JudgeUse, ...] = ()
     """The models that judged scoring points; not in files, which have it in the settings of the runs."""
 
+    votes: VoteFigures | None = None
+    """Figures of the votes on scoring points; None if there were none."""
+
     @property
     def unused(self) -> frozenset[str]:
         """Return the empty fields that files leave out, so that such files are as older versions wrote them."""
         names = ("judges",) if self.examiner is not None else ("judges", "examiner", "examiner_agents")
-        return frozenset((*names, *(name for name in ("variants", "missing", "corrected") if not getattr(self, name))))
+        optional = ("hit_layers", "variants", "missing", "corrected", "votes")
+        return frozenset((*names, *(name for name in optional if not getattr(self, name))))
 
 
 def summarize(
@@ -126,9 +134,9 @@ def summarize(
     held = _Held()
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
     examiners, variants, judges = ExaminerTallies(), VariantTallies(evaluator), JudgeTallies()
-    missing = MissingTallies(evaluator, absent)
-    corrected = CorrectedTallies(truths)
-    watching = (errors, misses, tallies, trajectories, examiners, variants, missing, corrected, judges)
+    missing, corrected, votes = MissingTallies(evaluator, absent), CorrectedTallies(truths), VoteTallies()
+    hits = HitTallies()
+    watching = (errors, misses, tallies, trajectories, examiners, variants, missing, corrected, judges, votes, hits)
     ordered = gather_cells(_watched(records, held, watching), evaluator)
     by_agent: dict[str, list[Cell]] = {}
     by_case: dict[str, list[Cell]] = {}
@@ -158,10 +166,12 @@ def summarize(
         trajectory_agents=tuple(trajectories.by_agent()),
         examiner=examiners.overall(),
         examiner_agents=tuple(examiners.by_agent()),
+        hit_layers=hits.overall(),
         variants=variants.figures(threshold),
         missing=missing.by_agent(),
         corrected=corrected.by_agent(),
         judges=judges.uses(),
+        votes=votes.figures(),
     )
 
 
@@ -213,7 +223,8 @@ class _Held:
 
 
 _CONDITIONS = attrgetter(
-    *("examiner", "judge", "judge_model", "evaluators", "sandbox", "sandbox_isolates", "viva", "in_process")
+    *("examiner", "judge", "judge_model", "judge_votes", "evaluators", "sandbox", "sandbox_isolates"),
+    *("viva", "in_process"),
 )
 
 

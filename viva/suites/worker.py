@@ -201,7 +201,7 @@ class Worker:
             case_hash=case_hash,
             workspace=workspace,
             judge=judge.kind,
-            judge_model=judge.model.name if judge.model else None,
+            **judge.named_models,
             evaluators=tuple(each.name for each in run.evaluators),
             evaluator_parameters=parameters_of_all(run.evaluators),
             sandbox=judge.sandbox.name if judge.sandbox else None,
@@ -294,7 +294,7 @@ def refuse_unknown_prices(resources: Resources) -> None:
         SetupError: the price of a model is not known.
     """
     judge = resources.judge
-    own = [model for model in (resources.examiner_model, judge.model, judge.backup_model) if model is not None]
+    own = [model for model in (resources.examiner_model, *judge.models) if model is not None]
     models = [model.name for model in own if model.cost(1, 1) is None]
     agents = [agent.model for agent in resources.agents.values() if agent.model is not None]
     models += [name for name in agents if price(name, 1, 1) is None]

@@ -16,6 +16,7 @@ from tests.model_server import (
     Request,
     ServerError,
     Unauthorized,
+    by_role,
     sequence,
     system_text,
     text_of,
@@ -140,3 +141,26 @@ def test_a_model_that_cannot_be_used_at_all_is_a_usage_error(desk: Desk, one_cer
     done, _ = run(desk, one_certificate, Unauthorized(), Unauthorized(), expect=2, points=points)
     assert "OPENAI_API_KEY" in done.stderr
     assert done.stdout == ""
+
+
+def test_neither_examiner_nor_judge_nor_reviewer_nor_agent_sees_a_solution(desk: Desk, one_certificate: Path) -> None:
+    points = [
+        point(None, "In round 1 the sum should be 55."),
+        point('assert "55" in rounds[0]["agent"]', "The sum is 55."),
+    ]
+    case = desk.case(
+        task_description="Ask the agent to add 55 to the sum.", scoring_points=points, solution="Sixpence 55."
+    )
+    methods = """
+    def __init__(self, task_description, app_dir=None, config_var=None, workspace=None):
+        Path("seen.txt").write_text(repr((task_description, app_dir, config_var, sorted(os.listdir(workspace)))))
+    def get_reply_from_agent(self, message):
+        return "It is 55." + message
+    """
+    with ModelServer({"m": by_role()}) as server:
+        environment = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "test-key-123456", "VIVA_MODEL_WAIT": "0.001"}
+        words = ("--agent", desk.agent(methods), "--model", "openai:m")
+        desk.run(case, *words, environment=environment | {"SSL_CERT_FILE": str(one_certificate)})
+    asked = [text_of(message) for each in server.requests if each.body for message in each.body["messages"]]
+    assert any("the sum should be 55" in text for text in asked)
+    assert "Sixpence" not in "".join(asked) + (desk.folder / "seen.txt").read_text()

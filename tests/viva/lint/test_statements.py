@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from viva.cases import Case, load_case
-from viva.cases.yaml_lines import read_yaml
 from viva.lint.earned import trial_findings
 from viva.lint.finding import CaseFinding
+from viva.lint.places import CaseLines
 from viva.lint.statements import statement_findings
 from viva.lint.structure import structure_findings
 from viva.lint.trials import Trial
@@ -28,7 +28,7 @@ def made(folder: Path, *statements: str, task: str = "Talk to the agent.", **mor
 
 
 def found(case: Case) -> list[CaseFinding]:
-    _, lines, _ = read_yaml(case.file)
+    lines = CaseLines(case)
     return [*statement_findings(case, lines), *structure_findings(case, lines)]
 
 
@@ -110,6 +110,27 @@ def test_a_statement_that_code_checks_may_say_what_it_likes(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
+    ("statement", "code", "finds"),
+    [
+        ("The sum should be 55.", 'assert "56" in rounds[0]["agent"]', True),
+        ("The sum should be 55.", 'assert "55" in rounds[0]["agent"]', False),
+        ("The sum should be 1,275.", 'assert "1275" in rounds[0]["agent"].replace(",", "")', False),
+        ("The sum should be 2.50.", 'assert "2.5" in rounds[0]["agent"]', False),
+        ("The sum should be 55.", 'assert "55.0" in rounds[0]["agent"]', False),
+        ("The sum should be 55.", 'assert "11" in rounds[0]["agent"] or "44" in rounds[1]["agent"]', False),
+        ("The sum should be 55.", 'assert sum(range(11)) == int(rounds[0]["agent"])', False),
+        ("The sum should be 55.", 'assert "5" in rounds[0]["agent"]', False),
+    ],
+)
+def test_a_check_that_looks_for_another_number_contradicts_its_statement(
+    tmp_path: Path, statement: str, code: str, finds: bool
+) -> None:
+    points = [{"score_point": statement, "weight": 1, "eval_code": code}]
+    kinds = [one.kind for one in found(made(tmp_path, scoring_points=points, script=["One.", "Two."]))]
+    assert kinds == (["contradiction"] if finds else [])
+
+
+@pytest.mark.parametrize(
     ("statement", "more", "kinds"),
     [
         (
@@ -161,11 +182,27 @@ def test_a_round_that_never_comes_is_found_where_every_path_needs_it(tmp_path: P
     assert kinds == (["nobody"] if finds else [])
 
 
+@pytest.mark.parametrize(
+    ("statement", "finds"),
+    [
+        ("The agent knows the sum in 20 rounds.", True),
+        ("The agent names the sum in round 20.", True),
+        ("After the 20th round the sum is right.", True),
+        ("The agent plays 20 rounds of chess.", False),
+        ("The agent names the sum in round 2.", False),
+        ("The agent finishes within 20 rounds.", False),
+    ],
+)
+def test_a_statement_that_names_a_round_that_never_comes_is_found(tmp_path: Path, statement: str, finds: bool) -> None:
+    points = [{"score_point": statement, "weight": 1, "eval_code": 'assert "x" in rounds[-1]["agent"]'}]
+    assert [one.kind for one in found(made(tmp_path, scoring_points=points))] == (["nobody"] if finds else [])
+
+
 def test_a_check_that_breaks_for_one_agent_is_named_with_its_reason(tmp_path: Path) -> None:
     case = made(tmp_path, scoring_points=[{"score_point": "It says x.", "weight": 1, "eval_code": "assert rounds[0]"}])
     (point,) = case.scoring_points
     verdict = Verdict("r", point.id, Label.ERROR, None, reason="the check itself is broken: x", fault=Fault.JUDGE)
-    _, lines, _ = read_yaml(case.file)
+    lines = CaseLines(case)
     (one,) = trial_findings(case, lines, [Trial(0, "refusing", {point.id: verdict})])
     assert (one.kind, one.message) == (
         "broken-check",

@@ -23,6 +23,7 @@ from viva.journal.lock import exclusive_writer
 from viva.journal.reader import read_records
 from viva.journal.writer import Damage, scan
 from viva.pytest_plugin.entry_point import name_of, pytest_addoption
+from viva.pytest_plugin.given import exam_options
 
 pytest_plugins = ["pytester"]
 
@@ -389,6 +390,14 @@ def test_the_plugin_offers_every_option_of_an_exam_with_the_default_of_the_comma
         name = name_of(option).removeprefix("--").replace("-", "_")
         given = getattr(parser.parse_known_args([]), name)
         assert (tuple(given) if isinstance(given, list) else given) == field.default, name
+
+
+def test_one_judge_stays_a_text_and_several_are_a_jury(pytester: pytest.Pytester) -> None:
+    models = ("--viva-judge-model", "openai:a")
+    assert exam_options(pytester.parseconfig()).judge_model is None
+    assert exam_options(pytester.parseconfig(*models)).judge_model == "openai:a"
+    both = exam_options(pytester.parseconfig(*models, "--viva-judge-model", "openai:b", "--viva-votes", "3"))
+    assert (both.judge_model, both.votes) == (("openai:a", "openai:b"), 3)
 
 
 MUTE = "def get_reply_from_agent(self, message):\n    return 'no'"

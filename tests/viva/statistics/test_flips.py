@@ -23,7 +23,7 @@ from viva.records.verdict import Insight, Label, Verdict, Vote
 from viva.reports.reliability.drift_words import drift_lines
 from viva.statistics.flips.drift import drift_between
 from viva.statistics.flips.exact_tests import binomial_tail, direction_test, fisher_tail
-from viva.statistics.flips.points import JudgedPoints
+from viva.statistics.flips.points import Judgings
 from viva.statistics.intervals import mcnemar
 from viva.suites.judging_gates.flips import gate_on_flips, joined_gates, parse_most_flips
 
@@ -56,8 +56,8 @@ def run(
     )
 
 
-def judging(*records: RunRecord) -> JudgedPoints:
-    return JudgedPoints(records)
+def judging(*records: RunRecord) -> Judgings:
+    return Judgings(records)
 
 
 def test_five_percent_of_1000_verdicts_are_found_and_noise_is_no_drift() -> None:
@@ -114,7 +114,7 @@ def test_other_conversations_of_the_same_case_are_not_compared() -> None:
 
 
 def test_votes_of_one_judge_tell_its_noise() -> None:
-    def side(label: str, votes: Sequence[str]) -> JudgedPoints:
+    def side(label: str, votes: Sequence[str]) -> Judgings:
         records = []
         for number in range(100):
             changed = number < 6
@@ -122,7 +122,7 @@ def test_votes_of_one_judge_tell_its_noise() -> None:
             one = Verdict(name, "p", label if changed else "hit", None, by="m", votes=_votes(votes if changed else ()))
             insight = Insight("scoring_points", name, "x", 1.0, verdicts=(one,))
             records.append(RunRecord(name, f"c{number}", "a", Outcome.SCORED, 1.0, insights=(insight,)))
-        return JudgedPoints(records)
+        return Judgings(records)
 
     unknown = drift_between(side("hit", ()), side("miss", ()))
     noisy = drift_between(side("hit", ("hit", "miss", "hit")), side("miss", ("miss", "hit", "miss")))

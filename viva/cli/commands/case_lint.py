@@ -27,8 +27,11 @@ from viva.records.wording import counted
     metavar="SPEC",
     help="Agent that earns every point of the cases with a script. [default: the solution in each case]",
 )
-@single_option("model")
-@single_option("judge_model")
+@click.option(
+    "--model",
+    metavar="NAME",
+    help="Model that judges points without eval_code, and reviews all: openai:NAME, or a JSON/YAML file (AutoGen).",
+)
 @single_option("prices")
 @single_option("max_output_tokens")
 @single_option("model_seconds")

@@ -26,6 +26,7 @@ from viva.cases import (
     load_case,
 )
 from viva.cases.person_words import person_lines
+from viva.cases.points.words import point_lines
 from viva.cases.yaml_lines import read_yaml
 from viva.cli import completion
 from viva.cli.process import report_user_errors
@@ -145,7 +146,7 @@ def _show(found: FoundCases) -> None:
     for case in found.valid:
         points = counted(len(case.scoring_points), "scoring point")
         click.echo(printable(f"{case.file}: valid, {points}. {_requirements(case)}"))
-        for line in person_lines(case):
+        for line in (*person_lines(case), *point_lines(case)):
             click.echo(printable(f"  {line}"))
     for wrong in found.wrong:
         click.echo(printable(str(wrong)), err=True)
@@ -187,6 +188,7 @@ def _facts(case: Case) -> dict[str, object]:
         "dependencies": list(case.dependencies),
         "hash": case.hash,
         "person": list(person_lines(case)),
+        **({"tree": lines} if (lines := list(point_lines(case))) else {}),
     }
 
 

@@ -47,7 +47,7 @@ from viva.reports.reliability.drift_words import drift_lines
 from viva.reports.trajectory_csv import write_evaluations
 from viva.sinks import make_sinks
 from viva.statistics.flips.drift import drift_between
-from viva.statistics.flips.points import JudgedPoints
+from viva.statistics.flips.points import Judgings
 from viva.statistics.summary import Figures, summarize
 from viva.suites.conduct import Surroundings
 from viva.suites.gate_checks import PlannedGates
@@ -134,7 +134,7 @@ def command(
         Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
     records = sorted(read_records(folder), key=_order(judging))
     figures = summarize(records, truths=truths)
-    drift = None if before is None else drift_between(before, JudgedPoints(records))
+    drift = None if before is None else drift_between(before, Judgings(records))
     if as_json:
         runs = [to_plain(record, full=True) for record in records]
         told: dict[str, Any] = {}
@@ -159,14 +159,14 @@ def command(
     raise SystemExit(EXIT_NOT_SCORED if left_out and code == EXIT_DONE else code)
 
 
-def _judging_of(reference: str) -> JudgedPoints:
+def _judging_of(reference: str) -> Judgings:
     """Read the verdicts of `FOLDER` or `FOLDER#RUN-ID`.
 
     Raises:
         JournalError: there is no journal, or no run of it was judged.
     """
     folder, run = split_reference(reference)
-    found = JudgedPoints(record for record in read_records(folder, quick=True) if run in (None, record.id))
+    found = Judgings(record for record in read_records(folder, quick=True) if run in (None, record.id))
     if not found.points:
         raise JournalError(f"--baseline-judging: {folder} holds no verdict to compare with.")
     return found

@@ -49,6 +49,17 @@ def check_needs(
             raise SetupError(_no_judge(evaluator, [case for case in cases if case is not None], kind))
 
 
+def check_jury(models: Sequence[str]) -> None:
+    """Check that no model is named twice: further votes of one model are asked for otherwise.
+
+    Raises:
+        SetupError: one is.
+    """
+    for number, model in enumerate(models):
+        if model in models[:number]:
+            raise SetupError(f"--judge-model {model} is given twice. For several votes of one model: --votes 2.")
+
+
 def check_names(evaluators: Mapping[str, LoadedEvaluator]) -> None:
     """Check that no two evaluators have the same name in reports.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from viva.cases import Case, CheckLimits
 from viva.errors import SetupError
 from viva.exam.given import NOTHING, Given
-from viva.exam.judging.checks import check_names, check_needs, no_case
+from viva.exam.judging.checks import check_jury, check_names, check_needs, no_case
 from viva.exam.judging.references import References, load_references
 from viva.exam.options import JudgeKind, Options
 from viva.exam.requirements.dependencies import provide_dependencies
@@ -17,6 +17,7 @@ from viva.judge.exam.kinds import EXAM
 from viva.judge.exchange.log import NotedModel
 from viva.judge.loaded_evaluator import LoadedEvaluator
 from viva.judge.registry import DEFAULT, NamedEvaluator, Need, find_evaluators, read_spec
+from viva.judge.scoring_points.panel import NO_PANEL, JudgePanel, jury_name
 from viva.models.model import Model
 from viva.models.prices import Prices, parse_prices
 from viva.models.roles import parse_role_limits
@@ -31,6 +32,14 @@ REVIEW_BY_JUDGE = "judge"
 """The value of `--exam-review` that stands for the judge's model."""
 
 
+class JudgeNames(TypedDict):
+    """The fields of a run's setting that say which models judge."""
+
+    judge_model: str | None
+    judge_models: tuple[str, ...]
+    judge_votes: int
+
+
 @dataclass(slots=True)
 class JudgeResources:
     """Everything that judging requires. Close it after the last judgement."""
@@ -40,6 +49,10 @@ class JudgeResources:
     """The evaluators by their names in the options, the primary first."""
     sandbox: Sandbox | None = None
     model: ModelClient | None = None
+    jury: tuple[ModelClient, ...] = ()
+    """All models that vote on scoring points, of which `model` is the first; empty if no model judges."""
+    votes: int = 1
+    """Maximum number of votes of each on one scoring point."""
     backup_model: ModelClient | None = None
     review_model: ModelClient | None = None
     """The model that reviews exams; None if no review was requested."""
@@ -58,13 +71,28 @@ class JudgeResources:
         """Return whether a model judges or reviews anything."""
         return self.model is not None or self.review_model is not None
 
+    @property
+    def models(self) -> tuple[ModelClient, ...]:
+        """Return all models, each once."""
+        models = (self.model, *self.jury, self.backup_model, self.review_model)
+        return tuple(dict.fromkeys(each for each in models if each is not None))
+
+    @property
+    def named_models(self) -> JudgeNames:
+        """Return which models judge, as the setting of a run names them."""
+        names = tuple(each.name for each in self.jury)
+        return JudgeNames(
+            judge_model=jury_name(names) if names else None,
+            judge_models=names if len(names) > 1 else (),
+            judge_votes=self.votes if names else 1,
+        )
+
     async def close(self) -> None:
         """Release the sandbox and connections."""
         if self.sandbox is not None:
             await self.sandbox.close()
-        for model in dict.fromkeys((self.model, self.backup_model, self.review_model)):
-            if model is not None:
-                await model.close()
+        for model in self.models:
+            await model.close()
 
 
 async def build_judge(
@@ -93,17 +121,25 @@ async def build_judge(
     implied = examiner_model is not None and not judges_exams
     needs = {each.spec: each.needs(cases, kind) for each in named}
     papers = [case for case in cases if case is not None]
-    spec = options.judge_model or options.model
+    specs_of_models = options.judge_models
+    check_jury(specs_of_models)
+    spec = specs_of_models[0] if specs_of_models else None
     references = None if options.reference is None else load_references(options.reference)
     check_needs(needs, cases, spec, kind, reference=references is not None)
     prices = parse_prices(options.prices)
     limits = parse_role_limits(options.max_output_tokens, options.model_seconds)
     model = backup = None
+    jury: tuple[ModelClient, ...] = ()
     if spec and any(Need.MODEL in each for each in needs.values()):
         from viva.models.factory import make_model
 
-        same = examiner_model is not None and spec == (options.examiner_model or options.model)
-        model = examiner_model if same else make_model(spec, calls=options.model_calls, prices=prices)
+        def client(name: str) -> ModelClient:
+            if examiner_model is not None and name == (options.examiner_model or options.model):
+                return examiner_model
+            return make_model(name, calls=options.model_calls, prices=prices)
+
+        jury = tuple(client(each) for each in specs_of_models)
+        model = jury[0]
         if options.backup_model:
             backup = make_model(options.backup_model, calls=options.model_calls, prices=prices)
     review = _review_model(options, model, examiner_model, prices) if implied or judges_exams else None
@@ -117,7 +153,8 @@ async def build_judge(
             limited = [None if one is None else limits.limited(one, each.role) for one in (model, backup, review)]
             # Viva's own evaluators say what each of their questions is about.
             noted = limited if each.own else [None if one is None else NotedModel(one) for one in limited]
-            return each.make(_offered(options, kind, sandbox, *noted))
+            panel = JudgePanel(tuple(limits.limited(one, each.role) for one in jury), options.votes)
+            return each.make(_offered(options, kind, sandbox, panel, *noted))
 
         evaluators = {each.spec: made(each) for each in named}
         exam = made(find_evaluators((EXAM,))[0]) if implied else None
@@ -130,7 +167,15 @@ async def build_judge(
         notices.append("--exam-review has no effect: no model examines, and the evaluator exam was not named.")
     all_ = (*evaluators.values(), *([exam] if exam is not None else []))
     prompts = {name: digest for each in all_ for name, digest in each.prompts.items()}
-    return JudgeResources(kind, evaluators, sandbox, model, backup, review, exam, prompts, references, notices)
+    if (len(jury) > 1 or options.votes > 1) and not _votes_on_points(needs):
+        notices.append("--votes and further --judge-model have no effect: no model judges scoring points.")
+    return JudgeResources(
+        kind, evaluators, sandbox, model, jury, options.votes, backup, review, exam, prompts, references, notices
+    )
+
+
+def _votes_on_points(needs: Mapping[str, frozenset[Need]]) -> bool:
+    return any(Need.MODEL in each and read_spec(spec)[0] == DEFAULT for spec, each in needs.items())
 
 
 def _review_model(
@@ -147,7 +192,7 @@ def _review_model(
     if spec == REVIEW_BY_JUDGE:
         if judge is not None:
             return judge
-        spec = options.judge_model or options.model or ""
+        spec = next(iter(options.judge_models), "")
         if not spec:
             raise SetupError(
                 "--exam-review judge requires the judge's model: add --model openai:NAME or --judge-model openai:NAME, "
@@ -164,11 +209,13 @@ def _offered(
     options: Options,
     kind: JudgeKind,
     sandbox: Sandbox | None,
+    panel: JudgePanel,
     model: Model | None,
     backup: Model | None,
     review: Model | None,
 ) -> dict[str, object]:
     return {
+        "judge_panel": panel,
         "kind": kind,
         "sandbox": sandbox,
         "model": model,
@@ -210,7 +257,7 @@ def refuse_evaluators(named: Sequence[NamedEvaluator]) -> None:
     Raises:
         SetupError: one requires a case, declares an unknown requirement, or has a wrong signature.
     """
-    offered = _offered(Options(), "code", None, None, None, None)
+    offered = _offered(Options(), "code", None, NO_PANEL, None, None, None)
     for each in named:
         each.check(offered)
         if Need.CASE in each.needs((None,), "code"):

@@ -26,6 +26,10 @@ WORTH = 64
 """Minimum number of characters that a difference must save."""
 MOST_UNPACKED = 64 * 1024 * 1024
 """Maximum number of characters of one run's exchanges; a journal may come from a stranger."""
+MOST_JSON = 48 * 1024 * 1024
+"""Maximum number of bytes of the JSON from which they are made."""
+MOST_PARTS = 1_000_000
+"""Maximum number of brackets in it, because each empty list of two bytes would take fifty bytes of memory."""
 
 
 def pack(
@@ -67,8 +71,8 @@ def unpack(kept: KeptExchanges, spoken: Sequence[str], read: Callable[[str], byt
         raise ValueError(f"they are in a newer form ({kept.form})")
     try:
         unpacker = zlib.decompressobj()
-        plain = unpacker.decompress(base64.b85decode(kept.content), MOST_UNPACKED)
-        if unpacker.unconsumed_tail:
+        plain = unpacker.decompress(base64.b85decode(kept.content), MOST_JSON)
+        if unpacker.unconsumed_tail or plain.count(b"[") + plain.count(b"{") > MOST_PARTS:
             raise ValueError("they are too long")
         data = json.loads(plain)
         texts = _texts(data["texts"], spoken, [_read(name, read) for name in kept.shared[:MOST_SHARED]])

@@ -9,11 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from viva.exam.record import points_of
+from viva.judge.scoring_points.layers import LAYER_WORDS, layer_of
 from viva.records.run_record import RunRecord
 from viva.records.text import exact_line, one_line
 from viva.records.verdict import Insight, Label, Verdict
 from viva.records.wording import SCORING_POINTS, counted
 from viva.reports.facts import headline, quote_line, subject_words, vote_words
+from viva.reports.point_tree import TreeGroup, has_tree, tree_rows
 from viva.reports.same_reasons import joined, statement_of
 from viva.statistics.scores import primary_insight
 
@@ -40,7 +42,7 @@ def insight_tables(record: RunRecord) -> Iterator[RenderableType]:
             if insight.summary:
                 yield Text(one_line(insight.summary, 1000))
         if insight.verdicts:
-            yield _points(insight) if points else _verdicts(insight, record.id)
+            yield _rows(insight) if points else _verdicts(insight, record.id)
         for note in insight.notes[:MOST_VERDICTS]:
             yield Text(one_line(note, 300), style="yellow")
     if len(shown) > MOST_INSIGHTS:
@@ -68,6 +70,42 @@ def _points(insight: Insight) -> Table:
             _why(verdict),
         )
     return table
+
+
+def _rows(insight: Insight) -> Table:
+    """Return the scoring points, as a tree if they are one; a group of which all is hit is folded to one line."""
+    if not has_tree(insight):
+        return _points(insight)
+    table = _table(("weight", "verdict", "scoring point", "reason and evidence"))
+    folded = 0
+    for row in tree_rows(insight):
+        if isinstance(row, TreeGroup):
+            hidden = folded > 0
+            folded = folded if hidden else len(row.verdicts) if row.is_folded else 0
+            if not hidden:
+                table.add_row(*_group_cells(row))
+        elif folded:
+            folded -= 1
+        else:
+            level, verdict = row
+            table.add_row(
+                Text(f"{verdict.weight:.3g}"),
+                Text(one_line(verdict.label, 20), style=STYLES.get(verdict.label, "")),
+                Text("  " * level + one_line(statement_of((verdict,)), 300)),
+                _why(verdict),
+            )
+    return table
+
+
+def _group_cells(group: TreeGroup) -> tuple[Text, ...]:
+    style = {1.0: "green", 0.0: "red"}.get(group.score, "yellow") if group.score is not None else "magenta"
+    words = f"{counted(len(group.verdicts), 'point')}, all hit" if group.is_folded else ""
+    return (
+        Text(f"{group.weight:.3g}", style="bold"),
+        Text(group.score_words, style=f"bold {style}"),
+        Text("  " * group.level + one_line(group.statement, 300), style="bold"),
+        Text(words, style="dim"),
+    )
 
 
 def _verdicts(insight: Insight, run: str) -> Table:
@@ -99,7 +137,9 @@ def _why(verdict: Verdict) -> Text:
     text = Text(exact_line(verdict.reason, 400))
     for evidence in verdict.evidence[:3]:
         text.append(f"\n{quote_line(evidence, 200)}", style="cyan")
-    text.append(f"\nby {one_line(verdict.by, 60)}", style="dim")
+    layer = layer_of(verdict)
+    rests = f", {LAYER_WORDS[layer]}" if layer not in (None, "code") else ""
+    text.append(f"\nby {one_line(verdict.by, 60)}{rests}", style="dim")
     if verdict.votes:
         text.append(f" ({', '.join(vote_words(verdict))})", style="dim")
     if verdict.flags:

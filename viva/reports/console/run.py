@@ -27,6 +27,7 @@ from viva.records.wording import (
 )
 from viva.reports.calibration_words import calibration_lines
 from viva.reports.console.insights import insight_tables, verdict_lines
+from viva.reports.hit_words import hit_lines_of
 from viva.reports.trajectory_words import trajectory_lines
 from viva.statistics.calibration.uses import JudgeTallies
 from viva.statistics.trajectories import TrajectoryTally
@@ -44,6 +45,7 @@ def run_report(record: RunRecord, journal: Path) -> RenderableType:
     tally.add(record)
     if (figures := tally.figures()).runs:
         parts.extend([Text(), *map(Text, trajectory_lines(figures))])
+    parts.extend(Text(line, style="yellow") for line in hit_lines_of([record]))
     parts.append(_facts(record, journal))
     style = (
         "green"

@@ -19,6 +19,7 @@ from viva.reports.console.narrow_table import NarrowTable
 from viva.reports.console.variants import variant_parts
 from viva.reports.console.whys import Locate, error_lines, miss_lines, next_lines
 from viva.reports.examiner_words import examiner_lines
+from viva.reports.hit_words import hit_lines
 from viva.reports.number_words import interval, number, percent, percents
 from viva.reports.suite_facts import facts_table
 from viva.reports.trajectory_words import trajectory_lines
@@ -63,6 +64,7 @@ def suite_report(
     if figures.trajectories is not None:
         parts.extend(_trajectories(figures, labels))
     parts.extend(Text(line) for line in examiner_lines(figures, labels))
+    parts.extend(Text(line) for line in hit_lines(figures.hit_layers))
     parts.append(facts_table(figures, journal, labels))
     find = locate or (lambda _: journal)
     parts.extend(error_lines(figures, find))

@@ -11,6 +11,7 @@ from viva.records.wording import counted, dollars, usage_words
 from viva.reports.calibration_words import calibration_lines
 from viva.reports.console.suite import short_names
 from viva.reports.examiner_words import examiner_lines
+from viva.reports.hit_words import hit_lines
 from viva.reports.journals import Journals
 from viva.reports.markdown.bounded_text import BoundedText
 from viva.reports.markdown.text import inert
@@ -19,6 +20,7 @@ from viva.reports.number_words import interval, number, percent, percents
 from viva.reports.reliability.lines import reliability_lines
 from viva.reports.trajectory_words import trajectory_lines
 from viva.reports.variant_words import PLURALS, VariantTable, variant_tables
+from viva.reports.vote_words import vote_lines
 from viva.statistics.groups import FEWEST_CASES, Group
 from viva.statistics.summary import Figures, summarize
 from viva.statistics.trajectory_figures import TrajectoryFigures
@@ -61,8 +63,12 @@ def write(journals: Journals, out: TextIO) -> None:
             page.add("".join(f"{inert(line)} " for line in table.lines) + "\n\n" if table.lines else "")
         if figures.trajectories is not None:
             page.table("tools", _trajectories(figures.trajectories), TABLES_LIMIT + TABLES_LIMIT // 2, MOST_LINES)
+        if figures.votes is not None:
+            page.add("\n".join(f"- Votes: {inert(line)}" for line in vote_lines(figures)) + "\n\n")
         if figures.examiner is not None:
             page.add("\n".join(f"- {inert(line)}" for line in examiner_lines(figures, labels) if line) + "\n\n")
+        if lines := list(hit_lines(figures.hit_layers)):
+            page.add("\n".join(f"- {inert(line)}" for line in lines) + "\n\n")
         page.add(_held(figures, labels))
         folders = [folder for folder, _ in journals.locations]
         lines = calibration_lines(figures.judges, folders)

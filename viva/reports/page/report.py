@@ -20,6 +20,7 @@ from viva.reports.console import trends as trend_console
 from viva.reports.console.suite import short_names
 from viva.reports.examiner_words import examiner_lines
 from viva.reports.facts import Standing
+from viva.reports.hit_words import hit_lines
 from viva.reports.journals import Journals
 from viva.reports.number_words import interval, number, percent, percents
 from viva.reports.page import plots
@@ -31,6 +32,7 @@ from viva.reports.page.rows import MOST_COLUMNS, ORDER, Row, Rows, gather_rows
 from viva.reports.reliability.lines import reliability_lines
 from viva.reports.trajectory_words import trajectory_lines
 from viva.reports.variant_words import variant_tables
+from viva.reports.vote_words import vote_lines
 from viva.statistics.evaluators import EvaluatorStatistics
 from viva.statistics.groups import Group
 from viva.statistics.summary import Figures
@@ -68,6 +70,8 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
             trajectories=_trajectories(rows.figures, labels),
             reliability=list(reliability_lines(rows.figures, labels)),
             examiner=[line for line in examiner_lines(rows.figures, labels) if line],
+            votes=list(vote_lines(rows.figures)),
+            hits=list(hit_lines(rows.figures.hit_layers)),
             variants=list(variant_tables(rows.figures, labels)),
             judges=calibration_lines(rows.figures.judges, [folder for folder, _ in journals.locations]),
             rows=rows.failures_first,

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from viva.exam.record import POINT_LABELS
+from viva.judge.scoring_points.layers import LAYER_WORDS, layer_of
 from viva.judge.session.insights import SUB_GOAL
 from viva.records.text import one_line, printable
 from viva.records.verdict import Insight, Verdict
 from viva.records.wording import SCORING_POINTS, named_scores
 from viva.reports.facts import subject_words, vote_words
 from viva.reports.page.reason_diffs import ReasonSide, compared, framed
+from viva.reports.point_tree import TreeGroup, has_tree, tree_rows
 
 MOST_QUOTES = 10
 """Maximum number of quotes of one verdict."""
@@ -48,7 +50,7 @@ def verdict_view(verdict: Verdict, rounds: Mapping[str, int], run: str) -> dict[
         "reason": printable(verdict.reason, 4000),
         **({"check": printable(verdict.criterion, 200)} if points else {}),
         **_missed_view(verdict, rounds),
-        "by": one_line(verdict.by, 80),
+        "by": one_line(verdict.by, 80) + _layer_words(verdict),
         "votes": vote_words(verdict),
         "flags": [one_line(flag, 60) for flag in verdict.flags],
         "quotes": [
@@ -61,6 +63,12 @@ def verdict_view(verdict: Verdict, rounds: Mapping[str, int], run: str) -> dict[
             for e in verdict.evidence[:MOST_QUOTES]
         ],
     }
+
+
+def _layer_words(verdict: Verdict) -> str:
+    """Return on what a model's hit rests; `by code` says it of a check."""
+    layer = layer_of(verdict)
+    return "" if layer is None or layer == "code" else f", {LAYER_WORDS[layer]}"
 
 
 def _missed_view(verdict: Verdict, rounds: Mapping[str, int]) -> dict[str, Any]:
@@ -157,4 +165,27 @@ def insight_view(insight: Insight, run: str, *, primary: bool) -> dict[str, Any]
         "summary": "" if points else printable(insight.summary, 4000),
         "notes": [printable(note, 1000) for note in insight.notes[:MOST_NOTES]],
         "count": len(insight.verdicts),
+        **({"tree": list(_tree_view(insight))} if has_tree(insight) else {}),
     }
+
+
+def _tree_view(insight: Insight) -> Iterator[list[Any]]:
+    """Yield the level of each row of a tree with the place of its verdict, or with what is shown of a group."""
+    place = 0
+    for row in tree_rows(insight):
+        if not isinstance(row, TreeGroup):
+            yield [row[0], place]
+            place += 1
+            continue
+        tone = "open" if row.score is None or 0 < row.score < 1 else "good" if row.score == 1 else "bad"
+        yield [
+            row.level,
+            {
+                "tone": tone,
+                "score": row.score_words,
+                "weight": f"{row.weight:.3g}",
+                "statement": printable(row.statement, 2000),
+                "count": len(row.verdicts),
+                "hits": sum(verdict.score == 1 for verdict in row.verdicts),
+            },
+        ]

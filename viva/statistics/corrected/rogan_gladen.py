@@ -52,32 +52,40 @@ def accuracy_of(cases: Sequence[CaseSums]) -> JudgeAccuracy | None:
     return JudgeAccuracy(math.fsum(case.both for case in cases) / hits, 1 - wrong / misses)
 
 
-def rogan_gladen(cases: Sequence[CaseSums], confidence: float = CONFIDENCE) -> CorrectedMean | None:
-    """Return the corrected mean over all points of some cases, of which some are labelled.
+def rogan_gladen(
+    cases: Sequence[CaseSums], labelled: Sequence[CaseSums] | None = None, confidence: float = CONFIDENCE
+) -> CorrectedMean | None:
+    """Return the corrected mean over all points of some cases.
 
     Args:
-        cases: At least two with labels.
+        cases: What is corrected.
+        labelled: Other runs, on which the judge's accuracy was measured, at least two with labels; None if points of
+            `cases` are labelled.
         confidence: Of the interval, two-sided.
 
     Returns:
         None if the judge is not shown to be better than chance, so that nothing can be corrected.
     """
-    accuracy = accuracy_of(cases)
-    count = sum(case.weight > 0 for case in cases)
-    if accuracy is None or count < 2:
+    measured = cases if labelled is None else labelled
+    accuracy = accuracy_of(measured)
+    count = sum(case.weight > 0 for case in measured)
+    if accuracy is None or count < 2 or not cases:
         return None
+    false = 1 - accuracy.specificity
+    hits = math.fsum(case.truth for case in measured)
+    misses = math.fsum(case.weight - case.truth for case in measured)
     size = math.fsum(case.weight + case.other_weight for case in cases)
     share = math.fsum(case.judged + case.other_judged for case in cases) / size
-    hits = math.fsum(case.truth for case in cases)
-    misses = math.fsum(case.weight - case.truth for case in cases)
-    false = 1 - accuracy.specificity
-    tops, bottoms = [], []
-    for case in cases:
-        of_share = (case.judged + case.other_judged - share * (case.weight + case.other_weight)) / size
-        of_hits = (case.both - accuracy.sensitivity * case.truth) / hits
-        of_misses = (case.judged - case.both - false * (case.weight - case.truth)) / misses
-        tops.append(of_share - of_misses)
-        bottoms.append(of_hits - of_misses)
+    tops = [(case.judged + case.other_judged - share * (case.weight + case.other_weight)) / size for case in cases]
+    of_hits = [(case.both - accuracy.sensitivity * case.truth) / hits for case in measured]
+    of_misses = [(case.judged - case.both - false * (case.weight - case.truth)) / misses for case in measured]
+    if labelled is None:
+        tops = [top - of_miss for top, of_miss in zip(tops, of_misses, strict=True)]
+        bottoms = [of_hit - of_miss for of_hit, of_miss in zip(of_hits, of_misses, strict=True)]
+    else:
+        # Cases of both kinds vary for themselves.
+        bottoms = [*(0.0 for _ in cases), *(a - b for a, b in zip(of_hits, of_misses, strict=True))]
+        tops = [*tops, *(-of_miss for of_miss in of_misses)]
     factor = count / (count - 1)
     ratio = Ratio(
         share - false,
@@ -87,43 +95,6 @@ def rogan_gladen(cases: Sequence[CaseSums], confidence: float = CONFIDENCE) -> C
         factor * math.fsum(top * bottom for top, bottom in zip(tops, bottoms, strict=True)),
     )
     return fieller(ratio, student_t(1 - (1 - confidence) / 2, count - 1))
-
-
-def with_known_accuracy(
-    share: tuple[float, float],
-    hits: tuple[int, int],
-    misses: tuple[int, int],
-    t: float,
-) -> CorrectedMean | None:
-    """Return the corrected share of hits, by the accuracy of the judge on other, independent material.
-
-    Args:
-        share: What the judge calls hits, and the variance of this share.
-        hits: Of the labelled hits, how many the judge called hits, and how many there are.
-        misses: Of the labelled misses, how many the judge called misses, and how many there are.
-        t: The quantile for the confidence that is wanted.
-
-    Returns:
-        None if the judge is not shown to be better than chance.
-    """
-    if not hits[1] or not misses[1]:
-        return None
-    sensitivity, specificity = hits[0] / hits[1], misses[0] / misses[1]
-    spreads = [_smoothed_variance(*each) for each in (hits, misses)]
-    ratio = Ratio(
-        share[0] + specificity - 1,
-        sensitivity + specificity - 1,
-        share[1] + spreads[1],
-        spreads[0] + spreads[1],
-        spreads[1],
-    )
-    return fieller(ratio, t)
-
-
-def _smoothed_variance(successes: int, trials: int) -> float:
-    """Return the variance of a proportion with one success and one failure added, so that it is never 0 (Lee et al.)"""
-    share = (successes + 1) / (trials + 2)
-    return share * (1 - share) / (trials + 2)
 
 
 def fieller(ratio: Ratio, t: float) -> CorrectedMean | None:

@@ -20,7 +20,7 @@ from statistics import fmean
 
 from viva.records.verdict import Label
 from viva.statistics.flips.exact_tests import binomial_tail, direction_test, fisher_tail
-from viva.statistics.flips.points import JudgedPoint, JudgedPoints, PointKey, differences
+from viva.statistics.flips.points import Judgings, KeptVerdict, PointKey, differences
 
 TOLERATED = 0.01
 """The share of verdicts that may flip by chance where nothing is known of the judge's noise."""
@@ -86,7 +86,7 @@ class Drift:
         return min(self.noise_p, self.direction_p) <= LEVEL / 2
 
 
-def drift_between(before: JudgedPoints, after: JudgedPoints) -> Drift:
+def drift_between(before: Judgings, after: Judgings) -> Drift:
     """Compare two judgings of the same runs; runs of one side only are left out.
 
     Args:
@@ -128,11 +128,11 @@ def drift_between(before: JudgedPoints, after: JudgedPoints) -> Drift:
     )
 
 
-def _judged(side: JudgedPoints, runs: Set[str]) -> dict[PointKey, JudgedPoint]:
+def _judged(side: Judgings, runs: Set[str]) -> dict[PointKey, KeptVerdict]:
     return {key: point for key, point in side.points.items() if key.run in runs and point.label != Label.ERROR}
 
 
-def _flip(key: PointKey, old: JudgedPoint, new: JudgedPoint) -> Flip:
+def _flip(key: PointKey, old: KeptVerdict, new: KeptVerdict) -> Flip:
     return Flip(
         run=key.run,
         case=new.case,
@@ -146,13 +146,13 @@ def _flip(key: PointKey, old: JudgedPoint, new: JudgedPoint) -> Flip:
     )
 
 
-def _direction(old: JudgedPoint, new: JudgedPoint) -> int:
+def _direction(old: KeptVerdict, new: KeptVerdict) -> int:
     """Compare by the scores; a hit is better and a miss worse than what is unsure, which has no score."""
     before, after = _goodness(old), _goodness(new)
     return (after > before) - (after < before)
 
 
-def _goodness(point: JudgedPoint) -> float:
+def _goodness(point: KeptVerdict) -> float:
     if point.label in (Label.HIT, Label.MISS):
         return float(point.label == Label.HIT)
     return 0.5 if point.score is None else point.score

@@ -34,7 +34,7 @@ class SameConversation(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedPoint:
+class KeptVerdict:
     """What is kept of one verdict."""
 
     case: str
@@ -45,7 +45,7 @@ class JudgedPoint:
     """The first two votes of one model, if it judged more than once."""
 
 
-class JudgedPoints:
+class Judgings:
     """The verdicts of some runs, and how they were judged."""
 
     def __init__(self, records: Iterable[RunRecord]) -> None:
@@ -54,7 +54,7 @@ class JudgedPoints:
         Args:
             records: The newest attempt of each run.
         """
-        self.points: dict[PointKey, JudgedPoint] = {}
+        self.points: dict[PointKey, KeptVerdict] = {}
         self.conversations: dict[str, SameConversation] = {}
         """Of each run."""
         self.judging: dict[str, set[str]] = {}
@@ -88,7 +88,7 @@ def differences(before: dict[str, set[str]], after: dict[str, set[str]]) -> tupl
     return tuple(words)
 
 
-def _points(record: RunRecord) -> Iterator[tuple[PointKey, JudgedPoint]]:
+def _points(record: RunRecord) -> Iterator[tuple[PointKey, KeptVerdict]]:
     for insight in record.insights:
         if insight.evaluator == EXAM:
             continue  # it judges the examiner
@@ -96,7 +96,7 @@ def _points(record: RunRecord) -> Iterator[tuple[PointKey, JudgedPoint]]:
             subject = "" if verdict.subject == record.id else verdict.subject
             key = PointKey(record.id, insight.evaluator, subject, verdict.criterion)
             model = verdict.by != BY_CODE
-            yield key, JudgedPoint(record.subject, verdict.label, verdict.score, model, repeated_votes(verdict))
+            yield key, KeptVerdict(record.subject, verdict.label, verdict.score, model, repeated_votes(verdict))
 
 
 def repeated_votes(verdict: Verdict) -> tuple[str, str] | None:

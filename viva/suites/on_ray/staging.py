@@ -18,7 +18,7 @@ from viva.adapters.connectors.table import CONNECTORS
 from viva.cases import Case
 from viva.cases.data_files import data_tree
 from viva.errors import SetupError
-from viva.exam.options import Options
+from viva.exam.options import MODEL_FILES, Options, one_or_several
 from viva.journal.kept_cases import NOWHERE
 from viva.journal.lines import FILE as JOURNAL_FILE
 from viva.judge.registry import read_spec
@@ -167,7 +167,7 @@ def _stage_import(spec: str, staging: Staging) -> str:
 
 
 def _stage_options(options: Options, staging: Staging) -> Options:
-    changed: dict[str, str] = {}
+    changed: dict[str, str | tuple[str, ...] | None] = {}
     for name in FILE_OPTIONS:
         value = getattr(options, name)
         if value is not None and Path(value).is_file():
@@ -183,8 +183,10 @@ def _stage_options(options: Options, staging: Staging) -> Options:
     models = ("model", "judge_model", "examiner_model", "backup_model")
     for name in models:
         value = getattr(options, name)
-        if value is not None and value.endswith((".json", ".yaml", ".yml")):
-            changed[name] = str(Path(value).absolute())
+        names = (value,) if isinstance(value, str) else value or ()
+        if any(each.endswith(MODEL_FILES) for each in names):
+            absolute = (str(Path(each).absolute()) if each.endswith(MODEL_FILES) else each for each in names)
+            changed[name] = one_or_several(absolute)
     return replace(options, **changed)  # type: ignore[arg-type]
 
 

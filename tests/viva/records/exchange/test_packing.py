@@ -129,6 +129,7 @@ DOUBLING = [["x" * 1000], *({"like": n, "head": 1000 * 2**n, "tail": 1000 * 2**n
         forged({"texts": [], "calls": [["e", "s", "c", "j", 1, [["user", 7]], None, ""]]}),
         forged({"texts": [], "calls": [["e", "s", "c", "j", "1", [], None, ""]]}),
         forged([]),
+        forged({"texts": [[]] * 1_100_000, "calls": []}),
         forged({"texts": {}, "calls": [1]}),
         KeptExchanges(form=1, calls=1, digest="", content="not base 85: \x00"),
         KeptExchanges(form=1, calls=1, digest="", content=base64.b85encode(zlib.compress(b" " * 10**8, 9)).decode()),
@@ -143,4 +144,4 @@ def test_what_a_stranger_forged_is_refused_before_it_takes_memory(kept: KeptExch
 def test_more_than_may_be_read_is_never_packed_by_viva() -> None:
     from viva.judge.exchange.log import MOST_NOTED
 
-    assert MOST_NOTED < packing.MOST_UNPACKED
+    assert 4 * MOST_NOTED < packing.MOST_JSON < packing.MOST_UNPACKED

@@ -296,6 +296,25 @@
     return el("ol", { class: "points" }, rows.slice(0, rows.length - good.length).map(items),
       el("li", { class: "rest" }, el("details", {}, el("summary", { dir: "auto" }, words), el("ol", { class: "points" }, good.map(items)))));
   };
+  // Groups of scoring points are folded, except for those at the top that lost something.
+  const treeOf = (data, paper, own, start, rows) => {
+    const lists = [el("ol", { class: "points" })];
+    for (const [level, row] of rows) {
+      lists.length = Math.min(lists.length, level + 1);
+      const list = lists[lists.length - 1];
+      if (typeof row === "number") {
+        if (own[row]) list.append(pointOf(data, paper, own[row], start + row, []));
+        continue;
+      }
+      const inner = el("ol", { class: "points" });
+      const facts = row.score + " · weight " + row.weight + " · " + row.hits + " of " + row.count + " hit";
+      const node = el("details", {}, el("summary", { dir: "auto" }, el("span", { class: "statement" }, row.statement), " ", el("small", {}, facts)), inner);
+      node.open = level === 0 && row.tone !== "good";
+      list.append(el("li", { class: "group " + row.tone }, node));
+      lists.push(inner);
+    }
+    return lists[0];
+  };
   const insightsOf = (data) => {
     const paper = paperOf(data);
     let first = 0;
@@ -306,7 +325,7 @@
       return el("section", {},
         el("h2", { dir: "auto" }, insight.evaluator, " ", el("small", {}, [insight.about, insight.label, insight.score, ...insight.scores].filter(Boolean).join(" · "))),
         insight.summary ? el("p", { class: "text", dir: "auto" }, insight.summary) : null,
-        pointsOf(data, paper, own, start),
+        insight.tree ? treeOf(data, paper, own, start, insight.tree) : pointsOf(data, paper, own, start),
         insight.notes.map((note) => el("p", { class: "remark text", dir: "auto" }, note)));
     });
   };

@@ -1,0 +1,132 @@
+"""Checks what a judge's answer rests on: a hit needs words of the agent, and the layer that its point requires."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from viva.cases import ScoringPoint
+from viva.judge.asking import AskAgain
+from viva.judge.evidence import AGENT, Author, look_up
+from viva.judge.files.shown import ShownFiles
+from viva.judge.scoring_points.answer import PointAnswer
+from viva.judge.scoring_points.layers import NEVER_AROSE, NOT_SHOWN, WORDS_ALONE
+from viva.records.transcript import Transcript
+from viva.records.verdict import Evidence, Label
+
+STEPS: tuple[Author, ...] = ("step",)
+Quotes = Sequence[tuple[int | None, str]]
+_FAULTS = {
+    "step": "a hit must rest on a step, and no quote is from a step",
+    "said": "a hit must rest on what the agent said to the examiner, and no quote is from its words",
+    "file": "a hit must rest on the agent's files, and no quote is from the list of files or from a file",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """An answer with the evidence that was found for it."""
+
+    answer: PointAnswer
+    evidence: tuple[Evidence, ...]
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """What the answers about one run can rest on."""
+
+    transcript: Transcript
+    files: ShownFiles | None = None
+    """None if the judge was not shown the agent's files."""
+
+    def check(self, point: ScoringPoint, answer: PointAnswer, last: bool) -> Grounded:
+        """Return the answer with its evidence; a hit without what it needs becomes `unsure` if it is the last answer.
+
+        Raises:
+            AskAgain: the hit lacks something, and the judge can be asked again.
+        """
+        quotes = [(item.round, item.quote) for item in answer.evidence]
+        in_files, lost = self._look_up(quotes)
+        found = [*in_files[0], *in_files[1]]
+        lost_flag = ("quote-not-found",) if lost else ()
+        if answer.verdict != Label.HIT.value:
+            return Grounded(answer, tuple(found), lost_flag)
+        supported = bool(in_files[1]) or bool(look_up(self.transcript, quotes, by=AGENT)[0])
+        if not supported or (lost and not last):
+            return _refused(answer, _no_evidence(lost, found), last, "quote-not-found")
+        evidence = (*found, *self._also_in_steps(quotes, found))
+        never_arose = answer.condition == "never arose"
+        # Where its condition never arose, there is nothing that a step or a file could show.
+        if point.shown in _FAULTS and not never_arose and not self._is_on(point.shown, quotes, in_files[1]):
+            return _refused(answer, _FAULTS[point.shown], last, NOT_SHOWN)
+        flags = lost_flag
+        if never_arose:
+            flags = (*flags, NEVER_AROSE)
+        elif point.shown != "said" and self._is_words_alone(quotes, in_files[1]):
+            flags = (*flags, WORDS_ALONE)
+        return Grounded(answer, evidence, flags)
+
+    def _look_up(self, quotes: Quotes) -> tuple[tuple[list[Evidence], list[Evidence]], list[str]]:
+        """Return the evidence in the transcript and that in files, and the quotes that are in neither.
+
+        A quote of round 0 is looked for in the files first, all others in the transcript.
+        """
+        of_files = [quote for number, quote in quotes if number == 0] if self.files is not None else []
+        shown, missing = self.files.find(of_files) if self.files is not None else ([], [])
+        said = [(number, quote) for number, quote in quotes if self.files is None or number != 0]
+        found, lost = look_up(self.transcript, [*said, *((None, quote) for quote in missing)])
+        if self.files is None or not lost:
+            return (found, shown), lost
+        tried = set(missing)
+        more, lost_too = self.files.find([quote for quote in lost if quote not in tried])
+        return (found, [*shown, *more]), [*lost_too, *(quote for quote in lost if quote in tried)]
+
+    def _also_in_steps(self, quotes: Quotes, found: Sequence[Evidence]) -> list[Evidence]:
+        """Return the steps that show what was found in the agent's words alone."""
+        if not self._has_steps:
+            return []
+        return [each for each in look_up(self.transcript, quotes, by=STEPS)[0] if each not in found]
+
+    def _is_on(self, layer: str | None, quotes: Quotes, in_files: Sequence[Evidence]) -> bool:
+        if layer == "file":
+            return bool(in_files)
+        by: tuple[Author, ...] = ("step",) if layer == "step" else ("said",)
+        return bool(look_up(self.transcript, quotes, by=by)[0])
+
+    def _is_words_alone(self, quotes: Quotes, in_files: Sequence[Evidence]) -> bool:
+        """Return whether all evidence is words, although steps or files of the agent were there to go by."""
+        if in_files or not (self._has_steps or (self.files is not None and self.files.any_of_the_agents)):
+            return False
+        return not look_up(self.transcript, quotes, by=STEPS)[0]
+
+    @property
+    def _has_steps(self) -> bool:
+        return any(round_.steps for round_ in self.transcript.rounds)
+
+
+def _refused(answer: PointAnswer, fault: str, last: bool, flag: str) -> Grounded:
+    if last:
+        reason = f"{answer.reason} [The judge answered hit, but {fault}.]"
+        fields = {"reason": reason, "evidence": [], "statement_is": "undecided", "verdict": "unsure", "mark": ""}
+        return Grounded(answer.model_copy(update=fields), (), (flag,))
+    what = _QUOTE_IT if flag == NOT_SHOWN else _QUOTE_THE_AGENT
+    raise AskAgain(fault, f"You answered hit, but {fault}. Look again and answer in full: {what}")
+
+
+_QUOTE_IT = "quote what shows it, or change the verdict."
+_QUOTE_THE_AGENT = (
+    "quote the agent exactly (its last words, if the hit rests on something that did not happen), or change the "
+    "verdict if it rests on words that nobody said."
+)
+
+
+def _no_evidence(lost: list[str], found: Sequence[Evidence]) -> str:
+    if lost:
+        shown = "; ".join(repr(quote[:120]) for quote in lost[:3])
+        return f"these words are not in the transcript: {shown}"
+    return (
+        "the evidence quotes the examiner, and no words of the agent"
+        if found
+        else "the evidence quotes nothing from the transcript"
+    )
