@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from viva.errors import SetupError
@@ -17,7 +17,11 @@ Truths = Mapping[tuple[str, str], str]
 
 
 def set_of_journals(
-    name: str, truths: Truths, journals: Iterable[tuple[Path, str | None]], damage: Damage | None = None
+    name: str,
+    truths: Truths,
+    journals: Iterable[tuple[Path, str | None]],
+    files_of: Callable[[StoredRun], Path | None] = lambda run: None,
+    damage: Damage | None = None,
 ) -> LabelledSet:
     """Return the labelled points of the runs in journals. The runs of one case are a cluster, and its name the kind.
 
@@ -25,6 +29,7 @@ def set_of_journals(
         name: The set's name.
         truths: The right labels; those of runs that are not in the journals are passed over.
         journals: The folder of each journal, and the id of the only run in it to read, or None.
+        files_of: Finds the agent's files of a run.
         damage: Counts the lines that had to be skipped.
 
     Raises:
@@ -35,7 +40,7 @@ def set_of_journals(
     found: dict[str, LabelledItem] = {}
     for folder, only in journals:
         for run in read_runs(folder, only, damage, wanted=runs.__contains__):
-            for item in _items(run, truths):
+            for item in _items(run, truths, files_of):
                 found.setdefault(run.id, item)
     if not found:
         shown = ", ".join(one_line(run, 60) for run in sorted(runs)[:3])
@@ -43,13 +48,15 @@ def set_of_journals(
     return LabelledSet(name, tuple(found.values()))
 
 
-def _items(run: StoredRun, truths: Truths) -> Iterator[LabelledItem]:
+def _items(run: StoredRun, truths: Truths, files_of: Callable[[StoredRun], Path | None]) -> Iterator[LabelledItem]:
     """Yield the run as an item; nothing if it has no case, or is not whole, so that exams do not judge it either."""
     if not run.ended or run.gap is not None or not run.setting.case_hash:
         return
     case = stored_case(run.folder, run.setting.case, run.setting.case_hash)
-    points = tuple(
-        LabelledPoint(point, truths[run.id, point.id]) for point in case.scoring_points if (run.id, point.id) in truths
-    )
+    by_models = [point for point in case.scoring_points if point.shown != "code"]
+    points = tuple(LabelledPoint(each, truths[run.id, each.id]) for each in by_models if (run.id, each.id) in truths)
     if points:
-        yield LabelledItem(run.id, case.name, case, run.transcript, points, cluster=case.name)
+        files = files_of(run) if case.evidence else None
+        yield LabelledItem(
+            run.id, case.name, case, run.transcript, points, cluster=case.name, folder=run.folder, workspace=files
+        )

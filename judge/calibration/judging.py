@@ -11,14 +11,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
+from viva.cases import ScoringPoint
 from viva.errors import SetupError
 from viva.full_disk import error_words
 from viva.journal.append_file import AppendFile
 from viva.judge.calibration.sets import LabelledItem, LabelledPoint, LabelledSet
-from viva.judge.scoring_points.by_model import ModelJudge, prompt_hashes
+from viva.judge.scoring_points.by_model import ModelJudge, judge_of_run, prompt_hashes
 from viva.judge.view import show
 from viva.models.model import Model
 from viva.records.codec import decode, encode, loads
+from viva.records.evaluator import Context
 from viva.records.fault import Fault
 from viva.records.transcript import NO_USAGE, Usage
 from viva.records.verdict import Label, Verdict
@@ -138,9 +140,9 @@ class Judgements:
         return SetupError(f"the file of judgements {self._path} cannot be written: {error_words(error, folders)}.")
 
 
-def judgement_key(judge: str, prompts: Mapping[str, str], item: LabelledItem, statement: str) -> str:
+def judgement_key(judge: str, prompts: Mapping[str, str], item: LabelledItem, point: ScoringPoint) -> str:
     """Return what two judgements have in common if the same judge was asked the same."""
-    asked = json.dumps([judge, sorted(prompts.items()), item.digest, statement])
+    asked = json.dumps([judge, sorted(prompts.items()), item.digest, point.score_point, point.shown])
     return hashlib.sha256(asked.encode()).hexdigest()
 
 
@@ -199,13 +201,14 @@ class _SetJudge:
 
     async def judge(self, item: LabelledItem) -> list[TriedPoint]:
         """Judge the points of one item in turn, so that a provider's cache serves all but the first."""
-        judge = ModelJudge(self.model, item.case, item.id, item.transcript)
+        context = Context(item.id, item.case, item.workspace, folder=item.folder)
+        judge = await judge_of_run(self.model, item.transcript, item.case, context)
         prompts = prompt_hashes()
         length = len(show(item.transcript).text)
         judged: list[TriedPoint] = []
         for labelled in item.points:
             point = _labelled(item, labelled, length)
-            key = judgement_key(self.identity, prompts, item, labelled.point.score_point)
+            key = judgement_key(self.identity, prompts, item, labelled.point)
             if self.kept is not None and (earlier := self.kept.find(key)) is not None:
                 point = _with_judgement(point, earlier)
             else:

@@ -57,11 +57,16 @@ class LabelledItem:
     """Whether the agent talks to the judge in it."""
     cluster: str = ""
     """What it has in common with other items that a judge is right or wrong about together; empty for nothing."""
+    folder: Path | None = None
+    """The journal of a stored conversation."""
+    workspace: Path | None = None
+    """The agent's files of a stored conversation, which a judge sees if the case wants it to."""
 
     @cached_property
     def digest(self) -> str:
         """Return the SHA-256, in hex, of all that a judge sees of the item, without its statements."""
-        shown = json.dumps([self.case.task_description, self.case.background]).encode()
+        files = [*self.case.evidence, self.workspace is not None] if self.case.evidence else []
+        shown = json.dumps([self.case.task_description, self.case.background, *files]).encode()
         return hashlib.sha256(shown + b"\0" + encode(self.transcript)).hexdigest()
 
 

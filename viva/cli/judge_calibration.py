@@ -21,10 +21,11 @@ from viva.cli.process import fail, run_async
 from viva.cli.stopping import STOPPED
 from viva.errors import SetupError
 from viva.exam.judging.calibration import try_judges
+from viva.exam.kept_workspaces import find_workspace
 from viva.exam.outcome import EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.lines import Damage
 from viva.journal.paths import RUNS
-from viva.journal.reader import split_reference
+from viva.journal.reader import StoredRun, split_reference
 from viva.judge.calibration.journal_items import set_of_journals
 from viva.judge.calibration.judging import ITEMS_AT_ONCE, Judgements
 from viva.judge.calibration.label_files import MOST, HumanLabel, is_label_file, labels_in
@@ -166,10 +167,14 @@ def _set_of_labels(paths: Sequence[str]) -> tuple[LabelledSet, int]:
         Console(stderr=True).print(Text(words, style="yellow"))
     damage = Damage()
     name = ", ".join(file.name for file in files)
-    labelled = set_of_journals(name, truths, map(split_reference, journals), damage)
+    labelled = set_of_journals(name, truths, map(split_reference, journals), _files_of, damage)
     if skipped := damage.words():
         Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
     return labelled, len({label.rater for label in labels})
+
+
+def _files_of(run: StoredRun) -> Path | None:
+    return find_workspace(run).folder
 
 
 @contextlib.contextmanager

@@ -117,9 +117,8 @@ def test_a_hit_can_quote_the_agent() -> None:
     for item in builtin().items:
         if any(each.label == "hit" for each in item.points):
             quote = quote_of(item)
-            assert look_up(item.transcript, [(int(str(quote["round"])), str(quote["quote"]))], by_agent=True)[0], (
-                item.id
-            )
+            quotes = [(int(str(quote["round"])), str(quote["quote"]))]
+            assert look_up(item.transcript, quotes, by=("said", "step"))[0], item.id
 
 
 def test_no_steps_are_recorded_where_an_action_is_undecided() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import KEY
 from tests.model_server import ModelServer, ServerError, Stall, Unauthorized, sequence
-from tests.scripted_judges import always_no, always_yes, at_random, by_the_letter
+from tests.scripted_judges import always_no, always_yes, at_random, by_the_letter, prompt_of
 from tests.viva.conftest import Desk
 from tests.viva.real_suites import until
 from tests.viva.viva_command import VIVA, clean_environment
@@ -251,3 +251,23 @@ def test_the_commands_on_the_page_do_what_it_says(
     assert all("kappa (95 %)" in each and "cost" in each for each in shown)
     assert shown[0].index("gpt-4o ") < shown[0].index("gpt-4o-mini"), "the best judge first"
     assert "gpt-4o-mini: no better than chance" in shown[0]
+
+
+def test_the_agents_files_are_shown_where_the_case_wants_it(desk: Desk, server: ModelServer, calibrate: Try) -> None:
+    points = [{"score_point": "The agent writes a file.", "weight": 1, "eval_code": "assert rounds"}]
+    case = desk.case(scoring_points=points, evidence=["files"])
+    agent = desk.agent("""
+        def __init__(self, task_description, app_dir=None, config_var=None, workspace=None):
+            self.workspace = workspace
+
+        def get_reply_from_agent(self, message):
+            Path(self.workspace, "poem.txt").write_text("Grey gulls above the quay")
+            return "Written."
+    """)
+    desk.viva("suite", case, "--agent", agent, "--sandbox", "process", "--out", "journal", expect=0)
+    (run,) = read_runs(desk.folder / "journal")
+    with LabelWriter(desk.folder / "labels.jsonl") as writer:
+        writer.append(HumanLabel("ann", run.id, run.insights[0].verdicts[0].criterion, "hit"))
+    calibrate("labels.jsonl", "journal", *judges("yes"), expect=0)
+    (seen,) = server.requests
+    assert "Grey gulls above the quay" in prompt_of(seen.body)
