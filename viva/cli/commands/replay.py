@@ -212,7 +212,9 @@ def _print_asked(folder: Path, run: str | None, choice: RunChoice, what: str, *,
     elif not found:
         names = listed_topics(known)
         kept = f"There is: {names}." if names else "No model judged, --no-exchange was given, or Viva was older."
-        raise SetupError(f"{folder} holds nothing that a judge's model was asked about {one_line(what, 80)!r}. {kept}")
+        kind = " As the kind of judge, --judge requires --against." if what in JUDGES else ""
+        asked = f"{folder} holds nothing that a judge's model was asked about {one_line(what, 80)!r}"
+        raise SetupError(f"{asked}. {kept}{kind}")
 
 
 def _choose_some(folder: Path, runs: int) -> str:
