@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from viva.cli import completion
-from viva.cli.options import given_options
+from viva.cli.options import NumberRange, given_options
 from viva.cli.process import fail, report_user_errors
 from viva.errors import SetupError
 from viva.exam.outcome import EXIT_BELOW, EXIT_DONE
@@ -27,7 +27,7 @@ from viva.plugins.parameters import split_list
 from viva.records.codec import to_plain
 from viva.records.text import one_line
 from viva.regular_files import read_text
-from viva.reports.console.agreement import agreement_report
+from viva.reports.console.agreement import agreement_report, estimate
 from viva.reports.console.calibration import calibration_report
 from viva.reports.console.whys import print_whole
 from viva.statistics.agreement.alpha import EXTRA, is_available
@@ -38,6 +38,7 @@ from viva.statistics.agreement.given import (
     order_of,
     ratings_by_kind,
 )
+from viva.statistics.agreement.kappa import RaterAgreement
 from viva.statistics.agreement.published import Check, check_claim
 from viva.statistics.agreement.summary import AgreementFigures, agreement_figures
 from viva.statistics.calibration.figures import calibrate, calibration_of, truths_of
@@ -74,6 +75,12 @@ class _Asked:
     metavar="NAME=VALUE",
     help="Check a published figure: kappa=.268, kappa:ann,bob=.8, recall/hit=.9. Can be repeated.",
 )
+@click.option(
+    "--min-kappa",
+    type=NumberRange(-1, 1),
+    metavar="KAPPA",
+    help="Exit with 1 if the low end of kappa is below: of the journal's models, or of a rater against --gold.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report.")
 @report_user_errors
 def command(
@@ -88,6 +95,7 @@ def command(
     ordinal: bool,
     order: str,
     published: tuple[str, ...],
+    min_kappa: float | None,
     as_json: bool,
 ) -> None:
     """Show how far the raters in LABELS agree: kappa, Krippendorff's alpha, and accuracy against true labels.
@@ -95,7 +103,8 @@ def command(
     LABELS are label files of `viva label`, or CSV or JSON Lines with named columns: a row for each item and a column
     for each rater, or a row for each label (item, rater, label). Empty cells are gaps. With label files and JOURNALs,
     the judges of these are compared with the people, and the result is stored in calibrations.jsonl beside the first
-    journal, where reports find it. The exit code is 1 if a published figure is not that of the labels.
+    journal, where reports find it. The exit code is 1 if a published figure is not that of the labels, or a kappa is
+    below --min-kappa.
     """
     columns = Columns(item, tuple(split_list(raters)), rater, label, case, by)
     asked = _Asked(columns.raters, gold, ordinal or bool(order), tuple(split_list(order)), published)
@@ -105,25 +114,41 @@ def command(
         fail(f"{NAME}: name a label file beside the journal; viva label {one_line(journals[0])} writes one.")
     if journals:
         _refuse_beside_journals()
-        _calibrate(journals, texts, as_json=as_json)
-        return
+        kappas = _calibrate(journals, texts, as_json=as_json)
+        raise SystemExit(_gate(kappas, min_kappa))
+    if min_kappa is not None and not gold:
+        fail(f"{NAME}: --min-kappa requires a journal, or --gold.")
     figures, checks = _figures(_labels(texts, columns, gold), asked)
     if as_json:
         plain = {"figures": [to_plain(each, full=True) for each in figures], "published": [*map(_plain, checks)]}
         click.echo(json.dumps(plain))
     else:
         Console().print(agreement_report(figures, checks, gold, _note()))
-    raise SystemExit(EXIT_DONE if all(check.agrees for check in checks) else EXIT_BELOW)
+    code = _gate({each.second: each.agreement for each in figures[0].pairs if each.first == gold}, min_kappa)
+    raise SystemExit(code if all(check.agrees for check in checks) else EXIT_BELOW)
 
 
 def _refuse_beside_journals() -> None:
-    others = [flag for name, flag in given_options().items() if name not in ("paths", "as_json")]
+    others = [flag for name, flag in given_options().items() if name not in ("paths", "min_kappa", "as_json")]
     if others:
         fail(f"{NAME}: {', '.join(others)} cannot be given with a journal.")
 
 
-def _calibrate(journals: Sequence[str], texts: Mapping[Path, str], *, as_json: bool) -> None:
-    """Compare the judges of journals with people, and store it."""
+def _gate(kappas: Mapping[str, RaterAgreement], least: float | None) -> int:
+    """Say which kappas are below the gate, and return the exit code. A kappa that is not defined proves nothing."""
+    low = {
+        name: each
+        for name, each in kappas.items()
+        if least is not None and (each.kappa_interval is None or each.kappa_interval.low < least)
+    }
+    for name, each in low.items():
+        shown = "not defined" if each.kappa is None else estimate(each.kappa, each.kappa_interval)
+        click.echo(f"below --min-kappa {least:g}: kappa of {one_line(name, 60)} is {shown}", err=True)
+    return EXIT_BELOW if low else EXIT_DONE
+
+
+def _calibrate(journals: Sequence[str], texts: Mapping[Path, str], *, as_json: bool) -> dict[str, RaterAgreement]:
+    """Compare the judges of journals with people, store it, and return the agreement of each model."""
     labels = [label for path, text in texts.items() for label in labels_in(text, path)]
     truths = truths_of(labels)
     runs, damage = {run for run, _ in truths}, Damage()
@@ -150,14 +175,16 @@ def _calibrate(journals: Sequence[str], texts: Mapping[Path, str], *, as_json: b
     ]
     for each in stored:
         add_calibration(store, each)
+    kappas = {each.judge.name: each.agreement for each in judges if each.judge.is_model}
     if as_json:
         plain = {"judges": [to_plain(each, full=True) for each in judges], "people": to_plain(people, full=True)}
         click.echo(json.dumps({**plain, "stored": str(store) if stored else None}))
-        return
+        return kappas
     several = people if len(people.raters) > 1 else None
     print_whole(Console(), calibration_report(judges, several, store if stored else None, _note()))
     if skipped := damage.words():
         Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
+    return kappas
 
 
 def _note() -> str:
