@@ -14,10 +14,11 @@ from rich.console import Console
 from rich.text import Text
 
 from viva.cli import completion
-from viva.cli.options import NumberRange, given_options
+from viva.cli.options import given_options
 from viva.cli.process import fail, report_user_errors
+from viva.cli.rater_gate import gate_on_kappa, min_kappa_option
 from viva.errors import SetupError
-from viva.exam.outcome import EXIT_BELOW, EXIT_DONE
+from viva.exam.outcome import EXIT_BELOW
 from viva.journal.reader import split_reference
 from viva.journal.writer import Damage
 from viva.judge.calibration.label_files import is_label_file, labels_in
@@ -27,7 +28,7 @@ from viva.plugins.parameters import split_list
 from viva.records.codec import to_plain
 from viva.records.text import one_line
 from viva.regular_files import read_text
-from viva.reports.console.agreement import agreement_report, estimate
+from viva.reports.console.agreement import agreement_report
 from viva.reports.console.calibration import calibration_report
 from viva.reports.console.whys import print_whole
 from viva.statistics.agreement.alpha import EXTRA, is_available
@@ -67,6 +68,7 @@ class _Asked:
 @click.option("--label", default="", metavar="COLUMN", help="With a row for each label: column of the label.")
 @click.option("--case", default="", metavar="COLUMN", help="Column of what groups items that go together.")
 @click.option("--by", default="", metavar="COLUMN", help="Column of the kind of item: figures for each kind as well.")
+@min_kappa_option
 @click.option("--ordinal", is_flag=True, help="The labels are grades: larger numbers are higher.")
 @click.option("--order", default="", metavar="LOW,…,HIGH", help="The labels are grades in this order.")
 @click.option(
@@ -74,12 +76,6 @@ class _Asked:
     multiple=True,
     metavar="NAME=VALUE",
     help="Check a published figure: kappa=.268, kappa:ann,bob=.8, recall/hit=.9. Can be repeated.",
-)
-@click.option(
-    "--min-kappa",
-    type=NumberRange(-1, 1),
-    metavar="KAPPA",
-    help="Exit with 1 if the low end of kappa is below: of the journal's models, or of a rater against --gold.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report.")
 @report_user_errors
@@ -92,10 +88,10 @@ def command(
     label: str,
     case: str,
     by: str,
+    min_kappa: float | None,
     ordinal: bool,
     order: str,
     published: tuple[str, ...],
-    min_kappa: float | None,
     as_json: bool,
 ) -> None:
     """Show how far the raters in LABELS agree: kappa, Krippendorff's alpha, and accuracy against true labels.
@@ -103,8 +99,7 @@ def command(
     LABELS are label files of `viva label`, or CSV or JSON Lines with named columns: a row for each item and a column
     for each rater, or a row for each label (item, rater, label). Empty cells are gaps. With label files and JOURNALs,
     the judges of these are compared with the people, and the result is stored in calibrations.jsonl beside the first
-    journal, where reports find it. The exit code is 1 if a published figure is not that of the labels, or a kappa is
-    below --min-kappa.
+    journal, where reports find it. The exit code is 1 if a published figure is not that of the labels.
     """
     columns = Columns(item, tuple(split_list(raters)), rater, label, case, by)
     asked = _Asked(columns.raters, gold, ordinal or bool(order), tuple(split_list(order)), published)
@@ -114,8 +109,7 @@ def command(
         fail(f"{NAME}: name a label file beside the journal; viva label {one_line(journals[0])} writes one.")
     if journals:
         _refuse_beside_journals()
-        kappas = _calibrate(journals, texts, as_json=as_json)
-        raise SystemExit(_gate(kappas, min_kappa))
+        raise SystemExit(gate_on_kappa(_calibrate(journals, texts, as_json=as_json), min_kappa))
     if min_kappa is not None and not gold:
         fail(f"{NAME}: --min-kappa requires a journal, or --gold.")
     figures, checks = _figures(_labels(texts, columns, gold), asked)
@@ -124,7 +118,8 @@ def command(
         click.echo(json.dumps(plain))
     else:
         Console().print(agreement_report(figures, checks, gold, _note()))
-    code = _gate({each.second: each.agreement for each in figures[0].pairs if each.first == gold}, min_kappa)
+    against = {each.second: each.agreement for each in figures[0].pairs if each.first == gold}
+    code = gate_on_kappa(against, min_kappa)
     raise SystemExit(code if all(check.agrees for check in checks) else EXIT_BELOW)
 
 
@@ -132,19 +127,6 @@ def _refuse_beside_journals() -> None:
     others = [flag for name, flag in given_options().items() if name not in ("paths", "min_kappa", "as_json")]
     if others:
         fail(f"{NAME}: {', '.join(others)} cannot be given with a journal.")
-
-
-def _gate(kappas: Mapping[str, RaterAgreement], least: float | None) -> int:
-    """Say which kappas are below the gate, and return the exit code. A kappa that is not defined proves nothing."""
-    low = {
-        name: each
-        for name, each in kappas.items()
-        if least is not None and (each.kappa_interval is None or each.kappa_interval.low < least)
-    }
-    for name, each in low.items():
-        shown = "not defined" if each.kappa is None else estimate(each.kappa, each.kappa_interval)
-        click.echo(f"below --min-kappa {least:g}: kappa of {one_line(name, 60)} is {shown}", err=True)
-    return EXIT_BELOW if low else EXIT_DONE
 
 
 def _calibrate(journals: Sequence[str], texts: Mapping[Path, str], *, as_json: bool) -> dict[str, RaterAgreement]:
@@ -175,16 +157,16 @@ def _calibrate(journals: Sequence[str], texts: Mapping[Path, str], *, as_json: b
     ]
     for each in stored:
         add_calibration(store, each)
-    kappas = {each.judge.name: each.agreement for each in judges if each.judge.is_model}
+    models = {each.judge.name: each.agreement for each in judges if each.judge.is_model}
     if as_json:
         plain = {"judges": [to_plain(each, full=True) for each in judges], "people": to_plain(people, full=True)}
         click.echo(json.dumps({**plain, "stored": str(store) if stored else None}))
-        return kappas
+        return models
     several = people if len(people.raters) > 1 else None
     print_whole(Console(), calibration_report(judges, several, store if stored else None, _note()))
     if skipped := damage.words():
         Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
-    return kappas
+    return models
 
 
 def _note() -> str:
