@@ -23,6 +23,7 @@ COMMANDS = {
     "compare": ("viva.cli.commands.compare", "Compare two suites or two agents, paired by case."),
     "history": ("viva.cli.commands.history", "Show how scores changed over time and agent versions."),
     "analyze": ("viva.cli.commands.analyze", "Have a model analyze journals, and recommend improvements."),
+    "label": ("viva.cli.commands.label", "Label scoring points, to calibrate the judge."),
     "calibrate": ("viva.cli.commands.calibrate", "Show how far raters agree, and a judge with people."),
     "cases": ("viva.cli.commands.cases", "List the bundled cases, or check and lint case folders."),
     "sandbox": ("viva.cli.commands.sandbox", "Build the sandbox's base image, or remove leftover containers."),

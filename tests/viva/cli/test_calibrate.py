@@ -39,6 +39,14 @@ def test_a_coding_that_is_shifted_is_reported_with_what_kappa_would_be(labels: D
     assert "60 items of 12 cases" in said
 
 
+def test_a_gate_on_kappa_compares_the_low_end_of_each_rater(labels: Desk) -> None:
+    arguments = ("calibrate", "labels.csv", *COLUMNS, "--min-kappa")
+    done = labels.viva(*arguments, "0.4", expect=1)
+    assert "below --min-kappa 0.4: kappa of zero_based is -0.286 [" in done.stderr
+    assert "honest" not in done.stderr
+    labels.viva(*arguments, "-1", expect=0)
+
+
 def test_json_holds_every_figure(labels: Desk) -> None:
     told = json.loads(labels.viva("calibrate", "labels.csv", *COLUMNS, "--json", expect=0).stdout)
     (figures,) = told["figures"]

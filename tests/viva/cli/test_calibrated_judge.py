@@ -111,6 +111,15 @@ def test_a_judge_that_always_says_hit_is_no_better_than_chance(desk: Desk) -> No
     assert model["accuracy"]["share"] == pytest.approx(2 / 3)
 
 
+def test_a_gate_on_kappa_compares_the_low_end_of_the_model(judged: Desk) -> None:
+    arguments = ("calibrate", "ann.jsonl", "bob.jsonl", "runs/first", "--min-kappa")
+    assert judged.viva(*arguments, "0.1", expect=0).stderr == ""
+    assert "below --min-kappa 0.7: kappa of gpt-4o is 0.742 [" in judged.viva(*arguments, "0.7", expect=1).stderr
+    assert "below" in judged.viva(*arguments, "0.7", "--json", expect=1).stderr
+    without = judged.viva("calibrate", "ann.jsonl", "bob.jsonl", "--min-kappa", "0.7", expect=2)
+    assert "--min-kappa requires a journal, or --gold" in without.stderr
+
+
 def test_labels_of_other_runs_and_options_for_tables_are_mistakes(judged: Desk) -> None:
     other = {"rater": "ann", "run": "elsewhere", "criterion": "x", "label": "hit"}
     (judged.folder / "other.jsonl").write_text(json.dumps(other), encoding="utf-8")

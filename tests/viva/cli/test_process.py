@@ -20,6 +20,7 @@ MISTAKES = {
     "compare": ("nowhere", "nowhere"),
     "history": ("nowhere",),
     "analyze": ("nowhere",),
+    "label": ("nowhere",),
     "calibrate": ("nowhere",),
     "cases": ("check", "nowhere"),
     "sandbox": ("no_such_command",),

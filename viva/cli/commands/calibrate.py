@@ -18,8 +18,9 @@ from viva.cli import completion
 from viva.cli.judge_calibration import asks_models, judges_options, refuse_without_models, try_judges_on
 from viva.cli.options import given_options
 from viva.cli.process import fail, report_user_errors
+from viva.cli.rater_gate import gate_on_kappa, min_kappa_option
 from viva.errors import SetupError
-from viva.exam.outcome import EXIT_BELOW, EXIT_DONE
+from viva.exam.outcome import EXIT_BELOW
 from viva.journal.reader import split_reference
 from viva.journal.writer import Damage
 from viva.judge.calibration.label_files import is_label_file, labels_in
@@ -40,6 +41,7 @@ from viva.statistics.agreement.given import (
     order_of,
     ratings_by_kind,
 )
+from viva.statistics.agreement.kappa import RaterAgreement
 from viva.statistics.agreement.published import Check, check_claim
 from viva.statistics.agreement.summary import AgreementFigures, agreement_figures
 from viva.statistics.calibration.figures import calibrate, calibration_of, truths_of
@@ -68,6 +70,7 @@ class _Asked:
 @click.option("--label", default="", metavar="COLUMN", help="With a row for each label: column of the label.")
 @click.option("--case", default="", metavar="COLUMN", help="Column of what groups items that go together.")
 @click.option("--by", default="", metavar="COLUMN", help="Column of the kind of item: figures for each kind as well.")
+@min_kappa_option
 @click.option("--ordinal", is_flag=True, help="The labels are grades: larger numbers are higher.")
 @click.option("--order", default="", metavar="LOW,…,HIGH", help="The labels are grades in this order.")
 @click.option(
@@ -88,6 +91,7 @@ def command(
     label: str,
     case: str,
     by: str,
+    min_kappa: float | None,
     ordinal: bool,
     order: str,
     published: tuple[str, ...],
@@ -117,25 +121,28 @@ def command(
         fail(f"{NAME}: name a label file beside the journal; viva label {one_line(journals[0])} writes one.")
     if journals:
         _refuse_beside_journals()
-        _calibrate(journals, texts, as_json=as_json)
-        return
+        raise SystemExit(gate_on_kappa(_calibrate(journals, texts, as_json=as_json), min_kappa))
+    if min_kappa is not None and not gold:
+        fail(f"{NAME}: --min-kappa requires a journal, or --gold.")
     figures, checks = _figures(_labels(texts, columns, gold), asked)
     if as_json:
         plain = {"figures": [to_plain(each, full=True) for each in figures], "published": [*map(_plain, checks)]}
         click.echo(json.dumps(plain))
     else:
         Console().print(agreement_report(figures, checks, gold, _note()))
-    raise SystemExit(EXIT_DONE if all(check.agrees for check in checks) else EXIT_BELOW)
+    against = {each.second: each.agreement for each in figures[0].pairs if each.first == gold}
+    code = gate_on_kappa(against, min_kappa)
+    raise SystemExit(code if all(check.agrees for check in checks) else EXIT_BELOW)
 
 
 def _refuse_beside_journals() -> None:
-    others = [flag for name, flag in given_options().items() if name not in ("paths", "as_json")]
+    others = [flag for name, flag in given_options().items() if name not in ("paths", "min_kappa", "as_json")]
     if others:
         fail(f"{NAME}: {', '.join(others)} cannot be given with a journal.")
 
 
-def _calibrate(journals: Sequence[str], texts: Mapping[Path, str], *, as_json: bool) -> None:
-    """Compare the judges of journals with people, and store it."""
+def _calibrate(journals: Sequence[str], texts: Mapping[Path, str], *, as_json: bool) -> dict[str, RaterAgreement]:
+    """Compare the judges of journals with people, store it, and return the agreement of each model."""
     labels = [label for path, text in texts.items() for label in labels_in(text, path)]
     truths = truths_of(labels)
     runs, damage = {run for run, _ in truths}, Damage()
@@ -162,14 +169,16 @@ def _calibrate(journals: Sequence[str], texts: Mapping[Path, str], *, as_json: b
     ]
     for each in stored:
         add_calibration(store, each)
+    models = {each.judge.name: each.agreement for each in judges if each.judge.is_model}
     if as_json:
         plain = {"judges": [to_plain(each, full=True) for each in judges], "people": to_plain(people, full=True)}
         click.echo(json.dumps({**plain, "stored": str(store) if stored else None}))
-        return
+        return models
     several = people if len(people.raters) > 1 else None
     print_whole(Console(), calibration_report(judges, several, store if stored else None, _note()))
     if skipped := damage.words():
         Console(stderr=True).print(Text(f"note: {skipped} skipped", style="yellow"))
+    return models
 
 
 def _note() -> str:

@@ -1,0 +1,1 @@
+"""Labelling scoring points in a terminal: keys, what is shown, and the course of a sitting."""
