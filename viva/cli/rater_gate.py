@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import click
 
-from viva.cli.options import NumberRange
+from viva.cli.parameter_types import NumberRange
 from viva.exam.outcome import EXIT_BELOW, EXIT_DONE
 from viva.records.text import one_line
 from viva.reports.console.agreement import estimate

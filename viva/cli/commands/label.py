@@ -13,7 +13,7 @@ from viva.cases import Case
 from viva.cli import completion
 from viva.cli.labelling.keys import KeyReader
 from viva.cli.labelling.sitting import Sitting
-from viva.cli.options import OUTPUT_FILE, NumberRange
+from viva.cli.parameter_types import OUTPUT_FILE, NumberRange
 from viva.cli.process import fail, report_user_errors
 from viva.errors import SetupError
 from viva.exam.outcome import EXIT_DONE
