@@ -11,6 +11,7 @@ from viva.records.run_record import RunRecord, Setting
 from viva.records.text import one_line
 from viva.records.wording import agent_words, judge_words, sandbox_words
 from viva.statistics.cells import Cell, gather_cells, natural
+from viva.statistics.corrected.elsewhere import MeasuredJudge, MeasuredTallies
 from viva.statistics.corrected.figures import CorrectedScore, CorrectedTallies
 from viva.statistics.corrected.truths import Truths
 from viva.statistics.error_groups import ErrorGroup, ErrorGroups
@@ -107,6 +108,7 @@ def summarize(
     evaluator: str | None = None,
     absent: Mapping[str, int] | None = None,
     truths: Truths | None = None,
+    measured: MeasuredJudge | None = None,
 ) -> Figures:
     """Reckon the statistics of a stream of records in one pass; a few numbers are kept of each run.
 
@@ -119,12 +121,13 @@ def summarize(
         absent: Agent to the number of its runs that began and have no record: they widen the bounds over what is
             missing.
         truths: What people say about points of these runs, for corrected scores.
+        measured: The judge's accuracy on other runs, for corrected scores without labels of these.
     """
     held = _Held()
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
     examiners, variants = ExaminerTallies(), VariantTallies(evaluator)
     missing = MissingTallies(evaluator, absent)
-    corrected = CorrectedTallies(truths)
+    corrected = CorrectedTallies(truths) if measured is None else MeasuredTallies(measured)
     watching = (errors, misses, tallies, trajectories, examiners, variants, missing, corrected)
     ordered = gather_cells(_watched(records, held, watching), evaluator)
     by_agent: dict[str, list[Cell]] = {}
