@@ -97,6 +97,11 @@ def simulate(
     return tally
 
 
+def with_accuracy_elsewhere(cases: Sequence[CaseSums]) -> CorrectedMean | None:
+    """Correct the cases without labels by the judge's accuracy on those with labels, as if these were another suite."""
+    return rogan_gladen([case for case in cases if not case.weight], [case for case in cases if case.weight])
+
+
 def figures() -> list[Figure]:
     """Return the figures of this benchmark."""
     made: list[Figure] = []
@@ -107,6 +112,8 @@ def figures() -> list[Figure]:
             designs = [cases for cases in DESIGNS if cases[1]]
             tallies = [simulate(rogan_gladen, *each) for each in product(SCORES, (judge,), designs)]
             made += _of(f"Rogan-Gladen, judge {judge[0]:g}/{judge[1]:g}", tallies)
+            tallies = [simulate(with_accuracy_elsewhere, *each) for each in product(SCORES, (judge,), designs)]
+            made += _of(f"the same, labels of another suite, {judge[0]:g}/{judge[1]:g}", tallies)
     return made
 
 

@@ -12,6 +12,7 @@ from viva.records.text import one_line
 from viva.records.wording import agent_words, judge_words, sandbox_words
 from viva.statistics.calibration.uses import JudgeTallies, JudgeUse
 from viva.statistics.cells import Cell, gather_cells, natural
+from viva.statistics.corrected.elsewhere import MeasuredJudge, MeasuredTallies
 from viva.statistics.corrected.figures import CorrectedScore, CorrectedTallies
 from viva.statistics.corrected.truths import Truths
 from viva.statistics.error_groups import ErrorGroup, ErrorGroups
@@ -118,6 +119,7 @@ def summarize(
     evaluator: str | None = None,
     absent: Mapping[str, int] | None = None,
     truths: Truths | None = None,
+    measured: MeasuredJudge | None = None,
 ) -> Figures:
     """Compute the statistics of a stream of records in one pass, keeping a few numbers of each run.
 
@@ -130,12 +132,13 @@ def summarize(
         absent: Agent to the number of its runs that began and have no record: they widen the bounds over what is
             missing.
         truths: What people say about points of these runs, for corrected scores.
+        measured: The judge's accuracy on other runs, for corrected scores without labels of these.
     """
     held = _Held()
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
     examiners, variants, judges = ExaminerTallies(), VariantTallies(evaluator), JudgeTallies()
-    missing, corrected, votes = MissingTallies(evaluator, absent), CorrectedTallies(truths), VoteTallies()
-    hits = HitTallies()
+    missing, votes, hits = MissingTallies(evaluator, absent), VoteTallies(), HitTallies()
+    corrected = CorrectedTallies(truths) if measured is None else MeasuredTallies(measured)
     watching = (errors, misses, tallies, trajectories, examiners, variants, missing, corrected, judges, votes, hits)
     ordered = gather_cells(_watched(records, held, watching), evaluator)
     by_agent: dict[str, list[Cell]] = {}

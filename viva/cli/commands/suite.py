@@ -16,6 +16,7 @@ from rich.text import Text
 from viva.adapters.connectors.spec import FORMS
 from viva.cli import completion
 from viva.cli.engine_options import engine_from, engine_options
+from viva.cli.label_options import check_corrected, gate_with_labels, label_options, measured_from
 from viva.cli.options import (
     call_option,
     concurrency_option,
@@ -49,7 +50,7 @@ from viva.statistics.summary import Figures, summarize
 from viva.suites.conduct import Surroundings
 from viva.suites.engine import Budget, SuiteEnd
 from viva.suites.gate_checks import PlannedGates
-from viva.suites.gates import gate, parse_gates, read_baseline
+from viva.suites.gates import parse_gates, read_baseline
 from viva.suites.request import SuiteRequest, holds_request
 from viva.suites.suite import run_suite
 
@@ -118,6 +119,12 @@ from viva.suites.suite import run_suite
     help="With --baseline: exit with 1 if the mean score dropped by more. Can be repeated.",
 )
 @max_examiner_faults_option
+@label_options
+@call_option(
+    "--labelled",
+    metavar="JOURNAL",
+    help="With --labels: the earlier journal that the labels are about. It tells how often the judge errs.",
+)
 @report_user_errors
 def command(
     paths: tuple[str, ...],
@@ -136,12 +143,16 @@ def command(
     max_examiner_faults: float | None,
     baseline: str | None,
     max_drop: tuple[str, ...],
+    labels: tuple[Path, ...],
+    labelled: str | None,
+    corrected: bool,
     **given: Any,
 ) -> None:
     """Run every case at or below each PATH with every agent, several times if requested, and report statistics."""
     _check(paths, resume, baseline, max_drop, repeats=fresh or retry_errors)
     engine = engine_from(given)
     gates, drops = parse_gates(fail_under), parse_gates(max_drop, "--max-drop")
+    check_corrected(gates, labels, corrected=corrected)
     if resume is None:
         refuse_gate_without_agent("suite", given["agents"], {"--fail-under": fail_under, "--max-drop": max_drop})
         folder, request = _new(paths, out, given)
@@ -149,6 +160,7 @@ def command(
         folder, request = resumed_request(resume, SuiteRequest, "suite", given)
     # Before the exams, so that a missing journal is reported now and not hours later.
     before = None if baseline is None else read_baseline(baseline, threshold)
+    measured = measured_from(labels, labelled, gated=corrected)
     planned = PlannedGates(floors=gates, drops=drops, baseline=before)
     console = Console(stderr=True)
     absolute = folder.absolute()  # an agent may change the working directory
@@ -170,12 +182,14 @@ def command(
         fail(f"viva: {error}{how_to_resume('suite', folder)}")
     except KeyboardInterrupt:
         fail(f"viva: stopped. Finished runs are kept; to resume: {again}", STOPPED)
-    figures = summarize(read_records(absolute, quick=True), threshold)
+    figures = summarize(read_records(absolute, quick=True), threshold, measured=measured)
     _report(folder, end, figures, as_json=as_json, quiet=quiet)
     if end.left_out:
         words = f"left out: {counted(end.left_out, 'run')}, {end.reason}. To resume: {again}"
         console.print(Text(one_line(words, 500), style="yellow"), soft_wrap=True)
-    code, words = gate(figures, gates, before, drops if max_drop else None, max_examiner_faults)
+    code, words = gate_with_labels(
+        figures, gates, max_examiner_faults, corrected=corrected, baseline=before, drops=drops if max_drop else None
+    )
     if words:
         click.echo(words, err=True)
     raise SystemExit(EXIT_NOT_SCORED if end.left_out and code == EXIT_DONE else code)

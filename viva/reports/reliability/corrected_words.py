@@ -33,6 +33,9 @@ def _score(each: CorrectedScore) -> str:
     if each.value is None or each.low is None or each.high is None:
         return f"no corrected score: {each.refused}"
     of = f"{counted(each.labels, 'labelled point')} in {each.labelled_cases} of {counted(each.cases, 'case')}"
+    if each.measured_in:
+        of = f"{counted(each.labels, 'labelled point')} in {counted(each.labelled_cases, 'case')} of "
+        of += one_line(each.measured_in, 200)
     return f"{each.value:.2f} (95 %: {each.low:.2f}-{each.high:.2f}), as judged {each.raw:.2f}; {of}"
 
 
@@ -40,6 +43,8 @@ def _judge(each: CorrectedScore) -> str:
     if each.sensitivity is None or each.specificity is None:
         return f"the judge counts {each.trust or 0:.0%} beside the labels; these have no hit, or no miss"
     words = f"the judge recognizes {each.sensitivity:.0%} of the hits and {each.specificity:.0%} of the misses"
+    if each.measured_in:
+        return f"{words} there, and is assumed to do so here"
     if each.binary is None or each.binary_low is None or each.binary_high is None:
         return f"{words}, which does not show that it is better than chance"
     return f"{words}: {each.binary:.2f} ({each.binary_low:.2f}-{each.binary_high:.2f}) by Rogan and Gladen"

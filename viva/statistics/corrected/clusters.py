@@ -38,6 +38,15 @@ class CaseSums:
         self.other_weight += weight
         self.other_judged += weight * judged
 
+    def add(self, other: CaseSums) -> None:
+        """Add the points of other runs of the same case."""
+        self.weight += other.weight
+        self.truth += other.truth
+        self.judged += other.judged
+        self.both += other.both
+        self.other_weight += other.other_weight
+        self.other_judged += other.other_judged
+
 
 @dataclass(frozen=True, slots=True)
 class CorrectedMean:

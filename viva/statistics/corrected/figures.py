@@ -52,6 +52,9 @@ class CorrectedScore:
     """Why nothing is corrected, in words."""
     notes: tuple[str, ...] = ()
     """Labels and runs that could not be used, in words."""
+    measured_in: str = ""
+    """The journal whose labelled runs told the judge's accuracy, by which `value` is corrected (Rogan and Gladen);
+    empty if points of these runs are labelled."""
 
 
 class CorrectedTallies:
@@ -109,6 +112,15 @@ class CorrectedTallies:
             _corrected(agent, self._agents[agent], notes, doubled=self._twice > 0)
             for agent in sorted(self._agents, key=natural)
         )
+
+    def labelled_cases(self) -> tuple[CaseSums, ...]:
+        """Return the sums of each case that people labelled a point of, over all agents."""
+        found: dict[str, CaseSums] = {}
+        for sums in self._agents.values():
+            for name, case in sums.cases.items():
+                if case.weight > 0:
+                    found.setdefault(name, CaseSums()).add(case)
+        return tuple(found.values())
 
     def _notes(self, truths: Truths) -> list[str]:
         notes = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from statistics import NormalDist
 
@@ -12,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.corrected import DESIGNS, SCORES, Tally, simulate, suite
+from bench.corrected import DESIGNS, SCORES, Tally, simulate, suite, with_accuracy_elsewhere
 from viva.judge.calibration.label_files import HumanLabel
 from viva.records.run_record import Outcome, RunRecord, Setting, Timing
 from viva.records.verdict import Insight, Label, Verdict
 from viva.statistics.corrected.clusters import CaseSums, CorrectedMean
+from viva.statistics.corrected.elsewhere import measure_judge
 from viva.statistics.corrected.figures import CorrectedScore
 from viva.statistics.corrected.prediction_powered import prediction_powered
 from viva.statistics.corrected.rogan_gladen import accuracy_of, rogan_gladen
@@ -62,6 +64,12 @@ def test_as_judged_neither_holds() -> None:
 
 def test_rogan_and_gladens_intervals_hold_the_truth_too() -> None:
     found = tallies(rogan_gladen, (0.95, 0.9), DESIGNS[:1])
+    assert 0.93 <= coverage(found) <= 0.975
+    assert max(abs(each.bias) for each in found) <= 1.0
+
+
+def test_the_accuracy_on_another_suite_corrects_a_new_one() -> None:
+    found = tallies(with_accuracy_elsewhere, (0.95, 0.9), DESIGNS[:1])
     assert 0.93 <= coverage(found) <= 0.975
     assert max(abs(each.bias) for each in found) <= 1.0
 
@@ -260,6 +268,34 @@ def test_a_run_whose_score_is_no_weighted_share_counts_as_judged_and_is_told() -
     _, found = corrected(records, [said(case, "p0", "hit") for case in [*range(25), 99]])
     assert found.labelled_cases == 25
     assert "runs whose score is not the weighted share of their hits: 1, as judged" in found.notes
+
+
+def test_a_new_suite_is_corrected_by_the_judges_accuracy_on_labelled_runs() -> None:
+    old = [run(case, ["hit", "hit", "miss"]) for case in range(30)]
+    labels = [said(case, f"p{point}", "hit" if point == 0 else "miss") for case in range(30) for point in range(3)]
+    measured = measure_judge(old, truths_of(labels), "runs/old")
+    new = [run(case, ["hit", "hit", "miss"]) for case in range(100, 140)]
+    (found,) = summarize(new, measured=measured).corrected
+    # Of the misses, with weights 2 and 3, the judge calls the first a hit: a specificity of 0.6.
+    assert (found.sensitivity, found.specificity) == (1.0, pytest.approx(0.6))
+    assert found.raw == pytest.approx(0.5)
+    assert found.value == pytest.approx((0.5 + 0.6 - 1) / 0.6)
+    assert (found.measured_in, found.labelled_cases, found.labels) == ("runs/old", 30, 90)
+    few = measure_judge(old[:19], truths_of(labels), "runs/old")
+    assert summarize(new, measured=few).corrected[0].refused == "labels of 19 cases; a corrected score requires 20"
+
+
+def test_another_judge_than_the_measured_one_is_refused() -> None:
+    labels = [said(case, f"p{point}", "miss" if point else "hit") for case in range(25) for point in range(2)]
+    measured = measure_judge([run(case, ["hit", "miss"]) for case in range(25)], truths_of(labels), "runs/old")
+    for setting, why in (
+        (Setting(evaluators=("scoring_points",), judge="model", judge_model="m"), "the judge differs"),
+        (Setting(evaluators=("mine",)), "other evaluators"),
+    ):
+        new = [replace(run(case, ["hit"]), setting=setting) for case in range(25)]
+        (found,) = summarize(new, measured=measured).corrected
+        assert found.value is found.low is None
+        assert why in found.refused
 
 
 def test_without_labels_nothing_is_corrected() -> None:

@@ -19,6 +19,7 @@ from viva.journal.writer import Journal, run_id
 from viva.reports.journals import joined
 
 AGENT = "agents.py:One"
+HELLO = "def get_reply_from_agent(self, message): return 'Hello.'"
 
 
 def journal(folder: Path, cases: int = 30, hits: tuple[bool, ...] = (True, True)) -> Path:
@@ -109,3 +110,26 @@ def test_judging_again_can_be_gated_by_labels(desk: Desk) -> None:
     assert "no corrected score: labels of 1 case;" in told.stderr
     plain = json.loads(desk.viva("judge", "journal", *again, "--out", "b", "--json", expect=0).stdout)
     assert [each["labels"] for each in plain["corrected"]] == [1]
+
+
+def test_a_suite_is_gated_by_the_judges_accuracy_on_an_earlier_labelled_journal(desk: Desk) -> None:
+    with Journal(desk.folder / "old") as written:
+        for case in range(25):
+            write_run(written, f"case {case}", AGENT, hits=(True, False))
+    lines = [
+        {"rater": "ann", "run": run_id(f"case {case}", AGENT, 1), "criterion": f"p{point}", "label": given}
+        for case in range(25)
+        for point, given in ((0, "hit"), (1, "miss"))
+    ]
+    (desk.folder / "labels.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    suite = ("suite", desk.case(), "--agent", desk.agent(HELLO), "--sandbox", "process")
+    by = ("--labels", "labels.jsonl", "--labelled", "old", "--fail-under")
+    passed = desk.viva(*suite, *by, "0", "--corrected", "--out", "new", "--json", expect=0)
+    (found,) = json.loads(passed.stdout)["figures"]["corrected"]
+    assert (found["measured_in"], found["sensitivity"], found["specificity"], found["refused"]) == ("old", 1, 1, "")
+    assert found["value"] == found["raw"]
+    desk.viva(*suite[:2], "--agent", "agent.py:Agent", *by[:2], "--out", "x", expect=2)
+    (desk.folder / "labels.jsonl").write_text(json.dumps(lines[0]))
+    told = desk.viva(*suite, *by, "0.5", "--corrected", "--out", "x", expect=2)
+    assert "--corrected: labels of 1 case; a corrected score requires 20" in told.stderr
+    assert not (desk.folder / "x").exists(), "told before the first run"

@@ -1,0 +1,145 @@
+"""Corrects the scores of new runs by the accuracy that a judge had on other runs, which people labelled.
+
+Labels are about conversations that have taken place, so a new suite has none. The same judge can be taken to err in it
+as it did where people checked: with the same sensitivity and specificity. That is an assumption (other cases may be
+harder to judge), which labels of these very runs do not need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from viva.records.run_record import RunRecord
+from viva.records.wording import SCORING_POINTS, counted
+from viva.statistics.cells import natural
+from viva.statistics.corrected.clusters import CaseSums
+from viva.statistics.corrected.figures import FEWEST_LABELLED, CorrectedScore, CorrectedTallies
+from viva.statistics.corrected.rogan_gladen import accuracy_of, rogan_gladen
+from viva.statistics.corrected.truths import Truths
+from viva.statistics.flips.points import EXAMINERS_PROMPTS, differences
+from viva.statistics.scores import primary_evaluator, score_of
+
+JudgeSettings = dict[str, set[str]]
+"""The name of a setting of the judge to its values."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredJudge:
+    """Holds how a judge did on runs that people labelled."""
+
+    source: str
+    """The journal of these runs."""
+    cases: tuple[CaseSums, ...]
+    """One for each case, over all agents; only those with labels."""
+    labels: int
+    """Labelled points."""
+    settings: Mapping[str, frozenset[str]]
+    """How the judge was set: kind, model, and the hash of each prompt."""
+    notes: tuple[str, ...] = ()
+    """Labels that could not be used, in words."""
+
+    @property
+    def refused(self) -> str:
+        """Return why nothing can be corrected, whatever the new runs are; empty if it can be."""
+        labelled = len(self.cases)
+        if labelled < FEWEST_LABELLED:
+            return f"labels of {counted(labelled, 'case')}; a corrected score requires {FEWEST_LABELLED}"
+        return ""
+
+
+def measure_judge(records: Iterable[RunRecord], truths: Truths, source: str) -> MeasuredJudge:
+    """Compare the verdicts of some runs with what people say.
+
+    Args:
+        records: The runs that the labels are about.
+        truths: What people say.
+        source: The name of their journal.
+    """
+    tallies = CorrectedTallies(truths)
+    settings: JudgeSettings = {}
+    for record in records:
+        tallies.add(record)
+        _add_settings(settings, record)
+    found = tallies.by_agent()
+    return MeasuredJudge(
+        source,
+        tallies.labelled_cases(),
+        sum(each.labels for each in found),
+        {name: frozenset(values) for name, values in settings.items()},
+        found[0].notes if found else (),
+    )
+
+
+class MeasuredTallies:
+    """Adds up the scores of new runs by agent and case, for the correction by a judge's accuracy elsewhere."""
+
+    def __init__(self, judge: MeasuredJudge) -> None:
+        """Begin with the judge's accuracy."""
+        self._judge = judge
+        self._settings: JudgeSettings = {}
+        self._agents: dict[str, dict[str, CaseSums]] = {}
+        self._others = 0
+
+    def add(self, record: RunRecord) -> None:
+        """Add one run; one that does not count is in no average, corrected or not."""
+        scored = score_of(record)
+        if scored is None:
+            return
+        _add_settings(self._settings, record)
+        self._others += primary_evaluator(record.setting, record.insights) not in (SCORING_POINTS, None)
+        cases = self._agents.setdefault(record.agent, {})
+        cases.setdefault(record.subject, CaseSums()).add_other(1.0, scored.score)
+
+    def by_agent(self) -> tuple[CorrectedScore, ...]:
+        """Return the corrected score of each agent in natural order."""
+        refused = self._refusal()
+        return tuple(self._corrected(agent, refused) for agent in sorted(self._agents, key=natural))
+
+    def _refusal(self) -> str:
+        if self._judge.refused:
+            return self._judge.refused
+        if self._others:
+            return "the scores of other evaluators than scoring points cannot be corrected"
+        measured = {name: set(values) for name, values in self._judge.settings.items()}
+        different = differences(measured, self._settings)
+        return f"the judge was measured with other settings: {'; '.join(different)}" if different else ""
+
+    def _corrected(self, agent: str, refused: str) -> CorrectedScore:
+        cases = list(self._agents[agent].values())
+        runs = sum(case.other_weight for case in cases)
+        mean = None if refused else rogan_gladen(cases, self._judge.cases)
+        accuracy = accuracy_of(self._judge.cases)
+        if mean is None and not refused:
+            refused = "the labels do not show that the judge is better than chance"
+        return CorrectedScore(
+            agent=agent,
+            raw=sum(case.other_judged for case in cases) / runs,
+            runs=round(runs),
+            cases=len(cases),
+            labelled_cases=len(self._judge.cases),
+            labels=self._judge.labels,
+            value=None if mean is None else mean.value,
+            low=None if mean is None else mean.low,
+            high=None if mean is None else mean.high,
+            sensitivity=None if accuracy is None else accuracy.sensitivity,
+            specificity=None if accuracy is None else accuracy.specificity,
+            refused=refused,
+            notes=self._judge.notes,
+            measured_in=self._judge.source,
+        )
+
+
+def _add_settings(settings: JudgeSettings, record: RunRecord) -> None:
+    for name, value in _judging(record):
+        settings.setdefault(name, set()).add(value)
+
+
+def _judging(record: RunRecord) -> Iterator[tuple[str, str]]:
+    """Yield what makes two judges of scoring points the same; further evaluators do not matter."""
+    setting = record.setting
+    yield "judge", setting.judge
+    yield "judge's model", setting.judge_model or ""
+    for name, digest in setting.prompts.items():
+        if not name.startswith(EXAMINERS_PROMPTS):
+            yield f"judge's prompt {name}", digest
