@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from viva.judge.scoring_points.rollup import TREE
@@ -64,7 +65,9 @@ def tree_rows(insight: Insight) -> Iterator[TreeRow]:
     for place, (verdict, path) in enumerate(placed):
         same = _same(before, path)
         for level in range(same, len(path)):
-            yield _group(groups.get(path[level], {}), path, level, placed[place:])
+            yield _group(
+                groups.get(path[level], {}), path, level, (placed[number] for number in range(place, len(placed)))
+            )
         yield len(path), verdict
         before = path
 
@@ -75,14 +78,10 @@ def path_words(insight: Insight, criterion: str) -> str:
 
 
 def _group(
-    told: Mapping[str, Any], path: tuple[str, ...], level: int, placed: Sequence[tuple[Verdict, tuple[str, ...]]]
+    told: Mapping[str, Any], path: tuple[str, ...], level: int, placed: Iterable[tuple[Verdict, tuple[str, ...]]]
 ) -> TreeGroup:
     above = path[: level + 1]
-    below = []
-    for verdict, own in placed:
-        if own[: level + 1] != above:
-            break
-        below.append(verdict)
+    below = (verdict for verdict, _ in takewhile(lambda each: each[1][: level + 1] == above, placed))
     statement = told.get("statement")
     words = statement if isinstance(statement, str) else path[level]
     score, low, high = (_number(told.get(name)) for name in ("score", "low", "high"))
