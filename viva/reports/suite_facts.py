@@ -11,10 +11,10 @@ from rich.text import Text
 from viva.records.text import one_line
 from viva.records.transcript import NO_USAGE
 from viva.records.wording import UNSAFE, counted, usage_words
-from viva.reports.calibration_words import calibration_lines
+from viva.reports.reliability.calibration_words import calibration_lines
 from viva.reports.reliability.corrected_words import corrected_lines
 from viva.reports.reliability.missing_words import missing_lines
-from viva.reports.vote_words import vote_lines
+from viva.reports.reliability.vote_words import vote_lines
 from viva.statistics.groups import FEWEST_CASES, Group
 from viva.statistics.summary import Figures
 

@@ -25,9 +25,9 @@ from viva.records.wording import (
     score_line,
     usage_words,
 )
-from viva.reports.calibration_words import calibration_lines
 from viva.reports.console.insights import insight_tables, verdict_lines
-from viva.reports.hit_words import hit_lines_of
+from viva.reports.reliability.calibration_words import calibration_lines
+from viva.reports.reliability.hit_words import hit_lines_of
 from viva.reports.trajectory_words import trajectory_lines
 from viva.statistics.calibration.uses import JudgeTallies
 from viva.statistics.trajectories import TrajectoryTally

@@ -19,8 +19,8 @@ from viva.reports.console.narrow_table import NarrowTable
 from viva.reports.console.variants import variant_parts
 from viva.reports.console.whys import Locate, error_lines, miss_lines, next_lines
 from viva.reports.examiner_words import examiner_lines
-from viva.reports.hit_words import hit_lines
 from viva.reports.number_words import interval, number, percent, percents
+from viva.reports.reliability.hit_words import hit_lines
 from viva.reports.suite_facts import facts_table
 from viva.reports.trajectory_words import trajectory_lines
 from viva.statistics.groups import Group

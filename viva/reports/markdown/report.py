@@ -8,19 +8,19 @@ from typing import TextIO
 from viva.records.run_record import RunRecord
 from viva.records.transcript import NO_USAGE
 from viva.records.wording import counted, dollars, usage_words
-from viva.reports.calibration_words import calibration_lines
 from viva.reports.console.suite import short_names
 from viva.reports.examiner_words import examiner_lines
-from viva.reports.hit_words import hit_lines
 from viva.reports.journals import Journals
 from viva.reports.markdown.bounded_text import BoundedText
 from viva.reports.markdown.text import inert
 from viva.reports.markdown.whys import FurtherInsights, add_whys
 from viva.reports.number_words import interval, number, percent, percents
+from viva.reports.reliability.calibration_words import calibration_lines
+from viva.reports.reliability.hit_words import hit_lines
 from viva.reports.reliability.lines import reliability_lines
+from viva.reports.reliability.vote_words import vote_lines
 from viva.reports.trajectory_words import trajectory_lines
 from viva.reports.variant_words import PLURALS, VariantTable, variant_tables
-from viva.reports.vote_words import vote_lines
 from viva.statistics.groups import FEWEST_CASES, Group
 from viva.statistics.summary import Figures, summarize
 from viva.statistics.trajectory_figures import TrajectoryFigures

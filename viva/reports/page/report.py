@@ -15,12 +15,10 @@ from markupsafe import Markup
 
 from viva.records.text import one_line
 from viva.records.wording import UNSAFE, counted, dollars
-from viva.reports.calibration_words import calibration_lines
 from viva.reports.console import trends as trend_console
 from viva.reports.console.suite import short_names
 from viva.reports.examiner_words import examiner_lines
 from viva.reports.facts import Standing
-from viva.reports.hit_words import hit_lines
 from viva.reports.journals import Journals
 from viva.reports.number_words import interval, number, percent, percents
 from viva.reports.page import plots
@@ -29,10 +27,12 @@ from viva.reports.page.failures import MOST_FAILURES
 from viva.reports.page.lead import lead_of, ranked
 from viva.reports.page.reason_diffs import compared, framed, shortened
 from viva.reports.page.rows import MOST_COLUMNS, ORDER, Row, Rows, gather_rows
+from viva.reports.reliability.calibration_words import calibration_lines
+from viva.reports.reliability.hit_words import hit_lines
 from viva.reports.reliability.lines import reliability_lines
+from viva.reports.reliability.vote_words import vote_lines
 from viva.reports.trajectory_words import trajectory_lines
 from viva.reports.variant_words import variant_tables
-from viva.reports.vote_words import vote_lines
 from viva.statistics.evaluators import EvaluatorStatistics
 from viva.statistics.groups import Group
 from viva.statistics.summary import Figures
