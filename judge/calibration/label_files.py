@@ -96,7 +96,7 @@ def is_label_file(text: str) -> bool:
         plain = read(text.lstrip().partition("\n")[0].encode())
     except UnfitJson:
         return False
-    return isinstance(plain, dict) and {"rater", "run", "criterion", "label"} <= plain.keys()
+    return isinstance(plain, dict) and {"run", "criterion"} <= plain.keys()
 
 
 class LabelWriter:
