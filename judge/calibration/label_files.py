@@ -1,4 +1,4 @@
-"""Reads and writes label files: what people say about scoring points, one label per line (`docs/formats.md`)."""
+"""Reads and writes label files: what people say about scoring points, one label per line (`viva docs formats`)."""
 
 from __future__ import annotations
 
