@@ -1,4 +1,4 @@
-"""Reads and writes label files: what people say about scoring points, one label per line (`docs/formats.md`)."""
+"""Reads and writes label files: what people say about scoring points, one label per line (`viva docs formats`)."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def is_label_file(text: str) -> bool:
         plain = read(text.lstrip().partition("\n")[0].encode())
     except UnfitJson:
         return False
-    return isinstance(plain, dict) and {"rater", "run", "criterion", "label"} <= plain.keys()
+    return isinstance(plain, dict) and {"run", "criterion"} <= plain.keys()
 
 
 class LabelWriter:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.errors import SetupError
-from viva.judge.calibration.label_files import HumanLabel, LabelWriter, read_labels
+from viva.judge.calibration.label_files import HumanLabel, LabelWriter, is_label_file, read_labels
 
 ANN = HumanLabel("ann", "sum-1", "total", "hit", "sum", "The total is 55.", "clear", "2026-11-22T23:30:00Z", 12.3)
 
@@ -109,6 +109,14 @@ def test_hostile_text_is_kept_and_cannot_write_to_the_terminal_through_a_message
     with pytest.raises(SetupError) as caught:
         read_labels(_file(tmp_path, _line(label="\x1b[2Jhit")))
     assert "\x1b" not in str(caught.value)
+
+
+def test_a_label_file_is_known_by_its_first_line_even_if_that_is_not_a_whole_label() -> None:
+    assert is_label_file(f"\n{_line()}\n{{")
+    assert is_label_file(_line(label=...))
+    assert not is_label_file('{"item": 1, "rater": "a", "label": "x"}')
+    assert not is_label_file("item,rater\n")
+    assert not is_label_file("")
 
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:

@@ -111,6 +111,23 @@ def test_mistakes_say_what_to_do(desk: Desk) -> None:
     assert desk.viva("label", "nowhere", expect=2).stderr.strip()
 
 
+def test_a_closed_standard_input_ends_the_sitting(judged: Desk) -> None:
+    command = f"{VIVA} label runs/first --rater ann <&-"
+    done = subprocess.run(["sh", "-c", command], cwd=judged.folder, env=clean_environment(), capture_output=True)
+    assert b"Traceback" not in done.stderr
+    assert done.returncode == 0
+    assert b"0 labels by ann" in done.stdout
+
+
+def test_hostile_words_of_an_agent_cannot_write_to_the_terminal(desk: Desk) -> None:
+    agent = desk.agent("def get_reply_from_agent(self, message): return 'sum \\x1b[2J\\u202e should \\x07be'")
+    desk.case(scoring_points=[{"score_point": "The sum should be said.", "weight": 1, "eval_code": "assert 0, rounds"}])
+    desk.run("exam", "--agent", agent, out="runs/first")
+    shown = _label(desk, "eth")
+    assert "[1 of" in shown
+    assert not re.search("[\x07\x1b\u202e]", shown)
+
+
 class Terminal:
     """A pseudo-terminal at which `viva label` runs."""
 

@@ -7,12 +7,14 @@ import select
 import sys
 import termios
 import tty
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
 END = "\x04"
 """Ctrl-D, and the end of a pipe."""
 _ESCAPE = "\x1b"
+_ERASE = ("\x7f", "\b")
 MOST_LINE = 4000
 
 
@@ -21,7 +23,10 @@ class KeyReader:
 
     def __init__(self, descriptor: int | None = None) -> None:
         """Read from a descriptor; None stands for standard input."""
-        self._descriptor = sys.stdin.fileno() if descriptor is None else descriptor
+        if descriptor is None:
+            # If it was closed, its number may by now be that of a journal.
+            descriptor = os.open(os.devnull, os.O_RDONLY) if sys.stdin is None else sys.stdin.fileno()
+        self._descriptor = descriptor
         self.is_terminal = os.isatty(self._descriptor)
         self._before: list[Any] | None = None
 
@@ -45,14 +50,20 @@ class KeyReader:
             elif character not in "\r\n":
                 return character
 
-    def read_line(self) -> str:
-        """Return a line, without its end, that can be edited where it is typed."""
+    def read_line(self, ask: Callable[[], None]) -> str:
+        """Return a line, without its end, that can be edited where it is typed.
+
+        Args:
+            ask: Asks for the line, once the terminal lets it be edited.
+        """
         restored = self._before is not None
         self._restore()
+        ask()
         try:
             line = ""
             while (character := self._character()) not in ("\n", END) and len(line) < MOST_LINE:
-                line += character
+                # What was typed ahead comes as it was typed.
+                line = line[:-1] if character in _ERASE else line + character
             return line.rstrip("\r")
         finally:
             if restored:
@@ -65,7 +76,10 @@ class KeyReader:
 
     def _character(self) -> str:
         """Return one character; what is not UTF-8 becomes a replacement character."""
-        first = os.read(self._descriptor, 1)
+        try:
+            first = os.read(self._descriptor, 1)
+        except OSError:  # the terminal has been closed
+            return END
         if not first:
             return END
         more = 3 if first[0] >= 0xF0 else 2 if first[0] >= 0xE0 else 1 if first[0] >= 0xC0 else 0

@@ -113,8 +113,7 @@ class Sitting:
                     print_round(self.console, round_)
                 self._ask(point, number)
             elif key == "n":
-                self.console.print("note: ", end="")
-                self._note = self.keys.read_line().strip()
+                self._note = self.keys.read_line(lambda: self.console.print("note: ", end="")).strip()
                 self._ask(point, number)
             elif key in ("q", END):
                 return 0

@@ -85,18 +85,16 @@ def sample(found: Iterable[Candidate], most: int | None) -> list[Candidate]:
     cases: Counter[str] = Counter()
     said: Counter[str] = Counter()
     wanted = len(left) if most is None else min(most, len(left))
-    if wanted < len(left):
-        while len(chosen) < wanted:
-            share = {label: number / len(chosen) for label, number in said.items()}
-            best = max(
-                left, key=lambda each: each.worth - _CASE * cases[each.case] - share.get(each.verdict.label, 0.0)
-            )
-            left.remove(best)
-            chosen.append(best)
-            cases[best.case] += 1
-            said[best.verdict.label] += 1
-    else:
-        chosen = left
+    if wanted == len(left):
+        chosen, wanted = left, 0
+    while len(chosen) < wanted:
+        worths = [
+            each.worth - _CASE * cases[each.case] - said[each.verdict.label] / max(1, len(chosen)) for each in left
+        ]
+        best = left.pop(worths.index(max(worths)))
+        chosen.append(best)
+        cases[best.case] += 1
+        said[best.verdict.label] += 1
     runs: dict[tuple[Path, str], float] = {}
     for each in chosen:
         runs[each.folder, each.run] = max(each.worth, runs.get((each.folder, each.run), 0.0))
