@@ -13,6 +13,7 @@ from tests.viva.reports.conftest import report
 from tests.viva.reports.made import write_run
 from viva.journal.writer import Journal
 from viva.records.run_record import Outcome, RunRecord
+from viva.records.verdict import Insight
 from viva.statistics.summary import summarize
 
 SOME = 150
@@ -47,11 +48,16 @@ def test_a_missing_run_counts_as_0_and_as_1() -> None:
 
 
 def test_a_run_judged_in_part_counts_with_what_is_known_and_a_broken_exam_with_nothing() -> None:
-    known = {"low": 0.25, "high": 0.5}
-    partly = RunRecord("r", "c", "a", Outcome.JUDGE_ERROR, 0.25, **known)
-    broken = RunRecord("s", "d", "a", Outcome.EXAMINER_ERROR, 0.25, **known)
-    (first,), (second,) = summarize([partly]).missing, summarize([broken]).missing
-    assert (first.low, first.high, second.low, second.high) == (0.25, 0.5, 0.0, 1.0)
+    def bounds(outcome: Outcome, low: float | None, high: float | None) -> tuple[float, float]:
+        insight = Insight("mine", "r", "error", 0.25, low=low, high=high)
+        record = RunRecord("r", "c", "a", outcome, 0.25, low=low or 0.25, high=high or 0.25, insights=(insight,))
+        (found,) = summarize([record]).missing
+        return found.low, found.high
+
+    assert bounds(Outcome.JUDGE_ERROR, 0.25, 0.5) == (0.25, 0.5)
+    assert bounds(Outcome.EXAMINER_ERROR, 0.25, 0.5) == (0, 1)
+    assert bounds(Outcome.INFRA_ERROR, 0.25, 0.5) == (0, 1)
+    assert bounds(Outcome.JUDGE_ERROR, None, None) == (0, 1), "an evaluator without bounds was sure, and yet it failed"
 
 
 def test_nothing_is_reported_where_nothing_is_missing(tmp_path: Path) -> None:

@@ -23,5 +23,9 @@ def missing_lines(figures: Figures, labels: Mapping[str, str]) -> Iterator[str]:
         name = each.agent or ""
         whose = f"{labels.get(name) or one_line(name, 60)}: " if several else ""
         ends = f"{each.low:.2f}-{each.high:.2f}"
-        how = f"{each.missing} of them without a score (as 0 and as 1)" if each.missing else "all with a score"
+        how = (
+            f"{each.missing} of them without a score; what is missing counts as 0 and as 1"
+            if each.missing
+            else "all with a score"
+        )
         yield f"{whose}{ends} over {'all ' if each.runs > 1 else ''}{counted(each.runs, 'run')}, {how}"

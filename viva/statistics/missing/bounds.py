@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from viva.judge.trajectory import SKIPPED
 from viva.records.run_record import Outcome, RunRecord
 from viva.statistics.cells import natural
-from viva.statistics.scores import Score, score_of, why_excluded
+from viva.statistics.scores import LAST_BIT, Score, primary_insight, score_of, why_excluded
 
 UNKNOWN = Score(0.0, 0.0, 1.0)
 """What is known of a run without any verdict."""
@@ -91,6 +91,10 @@ def _partial(record: RunRecord, evaluator: str | None) -> Score:
     """Return what the verdicts of an excluded run say; those of an unfair or broken exam say nothing."""
     if evaluator is not None or record.outcome is not Outcome.JUDGE_ERROR:
         return UNKNOWN
-    if record.score is None or record.low is None or record.high is None:
+    insight = primary_insight(record)
+    if insight is None or insight.score is None or insight.low is None or insight.high is None:
         return UNKNOWN
-    return Score(record.score, record.low, record.high)
+    # Bounds that leave nothing open are not those of a judgement that failed.
+    if insight.high - insight.low <= LAST_BIT:
+        return UNKNOWN
+    return Score(insight.score, insight.low, insight.high)
