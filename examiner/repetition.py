@@ -46,7 +46,7 @@ class Repetition(Enum):
 
 
 class Repetitions:
-    """What was said so far, in a form in which case and white space do not matter."""
+    """Remembers what was said so far. Case and white space do not matter."""
 
     def __init__(self) -> None:
         self._message: str | None = None
@@ -61,25 +61,40 @@ class Repetitions:
     @property
     def times_asked(self) -> int:
         """Return how many times the agent has asked the question of its last reply; 0 if that is no question."""
-        return self._questions[self._reply] if self._is_question and self._reply is not None else 0
+        return self._questions[_squeezed(self._reply)] if self._is_question and self._reply is not None else 0
 
     def add(self, message: str, reply: str | None) -> None:
         """Add a round."""
-        said, heard = _squeezed(message), _squeezed(reply or "")
-        self._sent = self._sent + 1 if said == self._message and self._repeats else 1
-        self._repeats = heard == self._reply
-        self._message, self._reply = said, heard
-        self._is_question = reply is not None and not QUESTION_MARKS.isdisjoint(reply)
+        heard = reply or ""
+        self._sent = self._sent + 1 if self._repeats and _are_same(message, self._message) else 1
+        self._repeats = _are_same(heard, self._reply)
+        self._message, self._reply = message, heard
+        self._is_question = "?" in heard or not (heard.isascii() or QUESTION_MARKS.isdisjoint(heard))
         if self._is_question:
-            self._questions[heard] += 1
+            self._questions[_squeezed(heard)] += 1
 
     def judge(self, message: str) -> Repetition:
         """Return who is responsible if the next message was sent before."""
-        if _squeezed(message) != self._message:
+        if not _are_same(message, self._message):
             return Repetition.NONE
         if not self._repeats:
             return Repetition.EXAMINER
         return Repetition.AGENT if self._sent >= MOST_ANSWERS else Repetition.NONE
+
+
+def _are_same(text: str, other: str | None) -> bool:
+    """Return whether two texts are the same but for case and white space; nothing is the same as None."""
+    if other is None:
+        return False
+    # Most texts differ in their first or last word, which is found without splitting the rest.
+    if text.isascii() and other.isascii() and _ends(text) != _ends(other):
+        return False
+    return _squeezed(text) == _squeezed(other)
+
+
+def _ends(text: str) -> tuple[str, str]:
+    first, last = text.split(None, 1)[:1], text.rsplit(None, 1)[-1:]
+    return "".join(first).lower(), "".join(last).lower()
 
 
 def _squeezed(text: str) -> str:

@@ -27,6 +27,7 @@ def label_options(function: Callable[P, T]) -> Callable[P, T]:
     return stack(
         call_option(
             "--labels",
+            "label_files",
             multiple=True,
             type=click.Path(path_type=Path),
             metavar="FILE",

@@ -101,7 +101,7 @@ def command(
     max_examiner_faults: float | None,
     baseline_judging: str | None,
     max_flips: str | None,
-    labels: tuple[Path, ...],
+    label_files: tuple[Path, ...],
     corrected: bool,
     **given: Any,
 ) -> None:
@@ -111,8 +111,8 @@ def command(
     if max_flips is not None and baseline_judging is None:
         fail("viva judge: --max-flips requires --baseline-judging.")
     gates, most = parse_gates(fail_under), None if max_flips is None else parse_most_flips(max_flips)
-    check_corrected(gates, labels, corrected=corrected)
-    truths = truths_from(labels)
+    check_corrected(gates, label_files, corrected=corrected)
+    truths = truths_from(label_files)
     # Before anything is judged, so that a missing journal is reported now.
     before = None if baseline_judging is None else _judging_of(baseline_judging)
     if resume is not None:

@@ -62,7 +62,7 @@ def command(
     threshold: float,
     open_: bool,
     max_examiner_faults: float | None,
-    labels: tuple[Path, ...],
+    label_files: tuple[Path, ...],
     corrected: bool,
     fail_under: tuple[str, ...],
 ) -> None:
@@ -76,8 +76,8 @@ def command(
         fail("viva report: --open requires --format html and a file.")
     write = writer(kind)
     floors = parse_gates(fail_under)
-    check_corrected(floors, labels, corrected=corrected)
-    subject = joined(journals or [str(newest_journal())], threshold, truths_from(labels))
+    check_corrected(floors, label_files, corrected=corrected)
+    subject = joined(journals or [str(newest_journal())], threshold, truths_from(label_files))
     subject.check()
     if to_stdout and kind == "console":
         write(subject, sys.stdout)

@@ -143,7 +143,7 @@ def command(
     max_examiner_faults: float | None,
     baseline: str | None,
     max_drop: tuple[str, ...],
-    labels: tuple[Path, ...],
+    label_files: tuple[Path, ...],
     labelled: str | None,
     corrected: bool,
     **given: Any,
@@ -152,7 +152,7 @@ def command(
     _check(paths, resume, baseline, max_drop, repeats=fresh or retry_errors)
     engine = engine_from(given)
     gates, drops = parse_gates(fail_under), parse_gates(max_drop, "--max-drop")
-    check_corrected(gates, labels, corrected=corrected)
+    check_corrected(gates, label_files, corrected=corrected)
     if resume is None:
         refuse_gate_without_agent("suite", given["agents"], {"--fail-under": fail_under, "--max-drop": max_drop})
         folder, request = _new(paths, out, given)
@@ -160,7 +160,7 @@ def command(
         folder, request = resumed_request(resume, SuiteRequest, "suite", given)
     # Before the exams, so that a missing journal is reported now and not hours later.
     before = None if baseline is None else read_baseline(baseline, threshold)
-    measured = measured_from(labels, labelled, gated=corrected)
+    measured = measured_from(label_files, labelled, gated=corrected)
     planned = PlannedGates(floors=gates, drops=drops, baseline=before)
     console = Console(stderr=True)
     absolute = folder.absolute()  # an agent may change the working directory

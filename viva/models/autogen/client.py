@@ -82,7 +82,10 @@ class AutoGenModel:
             note_spent(called, usage)
             raise called
         finish = _FINISH.get(result.finish_reason, "unknown")
-        reasoned = bool(result.thought or usage.reasoning_tokens) or is_reasoning(result.content)
+        # Only of an answer that was cut off does anybody want to know.
+        reasoned = finish == "length" and (
+            bool(result.thought or usage.reasoning_tokens) or is_reasoning(result.content)
+        )
         return Completion(result.content, usage=usage, finish=finish, reasoned=reasoned)
 
     async def _create(
