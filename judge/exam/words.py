@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import filterfalse
 from typing import NamedTuple, cast
 
 from viva.judge.exam.common_words import common_words
@@ -69,12 +70,11 @@ def words_of(text: str) -> Words:
     tokens, stems = set(map(_token_of.get, words)), set(map(_stem_of.get, words))
     specifics: set[str] = set()
     if None in tokens:
-        for word in words:
-            if word not in _token_of:
-                part = _seen.get(word) or _taken_apart(word)
-                tokens.update(part.tokens)
-                stems.update(part.stems)
-                specifics.update(part.specifics)
+        for word in filterfalse(_token_of.__contains__, words):
+            part = _seen.get(word) or _taken_apart(word)
+            tokens.update(part.tokens)
+            stems.update(part.stems)
+            specifics.update(part.specifics)
     stems -= _NO_STEMS
     tokens.discard(None)
     if not plain:
@@ -130,11 +130,10 @@ def _taken_apart(word: str) -> _Part:
             remembered.clear()
     plain = word.rstrip(_ENDS)
     if plain.isalpha() and plain.isascii():  # nearly all words; what follows takes five times as long
-        key = _key_of_word(plain)
-        part = _Part((plain,), (key[1:],) if key else (), ())
+        short = _stem_of_word(plain)
         if len(word) <= _LONGEST_REMEMBERED:
-            _token_of[word], _stem_of[word] = plain, key[1:]
-        return part
+            _token_of[word], _stem_of[word] = plain, short
+        return _Part((plain,), (short,), ())
     part = _parts_of(word)
     if len(word) <= _LONGEST_REMEMBERED:
         _seen[word] = part
@@ -155,14 +154,15 @@ def _key(token: str) -> str:
         return _NOTHING
     if "@" in token or "_" in token.strip("_") or _FILE.fullmatch(token):
         return f"s{token}"
-    return _key_of_word(re.split(r"['\u2019]", token, maxsplit=1)[0])
+    short = _stem_of_word(re.split(r"['\u2019]", token, maxsplit=1)[0])
+    return f"w{short}" if short else _NOTHING
 
 
-def _key_of_word(word: str) -> str:
+def _stem_of_word(word: str) -> str:
     if len(word) < 4 and (word.isascii() or len(word) < 2 or word < "\u1100"):
-        return _NOTHING  # nearly always a function word; a Korean word may have two letters
-    short = stem(word)
-    return _NOTHING if short in common_words() or word in common_words() else f"w{short}"
+        return ""  # nearly always a function word; a Korean word may have two letters
+    short, common = stem(word), common_words()
+    return "" if short in common or word in common else short
 
 
 def specific(token: str) -> str:

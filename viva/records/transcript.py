@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from operator import attrgetter
 from typing import Any
@@ -133,18 +133,17 @@ class Usage:
         if max(counts) > MOST_TOKENS:
             # A sum of valid counts stops at the maximum instead of becoming invalid.
             counts = tuple(min(count, MOST_TOKENS) for count in counts)
-        given, made, cached, hidden, calls, retries, written = counts
-        reported = self.reported and other.reported
-        return Usage(given, made, cached, hidden, calls, retries, cost, cache_write_tokens=written, reported=reported)
+        return _of_sound_counts(counts, cost, reported=self.reported and other.reported)
 
     def __sub__(self, other: Usage) -> Usage:
         if other is NO_USAGE:
             return self
         cost = None if self.cost is None or other.cost is None else max(0.0, self.cost - other.cost)
-        counts = [max(0, mine - theirs) for mine, theirs in zip(_get_counts(self), _get_counts(other), strict=True)]
-        given, made, cached, hidden, calls, retries, written = counts
-        reported = self.reported and other.reported
-        return Usage(given, made, cached, hidden, calls, retries, cost, cache_write_tokens=written, reported=reported)
+        counts = [
+            mine - theirs if mine > theirs else 0
+            for mine, theirs in zip(_get_counts(self), _get_counts(other), strict=True)
+        ]
+        return _of_sound_counts(counts, cost, reported=self.reported and other.reported)
 
     @classmethod
     def answered(
@@ -203,6 +202,25 @@ class Usage:
         (cost,) = (part["schema"] for part in schema["schema"]["fields"] if part["name"] == "cost")
         cost["default"] = 0.0
         return schema
+
+
+_new, _set = object.__new__, object.__setattr__
+
+
+def _of_sound_counts(counts: Sequence[int], cost: float | None, *, reported: bool) -> Usage:
+    """Return the usage with these counts, which need no check because they were made of checked ones."""
+    usage = _new(Usage)
+    given, made, cached, hidden, calls, retries, written = counts
+    _set(usage, "input_tokens", given)
+    _set(usage, "output_tokens", made)
+    _set(usage, "cached_tokens", cached)
+    _set(usage, "reasoning_tokens", hidden)
+    _set(usage, "calls", calls)
+    _set(usage, "retries", retries)
+    _set(usage, "cost", cost)
+    _set(usage, "cache_write_tokens", written)
+    _set(usage, "reported", reported)
+    return usage
 
 
 NO_USAGE = Usage(cost=0.0)
