@@ -47,7 +47,7 @@ class VoteFigures:
     correlation: float | None = None
     """Mean correlation of two votes on one point; None if it is not known."""
     n_eff: float | None = None
-    """The effective number of votes; None if it is not known, also where the correlation is 0 or less: then votes on one
+    """The effective number of votes; None if it is not known, or if the correlation is 0 or less: then votes on one
     point agree no more than votes on different points, because judges contradict each other, or verdicts are alike."""
     changed: int = 0
     """Number of verdicts that are not what the first usable vote said."""
