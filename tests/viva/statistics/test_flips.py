@@ -149,6 +149,19 @@ def test_a_limit_is_a_number_or_a_share(text: str, limit: int) -> None:
     assert parse_most_flips(text).limit(200) == limit
 
 
+def test_a_direction_is_not_tested_where_flips_could_have_one_only() -> None:
+    hits, misses = judging(*_split(["hit"] * 20)), judging(*_split(["miss"] * 20))
+    for before, after, every in ((hits, misses, "hits"), (misses, hits, "misses")):
+        drift = drift_between(before, after)
+        told = "\n".join(drift_lines(drift))
+        assert drift.all_before == {"hits": "hit", "misses": "miss"}[every]
+        assert f"cannot be tested, because all verdicts were {every}" in told
+        assert "number of flips against 1% expected by chance: p = " in told
+        assert told.count("p = ") == gate_on_flips(drift, parse_most_flips("chance"))[1].count("p = ") == 1
+    mixed = drift_between(judging(run("sums", ["hit", "miss"])), judging(run("sums", ["miss", "miss"])))
+    assert "direction of flips (0 better, 1 worse): p = 1" in "\n".join(drift_lines(mixed))
+
+
 @pytest.mark.parametrize("text", ["-1", "2.5", "101%", "many", "", "nan", "1e999"])
 def test_a_limit_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(SetupError, match="--max-flips"):
@@ -238,6 +251,8 @@ def test_judging_again_tells_the_flips_since_an_earlier_judging_and_can_fail(des
     told = desk.viva("judge", "journal", "--out", "again", *once, "--max-flips", "0", expect=1)
     assert "1 of 1 verdict flipped (100.0%): 1 hit -> miss" in told.stdout
     assert "1 of 1 verdict flipped, more than 0" in told.stderr
+    share = desk.viva("judge", "journal", "--out", "share", *once, "--max-flips", "2%", expect=1)
+    assert "1 of 1 verdict flipped, more than 2% (0 of 1)" in share.stderr
     plain = json.loads(desk.viva("judge", "journal", "--out", "third", *once, "--json", expect=0).stdout)
     (flip,) = plain["drift"]["flips"]
     assert (flip["before"], flip["after"], flip["by_model"]) == (Label.HIT, Label.MISS, False)
@@ -249,3 +264,14 @@ def test_a_limit_without_a_baseline_or_without_a_journal_is_refused_before_anyth
     desk.viva("judge", "journal", "--max-flips", "3", "--out", "x", expect=2)
     desk.viva("judge", "journal", "--baseline-judging", "nowhere", "--out", "x", expect=2)
     assert not (desk.folder / "x").exists()
+
+
+def test_a_baseline_with_other_conversations_is_refused_before_anything_is_judged(desk: Desk) -> None:
+    desk.run("sum_1_to_50")
+    desk.run("sum_1_to_50", out="second")
+    refused = desk.viva("judge", "journal", "--baseline-judging", "second", "--out", "x", expect=2)
+    assert "share no conversation" in refused.stderr
+    assert not (desk.folder / "x").exists()
+    desk.viva("judge", "second", "--sandbox", "process", "--baseline-judging", "second", "--out", "y", expect=0)
+    resumed = desk.viva("judge", "--resume", "y", "--baseline-judging", "journal", expect=2)
+    assert "second and journal share no conversation" in resumed.stderr

@@ -53,7 +53,13 @@ from viva.suites.conduct import Surroundings
 from viva.suites.gate_checks import PlannedGates
 from viva.suites.gates import parse_gates
 from viva.suites.judging import Judging, judge_journals
-from viva.suites.judging_gates.flips import FORMS, gate_on_flips, joined_gates, parse_most_flips
+from viva.suites.judging_gates.flips import (
+    FORMS,
+    gate_on_flips,
+    joined_gates,
+    parse_most_flips,
+    refuse_other_conversations,
+)
 from viva.suites.request import JournalsRequest, journals_request
 
 MOST_NAMED = 20
@@ -119,6 +125,8 @@ def command(
         folder, request = resumed_request(resume, JournalsRequest, "judge", given)
     else:
         folder, request = _new(journals, other, out, given)
+    if before is not None and baseline_judging is not None:
+        refuse_other_conversations(before, split_reference(baseline_judging)[0], request.journals)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     around = Surroundings(display, make_sinks(sinks), engine=engine_from(given))
     planned = PlannedGates(floors=gates)

@@ -21,7 +21,9 @@ def drift_lines(drift: Drift) -> Iterator[str]:
         yield "no point has a verdict in both judgings"
         return
     yield _summary(drift)
-    yield f"  {_conclusion(drift)}"
+    yield f"  {'the judge has drifted' if drift.drifted else 'no drift: noise explains this'} ({_rule(drift)})"
+    yield f"    {_number(drift)}"
+    yield f"    {_direction(drift)}"
     if drift.lost or drift.gained:
         yield f"  {counted(drift.lost, 'point')} lost the verdict, {drift.gained} gained one: not compared"
     for flip in drift.flips[:MOST_FLIPS]:
@@ -48,12 +50,21 @@ def _summary(drift: Drift) -> str:
     return f"{words}: {shown}" if shown else words
 
 
-def _conclusion(drift: Drift) -> str:
+def _rule(drift: Drift) -> str:
+    return f"drift is p <= {LEVEL / 2:g}{'' if drift.all_before else ' in either test'}"
+
+
+def _number(drift: Drift) -> str:
     expected = f"{TOLERATED:.0%} expected by chance"
     if drift.repeats:
         expected += f", and {drift.repeats_flipped} of {drift.repeats} between two votes of one judge"
     of = "" if drift.tested == drift.points else f" ({drift.flipped} of {drift.tested} by a model)"
-    number = f"number{of} against {expected}: p = {drift.noise_p:.2g}"
-    direction = f"direction ({drift.better} better, {drift.worse} worse): p = {drift.direction_p:.2g}"
-    found = "the judge has drifted" if drift.drifted else "no drift: noise explains this"
-    return f"{found}; {number}; {direction}; drift is p <= {LEVEL / 2:g} in either"
+    return f"number of flips{of} against {expected}: p = {drift.noise_p:.2g}"
+
+
+def _direction(drift: Drift) -> str:
+    words = f"direction of flips ({drift.better} better, {drift.worse} worse)"
+    if drift.all_before:
+        every = {"hit": "hits, which can only become worse", "miss": "misses, which can only become better"}
+        return f"{words}: cannot be tested, because all verdicts were {every[drift.all_before]}"
+    return f"{words}: p = {drift.direction_p:.2g}"

@@ -76,7 +76,9 @@ class Drift:
     noise_p: float = 1.0
     """Of the number of flips."""
     direction_p: float = 1.0
-    """Of their direction."""
+    """Of their direction; 1 where it cannot be tested."""
+    all_before: str = ""
+    """`hit` or `miss` if all tested verdicts were that before: flips had one direction only, which proves nothing."""
     notes: tuple[str, ...] = ()
     """What differs in how the two sides were judged."""
 
@@ -104,6 +106,7 @@ def drift_between(before: Judgings, after: Judgings) -> Drift:
     better, worse = (sum(flip.direction == way for flip in counted) for way in (1, -1))
     votes = [point.repeated for side in (old, new) for point in side.values() if point.repeated is not None]
     different = sum(first != second for first, second in votes)
+    mean = fmean(map(_goodness, map(old.__getitem__, tested))) if tested else 0.5
     noise_p = binomial_tail(len(counted), len(tested), TOLERATED)
     if votes:
         noise_p = max(noise_p, fisher_tail(len(counted), len(tested), different, len(votes)))
@@ -121,9 +124,8 @@ def drift_between(before: Judgings, after: Judgings) -> Drift:
         repeats=len(votes),
         repeats_flipped=different,
         noise_p=noise_p,
-        direction_p=direction_test(
-            better, worse, fmean(map(_goodness, map(old.__getitem__, tested))) if tested else 0.5
-        ),
+        direction_p=direction_test(better, worse, mean),
+        all_before={0.0: Label.MISS.value, 1.0: Label.HIT.value}.get(mean, ""),
         notes=differences(before.judging, after.judging),
     )
 

@@ -60,10 +60,15 @@ class Judgings:
         self.judging: dict[str, set[str]] = {}
         """The name of a setting of the judge to its values."""
         for record in records:
-            self.conversations[record.id] = SameConversation(record.rounds, record.timing.agent_seconds)
+            self.conversations[record.id] = conversation_of(record)
             for name, value in judging_of(record):
                 self.judging.setdefault(name, set()).add(value)
             self.points.update(_points(record))
+
+
+def conversation_of(record: RunRecord) -> SameConversation:
+    """Return what tells the conversation of a run from others of the same case."""
+    return SameConversation(record.rounds, record.timing.agent_seconds)
 
 
 def judging_of(record: RunRecord) -> Iterator[tuple[str, str]]:
