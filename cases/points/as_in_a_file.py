@@ -13,7 +13,7 @@ def points_as_in_a_file(case: Case) -> list[dict[str, Any]]:
     """Return the scoring points as plain data, nested as the groups of the case say.
 
     Raises:
-        CaseError: a point stands in a group that the case does not have, or in another place than the group.
+        CaseError: a point is in a group that the case does not have, or in another place than the group.
     """
     # Ids that a program gave may be of any form, as long as nothing refers to them.
     named = bool(case.point_groups) or any(point.require for point in case.scoring_points)

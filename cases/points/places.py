@@ -1,4 +1,4 @@
-"""Finds where the scoring points of a case stand in its file."""
+"""Finds the lines of scoring points in the file of a case."""
 
 from __future__ import annotations
 
