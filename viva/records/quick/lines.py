@@ -13,6 +13,7 @@ from typing import Annotated, Any, get_type_hints
 
 import msgspec
 
+from viva.records.quick.structs import define
 from viva.records.run_record import RunRecord, Setting, Timing
 from viva.records.transcript import LEFT_OUT, NO_USAGE, Metrics, Round, SubAgentShare, Transcript, Usage
 from viva.records.verdict import Evidence, Insight, Verdict, Vote
@@ -172,4 +173,4 @@ def _struct(kind: type, left_out: Collection[str] = (), /, **types: Any) -> Any:
             fields.append((*named, msgspec.field(default_factory=make)))  # type: ignore[arg-type]
         else:
             fields.append(named)
-    return msgspec.defstruct(kind.__name__, fields, frozen=True, kw_only=True, gc=False, omit_defaults=True)
+    return define(kind.__name__, fields, frozen=True, kw_only=True, gc=False, omit_defaults=True)

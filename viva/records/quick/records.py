@@ -17,6 +17,7 @@ from typing import Annotated, Any, get_type_hints
 import msgspec
 
 from viva.records.codec import MAX_DEPTH
+from viva.records.quick.structs import define
 from viva.records.run_record import RunRecord, Setting, Timing
 from viva.records.transcript import LEFT_OUT, MOST_DOLLARS, MOST_TOKENS, Metrics, SubAgentShare, Usage
 from viva.records.verdict import Evidence, Insight, Verdict, Vote
@@ -146,7 +147,7 @@ def _struct(kind: type, **types: Any) -> type[msgspec.Struct]:
         else:
             fields.append(named)
     # Unknown fields are refused, because msgspec passes over them without checking what is in them.
-    return msgspec.defstruct(
+    return define(
         kind.__name__,
         fields,
         namespace=_namespace(kind),
