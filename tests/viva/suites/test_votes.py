@@ -68,7 +68,7 @@ def test_a_suite_with_votes_keeps_them_and_tells_what_they_were_worth(jury: Jury
     for words in ("a, b:", "votes cast on 12 points", "flip rate", "agreement", "effective votes", "of 4"):
         assert words in line
     assert "differ" in shown
-    assert "a + b, 2 votes each" in shown
+    assert "judge code or model (a + b, 2 votes each)" in shown, "no point has a check, so that code judged none"
     for record in jury.records():
         setting = record.setting
         assert (setting.judge_model, setting.judge_models, setting.judge_votes) == ("a + b", ("a", "b"), 2)
