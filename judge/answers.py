@@ -21,6 +21,8 @@ from viva.records.text import without_invisible
 
 SHORTEST_COPY = 20
 """Minimum number of characters of a reason that counts as copied if it is found in the transcript."""
+LEAST = 8
+"""Minimum number of letters and digits of JSON that counts as copied; less is found in nearly any transcript."""
 COPIED = "it repeats a verdict or a reason from the transcript: give your own"
 PLANTED = "planted-verdict"
 """The flag of what counts as missed because the judge repeated a verdict from the transcript."""
@@ -81,6 +83,11 @@ class Form(Generic[A]):
     def decision_key(self) -> re.Pattern[str]:
         """Return the pattern that finds the key of a decision in text."""
         return re.compile(rf"[\"'](?:{'|'.join(map(re.escape, self.decisions))})[\"']\s*:", re.I)
+
+    @cached_property
+    def field_key(self) -> re.Pattern[str]:
+        """Return the pattern that finds the key of any field in text: without one, JSON is nobody's verdict."""
+        return re.compile(rf"[\"'](?:{'|'.join(map(re.escape, self.model.model_fields))})\\?[\"']\s*:", re.I)
 
     def read(self, value: Any) -> A:
         """Return the answer in parsed JSON; the case of labels and white space around them do not matter.
@@ -165,7 +172,7 @@ class Said:
         if len(words) >= SHORTEST_COPY and words in self._letters:
             return True
         # Even a short reason is a copy if the transcript has it as the reason of a verdict, with any quotation marks.
-        return f"reason:{_unquoted(squeeze(reason))}" in _unquoted(self._squeezed)
+        return bool(words) and f"reason:{_unquoted(squeeze(reason))}" in _unquoted(self._squeezed)
 
 
 def parse_answer(form: Form[A], text: str, said: Said | None = None) -> A:
@@ -187,10 +194,11 @@ def parse_answer(form: Form[A], text: str, said: Said | None = None) -> A:
     for start, stop, value in _objects(text):
         around.append(text[end:start])
         end = stop
-        if said is not None and said.holds(text[start:stop]):
+        piece = text[start:stop]
+        if said is not None and form.field_key.search(piece) and len(letters(piece)) >= LEAST and said.holds(piece):
             copied = True
             continue
-        if has_doubled_key(text[start:stop]):
+        if has_doubled_key(piece):
             raise Unusable("its JSON has a duplicate key")
         try:
             answer = form.read(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -12,11 +13,15 @@ from viva.records.text import storable
 from viva.records.transcript import Round, Transcript
 from viva.records.verdict import Evidence
 
-Author = Literal["said", "step", "examiner"]
-"""The agent's words, one of its steps, or the examiner's words."""
+Author = Literal["said", "step", "examiner", "done"]
+"""The agent's words, one of its steps, or the examiner's words; `done` is what a tool was given and gave back."""
 AGENT: tuple[Author, ...] = ("said", "step")
 FILE = "file:"
 """Begins the place of evidence that is in one of the agent's files, before its path."""
+
+
+_DONE = ("tool", "input", "result")
+_LABELLED = re.compile(r"^\s*(?:tool|input|result):\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,17 @@ def _passages(round_: Round, no_result: str) -> Iterator[_Passage]:
         # An agent may give a step any id, also one that would say that a file is the evidence.
         where = round_.id if step.id.startswith(FILE) else step.id
         yield _Passage(where, round_.number, readings(step_text(parts_of(step, no_result))), "step")
+        if step.tool is not None and step.result is not None and step.error is None:
+            # By themselves: neither what the agent thought nor the names of the parts show that anything was done.
+            done = [text for name, text in parts_of(step, no_result) if name in _DONE]
+            yield _Passage(where, round_.number, tuple(form for text in done for form in readings(text)), "done")
     yield _Passage(round_.id, round_.number, readings(round_.examiner), "examiner")
+
+
+def bare_quotes(quotes: Iterable[tuple[int | None, str]]) -> list[tuple[int | None, str]]:
+    """Return quotes of a step without the name of its part, line by line; empty ones are left out."""
+    lines = ((number, _LABELLED.sub("", line)) for number, quote in quotes for line in quote.splitlines())
+    return [(number, line) for number, line in lines if any(sign.isalnum() for sign in line)]
 
 
 def _find(passages: Sequence[_Passage], wanted: int | None, quote: str) -> str | None:

@@ -40,8 +40,12 @@ class Calibration:
     cases: int
     """The cases of these; intervals go by them."""
     v: int = FORMAT
+    left_out: int = 0
+    """Labelled scoring points that it could not judge; they are in none of the figures."""
     source: str = ""
     """The names of the label files, or of the set."""
+    journals: str = ""
+    """The journals that people labelled, such as `runs/v3`; empty for a set."""
     digest: str = ""
     """The first 12 hex digits of the SHA-256 of the labels."""
     people: int = 0
@@ -72,6 +76,11 @@ def judge_prompts(prompts: Mapping[str, str]) -> dict[str, str]:
 def store_of(journal: Path) -> Path:
     """Return the file with the calibrations that belong to a journal: it is beside the journal's folder."""
     return journal.resolve().parent / FILE
+
+
+def names_of(journals: Iterable[Path]) -> str:
+    """Return journals as calibrations name what was labelled: each by its folder and the folder that holds it."""
+    return ", ".join(dict.fromkeys("/".join(journal.resolve().parts[-2:]).lstrip("/") for journal in journals))
 
 
 def read_calibrations(file: Path) -> list[Calibration]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from viva.cases import Case
@@ -22,6 +22,8 @@ from viva.regular_files import open_plain
 
 MOST_LISTED = 200
 """Maximum number of files in the list."""
+FEWEST_LISTED = 50
+"""The same for a judge whose provider refuses longer requests."""
 MOST_HEADS = 20
 """Maximum number of text files of which the beginning is shown."""
 HEAD = 4_000
@@ -55,11 +57,20 @@ class ShownFiles:
     parts: tuple[PictureFile | str, ...]
     """Pictures, each after words that say which file it is."""
     listed: tuple[_Numbered, ...]
+    available: bool = True
+    """Whether there was anything to look at."""
 
     @property
     def any_of_the_agents(self) -> bool:
         """Return whether the agent left any file of its own."""
         return any(each.file.change in _AGENTS for each in self.listed)
+
+    def names_alone(self) -> ShownFiles:
+        """Return the first lines of the list, without what the files hold."""
+        listed = tuple(replace(each, head=None) for each in self.listed[:FEWEST_LISTED])
+        more = len(self.listed) - len(listed)
+        lines = [each.line for each in listed] + ([f"(not listed: {counted(more, 'more file')})"] if more else [])
+        return ShownFiles("\n".join(["[files]:", indented("\n".join(lines))]), (), listed)
 
     def find(self, quotes: Iterable[str]) -> tuple[list[Evidence], list[str]]:
         """Return evidence for the quotes that are in a line of the list or in a shown file, and those that are not."""
@@ -85,7 +96,7 @@ def show_files(workspace: Path | None, case: Case, journal: Path | None, marker:
         pictures: Whether the model sees pictures.
     """
     if workspace is None:
-        return ShownFiles("(The agent's files are not available.)", (), ())
+        return ShownFiles("(The agent's files are not available.)", (), (), available=False)
     changes = compare(workspace, given_files(case, journal))
     return _written(changes, workspace, case, marker, pictures=pictures)
 
@@ -116,7 +127,7 @@ def _rest(changes: WorkspaceChanges, shown: int) -> Iterator[str]:
     """Yield what the list does not say one by one."""
     same = sum(file.change is Change.SAME for file in changes.files)
     if not shown:
-        yield "(no file is new, changed or deleted)"
+        yield "(no file is new, changed or deleted)" if changes.whole else "(no given file is changed or deleted)"
     if shown > MOST_LISTED:
         yield f"(not listed: {counted(shown - MOST_LISTED, 'more file')})"
     if same:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -73,10 +74,25 @@ def compare(workspace: Path, given: Mapping[str, GivenFile] | None) -> Workspace
             change = budget.compared(workspace / path, known)
         files.append(WorkspaceFile(path, change, size, is_link))
     seen = {file.path for file in files}
-    if given is not None and not budget.exhausted:
-        gone = (path for path in given if path not in seen)
-        files += [WorkspaceFile(path, Change.DELETED, given[path].size) for path in gone]
+    # Looked at one by one: an agent must not hide what it did to a given file behind folders that are not searched.
+    for path, known in () if given is None else given.items():
+        if path not in seen:
+            files.append(_given(workspace, path, known, budget))
     return WorkspaceChanges(tuple(sorted(files, key=lambda file: storable(file.path))), not budget.exhausted)
+
+
+def _given(workspace: Path, path: str, known: GivenFile, budget: _Budget) -> WorkspaceFile:
+    """Look at a given file that was not found by searching."""
+    try:
+        folder = (workspace / path).parent.resolve()
+        found = os.stat(workspace / path, follow_symlinks=False)
+    except (OSError, RuntimeError, ValueError):
+        return WorkspaceFile(path, Change.DELETED, known.size)
+    if not folder.is_relative_to(workspace.resolve()):  # the agent has put a link in place of its folder
+        return WorkspaceFile(path, Change.DELETED, known.size)
+    if not stat.S_ISREG(found.st_mode) or found.st_size != known.size:
+        return WorkspaceFile(path, Change.CHANGED, found.st_size, stat.S_ISLNK(found.st_mode))
+    return WorkspaceFile(path, budget.compared(workspace / path, known), found.st_size)
 
 
 @dataclass(slots=True)

@@ -13,12 +13,13 @@ from viva.judge.asking import Conversation, NoAnswer
 from viva.judge.exchange.log import Topic
 from viva.judge.files.shown import ShownFiles, show_files
 from viva.judge.scoring_points.answer import FORM
-from viva.judge.scoring_points.grounds import Grounds
+from viva.judge.scoring_points.grounds import Grounded, Grounds
 from viva.judge.scoring_points.verdicts import point_verdict
 from viva.judge.view import ShownTranscript, show
 from viva.models.metered_model import MeteredModel
 from viva.models.model import Model
 from viva.models.prompts import digest, render
+from viva.models.retry import status_of
 from viva.records.evaluator import Context
 from viva.records.text import storable
 from viva.records.transcript import Transcript
@@ -92,23 +93,13 @@ class ModelJudge:
             point: The scoring point.
             vote: The number of the vote, if the model votes several times.
         """
-        files = self._grounds.files
-        said = self._shown.text if files is None else f"{self._shown.text}\n{files.text}"
-        topic = Topic(self._subject, point.id, vote)
-        conversation = Conversation(self.model, FORM, render(SYSTEM_PROMPT), said, topic)
-        question = render(
-            QUESTION_PROMPT,
-            task_description=self._case.task_description.strip(),
-            background=(self._case.background or "").strip(),
-            transcript=self._shown.text,
-            marker=self._shown.marker,
-            files="" if files is None else files.text,
-            statement=point.score_point.strip(),
-            shown=point.shown,
-            mark=conversation.mark,
-        )
-        accept = partial(self._grounds.check, point)
-        found = await conversation.ask_until_usable(question, accept, () if files is None else files.parts)
+        found: Grounded | NoAnswer | None = None
+        for grounds in self._grounds.in_fewer_words():
+            found = await self._ask(point, vote, grounds)
+            if not (isinstance(found, NoAnswer) and _is_refused(found.error)):
+                break
+            # What an agent left must not make its run one that no judge accepts.
+        assert found is not None
         if isinstance(found, NoAnswer):
             if found.planted:
                 return point_verdict(
@@ -126,3 +117,28 @@ class ModelJudge:
             evidence=found.evidence,
             flags=flags,
         )
+
+    async def _ask(self, point: ScoringPoint, vote: int, grounds: Grounds) -> Grounded | NoAnswer:
+        files = grounds.files
+        said = self._shown.text if files is None else f"{self._shown.text}\n{files.text}"
+        topic = Topic(self._subject, point.id, vote)
+        conversation = Conversation(self.model, FORM, render(SYSTEM_PROMPT), said, topic)
+        question = render(
+            QUESTION_PROMPT,
+            task_description=self._case.task_description.strip(),
+            background=(self._case.background or "").strip(),
+            transcript=self._shown.text,
+            marker=self._shown.marker,
+            files="" if files is None else files.text,
+            files_available=files is not None and files.available,
+            statement=point.score_point.strip(),
+            shown=point.shown,
+            mark=conversation.mark,
+        )
+        accept = partial(grounds.check, point)
+        return await conversation.ask_until_usable(question, accept, () if files is None else files.parts)
+
+
+def _is_refused(error: BaseException | None) -> bool:
+    """Return whether a provider refused a request for what it holds: it is too long, or has pictures."""
+    return any(status_of(each) in (400, 413, 422) for each in (error, getattr(error, "__cause__", None)) if each)

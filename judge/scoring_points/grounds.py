@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from viva.cases import ScoringPoint
 from viva.judge.asking import AskAgain
-from viva.judge.evidence import AGENT, Author, look_up
+from viva.judge.evidence import AGENT, Author, bare_quotes, look_up
 from viva.judge.files.shown import ShownFiles
 from viva.judge.scoring_points.answer import PointAnswer
 from viva.judge.scoring_points.layers import NEVER_AROSE, NOT_SHOWN, WORDS_ALONE
@@ -15,9 +15,11 @@ from viva.records.transcript import Transcript
 from viva.records.verdict import Evidence, Label
 
 STEPS: tuple[Author, ...] = ("step",)
+SAID: tuple[Author, ...] = ("said",)
+DONE: tuple[Author, ...] = ("done",)
 Quotes = Sequence[tuple[int | None, str]]
 _FAULTS = {
-    "step": "a hit must rest on a step, and no quote is from a step",
+    "step": "a hit must rest on a step that was carried out, and no quote is from its tool, input or result",
     "said": "a hit must rest on what the agent said to the examiner, and no quote is from its words",
     "file": "a hit must rest on the agent's files, and no quote is from the list of files or from a file",
 }
@@ -39,6 +41,17 @@ class Grounds:
     transcript: Transcript
     files: ShownFiles | None = None
     """None if the judge was not shown the agent's files."""
+    cut: bool = False
+    """Whether the judge was shown less of the files than there is, because its provider refused more."""
+
+    def in_fewer_words(self) -> Iterator[Grounds]:
+        """Yield these grounds, then with less of the agent's files: without pictures, without contents."""
+        yield self
+        if self.files is not None and self.files.available:
+            if self.files.parts:
+                yield replace(self, files=replace(self.files, parts=()), cut=True)
+            if self.files.listed:
+                yield replace(self, files=self.files.names_alone(), cut=True)
 
     def check(self, point: ScoringPoint, answer: PointAnswer, last: bool) -> Grounded:
         """Return the answer with its evidence; a hit without what it needs becomes `unsure` if it is the last answer.
@@ -49,7 +62,7 @@ class Grounds:
         quotes = [(item.round, item.quote) for item in answer.evidence]
         in_files, lost = self._look_up(quotes)
         found = [*in_files[0], *in_files[1]]
-        lost_flag = ("quote-not-found",) if lost else ()
+        lost_flag = (*(("files-cut",) if self.cut else ()), *(("quote-not-found",) if lost else ()))
         if answer.verdict != Label.HIT.value:
             return Grounded(answer, tuple(found), lost_flag)
         supported = bool(in_files[1]) or bool(look_up(self.transcript, quotes, by=AGENT)[0])
@@ -91,14 +104,19 @@ class Grounds:
     def _is_on(self, layer: str | None, quotes: Quotes, in_files: Sequence[Evidence]) -> bool:
         if layer == "file":
             return bool(in_files)
-        by: tuple[Author, ...] = ("step",) if layer == "step" else ("said",)
-        return bool(look_up(self.transcript, quotes, by=by)[0])
+        if layer == "step":
+            return self._is_done(quotes)
+        return bool(look_up(self.transcript, quotes, by=SAID)[0])
+
+    def _is_done(self, quotes: Quotes) -> bool:
+        """Return whether a quote is from what a tool was given or gave back, in a call that took place."""
+        return bool(look_up(self.transcript, bare_quotes(quotes), by=DONE)[0])
 
     def _is_words_alone(self, quotes: Quotes, in_files: Sequence[Evidence]) -> bool:
         """Return whether all evidence is words, although steps or files of the agent were there to go by."""
         if in_files or not (self._has_steps or (self.files is not None and self.files.any_of_the_agents)):
             return False
-        return not look_up(self.transcript, quotes, by=STEPS)[0]
+        return not self._is_done(quotes)
 
     @property
     def _has_steps(self) -> bool:

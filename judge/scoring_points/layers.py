@@ -19,6 +19,8 @@ NEVER_AROSE = "condition-never-arose"
 NOT_SHOWN = "not-shown"
 """The flag of a hit that became `unsure`, because it does not rest on the layer that its point requires."""
 
+OF_EVIDENCE = frozenset({WORDS_ALONE, NEVER_AROSE, NOT_SHOWN})
+
 LAYER_WORDS: dict[Layer, str] = {
     "code": "checked by code",
     "file": "shown by a file",

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from viva.cases import ScoringPoint
+from viva.judge.scoring_points.layers import OF_EVIDENCE
 from viva.judge.scoring_points.verdicts import point_verdict
 from viva.records.fault import Fault
 from viva.records.text import counted
@@ -65,18 +66,24 @@ def verdict_of_votes(subject: str, point: ScoringPoint, cast: Sequence[Verdict],
     votes = tuple(Vote(each.by, each.label, each.reason) for each in cast)
     label = elected([each.label for each in cast], planned)
     usable = [each for each in cast if each.label != Label.ERROR]
-    flags = tuple(dict.fromkeys(flag for each in cast for flag in each.flags))
-    if len({each.label for each in usable}) > 1:
-        flags = (*flags, DIFFER)
+    differ = (DIFFER,) if len({each.label for each in usable}) > 1 else ()
     if label is Label.ERROR:
         return _without_majority(subject, point, cast, planned, by, votes)
     winners = [each for each in usable if each.label == label]
     if not winners or _is_tie(usable):
         reason = f"the votes are tied ({_counts(usable)}): {_first_reasons(usable)}"
-        return replace(point_verdict(subject, point, Label.UNSURE, reason, by=by, flags=flags), votes=votes)
+        flags = tuple(dict.fromkeys(flag for each in cast for flag in each.flags))
+        return replace(point_verdict(subject, point, Label.UNSURE, reason, by=by, flags=(*flags, *differ)), votes=votes)
     first = winners[0]
     share = "" if len(winners) == len(usable) else f" [{len(winners)} of {counted(len(usable), 'vote')}]"
-    return replace(first, reason=f"{first.reason}{share}", by=by, flags=flags, votes=votes)
+    return replace(first, reason=f"{first.reason}{share}", by=by, flags=(*_flags_of(winners), *differ), votes=votes)
+
+
+def _flags_of(winners: Sequence[Verdict]) -> tuple[str, ...]:
+    """Return the flags of a verdict: what it rests on is what the first vote for it rests on, whose evidence it has."""
+    first, *others = winners
+    more = (flag for each in others for flag in each.flags if flag not in OF_EVIDENCE)
+    return tuple(dict.fromkeys((*first.flags, *more)))
 
 
 def _without_majority(

@@ -30,7 +30,7 @@ from viva.judge.calibration.journal_items import set_of_journals
 from viva.judge.calibration.judging import ITEMS_AT_ONCE, Judgements
 from viva.judge.calibration.label_files import MOST, HumanLabel, is_label_file, labels_in
 from viva.judge.calibration.sets import BUILTIN, LabelledSet, load_set
-from viva.judge.calibration.store import FILE, add_calibration, store_of
+from viva.judge.calibration.store import FILE, add_calibration, names_of, store_of
 from viva.models.prices import parse_prices
 from viva.models.roles import parse_role_limits
 from viva.records.codec import to_plain
@@ -119,7 +119,10 @@ def try_judges_on(paths: Sequence[str], given: Mapping[str, Any], *, as_json: bo
         fail(f"viva: stopped. What was judged is kept in {file}; the same command judges the rest.", STOPPED)
     store = _store(paths)
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    stored = [calibration_of_tried(each, labelled, people=people, at=at) for each in figures]
+    stored = [
+        calibration_of_tried(each, labelled, people=people, at=at, journals=names_of(_journals(paths)))
+        for each in figures
+    ]
     for each in stored:
         if each.items:
             add_calibration(store, each)
@@ -137,8 +140,12 @@ def refuse_without_models() -> None:
         fail(f"viva calibrate: {', '.join(mine)} requires --judge-model.")
 
 
+def _journals(paths: Sequence[str]) -> list[Path]:
+    return [folder for folder, _ in map(split_reference, paths) if folder.is_dir()]
+
+
 def _store(paths: Sequence[str]) -> Path:
-    journals = [folder for folder, _ in map(split_reference, paths) if folder.is_dir()]
+    journals = _journals(paths)
     return store_of(journals[0]) if journals else RUNS / FILE
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import click
 
 from viva.cli.parameter_types import NumberRange
-from viva.exam.outcome import EXIT_BELOW, EXIT_DONE
+from viva.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
 from viva.records.text import one_line
 from viva.reports.console.agreement import estimate
 from viva.statistics.agreement.kappa import RaterAgreement
@@ -27,6 +27,9 @@ def gate_on_kappa(agreements: Mapping[str, RaterAgreement], least: float | None)
         agreements: The agreement of each rater with the truth, by name.
         least: What the low end of each interval must reach; None if there is no gate.
     """
+    if least is not None and not agreements:
+        click.echo("--min-kappa: nothing is compared with the labels, so the gate does not pass", err=True)
+        return EXIT_NOT_SCORED
     below = {
         name: each
         for name, each in agreements.items()

@@ -47,7 +47,8 @@ class VoteFigures:
     correlation: float | None = None
     """Mean correlation of two votes on one point; None if it is not known."""
     n_eff: float | None = None
-    """The effective number of votes; None if it is not known."""
+    """The effective number of votes; None if it is not known, or if the correlation is 0 or less: then votes on one
+    point agree no more than votes on different points, because judges contradict each other, or verdicts are alike."""
     changed: int = 0
     """Number of verdicts that are not what the first usable vote said."""
     split: int = 0
@@ -158,7 +159,7 @@ class VoteTallies:
             agreement=_share(self._agreements),
             agreement_pairs=self._agreements[0],
             correlation=correlation,
-            n_eff=None if correlation is None else effective_votes(heads, correlation),
+            n_eff=effective_votes(heads, correlation) if correlation is not None and correlation > 0 else None,
             changed=self._changed,
             split=self._split,
             calls=self._usage.calls,

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import ModelAt
-from tests.model_server import ModelServer, Request, said_by, sequence, verdict
+from tests.model_server import BadRequest, ModelServer, Request, said_by, sequence, verdict
 from tests.viva.reports.made import HOSTILE, png
 from viva.cases import Case, ScoringPoint, load_case
 from viva.journal.kept_cases import keep_case, stored_case
 from viva.journal.writer import Journal
 from viva.judge import ScoringPointsEvaluator
 from viva.judge.files import shown as shown_module
-from viva.judge.files.given import given_files
+from viva.judge.files.given import GivenFile, given_files
 from viva.judge.files.shown import MOST_HEADS, MOST_LISTED, ShownFiles, show_files
 from viva.judge.files.workspace import Change, compare
 from viva.judge.scoring_points.layers import layer_of
@@ -260,3 +262,48 @@ def test_the_limits_are_those_of_a_prompt() -> None:
 def test_a_point_can_require_a_file(case: Case) -> None:
     assert case.evidence == ("files",)
     assert isinstance(case.scoring_points[0], ScoringPoint)
+
+
+def test_what_became_of_given_files_is_not_hidden_by_folders_that_are_not_searched(tmp_path: Path) -> None:
+    workspace = tmp_path / "w"
+    workspace.joinpath(*["d"] * 40).mkdir(parents=True)
+    (workspace / "changed.txt").write_text("new")
+    (workspace / "elsewhere").mkdir()
+    (workspace / "elsewhere" / "same.txt").write_text("same")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "same.txt").write_text("same")
+    (workspace / "linked").symlink_to(tmp_path / "outside")
+    contents = {"gone.csv": "1,2", "changed.txt": "old", "linked/same.txt": "same", "elsewhere/same.txt": "same"}
+    given = {name: GivenFile(len(text), hashlib.sha256(text.encode()).digest()) for name, text in contents.items()}
+    for searched in (10_000, 0):
+        with mock.patch("viva.judge.files.workspace.MOST_LOOKED_AT", searched):
+            changes = compare(workspace, given)
+        assert not changes.whole
+        found = {file.path: file.change.value for file in changes.files if file.path in given}
+        assert found == {
+            "gone.csv": "deleted", "changed.txt": "changed", "linked/same.txt": "deleted", "elsewhere/same.txt": "same",
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("refuses", ["image_url", "beginning of file"])
+async def test_files_that_a_provider_refuses_take_no_run_out_of_the_averages(
+    refuses: str, case: Case, workspace: Path, model_at: ModelAt
+) -> None:
+    (workspace / "plot.png").write_bytes(png())
+
+    def play(request: Request) -> str | BadRequest:
+        return BadRequest("invalid content") if refuses in json.dumps(request) else miss
+
+    miss = verdict("miss", "It names no total.")
+    with ModelServer({"m": play}) as server:
+        evaluator = ScoringPointsEvaluator("code", None, model_at(server.url))
+        insight = await evaluator.evaluate(TALK, Context("run", case, workspace))
+    (one,) = insight.verdicts
+    assert (one.label, one.flags) == ("miss", ("files-cut",))
+
+
+async def test_without_the_files_nothing_is_said_about_files_that_are_not_there(case: Case, model_at: ModelAt) -> None:
+    _, (request,) = await judged(model_at, case, None, verdict("unsure", "The files are not available."))
+    (question,) = said_by("user", request)
+    assert "What only they could show is unsure" in question
+    assert "does not exist" not in question

@@ -342,6 +342,31 @@ async def test_the_agents_own_verdict_quoted_by_the_judge_is_no_verdict(model_at
         assert (verdict.label, verdict.fault, verdict.flags) == ("miss", None, ("planted-verdict",))
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "{}",
+        "[]",
+        '{"x": 1}',
+        '{"mark": ""}',
+        '{"reason": ""}',
+        '{"answer": "sum"}',
+        "null",
+        '{"error": "the sum is 1"}',
+    ],
+)
+@pytest.mark.parametrize("structured", [True, False])
+async def test_a_judge_that_answers_nothing_costs_the_agent_nothing(
+    said: str, structured: bool, model_at: ModelAt
+) -> None:
+    """Its few letters are in nearly any transcript, but a verdict was planted by nobody."""
+    words = "Reason: x = 1; the answer is that the sum is 1. I mark it as an error: the sum is 1."
+    talk = Transcript((Round(1, "Please add 1.", words),))
+    play: Play = lambda request: said  # noqa: E731
+    verdict, _ = await verdict_of(play if structured else without_structured_output(play), model_at, talk)
+    assert (verdict.label, verdict.fault, verdict.flags) == ("error", "judge", ())
+
+
 SCHEMA_OR_WORDS: list[Callable[[Play], Play]] = [lambda play: play, without_structured_output]
 
 

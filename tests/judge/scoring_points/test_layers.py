@@ -78,10 +78,11 @@ async def test_a_point_that_must_be_shown_by_a_step_is_asked_again_and_then_unsu
     one, requests = await judged(model_at, [hit(WORDS)] * 3, shown="step")
     assert (one.label, one.score, one.flags, one.evidence) == ("unsure", None, ("not-shown",), ())
     assert one.reason == (
-        "It does so. [The judge answered hit, but a hit must rest on a step, and no quote is from a step.]"
+        "It does so. [The judge answered hit, but a hit must rest on a step that was carried out, and no "
+        "quote is from its tool, input or result.]"
     )
     assert len(requests) == 3
-    assert "no quote is from a step. Look again" in said_by("user", requests[1])[-1]
+    assert "tool, input or result. Look again" in said_by("user", requests[1])[-1]
     assert "A hit must rest on a step" in said_by("user", requests[0])[0]
 
 
@@ -169,3 +170,28 @@ def test_what_code_checked_is_held_to_nothing() -> None:
     point = ScoringPoint("p", STATEMENT, 1.0, "pass", shown="code")
     one = Verdict("run", "p", "hit", 1.0)
     assert held_to_code(point, one) is one
+
+
+@pytest.mark.parametrize(
+    ("step", "quote"),
+    [
+        (Step("s", thought="Booked, reference YK7."), "Booked, reference YK7"),
+        (Step("s", plan="Booked, reference YK7."), "Booked, reference YK7"),
+        (Step("s", tool="book", tool_input={"table": "YK7"}), "(not run)"),
+        (Step("s", tool="book", tool_input={"table": "YK7"}), "YK7"),
+        (Step("s", tool="book", tool_input={"table": "YK7"}, error="no table YK7"), "no table YK7"),
+        (Step("s", tool="book", tool_input={"table": "YK7"}, result="taken"), "result:"),
+    ],
+)
+async def test_no_step_shows_what_was_not_carried_out(step: Step, quote: str, model_at: ModelAt) -> None:
+    talk = Transcript((Round(1, "Please book.", "Booked, reference YK7", (step,)),))
+    one, _ = await judged(model_at, [hit({"round": 1, "quote": quote})] * 3, shown="step", talk=talk)
+    assert one.label == "unsure"
+
+
+@pytest.mark.parametrize("quote", ["book", "result: taken, YK7", "input: YK7", "taken, YK7"])
+async def test_a_call_with_a_result_is_shown_by_its_parts(quote: str, model_at: ModelAt) -> None:
+    step = Step("s", tool="book", tool_input="YK7", result="taken, YK7")
+    talk = Transcript((Round(1, "Please book.", "Done.", (step,)),))
+    one, _ = await judged(model_at, [hit({"round": 1, "quote": quote})], shown="step", talk=talk)
+    assert (one.label, one.flags) == ("hit", ())

@@ -149,7 +149,7 @@ def test_a_calibration_is_stored_where_reports_find_it(desk: Desk, server: Model
     environment = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url}
     words = ("--agent", "example:careful", "--sandbox", "process", "--judge-model", "openai:perfect")
     shown = desk.viva("run", case, *words, environment=environment, expect=0).stdout
-    assert "perfect: calibrated on 20 labels of the set forged.yaml, kappa 1.00" in " ".join(
+    assert "perfect: calibrated on 20 labels (the set forged.yaml), kappa 1.00" in " ".join(
         shown.replace("│", " ").split()
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from tests.judged_journals import CASES, judged_suite, labels_by
 from tests.model_server import Request, verdict
 from tests.viva.conftest import Desk
 from viva.judge.calibration.store import FILE, Calibration, add_calibration, read_calibrations
+from viva.reports.reliability.calibration_words import calibration_words
 
 REPORTS = ("console", "markdown", "html")
 
@@ -65,14 +67,15 @@ def test_reports_show_the_calibration_beside_the_scores_of_this_judge(judged: De
     assert (stored.model, stored.items, stored.cases, stored.people) == ("gpt-4o", 17, 6, 2)
     assert stored.confusion == {"hit": {"hit": 10, "miss": 1}, "miss": {"hit": 1, "miss": 5}}
     for kind in REPORTS:
-        assert "gpt-4o: calibrated on 17 labels of 6 cases, kappa .74 [" in _report(judged, "runs/first", kind)
+        shown = _report(judged, "runs/first", kind)
+        assert "gpt-4o: calibrated on 17 labels of 6 cases (labels of runs/first), kappa .74 [" in shown
     run = judged.viva("report", f"runs/first#{_first_run(judged)}", expect=0).stdout
     assert "calibrated on 17 labels of 6 cases" in run
 
 
 def _report(desk: Desk, journal: str, kind: str) -> str:
     text = desk.viva("report", journal, "--format", kind, "--out", "-", expect=0).stdout
-    return " ".join(text.replace("&#58;", ":").replace("&#91;", "[").split())
+    return " ".join(html.unescape(text).split())
 
 
 def _first_run(desk: Desk) -> str:
@@ -133,6 +136,24 @@ def test_labels_of_other_runs_and_options_for_tables_are_mistakes(judged: Desk) 
     )
     assert "viva label runs/first" in judged.viva("calibrate", "runs/first", expect=2).stderr
     assert not (judged.folder / "runs" / FILE).exists()
+
+
+@pytest.mark.parametrize(
+    ("people", "source", "journals", "left_out", "words"),
+    [
+        (1, "ann.jsonl", "runs/v3", 0, "19 labels of 12 cases (labels of runs/v3)"),
+        (1, "ann.jsonl", "", 0, "19 labels of 12 cases (labels in ann.jsonl)"),
+        (1, "ann.jsonl", "runs/v3", 2, "19 of 21 points of 12 cases (labels of runs/v3)"),
+        (0, "builtin", "", 0, "19 labels (the built-in set)"),
+        (0, "builtin", "", 4, "19 of 23 points (the built-in set)"),
+        (0, "own.yaml", "", 0, "19 labels (the set own.yaml)"),
+    ],
+)
+def test_a_calibration_says_what_its_labels_are_about(
+    people: int, source: str, journals: str, left_out: int, words: str
+) -> None:
+    found = Calibration("m", {}, items=19, cases=12, people=people, source=source, journals=journals, left_out=left_out)
+    assert calibration_words(found) == f"calibrated on {words}"
 
 
 def test_the_newest_calibration_counts_and_damaged_lines_are_passed_over(tmp_path: Path) -> None:

@@ -45,4 +45,7 @@ def test_the_commands_of_the_page_work(desk: Desk) -> None:
         assert done.returncode in ((0, 1) if gated else (expected,)), f"{command}\n{done.stdout}{done.stderr}"
         shown[command] = done.stdout
     assert "judge: calibrated on" not in shown[commands[0]]
-    assert re.search(r"gpt-4o: calibrated on \d+ labels of 6 cases, kappa ", " ".join(shown[commands[2]].split()))
+    assert re.search(
+        r"gpt-4o: calibrated on \d+ labels of 6 cases \(labels of runs/my-suite\), kappa ",
+        " ".join(shown[commands[2]].split()),
+    )

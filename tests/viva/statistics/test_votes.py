@@ -132,3 +132,11 @@ def test_stopping_early_biases_neither_flips_nor_what_votes_are_worth() -> None:
 
 def test_an_unknown_price_makes_the_cost_unknown() -> None:
     assert figures(record(verdict("m:hit", "m:hit"), cost=None)).cost is None
+
+
+def test_judges_that_contradict_each_other_are_not_worth_many_votes() -> None:
+    verdicts = [verdict(*pair) for pair in (("a:hit", "b:miss"), ("a:miss", "b:hit")) for _ in range(6)]
+    found = figures(record(*verdicts, votes=1, models=("a", "b")))
+    assert found.correlation is not None
+    assert found.correlation < 0
+    assert found.n_eff is None

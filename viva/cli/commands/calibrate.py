@@ -25,7 +25,7 @@ from viva.journal.reader import split_reference
 from viva.journal.writer import Damage
 from viva.judge.calibration.label_files import is_label_file, labels_in
 from viva.judge.calibration.label_tables import MOST, Columns, GivenLabel, labels_of_table
-from viva.judge.calibration.store import add_calibration, store_of
+from viva.judge.calibration.store import add_calibration, names_of, store_of
 from viva.plugins.parameters import split_list
 from viva.records.codec import to_plain
 from viva.records.text import one_line
@@ -161,9 +161,10 @@ def _calibrate(journals: Sequence[str], texts: Mapping[Path, str], *, as_json: b
     people = agreement_figures(table, with_alpha=is_available())
     store = store_of(split_reference(journals[0])[0])
     digest = hashlib.sha256("\n".join(texts.values()).encode()).hexdigest()[:12]
+    named = names_of(split_reference(journal)[0] for journal in journals)
     source, at = ", ".join(path.name for path in texts), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     stored = [
-        calibration_of(each, people, source=source, digest=digest, at=at)
+        calibration_of(each, people, source=source, digest=digest, at=at, journals=named)
         for each in judges
         if each.judge.is_model and each.accuracy.items
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from viva.judge.calibration.sets import BUILTIN
 from viva.judge.calibration.store import Calibration, newest_of, read_calibrations, store_of
 from viva.records.text import one_line
 from viva.records.wording import counted
@@ -39,14 +40,29 @@ def _line(judge: JudgeUse, stored: Sequence[Calibration]) -> str:
 
 
 def calibration_words(found: Calibration) -> str:
-    """Return a calibration in words: `calibrated on 120 labels of 24 cases, kappa .81 [.70, .90]`."""
-    of = counted(found.cases, "case") if found.people else f"the set {one_line(found.source, 60)}"
-    on = f"calibrated on {counted(found.items, 'label')} of {of}"
+    """Return a calibration in words: what was labelled, and how far the judge agreed.
+
+    `calibrated on 120 labels of 24 cases (labels of runs/my-suite), kappa .81 [.70, .90]`. Figures on one subject say
+    little about another, so the words name the subject.
+    """
+    total = f"{found.items} of {counted(found.items + found.left_out, 'point')}"
+    number = total if found.left_out else counted(found.items, "label")
+    cases = f" of {counted(found.cases, 'case')}" if found.people else ""
+    on = f"calibrated on {number}{cases} ({_subject(found)})"
     if found.kappa is not None and found.kappa_interval is not None:
         return f"{on}, kappa {_short(found.kappa)} [{', '.join(map(_short, found.kappa_interval))}]"
     if found.accuracy is not None and found.accuracy_interval is not None:
         return f"{on}, accuracy {_short(found.accuracy)} [{', '.join(map(_short, found.accuracy_interval))}]"
     return on
+
+
+def _subject(found: Calibration) -> str:
+    """Return what was labelled in words. Earlier versions did not store which journals."""
+    if found.people:
+        return (
+            f"labels of {one_line(found.journals, 80)}" if found.journals else f"labels in {one_line(found.source, 60)}"
+        )
+    return "the built-in set" if found.source == BUILTIN else f"the set {one_line(found.source, 60)}"
 
 
 def _short(value: float) -> str:

@@ -38,5 +38,10 @@ def _rates(votes: VoteFigures) -> Iterator[str]:
         yield f"flip rate {votes.flip_rate:.1%}"
     if votes.agreement is not None:
         yield f"agreement {votes.agreement:.1%}"
-    worth = UNKNOWN if votes.n_eff is None else f"{votes.n_eff:.1f}"
-    yield f"effective votes {worth} of {votes.heads:g}"
+    if votes.correlation is not None and votes.correlation <= 0:
+        # They may contradict each other, or nearly all be the same: neither shows that they are worth much.
+        words = "votes on one point agree no more than votes on different points"
+        yield f"effective votes unknown (of {votes.heads:g}): {words}"
+    else:
+        worth = UNKNOWN if votes.n_eff is None else f"{votes.n_eff:.1f}"
+        yield f"effective votes {worth} of {votes.heads:g}"

@@ -179,7 +179,7 @@ def _disagreements(truths: Mapping[Key, Truth], points: Iterable[JudgedPoint]) -
 
 
 def calibration_of(
-    found: JudgeCalibration, people: AgreementFigures | None, *, source: str, digest: str, at: str
+    found: JudgeCalibration, people: AgreementFigures | None, *, source: str, digest: str, at: str, journals: str = ""
 ) -> Calibration:
     """Return a calibration as it is stored.
 
@@ -189,6 +189,7 @@ def calibration_of(
         source: The names of the label files.
         digest: Of the labels.
         at: When, in UTC.
+        journals: The names of the journals.
     """
     alpha = people.alpha if people is not None else None
     return Calibration(
@@ -196,7 +197,9 @@ def calibration_of(
         dict(found.judge.prompts),
         items=found.accuracy.items,
         cases=found.cases,
+        left_out=found.errors,
         source=source,
+        journals=journals,
         digest=digest,
         people=len(people.raters) if people is not None else 0,
         confusion=found.confusion,

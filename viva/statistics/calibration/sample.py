@@ -73,8 +73,9 @@ def _decides(verdict: Verdict, verdicts: Sequence[Verdict], threshold: float) ->
 def sample(found: Iterable[Candidate], most: int | None) -> list[Candidate]:
     """Return the candidates that are most worth a label, spread over the cases and what the judge said.
 
-    The same candidates give the same sample, so that labelling can be resumed; those of one run come together, because
-    their conversation has to be read once.
+    Without a maximum, all are returned, in an order that depends on no verdict. The same candidates give the same
+    sample, so that labelling can be resumed. Those of one run come together, because their conversation has to be read
+    once.
 
     Args:
         found: The candidates.
@@ -95,6 +96,9 @@ def sample(found: Iterable[Candidate], most: int | None) -> list[Candidate]:
         chosen.append(best)
         cases[best.case] += 1
         said[best.verdict.label] += 1
+    if most is None:
+        # In the order of the lots: whoever stops before the end must not have labelled the doubtful points alone.
+        return sorted(chosen, key=lambda each: (_lot(each.run), each.place))
     runs: dict[tuple[Path, str], float] = {}
     for each in chosen:
         runs[each.folder, each.run] = max(each.worth, runs.get((each.folder, each.run), 0.0))

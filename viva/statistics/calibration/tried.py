@@ -15,7 +15,9 @@ from viva.statistics.agreement.kappa import agreement_of
 from viva.statistics.agreement.ratings import Pair
 
 
-def calibration_of_tried(figures: JudgeFigures, labelled: LabelledSet, *, people: int = 0, at: str = "") -> Calibration:
+def calibration_of_tried(
+    figures: JudgeFigures, labelled: LabelledSet, *, people: int = 0, at: str = "", journals: str = ""
+) -> Calibration:
     """Return the calibration of a judge on a labelled set. As in all stored ones, errors are in none of the figures.
 
     Args:
@@ -23,6 +25,7 @@ def calibration_of_tried(figures: JudgeFigures, labelled: LabelledSet, *, people
         labelled: The set.
         people: How many people labelled it; 0 if its labels are true by construction.
         at: When, in UTC.
+        journals: The names of the journals that were labelled; empty for a set.
     """
     pairs = [_pair(each) for each in figures.points if each.verdict != Label.ERROR]
     agreement, accuracy = agreement_of(pairs), accuracy_of(pairs)
@@ -32,6 +35,8 @@ def calibration_of_tried(figures: JudgeFigures, labelled: LabelledSet, *, people
         prompt_hashes(),
         items=len(pairs),
         cases=agreement.clusters,
+        left_out=figures.errors,
+        journals=journals,
         source=Path(labelled.name).name,
         digest=labelled.digest[:12],
         people=people,

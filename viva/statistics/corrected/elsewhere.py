@@ -7,7 +7,7 @@ harder to judge), which labels of these very runs do not need.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from viva.records.run_record import RunRecord
@@ -18,7 +18,7 @@ from viva.statistics.corrected.figures import FEWEST_LABELLED, CorrectedScore, C
 from viva.statistics.corrected.rogan_gladen import accuracy_of, rogan_gladen
 from viva.statistics.corrected.truths import Truths
 from viva.statistics.flips.points import EXAMINERS_PROMPTS, differences
-from viva.statistics.scores import primary_evaluator, score_of
+from viva.statistics.scores import primary_evaluator, primary_insight, score_of
 
 JudgeSettings = dict[str, set[str]]
 """The name of a setting of the judge to its values."""
@@ -38,6 +38,8 @@ class MeasuredJudge:
     """How the judge was set: kind, model, and the hash of each prompt."""
     notes: tuple[str, ...] = ()
     """Labels that could not be used, in words."""
+    kinds: frozenset[str] = frozenset()
+    """Who judged the labelled points: `code`, `a model`."""
 
     @property
     def refused(self) -> str:
@@ -58,9 +60,12 @@ def measure_judge(records: Iterable[RunRecord], truths: Truths, source: str) -> 
     """
     tallies = CorrectedTallies(truths)
     settings: JudgeSettings = {}
+    kinds: set[str] = set()
     for record in records:
         tallies.add(record)
         _add_settings(settings, record)
+        labelled = truths.points.get(record.id, {})
+        kinds |= _kinds(record, labelled)
     found = tallies.by_agent()
     return MeasuredJudge(
         source,
@@ -68,6 +73,7 @@ def measure_judge(records: Iterable[RunRecord], truths: Truths, source: str) -> 
         sum(each.labels for each in found),
         {name: frozenset(values) for name, values in settings.items()},
         found[0].notes if found else (),
+        frozenset(kinds),
     )
 
 
@@ -80,6 +86,7 @@ class MeasuredTallies:
         self._settings: JudgeSettings = {}
         self._agents: dict[str, dict[str, CaseSums]] = {}
         self._others = 0
+        self._kinds: set[str] = set()
 
     def add(self, record: RunRecord) -> None:
         """Add one run; one that does not count is in no average, corrected or not."""
@@ -87,6 +94,7 @@ class MeasuredTallies:
         if scored is None:
             return
         _add_settings(self._settings, record)
+        self._kinds |= _kinds(record)
         self._others += primary_evaluator(record.setting, record.insights) not in (SCORING_POINTS, None)
         cases = self._agents.setdefault(record.agent, {})
         cases.setdefault(record.subject, CaseSums()).add_other(1.0, scored.score)
@@ -101,6 +109,8 @@ class MeasuredTallies:
             return self._judge.refused
         if self._others:
             return "the scores of other evaluators than scoring points cannot be corrected"
+        if unlabelled := sorted(self._kinds - self._judge.kinds):
+            return f"no label is about a point that {unlabelled[0]} judged, and these runs have such points"
         measured = {name: set(values) for name, values in self._judge.settings.items()}
         different = differences(measured, self._settings)
         return f"the judge was measured with other settings: {'; '.join(different)}" if different else ""
@@ -130,6 +140,16 @@ class MeasuredTallies:
         )
 
 
+def _kinds(record: RunRecord, labelled: Collection[str] | None = None) -> set[str]:
+    """Return who judged the scoring points of a run, or those of them that are labelled."""
+    insight = primary_insight(record)
+    return {
+        "code" if verdict.by == "code" else "a model"
+        for verdict in (() if insight is None else insight.verdicts)
+        if labelled is None or verdict.criterion in labelled
+    }
+
+
 def _add_settings(settings: JudgeSettings, record: RunRecord) -> None:
     for name, value in _judging(record):
         settings.setdefault(name, set()).add(value)
@@ -140,6 +160,7 @@ def _judging(record: RunRecord) -> Iterator[tuple[str, str]]:
     setting = record.setting
     yield "judge", setting.judge
     yield "judge's model", setting.judge_model or ""
+    yield "number of votes", str(setting.judge_votes)
     for name, digest in setting.prompts.items():
         if not name.startswith(EXAMINERS_PROMPTS):
             yield f"judge's prompt {name}", digest

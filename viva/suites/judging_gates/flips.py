@@ -108,12 +108,18 @@ def gate_on_flips(drift: Drift, most: MostFlips) -> tuple[int, str]:
     if not drift.points:
         return EXIT_NOT_SCORED, f"{OPTION}: no point has a verdict in both judgings"
     flips = len(drift.flips)
+    if drift.others:
+        words = f"{counted(drift.others, 'run')} of {drift.runs + drift.others} could not be compared"
+        return EXIT_NOT_SCORED, f"{OPTION}: {words}, because the conversations of the two sides are not the same"
     if most.count is None and most.share is None:
         if drift.drifted:
             p = f"p = {drift.noise_p:.2g} of their number"
             if not drift.all_before:
                 p += f", {drift.direction_p:.2g} of their direction"
             return EXIT_BELOW, f"{flips} of {counted(drift.points, 'verdict')} flipped, more than noise explains ({p})"
+        if drift.lost:
+            lost = f"{counted(drift.lost, 'point')} lost the verdict"
+            return EXIT_NOT_SCORED, f"{OPTION}: {lost}, so more may have flipped than noise explains"
         return EXIT_DONE, ""
     limit, words = most.limit(drift.points), most.words(drift.points)
     if flips > limit:
