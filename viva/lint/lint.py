@@ -28,8 +28,11 @@ from viva.records.wording import counted
 
 _WITHOUT_EFFECT = re.compile(r"cannot fail|asserts what is true|asserts a tuple|discards the result|reaches no assert")
 """What is said of checks that nearly every agent passes, so that no trial needs to tell it again."""
-NO_MODEL = "{} without eval_code: only a model can judge them (--model)"
-LINKED = "; nor the others, which are judged together with them"
+NO_MODEL = "{} without eval_code: only a model can judge {} (--model)"
+LINKED = (
+    "; the points with eval_code are not tried either, because points of this case depend on each other "
+    "(require, points), and none can be judged without the others"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +124,9 @@ def _triable(each: LintedCase, settings: LintSettings) -> bool:
     without = sum(point.eval_code is None for point in each.case.scoring_points)
     if without and settings.model is None:
         linked = are_linked(each.case) and without < len(each.case.scoring_points)
-        each.not_tried.append(NO_MODEL.format(counted(without, "point")) + (LINKED if linked else ""))
+        each.not_tried.append(
+            NO_MODEL.format(counted(without, "point"), "it" if without == 1 else "them") + (LINKED if linked else "")
+        )
     if each.case.pre_command and not settings.options.allow_pre_command:
         each.not_tried.append("the exam: it runs commands on this machine (--allow-pre-command)")
         return False

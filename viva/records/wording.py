@@ -40,7 +40,9 @@ def judge_words(setting: Setting) -> str:
     votes = f", {setting.judge_votes} votes each" if setting.judge_votes > 1 else ""
     model = f" ({one_line(setting.judge_model, 60)}{votes})" if setting.judge_model else ""
     if setting.evaluators in ((), (SCORING_POINTS,)):
-        return one_line(setting.judge, 20) + model
+        # With a model, `code` means that the model judges the points without a check, which may be all of them.
+        kind = "code or model" if setting.judge == "code" and setting.judge_model else one_line(setting.judge, 20)
+        return kind + model
     names = [f"{SCORING_POINTS} by {setting.judge}" if name == SCORING_POINTS else name for name in setting.evaluators]
     given = [setting.evaluator_parameters.get(name) for name in setting.evaluators]
     words = [f"{name}({parameters})" if parameters else name for name, parameters in zip(names, given, strict=True)]

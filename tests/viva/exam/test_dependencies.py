@@ -69,7 +69,7 @@ def test_judging_again_tells_of_a_dependency_as_an_exam_does(desk: Desk) -> None
 def test_what_only_the_agent_needs_is_not_put_into_the_sandbox(desk: Desk) -> None:
     desk.case(dependencies=["viva-has-no-such-package"], scoring_points=[point(None)])
     done = desk.viva("run", "exam", "--sandbox", "process", environment=NOWHERE, expect=2)
-    assert "add --model" in done.stderr
+    assert "add --judge-model" in done.stderr
     assert "no-such-package" not in done.stderr
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,21 @@ def test_replay_prints_the_exchange_of_a_point_by_its_id_or_number_and_of_an_eva
     assert len(json.loads(line)["exchanges"]) == POINTS
     other = judged.viva("replay", "journal", "--judge", "p9", expect=2)
     assert name in other.stderr
+
+
+def test_replay_prints_the_rules_of_a_judge_once_for_all_runs_and_the_final_verdict(judged: Desk) -> None:
+    suite = ("suite", "exam", *RUN, "--sandbox", "process", "--trials", "2", "--out", "journal")
+    judged.agent("def get_reply_from_agent(self, message):\n    return 'Yes.'")
+    judged.viva(*suite)
+    first, second = read_runs(judged.folder / "journal")
+    wide = {"COLUMNS": "200"}
+    shown = judged.viva("replay", "journal", "--judge", "scoring_points", expect=0, environment=wide).stdout
+    assert shown.count("You are the judge") == 1
+    assert shown.count("(the same rules as in request 1)") == len(exchanges_of(first)) - 1
+    assert shown.count(f"(the same rules as in request 1 of {first.id})") == len(exchanges_of(second))
+    labels = {run.id: {one.criterion: one.label for one in run.insights[0].verdicts} for run in (first, second)}
+    final = [labels[each.subject][each.criterion] for run in (first, second) for each in exchanges_of(run)]
+    assert re.findall(r"final verdict: (\w+)", shown) == final
 
 
 def test_replay_against_still_takes_the_kind_of_judge_and_refuses_a_point(judged: Desk) -> None:

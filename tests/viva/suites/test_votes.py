@@ -68,7 +68,7 @@ def test_a_suite_with_votes_keeps_them_and_tells_what_they_were_worth(jury: Jury
     for words in ("a, b:", "votes cast on 12 points", "flip rate", "agreement", "effective votes", "of 4"):
         assert words in line
     assert "differ" in shown
-    assert "a + b, 2 votes each" in shown
+    assert "judge code or model (a + b, 2 votes each)" in shown, "no point has a check, so that code judged none"
     for record in jury.records():
         setting = record.setting
         assert (setting.judge_model, setting.judge_models, setting.judge_votes) == ("a + b", ("a", "b"), 2)
@@ -106,7 +106,10 @@ def test_stored_conversations_are_judged_again_with_votes_and_a_jury(jury: JuryD
     (run,) = read_runs(jury.folder / "again")
     assert run.asked, "every vote is kept with its request"
     shown = jury.viva("replay", "again", "--judge", "1", expect=0).stdout
-    assert "vote 2" in shown
+    flat = " ".join(shown.split())
+    assert "vote 1" in flat
+    assert "vote 2" in flat
+    assert "final verdict: hit (votes: " in flat
 
 
 def test_a_resumed_suite_keeps_its_votes_and_may_replace_its_models(jury: JuryDesk) -> None:
@@ -126,7 +129,11 @@ def test_a_model_that_is_named_twice_and_votes_that_nobody_casts_are_told(jury: 
     assert "--judge-model openai:a is given twice. For several votes of one model: --votes 2." in twice.stderr
     jury.case("coded", scoring_points=[point("assert rounds")])
     idle = jury.viva("run", "coded", *RUN, *A, "--votes", "3", "--out", "coded-journal", expect=0)
-    assert "no model judges scoring points" in idle.stderr
+    assert "all points have eval_code; --judge both has models vote, too" in " ".join(idle.stderr.split())
+    both = jury.viva("run", "coded", *RUN, *A, "--votes", "3", "--judge", "both", "--out", "both-journal", expect=0)
+    assert "no effect" not in both.stderr
+    bare = jury.viva("suite", "exam", *RUN, "--votes", "3", "--out", "bare", expect=2)
+    assert "add --judge-model openai:NAME" in " ".join(bare.stderr.split()), "the case has a script"
     jury.viva("run", "exam", *RUN, *A, "--votes", "0", expect=2)
 
 

@@ -115,8 +115,11 @@ def _show(lint: Lint, wrong: list[CaseError], skipped: list[Skipped]) -> None:
             click.echo(printable(f"  {words}"))
     if len(lint.cases) > 1:
         problems = sum(len(each.problems) for each in lint.cases)
-        sound = sum(not each.findings and not each.failed for each in lint.cases)
-        click.echo(f"{counted(len(lint.cases), 'case')}: {counted(problems, 'finding')}; {sound} without any remark")
+        sound = [each for each in lint.cases if not each.findings and not each.failed]
+        words = f"{len(sound)} without findings and notes"
+        if untried := sum(bool(each.not_tried) for each in sound):
+            words += f', {untried} of which could not be tried in full (see "not tried")'
+        click.echo(f"{counted(len(lint.cases), 'case')}: {counted(problems, 'finding')}; {words}")
 
 
 def _summary(each: LintedCase) -> str:

@@ -45,7 +45,7 @@ from viva.records.codec import to_plain
 from viva.records.run_record import RunRecord
 from viva.records.text import one_line, printable
 from viva.records.wording import counted, score_line
-from viva.reports.console.exchanges import print_exchanges
+from viva.reports.console.exchanges import ExchangePrinter
 from viva.reports.console.run import print_end, print_round, run_report
 from viva.reports.console.whys import quoted
 from viva.reports.exchanges import MOST_TOPICS, chosen_exchanges, exchange_plain, listed_topics
@@ -183,6 +183,7 @@ def _print_runs(folder: Path, run: str | None, choice: RunChoice, speed: float |
 def _print_asked(folder: Path, run: str | None, choice: RunChoice, what: str, *, as_json: bool) -> None:
     """Print what judges' models were asked and answered about something, of all wanted runs that have it."""
     console, damage, found = Console(), Damage(), 0
+    printer = ExchangePrinter(console)
     known: dict[str, None] = {}
     for stored in choice.among(read_runs(folder, run, damage)):
         try:
@@ -204,7 +205,7 @@ def _print_asked(folder: Path, run: str | None, choice: RunChoice, what: str, *,
             click.echo(json.dumps(plain))
         else:
             console.print(Text(f"{one_line(stored.setting.case or stored.id, 60)} ({one_line(stored.id)})", "bold"))
-            print_exchanges(console, chosen, stored.id)
+            printer.print(chosen, stored)
         if reader_left():
             return
     if choice.seen and not choice.chosen:

@@ -94,4 +94,6 @@ def _no_judge(evaluator: str, cases: Iterable[Case], kind: JudgeKind) -> str:
         return f"--judge {kind} requires a model: add --model openai:NAME or --judge-model openai:NAME."
     case = next(case for case in cases if case_needs_model(case, kind))
     points = counted(len(case_needs_model(case, kind)), "scoring point")
-    return f"the case {case.name!r} requires a model to judge {points} without eval_code: add --model openai:NAME."
+    # With --model, a model would also examine, instead of the script.
+    option = "--judge-model" if case.script else "--model"
+    return f"the case {case.name!r} requires a model to judge {points} without eval_code: add {option} openai:NAME."

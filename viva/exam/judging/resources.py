@@ -168,7 +168,7 @@ async def build_judge(
     all_ = (*evaluators.values(), *([exam] if exam is not None else []))
     prompts = {name: digest for each in all_ for name, digest in each.prompts.items()}
     if (len(jury) > 1 or options.votes > 1) and not _votes_on_points(needs):
-        notices.append("--votes and further --judge-model have no effect: no model judges scoring points.")
+        notices.append(f"--votes and further --judge-model have no effect: {_why_no_votes(specs)}.")
     return JudgeResources(
         kind, evaluators, sandbox, model, jury, options.votes, backup, review, exam, prompts, references, notices
     )
@@ -176,6 +176,12 @@ async def build_judge(
 
 def _votes_on_points(needs: Mapping[str, frozenset[Need]]) -> bool:
     return any(Need.MODEL in each and read_spec(spec)[0] == DEFAULT for spec, each in needs.items())
+
+
+def _why_no_votes(specs: Sequence[str]) -> str:
+    if all(read_spec(spec)[0] != DEFAULT for spec in specs):
+        return f"--evaluators does not name {DEFAULT}, whose verdicts are voted on"
+    return "all points have eval_code; --judge both has models vote, too"
 
 
 def _review_model(

@@ -11,6 +11,7 @@ from viva.errors import SetupError
 from viva.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
 from viva.exam.stored_runs import read_run_states
 from viva.journal.reader import read_records
+from viva.records.text import printable
 from viva.records.wording import counted
 from viva.statistics.flips.drift import Drift
 from viva.statistics.flips.points import Judgings, conversation_of
@@ -82,11 +83,16 @@ def refuse_other_conversations(before: Judgings, baseline: Path, journals: Seque
         # What was never judged has no record, whose timing could tell it from another run of the same case.
         if any(run in before.conversations and run not in scored for run in read_run_states(folder, only)):
             return
-    names = ", ".join(dict.fromkeys(str(folder) for folder, _ in journals))
+    names = ", ".join(dict.fromkeys(_shown(folder) for folder, _ in journals))
     raise SetupError(
-        f"{names} and {baseline} share no conversation, so that no verdict can be compared: --baseline-judging takes "
-        "an earlier judging of the same conversations, often the journal itself."
+        f"{names} and {_shown(baseline)} share no conversation, so that no verdict can be compared: "
+        "--baseline-judging takes an earlier judging of the same conversations, often the journal itself."
     )
+
+
+def _shown(folder: Path) -> str:
+    here = Path.cwd()
+    return printable(str(folder.relative_to(here) if folder.is_relative_to(here) else folder))
 
 
 def gate_on_flips(drift: Drift, most: MostFlips) -> tuple[int, str]:
