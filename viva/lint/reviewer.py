@@ -86,7 +86,10 @@ def _findings(answer: CaseReviewAnswer, case: Case, model: str) -> Iterator[Case
         where = lines.of_point(flaw.point - 1, "score_point")
         against = f" (against {one_line(flaw.against, 80)!r})" if flaw.against else ""
         message = f"{one_line(flaw.reason, 300)}{against}"
-        advice = one_line(flaw.advice, 200) or "correct the statement or the task"
+        advice = (
+            one_line(flaw.advice, 200)
+            or "reword the statement so that it fits the task, or the task so that it fits the statement"
+        )
         yield CaseFinding(KINDS[flaw.kind], message, advice, where, flaw.point, by=model)
 
 

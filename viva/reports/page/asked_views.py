@@ -10,7 +10,7 @@ from viva.exam.judging.exchanges import NotReadable, exchanges_of
 from viva.journal.reader import StoredRun
 from viva.records.exchange.exchanges import Exchange
 from viva.records.text import one_line, printable
-from viva.records.verdict import Insight
+from viva.records.verdict import Insight, is_model
 
 MOST_ANSWERS = 12
 """Maximum number of answers behind one verdict; the first ones and the last are shown."""
@@ -38,9 +38,7 @@ def asked_views(stored: StoredRun, insights: Sequence[Insight]) -> list[dict[str
         for verdict in insight.verdicts:
             own = (insight.evaluator, verdict.subject, verdict.criterion)
             shared = (insight.evaluator, verdict.subject, insight.evaluator)
-            by_model = any(
-                judge not in ("code", "recording") for judge in (verdict.by, *(v.judge for v in verdict.votes))
-            )
+            by_model = any(is_model(judge) for judge in (verdict.by, *(v.judge for v in verdict.votes)))
             found = by_topic.pop(own, None) or (by_topic.pop(shared, None) if by_model else None)
             view = _view(found) if found and left > 0 else None
             left -= sum(len(answer) for *_, answer in view["answers"]) if view else 0
