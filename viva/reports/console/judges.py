@@ -19,7 +19,7 @@ from viva.statistics.agreement.judges import JudgeFigures, PartOfSet
 from viva.statistics.agreement.summary import JudgedRater
 
 MEANINGS = (
-    "undue hits: of the weight of points that are no hits, the share that the judge gave; "
+    "undue hits: of the weight of points that are not hits, the share that the judge gave; "
     "withheld hits: of the weight of hits, the share that it did not give"
 )
 MOST_KINDS = 12
