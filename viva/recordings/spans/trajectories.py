@@ -11,7 +11,7 @@ from viva.recordings.recording import Recording
 from viva.recordings.spans.about import about, agent_name, first_text, plain
 from viva.recordings.spans.decisions import SpanDecision, acts_in_words, decide
 from viva.recordings.spans.messages import loaded
-from viva.recordings.spans.model_calls import model_calls, total_usage, usage_of
+from viva.recordings.spans.model_calls import model_calls, output_of, total_usage, usage_of
 from viva.recordings.spans.questions import question_of
 from viva.recordings.spans.runs import Run, runs_of
 from viva.recordings.spans.span import Span, SpanKind
@@ -53,7 +53,11 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
     decisions, steps = _steps(run, tree)
     answers = [decision for decision in decisions if decision.answer is not None]
     answer = (
-        answers[-1].answer if answers and answers[-1] is decisions[-1] else _own_answer(spans[0] if alone else agent)
+        answers[-1].answer
+        if answers and answers[-1] is decisions[-1]
+        else _own_answer(*spans[:1], *run.agents[:1])
+        if alone
+        else _own_answer(*run.agents[:1])
     )
     began = spans[0].start_ns
     round_ = Round(
@@ -193,16 +197,18 @@ def _decided(step: Step, decision: SpanDecision, number: int) -> Step:
     )
 
 
-def _own_answer(span: Span | None) -> str | None:
-    """Return what the span of a whole run says that it gave, where that is words."""
-    if span is None:
-        return None
-    for key in ("final_result", "output.value", "traceloop.entity.output"):
-        value = loaded(span.attributes.get(key))
-        if isinstance(value, str) and value.strip():
-            return value
-        if isinstance(value, list | Mapping) and (text := text_of_output(value)):
-            return text
+def _own_answer(*spans: Span) -> str | None:
+    """Return what the first span of a whole run that says anything says that it gave, where that is words."""
+    for span in spans:
+        for key in ("final_result", "output.value", "traceloop.entity.output"):
+            value = loaded(span.attributes.get(key))
+            if isinstance(value, str) and value.strip():
+                return value
+            if isinstance(value, list | Mapping) and (text := text_of_output(value)):
+                return text
+        said = output_of(span, loose=False) if span.kind is SpanKind.AGENT else None
+        if said is not None and said.text and not said.calls:
+            return said.text
     return None
 
 

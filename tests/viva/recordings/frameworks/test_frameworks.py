@@ -55,7 +55,7 @@ def test_a_recording_is_small_and_names_no_machine(name: str) -> None:
 def test_recordings_that_are_made_now_say_the_same(name: str, tmp_path: Path) -> None:
     python = environment(name)
     paths = {"PYTHONPATH": str(ROOT), "NODE_PATH": str(packages(name))}
-    command = [python, MAKE / f"{name}.py", tmp_path]
+    command = [python, "-P", MAKE / f"{name}.py", tmp_path]
     subprocess.run(command, check=True, env={**os.environ, **paths}, timeout=300)
     compared = compare(spans_of(tmp_path), tmp_path / "truth.json")
     assert compared.wrong == known_gaps(FRAMEWORKS / name)

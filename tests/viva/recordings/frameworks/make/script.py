@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,6 +89,8 @@ class Script:
     agent: str | None = None
     failure: str = "{message}"
     """What the framework makes of the message of a tool that failed."""
+    plugin: str = ""
+    """What the framework puts before the names of tools."""
     _turns: Iterator[Turn] = field(default_factory=lambda: iter(()))
     _ids: Iterator[int] = field(default_factory=lambda: iter(range(1, 10_000)))
     _traces: list[dict[str, Any]] = field(default_factory=list)
@@ -100,7 +103,24 @@ class Script:
             same_trace: Whether the run lies in the trace of the run before it.
         """
         self._turns = iter(task.turns)
-        run = {"agent": self.agent, "question": task.question, "steps": [], "answer": task.turns[-1].words}
+        self._note(task, same_trace=same_trace)
+        return task.question
+
+    def play_all(self, tasks: Iterable[Task]) -> list[str]:
+        """Make the model take up some tasks, one after the other, for a framework in a process of its own."""
+        taken = list(tasks)
+        self._turns = (turn for task in taken for turn in task.turns)
+        for task in taken:
+            self._note(task)
+        return [task.question for task in taken]
+
+    def _note(self, task: Task, *, same_trace: bool = False) -> None:
+        run: dict[str, Any] = {
+            "agent": self.agent,
+            "question": task.question,
+            "steps": [],
+            "answer": task.turns[-1].words,
+        }
         run["input_tokens"] = INPUT_TOKENS * len(task.turns)
         run["output_tokens"] = OUTPUT_TOKENS * len(task.turns)
         run["steps"] = [self._step(*call) for turn in task.turns for call in turn.calls]
@@ -108,10 +128,13 @@ class Script:
             self._traces[-1]["runs"].append(run)
         else:
             self._traces.append({"trace": len(self._traces), "runs": [run]})
-        return task.question
+
+    def nothing(self) -> None:
+        """Note a trace in which no agent ran."""
+        self._traces.append({"trace": len(self._traces), "runs": []})
 
     def _step(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
-        step: dict[str, Any] = {"tool": name, "input": given}
+        step: dict[str, Any] = {"tool": self.plugin + name, "input": given}
         try:
             return {**step, "result": TOOLS[name](**given), "success": True}
         except ValueError as error:
@@ -120,7 +143,9 @@ class Script:
     def answer(self, request: Request) -> Answer:
         """Answer one request of the framework."""
         turn = next(self._turns)
-        calls = tuple(ToolCall(name, json.dumps(given), f"call_{next(self._ids)}") for name, given in turn.calls)
+        calls = tuple(
+            ToolCall(self.plugin + name, json.dumps(given), f"call_{next(self._ids)}") for name, given in turn.calls
+        )
         return Answer(turn.words or None, calls, usage=(INPUT_TOKENS, OUTPUT_TOKENS))
 
     def write_truth(self, folder: Path) -> None:
@@ -139,3 +164,10 @@ def model_server(script: Script) -> Iterator[str]:
     """Serve a script's model by OpenAI's protocol; yields the address for `base_url`."""
     with ModelServer({MODEL: script.answer}) as server:
         yield server.url
+
+
+def folder_given() -> Path:
+    """Return the folder that the command line names."""
+    folder = Path(sys.argv[1]).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
