@@ -33,7 +33,7 @@ def spans_of(folder: Path) -> Path:
 def test_what_the_script_put_in_comes_out(name: str) -> None:
     folder = FRAMEWORKS / name
     compared = compare(spans_of(folder), folder / "truth.json")
-    assert compared.wrong == known_gaps(folder)
+    assert [wrong for wrong in compared.wrong if wrong not in known_gaps(folder)] == []
 
 
 def test_nearly_all_steps_of_all_frameworks_are_read_right() -> None:
@@ -58,7 +58,7 @@ def test_recordings_that_are_made_now_say_the_same(name: str, tmp_path: Path) ->
     command = [python, "-P", MAKE / f"{name}.py", tmp_path]
     subprocess.run(command, check=True, env={**os.environ, **paths}, timeout=300)
     compared = compare(spans_of(tmp_path), tmp_path / "truth.json")
-    assert compared.wrong == known_gaps(FRAMEWORKS / name)
+    assert [wrong for wrong in compared.wrong if wrong not in known_gaps(FRAMEWORKS / name)] == []
 
 
 def environments() -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from viva.recordings.spans.conventions import openllmetry, vercel_ai, written_as_read
+from viva.recordings.spans.conventions import mcp, openllmetry, vercel_ai, written_as_read
 from viva.recordings.spans.conventions.convention import Convention, SpanContent
 
 CONVENTIONS: tuple[Convention, ...] = (
@@ -12,6 +12,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     written_as_read.OPENINFERENCE,
     openllmetry.OPENLLMETRY,
     vercel_ai.VERCEL_AI,
+    mcp.MCP,
 )
 """All that are known. Each that translates is given what those before it have made of a span."""
 
