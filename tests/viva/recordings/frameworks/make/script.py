@@ -148,12 +148,13 @@ class Script:
         )
         return Answer(turn.words or None, calls, usage=(INPUT_TOKENS, OUTPUT_TOKENS))
 
-    def write_truth(self, folder: Path) -> None:
-        """Write `truth.json`."""
+    def write_truth(self, folder: Path, reader: str = "otlp") -> None:
+        """Write `truth.json`, with the name of Viva's reader for the recording."""
         truth = {
             "framework": self.framework,
             "version": self.version,
             "instrumentation": self.instrumentation,
+            **({"reader": reader} if reader != "otlp" else {}),
             "traces": self._traces,
         }
         (folder / "truth.json").write_text(json.dumps(truth, indent=1) + "\n")
