@@ -21,6 +21,7 @@ READERS = Kind(
         "spans": "viva.recordings.spans.files:SpansReader",
         "otlp": "viva.recordings.spans.files:OtlpReader",
         "phoenix": "viva.recordings.spans.phoenix:PhoenixReader",
+        "bedrock": "viva.recordings.bedrock.reader:BedrockReader",
         "atif": "viva.recordings.atif.reader:AtifReader",
         "ufo": "viva.recordings.desktop.ufo:UfoReader",
     },
