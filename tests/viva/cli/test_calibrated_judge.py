@@ -116,7 +116,7 @@ def test_a_judge_that_always_says_hit_is_no_better_than_chance(desk: Desk) -> No
 
 def test_a_gate_on_kappa_compares_the_low_end_of_the_model(judged: Desk) -> None:
     arguments = ("calibrate", "ann.jsonl", "bob.jsonl", "runs/first", "--min-kappa")
-    assert judged.viva(*arguments, "0.1", expect=0).stderr == ""
+    assert "below" not in judged.viva(*arguments, "0.1", expect=0).stderr
     assert "below --min-kappa 0.7: kappa of gpt-4o is 0.742 [" in judged.viva(*arguments, "0.7", expect=1).stderr
     assert "below" in judged.viva(*arguments, "0.7", "--json", expect=1).stderr
     without = judged.viva("calibrate", "ann.jsonl", "bob.jsonl", "--min-kappa", "0.7", expect=2)
@@ -126,10 +126,7 @@ def test_a_gate_on_kappa_compares_the_low_end_of_the_model(judged: Desk) -> None
 def test_labels_of_other_runs_and_options_for_tables_are_mistakes(judged: Desk) -> None:
     other = {"rater": "ann", "run": "elsewhere", "criterion": "x", "label": "hit"}
     (judged.folder / "other.jsonl").write_text(json.dumps(other), encoding="utf-8")
-    assert (
-        "the labels are of other runs (elsewhere)"
-        in judged.viva("calibrate", "other.jsonl", "runs/first", expect=2).stderr
-    )
+    assert "they are of the runs elsewhere" in judged.viva("calibrate", "other.jsonl", "runs/first", expect=2).stderr
     assert (
         "--gold cannot be given with a journal"
         in judged.viva("calibrate", "ann.jsonl", "runs/first", "--gold", "ann", expect=2).stderr
