@@ -58,6 +58,8 @@ def command(journal: str | None, rater: str | None, out: Path | None, most: int 
         fail("viva label: --rater is empty; name who labels.")
     if out == Path("-"):
         fail("viva label: --out is a file to which each label is appended; it cannot be standard output.")
+    if out is not None and out.exists() and not out.is_file():
+        fail(f"viva label: --out {out} is not a regular file, to which labels can be appended.")
     target = out or Path(f"labels-{slug(name, 40)}.jsonl")
     index = index_runs(folder)
     if run is not None and run not in index.places:

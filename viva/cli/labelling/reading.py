@@ -16,15 +16,19 @@ from viva.records.text import one_line, printable
 from viva.regular_files import read_text
 
 
-def read_label_text(path: Path) -> str:
+def read_label_text(path: Path, wanted: str = "neither a label file nor a journal") -> str:
     """Return the text of a label file, or of another file with labels.
+
+    Args:
+        path: The file.
+        wanted: What is missing if there is no such file, in words.
 
     Raises:
         SetupError: there is none, or it cannot be read.
     """
     if not path.exists() and not path.is_symlink():
         name = one_line(str(path))
-        raise SetupError(f"there is neither a label file nor a journal {name}.{_near(path)}")
+        raise SetupError(f"there is {wanted} {name}.{_near(path)}")
     return read_text(path, "the label file", MOST, torn_lines=True)
 
 
@@ -51,7 +55,7 @@ def read_files(paths: Sequence[Path]) -> list[HumanLabel]:
     """
     labels: list[HumanLabel] = []
     for path in paths:
-        text = read_label_text(path)
+        text = read_label_text(path, "no label file")
         if text.strip() and not text.lstrip().startswith("{") and not is_label_file(text):
             raise SetupError(
                 f"{one_line(str(path))} is not a label file of `viva label`; only these say of which run a label is."

@@ -12,6 +12,7 @@ from rich.text import Text
 from viva.judge.calibration.judging import TriedPoint
 from viva.judge.calibration.sets import LabelledSet
 from viva.records.text import one_line
+from viva.records.verdict import Label
 from viva.records.wording import counted, dollars, usage_words
 from viva.reports.console.agreement import estimate, judged_parts
 from viva.reports.console.narrow_table import NarrowTable
@@ -83,12 +84,18 @@ def _details(figures: JudgeFigures) -> Iterator[RenderableType]:
         yield Text(f"… {counted(more, 'further kind')}: --json", style="dim")
     earlier = "" if figures.paid.calls == figures.usage.calls else f", of these now: {usage_words(figures.paid)}"
     yield Text(f"used: {usage_words(figures.usage)}{earlier}", style="dim")
-    if figures.worst:
-        yield Text("the worst disagreements:", style="bold")
-        for each in figures.worst[:MOST_WORST]:
+    faults = [each for each in figures.worst if each.verdict == Label.ERROR]
+    wrong = [each for each in figures.worst if each.verdict != Label.ERROR]
+    for title, noun, points in (
+        ("without a verdict:", "further point", faults),
+        ("the worst disagreements:", "further disagreement", wrong),
+    ):
+        if points:
+            yield Text(title, style="bold")
+        for each in points[:MOST_WORST]:
             yield from _disagreement(each)
-        if (more := len(figures.worst) - MOST_WORST) > 0:
-            yield Text(f"… {counted(more, 'further disagreement')}: --json", style="dim")
+        if (more := len(points) - MOST_WORST) > 0:
+            yield Text(f"… {counted(more, noun)}: --json", style="dim")
 
 
 def _parts(head: str, parts: Sequence[PartOfSet]) -> Table:
@@ -110,7 +117,8 @@ def _parts(head: str, parts: Sequence[PartOfSet]) -> Table:
 
 def _disagreement(judged: TriedPoint) -> Iterator[Text]:
     kind = f" ({one_line(judged.kind, 40)})" if judged.kind else ""
-    yield Text(f"{one_line(judged.item, 60)}{kind}: {judged.truth} is right, the judge says {judged.verdict}")
+    said = "gave no verdict" if judged.verdict == Label.ERROR else f"says {judged.verdict}"
+    yield Text(f"{one_line(judged.item, 60)}{kind}: {judged.truth} is right, the judge {said}")
     yield Text(f"  statement: {one_line(judged.statement, 200)}")
     if judged.why:
         yield Text(f"  why: {one_line(judged.why, 200)}")
