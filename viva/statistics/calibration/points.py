@@ -12,6 +12,7 @@ from viva.journal.kept_cases import stored_case
 from viva.journal.reader import StoredRun
 from viva.judge.calibration.conversations import conversation_digest
 from viva.judge.calibration.store import judge_prompts
+from viva.judge.scoring_points.voting import elected
 from viva.records.run_record import Setting
 from viva.records.transcript import Step, Transcript
 from viva.records.verdict import Insight, Verdict
@@ -71,7 +72,7 @@ def judged_points(stored: StoredRun, case: Case | None = None) -> Iterator[Judge
     coded = {point.id for point in case.scoring_points if point.eval_code} if case is not None else set()
     length, conversation = transcript_length(stored.transcript), conversation_digest(stored.transcript)
     for verdict in insight.verdicts:
-        said = list(_said(verdict))
+        said = list(_said(verdict, stored.setting))
         has_code = verdict.criterion in coded or any(by == CODE for by, _, _ in said)
         for by, label, reason in said:
             yield JudgedPoint(
@@ -103,13 +104,15 @@ def scoring_insight(insights: tuple[Insight, ...]) -> Insight | None:
     return next((each for each in insights if each.evaluator == SCORING_POINTS), None)
 
 
-def _said(verdict: Verdict) -> Iterator[tuple[str, str, str]]:
-    """Yield who said what and why: the verdict's judge, and a model that only voted beside the code."""
+def _said(verdict: Verdict, setting: Setting) -> Iterator[tuple[str, str, str]]:
+    """Yield who said what and why: the verdict's judge, and the majority of models that only voted beside the code."""
     yield verdict.by, verdict.label, verdict.reason
-    if verdict.by == CODE:
-        models = [vote for vote in verdict.votes if vote.judge != CODE]
-        if models and len({vote.label for vote in models}) == 1:
-            yield models[0].judge, models[0].label, models[0].reason
+    models = [vote for vote in verdict.votes if vote.judge != CODE] if verdict.by == CODE else []
+    if models:
+        planned = max(len(models), max(1, len(setting.judge_models)) * setting.judge_votes)
+        label = elected([vote.label for vote in models], planned).value
+        first = next((vote for vote in models if vote.label == label), models[0])
+        yield first.judge, label, first.reason
 
 
 def _identity(by: str, setting: Setting) -> JudgeIdentity:
