@@ -16,7 +16,9 @@ from tests.viva.reports.conftest import WRITERS
 from tests.viva.reports.made import write_run
 from viva.cli.commands.report import command
 from viva.cli.label_options import labels_from
+from viva.journal.reader import read_runs
 from viva.journal.writer import Journal, run_id
+from viva.judge.calibration.conversations import conversation_digest
 from viva.reports.journals import joined
 
 AGENT = "agents.py:One"
@@ -113,6 +115,11 @@ def test_judging_again_can_be_gated_by_labels(desk: Desk) -> None:
     assert "no corrected score: labels of 1 case;" in told.stderr
     plain = json.loads(desk.viva("judge", "journal", *again, "--out", "b", "--json", expect=0).stdout)
     assert [each["labels"] for each in plain["corrected"]] == [1]
+    (stored,) = read_runs(desk.folder / "journal")
+    for digest, used in ((conversation_digest(stored.transcript), 1), ("0" * 16, 0)):
+        (desk.folder / "labels.jsonl").write_text(json.dumps({**line, "at": "", "conversation": digest}))
+        told = desk.viva("judge", "journal", *again, "--out", f"c{used}", "--json", expect=0).stdout
+        assert [each["labels"] for each in json.loads(told)["corrected"]] == [used]
 
 
 def test_a_suite_is_gated_by_the_judges_accuracy_on_an_earlier_labelled_journal(desk: Desk) -> None:
