@@ -15,6 +15,7 @@ from viva.records.transcript import Round, Step, StepKind, Transcript
 MOST_REPEATS = 10_000
 """Maximum number of times that a part is repeated: a mistyped number must not fill the memory."""
 COUNTER = "{n}"
+LABELS = ("hit", "miss", "unsure")
 
 Words = Annotated[str, StringConstraints(strict=True, strip_whitespace=False, min_length=1)]
 
@@ -110,11 +111,18 @@ class LabelledRound(_Counted):
     steps: list[LabelledStep] = []
 
 
+def _is_label(value: Any) -> Any:
+    if not isinstance(value, str) or value not in LABELS:
+        quotes = "; in YAML, yes and true are truth values" if isinstance(value, bool) else ""
+        raise ValueError(f"{describe(value)} is not a label; write hit, miss or unsure{quotes}")
+    return value
+
+
 class PointOfItem(_Strict):
     """A statement about the transcript with its right label."""
 
     statement: Words
-    label: Literal["hit", "miss", "unsure"]
+    label: Annotated[Literal["hit", "miss", "unsure"], BeforeValidator(_is_label)]
     why: str = ""
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
 

@@ -41,6 +41,8 @@ class LabelledPoint:
     """`hit`, `miss` or `unsure`."""
     why: str = ""
     """Why this label is the right one."""
+    hard: bool = False
+    """Whether people labelled the point because it seemed hard to judge."""
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,17 @@ def test_the_digest_changes_with_what_a_judge_sees_and_with_labels_alone(tmp_pat
 
 
 MISTAKES = [
-    (ITEM.replace("label: hit", "label: yes"), ":8: points.0.label: ", "'hit', 'miss' or 'unsure'"),
+    (
+        ITEM.replace("label: hit", "label: yes"),
+        ":8: points.0.label: ",
+        "True is not a label; write hit, miss or unsure; in YAML,",
+    ),
+    (ITEM.replace("label: hit", "label: 1"), ":8: points.0.label: ", "1 is not a label; write hit, miss or unsure"),
+    (
+        ITEM.replace("label: hit", "label: Hit"),
+        ":8: points.0.label: ",
+        "'Hit' is not a label; write hit, miss or unsure",
+    ),
     (ITEM.replace("label: hit", "lable: hit"), ":8: points.0.lable: ", "Extra inputs are not permitted"),
     (ITEM.replace('agent: "2"', "agent: 2"), ":6: rounds.0.agent: ", "must be text, or a list of texts"),
     (ITEM.replace("  kind: sums\n", ""), ":2: kind: ", "Field required"),
