@@ -27,7 +27,7 @@ HELP = (
     "h hit, m miss, u unsure, s skip, b back and undo, e where the conversation speaks of it, t conversation again, "
     "n note, q quit"
 )
-PROMPT = "[h]it [m]iss [u]nsure [s]kip [b]ack [e]vidence [t]ranscript [n]ote [q]uit? "
+PROMPT = "[h]it [m]iss [u]nsure [s]kip [b]ack [e]vidence [t]ext [n]ote [q]uit? "
 SEEN = "given again after the verdict was shown"
 """The note on a label that is not blind."""
 
@@ -164,7 +164,7 @@ class Sitting:
             elif key in ("q", END):
                 return 0
             else:
-                self._again(f"{typed!r} is not one of the keys: {HELP}")
+                self._again(HELP if key == "?" else f"{typed!r} is not one of the keys; ? explains them.")
 
     def _ask(self, point: Candidate, number: str) -> None:
         statement = one_line(point.verdict.statement or point.verdict.criterion, 1000)
@@ -230,7 +230,7 @@ class Sitting:
         if self._passages is None:
             self._passages = passages_about(stored.transcript, point.verdict.statement)
         if not self._passages:
-            self.console.print(Text("The conversation has none of its words.", style="yellow"))
+            self.console.print(Text("\nThe conversation has none of its words.", style="yellow"))
             return
         number = self._next_passage % len(self._passages)
         self._next_passage += 1
