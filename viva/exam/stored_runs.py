@@ -178,4 +178,5 @@ def timing_of_rounds(transcript: Transcript) -> Timing:
     """Return the timing of a conversation as derived from its rounds."""
     rounds = transcript.rounds
     seconds = sum(round_.examiner_seconds + round_.agent_seconds for round_ in rounds)
-    return Timing((rounds[0].started if rounds else None) or 0.0, seconds)
+    # The earlier turns in a trace have no times.
+    return Timing(next((round_.started for round_ in rounds if round_.started is not None), 0.0), seconds)

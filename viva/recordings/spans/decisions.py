@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from viva.recordings.react import IMPLICIT_THOUGHT, PartLabel, read_react, segments
+from viva.recordings.react import IMPLICIT_THOUGHT, PartLabel, ReactText, read_react, segments
+from viva.recordings.spans.answers import Parsed, answer_text, output_call
 from viva.recordings.spans.messages import RequestedCall
 from viva.recordings.spans.model_calls import ModelCall
 from viva.recordings.spans.tool_runs import CallOutcome, ToolRuns
@@ -33,7 +34,16 @@ class SpanDecision:
     fault: str | None = None
 
 
-def decide(call: ModelCall, place: int, tools: ToolRuns, *, in_words: bool) -> list[SpanDecision]:
+def decide(
+    call: ModelCall,
+    place: int,
+    tools: ToolRuns,
+    *,
+    in_words: bool,
+    parsed: Parsed | None = None,
+    final: bool = False,
+    stated: str | None = None,
+) -> list[SpanDecision]:
     """Read what was decided in one model call.
 
     Args:
@@ -41,6 +51,9 @@ def decide(call: ModelCall, place: int, tools: ToolRuns, *, in_words: bool) -> l
         place: Its place among the run's calls.
         tools: The tools that ran in the run. Each is taken once: go through the calls in order.
         in_words: What `acts_in_words` says of the run.
+        parsed: What the framework's own parser read in the words, where it recorded that: it outranks their looks.
+        final: Whether this is the last model call of the run.
+        stated: What the framework says that the run gave.
 
     Returns:
         One decision for each tool call, or one without a tool.
@@ -49,23 +62,32 @@ def decide(call: ModelCall, place: int, tools: ToolRuns, *, in_words: bool) -> l
     if output.calls:
         outcomes = tools.outcomes(place, output.calls, None)
         thought = _thought(output.text, output.reasoning)
+        giving = output_call(output.calls, stated) if final else None
         return [
-            SpanDecision(
-                call, thought if number == 0 else None, False, asked.name, asked.arguments, asked.id, outcome=outcome
-            )
-            for number, (asked, outcome) in enumerate(zip(output.calls, outcomes, strict=True))
+            SpanDecision(call, thought, call_id=asked.id, answer=answer_text(asked.arguments))
+            if asked is giving
+            else SpanDecision(call, thought, False, asked.name, asked.arguments, asked.id, outcome=outcome)
+            for asked, outcome in zip(output.calls, outcomes, strict=True)
         ]
     if not in_words:
         return [SpanDecision(call, output.reasoning, answer=output.text or "")]
-    return [_in_words(call, place, tools)]
+    return [_in_words(call, place, tools, parsed, stated)]
 
 
-def acts_in_words(calls: Sequence[ModelCall]) -> bool:
-    """Return whether the agent of a run acts in words: it was instructed to, or does so, and makes no native call."""
+def acts_in_words(calls: Sequence[ModelCall], stated: str | None) -> bool:
+    """Return whether the agent of a run acts in words: it was instructed to, or does so, and makes no native call.
+
+    Args:
+        calls: Of the run.
+        stated: What the framework says that the run gave: where that is the whole of the last words, they are an
+            answer, whatever they look like.
+    """
     if any(call.output.calls for call in calls):
         return False
     if calls and any("Action Input:" in (message.text or "") for message in calls[0].inputs[:4]):
         return True
+    if calls and stated and stated.strip() == (calls[-1].output.text or "").strip():
+        return False
     return any(
         part.label in (PartLabel.ACTION, PartLabel.THOUGHT)
         for call in calls
@@ -73,18 +95,28 @@ def acts_in_words(calls: Sequence[ModelCall]) -> bool:
     )
 
 
-def _in_words(call: ModelCall, place: int, tools: ToolRuns) -> SpanDecision:
+def _in_words(call: ModelCall, place: int, tools: ToolRuns, parsed: Parsed | None, stated: str | None) -> SpanDecision:
     text = call.output.text or ""
-    read = read_react(text)
+    read = _as_parsed(read_react(text), parsed)
     implicit = not read.labelled
     thought = IMPLICIT_THOUGHT if implicit else _joined(call.output.reasoning, read.thought)
     outcome = None
     if read.tool is not None or read.answer is None:
         asked = [RequestedCall(read.tool, read.tool_input)] if read.tool is not None else []
         outcome = tools.outcomes(place, asked or [RequestedCall(None, None)], text)[0]
+        if outcome.ran is None and stated and stated.strip() == text.strip():
+            return SpanDecision(call, call.output.reasoning, answer=text, in_words=True)
     return SpanDecision(
         call, thought, implicit, read.tool, read.tool_input, None, read.answer, outcome, True, read.rest, read.fault
     )
+
+
+def _as_parsed(read: ReactText, parsed: Parsed | None) -> ReactText:
+    """Return what the framework's parser read; the input stays as the agent wrote it if both read the same tool."""
+    if parsed is None or (parsed.tool is not None and parsed.tool == read.tool):
+        return read
+    given = None if parsed.tool is None else parsed.tool_input
+    return replace(read, tool=parsed.tool, tool_input=given, answer=parsed.answer, fault=None)
 
 
 def _thought(text: str | None, reasoning: str | None) -> str | None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from viva.recordings.chat_messages import read_arguments, read_content
 from viva.recordings.react import to_json
+from viva.recordings.spans.reasoning import KINDS, reasoning_of_message, reasoning_of_part
 from viva.recordings.spans.span import Span
 from viva.recordings.spans.values import flatten
 
@@ -113,7 +114,9 @@ def _from_parts(message: Mapping[str, Any]) -> Message:
     """Read a message of the current convention; one with `content` in the chat format is read as well."""
     parts = message.get("parts")
     if not isinstance(parts, list):
-        return from_chat(message)
+        parts = message.get("content")
+        if not isinstance(parts, list) or not any(map(_is_part, parts)):
+            return from_chat(message)
     texts: list[str] = []
     reasoning: list[str] = []
     calls: list[RequestedCall] = []
@@ -122,8 +125,8 @@ def _from_parts(message: Mapping[str, Any]) -> Message:
         if not isinstance(part, dict):
             continue
         kind = part.get("type")
-        if kind in ("reasoning", "thinking"):
-            reasoning.append(as_text(part.get("content")))
+        if kind in KINDS:
+            reasoning.append(reasoning_of_part(part))
         elif kind == "tool_call":
             calls.append(
                 RequestedCall(_name(part.get("name")), arguments(part.get("arguments")), _identity(part.get("id")))
@@ -131,15 +134,20 @@ def _from_parts(message: Mapping[str, Any]) -> Message:
         elif kind == "tool_call_response":
             result = next((part[key] for key in ("response", "result", "content") if key in part), None)
             answers.append((_identity(part.get("id")), as_text(result)))
-        elif part.get("content") is not None:
-            texts.append(as_text(part["content"]))
+        elif (words := part.get("content", part.get("text"))) is not None:
+            texts.append(as_text(words))
     return Message(
         str(message.get("role") or ""),
         "\n".join(texts) if texts else None,
-        "\n".join(reasoning) or None,
+        "\n".join(text for text in reasoning if text) or None,
         tuple(calls),
         tuple(answers),
     )
+
+
+def _is_part(part: Any) -> bool:
+    """Return whether an element of `content` is a part of the current convention, not of the chat format."""
+    return isinstance(part, dict) and ("content" in part or ("type" not in part and "text" in part))
 
 
 def from_chat(message: Mapping[str, Any]) -> Message:
@@ -153,7 +161,11 @@ def from_chat(message: Mapping[str, Any]) -> Message:
     role = {"human": "user", "ai": "assistant"}.get(role, role)
     answers = ((_identity(message.get("tool_call_id")), text or ""),) if role in ("tool", "function") else ()
     return Message(
-        role, text, None, tuple(_chat_call(call) for call in calls) if isinstance(calls, list) else (), answers
+        role,
+        text,
+        reasoning_of_message(message),
+        tuple(_chat_call(call) for call in calls) if isinstance(calls, list) else (),
+        answers,
     )
 
 
@@ -170,12 +182,12 @@ def _from_openinference(element: Mapping[str, Any]) -> Message:
     text = element.get("message.content")
     parts = indexed(element, "message.contents")
     # Parts of a kind of their own: their text stands beside the words, not among them.
-    thinking = [part for part in parts if part.get("message_content.type") in ("reasoning", "thinking")]
-    reasoning = [str(part.get("message_content.text") or "") for part in thinking]
+    thinking = [part for part in parts if part.get("message_content.type") in KINDS]
+    reasoning = [words for part in thinking if (words := str(part.get("message_content.text") or ""))]
     spoken = [
         str(part["message_content.text"])
         for part in parts
-        if "message_content.text" in part and part.get("message_content.type") not in ("reasoning", "thinking")
+        if "message_content.text" in part and part.get("message_content.type") not in KINDS
     ]
     words = as_text(text) if text is not None else "\n".join(spoken) if spoken else None
     calls = []
@@ -205,7 +217,7 @@ def _from_openllmetry(element: Mapping[str, Any]) -> Message:
     )
     role = str(element.get("role") or "assistant")
     answers = ((_identity(element.get("tool_call_id")), text or ""),) if role == "tool" else ()
-    return Message(role, text, None, calls, answers)
+    return Message(role, text, reasoning_of_message({**element, "content": parts}), calls, answers)
 
 
 def _message_events(span: Span) -> list[Message]:

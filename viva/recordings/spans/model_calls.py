@@ -11,6 +11,7 @@ from viva.recordings.numbers import amount
 from viva.recordings.output_text import text_of_output
 from viva.recordings.spans.messages import Message, input_messages, loaded, output_messages, system_text
 from viva.recordings.spans.span import Span, SpanKind
+from viva.recordings.spans.spoken import spoken
 from viva.recordings.spans.tree import Tree
 from viva.records.transcript import MOST_DOLLARS, MOST_TOKENS, UNREPORTED, Usage
 
@@ -130,9 +131,8 @@ def output_of(span: Span, *, loose: bool) -> Message | None:
     Returns:
         None for a span without an output.
     """
-    for message in reversed(output_messages(span)):
-        if message.calls or message.reasoning or (message.text or "").strip():
-            return message
+    if (message := spoken(output_messages(span))) is not None:
+        return message
     value = span.attributes.get("output.value")
     if not loose or value is None:
         return None

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from viva.recordings.spans.conventions.convention import SpanContent
+from viva.recordings.spans.conventions.known import translated
 from viva.recordings.spans.values import flatten, from_pairs, listed, read_id, read_time
 
 
@@ -102,6 +104,8 @@ def _said(said: Any, attributes: Mapping[str, Any]) -> tuple[Any, ...]:
 def read_span(raw: Any) -> Span | None:
     """Read one span of a JSON dump: as Phoenix's client, OpenTelemetry's `span.to_json()` or OTLP write it.
 
+    Its attributes are translated by the convention that it follows; `raw` holds them as they were written.
+
     Returns:
         None if it has no id of a trace or of its own: it belongs nowhere.
     """
@@ -111,26 +115,33 @@ def read_span(raw: Any) -> Span | None:
     trace_id, span_id, inner = ids
     given = raw.get("attributes")
     attributes = flatten(given) if isinstance(given, dict) else from_pairs(given)
-    name = str(raw.get("name") or "")
     events = tuple(_event(event) for event in listed(raw.get("events")) if isinstance(event, dict))
-    failed, message = _status(raw, events)
+    scope = raw.get("scope") or raw.get("instrumentation_scope")
+    said = translated(
+        SpanContent(
+            str(raw.get("name") or ""),
+            str(scope.get("name") or "") if isinstance(scope, dict) else str(scope or ""),
+            attributes,
+            events,
+            *_status(raw, events),
+        )
+    )
     resource = raw.get("resource")
     resource = resource.get("attributes", resource) if isinstance(resource, dict) else {}
-    scope = raw.get("scope") or raw.get("instrumentation_scope")
     return Span(
         id=span_id,
         trace_id=trace_id,
         parent_id=read_id(_first(raw, inner, "parent_id", "parentSpanId", "parent_span_id"), 16),
-        name=name,
-        kind=kind_of(name, raw.get("span_kind"), attributes),
-        attributes=attributes,
+        name=said.name,
+        kind=kind_of(said.name, raw.get("span_kind"), said.attributes),
+        attributes=said.attributes,
         start_ns=start_of(raw),
         end_ns=read_time(_first(raw, raw, "end_time", "endTimeUnixNano", "end_time_unix_nano")),
-        failed=failed,
-        message=message,
-        events=events,
+        failed=said.failed,
+        message=said.message,
+        events=said.events,
         raw=raw,
-        scope=str(scope.get("name") or "") if isinstance(scope, dict) else str(scope or ""),
+        scope=said.scope,
         resource=flatten(resource) if isinstance(resource, dict) else from_pairs(resource),
     )
 

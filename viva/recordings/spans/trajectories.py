@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from viva.recordings.output_text import text_of_output
 from viva.recordings.recording import Recording
 from viva.recordings.spans.about import about, agent_name, first_text, plain
+from viva.recordings.spans.answers import own_answer, parsed_by_framework
 from viva.recordings.spans.decisions import SpanDecision, acts_in_words, decide
-from viva.recordings.spans.messages import loaded
+from viva.recordings.spans.earlier_turns import earlier_rounds
 from viva.recordings.spans.model_calls import model_calls, total_usage, usage_of
 from viva.recordings.spans.questions import question_of
 from viva.recordings.spans.runs import Run, runs_of
@@ -50,16 +50,17 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
     trace_id = spans[0].trace_id
     agent = run.agents[0] if run.agents else None
     inputs = run.calls[0].inputs if run.calls else []
-    question = question_of(_top(run, tree, alone), inputs)
-    decisions, steps = _steps(run, tree)
+    top = _top(run, tree, alone)
+    question = question_of(top, inputs)
+    stated = own_answer(spans[0] if alone else agent) or own_answer(agent)
+    in_words = acts_in_words(run.calls, stated)
+    earlier = earlier_rounds(inputs, top, question, in_words=in_words)
+    decisions, steps = _steps(run, tree, stated, in_words=in_words)
     read = any(MARK in step.attributes for step in steps)
-    answers = [decision for decision in decisions if decision.answer is not None]
-    answer = (
-        answers[-1].answer if answers and answers[-1] is decisions[-1] else _own_answer(spans[0] if alone else agent)
-    )
+    answer = decisions[-1].answer if decisions and decisions[-1].answer is not None else stated
     began = spans[0].start_ns
     round_ = Round(
-        1,
+        len(earlier) + 1,
         question,
         answer,
         tuple(steps),
@@ -70,7 +71,7 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
     )
     systems = (call.system for call in run.calls)
     transcript = Transcript(
-        (round_,),
+        (*earlier, round_),
         source=source,
         trace_id=trace_id,
         system=next((text for text in systems if text), None),
@@ -101,10 +102,21 @@ def _top(run: Run, tree: Tree, alone: bool) -> list[Span]:
     return [*reversed(list(tree.ancestors(inner))), inner]
 
 
-def _steps(run: Run, tree: Tree) -> tuple[list[SpanDecision], list[Step]]:
+def _steps(run: Run, tree: Tree, stated: str | None, *, in_words: bool) -> tuple[list[SpanDecision], list[Step]]:
     tools = ToolRuns(run.spans, run.calls, tree)
-    in_words = acts_in_words(run.calls)
-    decisions = [made for place, call in enumerate(run.calls) for made in decide(call, place, tools, in_words=in_words)]
+    parsed = parsed_by_framework(run.spans, run.calls, tree) if in_words else {}
+    decisions: list[SpanDecision] = []
+    for place, call in enumerate(run.calls):
+        final = place + 1 == len(run.calls)
+        decisions += decide(
+            call,
+            place,
+            tools,
+            in_words=in_words,
+            parsed=parsed.get(call.span.id),
+            final=final,
+            stated=stated if final else None,
+        )
     by_span: dict[str, list[SpanDecision]] = {}
     for decision in decisions:
         by_span.setdefault(decision.call.span.id, []).append(decision)
@@ -193,19 +205,6 @@ def _decided(step: Step, decision: SpanDecision, number: int) -> Step:
         usage=call.usage if number == 1 else NO_USAGE,
         attributes={**step.attributes, MARK: mark},
     )
-
-
-def _own_answer(span: Span | None) -> str | None:
-    """Return what the span of a whole run says that it gave, where that is words."""
-    if span is None:
-        return None
-    for key in ("final_result", "output.value", "traceloop.entity.output"):
-        value = loaded(span.attributes.get(key))
-        if isinstance(value, str) and value.strip():
-            return value
-        if isinstance(value, list | Mapping) and (text := text_of_output(value)):
-            return text
-    return None
 
 
 def _failure(root: Span, answer: str | None) -> str | None:

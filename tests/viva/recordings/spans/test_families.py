@@ -69,7 +69,7 @@ def _check_run(family: str, recording: Recording, task: Any) -> None:
             continue
         assert (step.tool, step.tool_input) == call
         first = call is turn.calls[0]
-        assert step.thought == ((turn.words or None) if first else None)
+        assert step.thought == (turn.words or None), "a thought before parallel calls belongs to each of them"
         assert step.result == _result(family, *call)
         assert bool(step.error) == (call[1].get("city") == "Atlantis" and family != "langgraph")
         assert (marked(step) or {}).get(WRITTEN) == (

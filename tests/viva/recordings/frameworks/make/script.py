@@ -1,0 +1,173 @@
+"""What the scripted model says to the frameworks, and what their tools give back: the truth of the recordings."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.model_server import Answer, ModelServer, Request, ToolCall
+
+MODEL = "scripted"
+INPUT_TOKENS, OUTPUT_TOKENS = 100, 7
+SYSTEM = "Be brief."
+WEATHER = {"Paris": "18 degrees", "Rome": "25 degrees"}
+
+
+def get_weather(city: str) -> str:
+    """Tell the weather of a city."""
+    if city not in WEATHER:
+        raise ValueError(f"no such city: {city}")
+    return WEATHER[city]
+
+
+def convert(degrees: int, unit: str) -> str:
+    """Convert degrees Celsius into another unit."""
+    return f"{degrees * 9 // 5 + 32} {unit}"
+
+
+TOOLS = {"get_weather": get_weather, "convert": convert}
+Calls = tuple[tuple[str, dict[str, Any]], ...]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One answer of the model: words, and the tools that it calls or none."""
+
+    words: str
+    calls: Calls = ()
+
+
+@dataclass(frozen=True)
+class Task:
+    """A question, and how the model goes about it."""
+
+    question: str
+    turns: tuple[Turn, ...]
+
+
+PLAIN = Task(
+    "How warm is it in Rome?",
+    (Turn("I look it up.", (("get_weather", {"city": "Rome"}),)), Turn("It has 25 degrees in Rome.")),
+)
+FAILING = Task(
+    "How warm is it in Atlantis, and what are 25 degrees in Fahrenheit?",
+    (
+        Turn("", (("get_weather", {"city": "Atlantis"}),)),
+        Turn("", (("convert", {"degrees": 25, "unit": "fahrenheit"}),)),
+        Turn("There is no such city. 25 degrees are 77 fahrenheit."),
+    ),
+)
+PARALLEL = Task(
+    "How warm is it in Paris and Rome?",
+    (
+        Turn("I ask for both.", (("get_weather", {"city": "Paris"}), ("get_weather", {"city": "Rome"}))),
+        Turn("Paris has 18 degrees, Rome has 25."),
+    ),
+)
+CONVERSATION = (
+    Task("Is it warm in Paris?", (Turn("", (("get_weather", {"city": "Paris"}),)), Turn("It has 18 degrees."))),
+    Task(
+        "And in Fahrenheit?",
+        (Turn("", (("convert", {"degrees": 18, "unit": "fahrenheit"}),)), Turn("64 fahrenheit.")),
+    ),
+)
+"""Two turns of one conversation: the second is asked with the first as history."""
+
+
+@dataclass
+class Script:
+    """Plays the model for one framework, and writes down what it asked for."""
+
+    framework: str
+    version: str
+    instrumentation: str
+    agent: str | None = None
+    failure: str = "{message}"
+    """What the framework makes of the message of a tool that failed."""
+    plugin: str = ""
+    """What the framework puts before the names of tools."""
+    _turns: Iterator[Turn] = field(default_factory=lambda: iter(()))
+    _ids: Iterator[int] = field(default_factory=lambda: iter(range(1, 10_000)))
+    _traces: list[dict[str, Any]] = field(default_factory=list)
+
+    def play(self, task: Task, *, same_trace: bool = False) -> str:
+        """Make the model take up a task, and return its question. Call it before the framework is asked.
+
+        Args:
+            task: What is asked next.
+            same_trace: Whether the run lies in the trace of the run before it.
+        """
+        self._turns = iter(task.turns)
+        self._note(task, same_trace=same_trace)
+        return task.question
+
+    def play_all(self, tasks: Iterable[Task]) -> list[str]:
+        """Make the model take up some tasks, one after the other, for a framework in a process of its own."""
+        taken = list(tasks)
+        self._turns = (turn for task in taken for turn in task.turns)
+        for task in taken:
+            self._note(task)
+        return [task.question for task in taken]
+
+    def _note(self, task: Task, *, same_trace: bool = False) -> None:
+        run: dict[str, Any] = {
+            "agent": self.agent,
+            "question": task.question,
+            "steps": [],
+            "answer": task.turns[-1].words,
+        }
+        run["input_tokens"] = INPUT_TOKENS * len(task.turns)
+        run["output_tokens"] = OUTPUT_TOKENS * len(task.turns)
+        run["steps"] = [self._step(*call) for turn in task.turns for call in turn.calls]
+        if same_trace:
+            self._traces[-1]["runs"].append(run)
+        else:
+            self._traces.append({"trace": len(self._traces), "runs": [run]})
+
+    def nothing(self) -> None:
+        """Note a trace in which no agent ran."""
+        self._traces.append({"trace": len(self._traces), "runs": []})
+
+    def _step(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
+        step: dict[str, Any] = {"tool": self.plugin + name, "input": given}
+        try:
+            return {**step, "result": TOOLS[name](**given), "success": True}
+        except ValueError as error:
+            return {**step, "result": self.failure.format(message=error), "success": False}
+
+    def answer(self, request: Request) -> Answer:
+        """Answer one request of the framework."""
+        turn = next(self._turns)
+        calls = tuple(
+            ToolCall(self.plugin + name, json.dumps(given), f"call_{next(self._ids)}") for name, given in turn.calls
+        )
+        return Answer(turn.words or None, calls, usage=(INPUT_TOKENS, OUTPUT_TOKENS))
+
+    def write_truth(self, folder: Path) -> None:
+        """Write `truth.json`."""
+        truth = {
+            "framework": self.framework,
+            "version": self.version,
+            "instrumentation": self.instrumentation,
+            "traces": self._traces,
+        }
+        (folder / "truth.json").write_text(json.dumps(truth, indent=1) + "\n")
+
+
+@contextmanager
+def model_server(script: Script) -> Iterator[str]:
+    """Serve a script's model by OpenAI's protocol; yields the address for `base_url`."""
+    with ModelServer({MODEL: script.answer}) as server:
+        yield server.url
+
+
+def folder_given() -> Path:
+    """Return the folder that the command line names."""
+    folder = Path(sys.argv[1]).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,59 @@
+"""Conventions say their names: in the documentation, and where a trace follows none of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.viva.recordings.frameworks.truth import NAMES
+from viva.recordings.spans.conventions.known import CONVENTIONS, names
+from viva.recordings.spans.conventions.sightings import sighting
+from viva.recordings.spans.span import Span, SpanKind, read_span
+
+PAGE = Path(__file__).resolve().parents[4] / "docs/recordings.md"
+IDS = {"traceId": "1" * 32, "spanId": "2" * 16}
+
+
+def span_of(scope: str = "", **attributes: Any) -> Span:
+    read = read_span({**IDS, "name": "work", "scope": {"name": scope}, "attributes": attributes})
+    assert read is not None
+    return read
+
+
+def test_the_page_names_every_convention_and_every_recording() -> None:
+    words = " ".join(PAGE.read_text().split())
+    assert [name for name in names() if name not in words] == []
+    assert [name for name in NAMES if f"`{name}`" not in words] == []
+
+
+def test_a_trace_of_no_convention_names_those_looked_for_and_what_it_has() -> None:
+    spans = [span_of("io.http", **{"http.method": "GET", "url.path": "/health"}), span_of("io.http")]
+    seen = sighting(spans)
+    assert (seen.conventions, seen.scopes, seen.prefixes) == ((), ("io.http",), ("http.*", "url.*"))
+    for name in (*names(), "io.http", "http.*", "url.*"):
+        assert name in str(seen)
+
+
+def test_a_trace_of_a_known_convention_without_a_model_says_which_it_follows() -> None:
+    seen = sighting([span_of(**{"openinference.span.kind": "CHAIN"})])
+    assert seen.conventions == ("OpenInference",)
+    assert "OpenInference" in str(seen)
+
+
+def test_many_kinds_of_attributes_are_counted_not_listed() -> None:
+    spans = [span_of(**{f"kind{number}.value": 1 for number in range(100)})]
+    assert "and 96 more" in str(sighting(spans))
+
+
+def test_every_convention_is_recognized_by_what_it_writes() -> None:
+    for convention in CONVENTIONS:
+        assert sighting([span_of(**{f"{convention.prefixes[0]}.x": 1})]).conventions, convention.name
+        assert convention.translate is None or convention.keys or convention.scopes, convention.name
+
+
+def test_a_span_keeps_what_was_written_beside_its_translation() -> None:
+    given = '{"input_str": "x", "inputs": {"city": "Rome"}, "tags": []}'
+    span = span_of(**{"traceloop.span.kind": "tool", "traceloop.entity.input": given})
+    assert span.kind is SpanKind.TOOL
+    assert span.attributes["gen_ai.tool.call.arguments"] == '{"city": "Rome"}'
+    assert span.raw["attributes"] == {"traceloop.span.kind": "tool", "traceloop.entity.input": given}

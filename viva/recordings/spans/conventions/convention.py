@@ -1,0 +1,41 @@
+"""`Convention`: how one instrumentation writes spans, and how these become what the readers of trajectories know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class SpanContent:
+    """What a span says, before it is known of what it is."""
+
+    name: str
+    scope: str
+    """Name of the instrumentation, if the source names it."""
+    attributes: dict[str, Any]
+    """Flat, as in `Span`."""
+    events: tuple[Mapping[str, Any], ...] = ()
+    """Each with `name` and flat `attributes`."""
+    failed: bool = False
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """One way to write spans of agents.
+
+    A span follows it if one of its attributes is among the `keys`, or if the name of its scope begins with one of the
+    `scopes`. `translate` returns the content in the attributes of `gen_ai.*` or OpenInference, for example
+    `gen_ai.operation.name` (`chat`, `execute_tool`, `invoke_agent`), which says of what a span is; it adds to the
+    attributes, and overwrites only what would be misread. None where the readers know the attributes as they are.
+    """
+
+    name: str
+    """As users know it, for messages and `docs/recordings.md`."""
+    prefixes: tuple[str, ...]
+    """What its attributes begin with, for messages and to tell whether a trace follows it."""
+    keys: frozenset[str] = frozenset()
+    scopes: tuple[str, ...] = ()
+    translate: Callable[[SpanContent], SpanContent] | None = None
