@@ -11,9 +11,9 @@ from typing import Any
 from viva.recordings.react import ReactText, observation_in, read_react
 from viva.recordings.spans.messages import RequestedCall, arguments, as_text, loaded
 from viva.recordings.spans.model_calls import ModelCall
+from viva.recordings.spans.outcomes.tool_inputs import unwrapped
 from viva.recordings.spans.questions import complaint_in
 from viva.recordings.spans.span import Span, SpanKind
-from viva.recordings.spans.tool_inputs import unwrapped
 from viva.recordings.spans.tree import Tree
 from viva.recordings.waiting_calls import frozen
 

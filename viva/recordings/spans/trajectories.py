@@ -9,16 +9,16 @@ from typing import Any
 from viva.recordings.recording import Recording
 from viva.recordings.spans.about import about, agent_name, first_text, plain
 from viva.recordings.spans.answers import own_answer, parsed_by_framework
-from viva.recordings.spans.decided_steps import decided
 from viva.recordings.spans.decisions import SpanDecision, acts_in_words, decide
 from viva.recordings.spans.earlier_turns import earlier_rounds
 from viva.recordings.spans.model_calls import model_calls, total_usage, usage_of
+from viva.recordings.spans.outcomes.decided_steps import decided
+from viva.recordings.spans.outcomes.unread import why_unread
 from viva.recordings.spans.questions import question_of
 from viva.recordings.spans.runs import Run, runs_of
 from viva.recordings.spans.span import Span, SpanKind
 from viva.recordings.spans.tool_runs import ToolRun, ToolRuns
 from viva.recordings.spans.tree import Outermost, Tree, tree_of
-from viva.recordings.spans.unread import why_unread
 from viva.recordings.subjects import subject_of
 from viva.recordings.tool_definitions import listed_tools, with_tools_that_ran
 from viva.records.trajectory import MARK, UNREAD
