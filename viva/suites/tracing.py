@@ -22,7 +22,7 @@ from viva.journal.writer import Journal, observed_run_id
 from viva.judge.reward import ATTRIBUTE, RewardEvaluator
 from viva.recordings.given_tools import with_tools
 from viva.recordings.recording import Recording, RecordingError
-from viva.recordings.table import LoadedReader, load_reader
+from viva.recordings.table import LoadedReader, load_reader, together
 from viva.records.codec import encode
 from viva.records.run_record import Setting
 from viva.records.text import storable
@@ -53,6 +53,14 @@ class Import:
     """Number of recordings that the journal already held."""
     notes: dict[str, int] = field(default_factory=dict)
     """The notes of readers, and the number of times that each occurred."""
+    damage: dict[str, list[int]] = field(default_factory=dict)
+    """What is broken in the sources: how often, and in how many recordings."""
+
+    def told(self) -> list[str]:
+        """Return what a user should know about how the sources were read, a sentence each."""
+        notes = [words if times == 1 else f"{words} ({times} times)" for words, times in self.notes.items()]
+        damage = (f"{words}: {count} (in {counted(held, 'recording')})" for words, (count, held) in self.damage.items())
+        return [*notes, *damage]
 
 
 async def trace_recordings(
@@ -86,8 +94,8 @@ async def trace_recordings(
     def fill(journal: Journal) -> tuple[int, int]:
         done = read_states_to_resume(journal.folder) if resumed else {}
         _import(streams, request, journal, done, found, choose)
-        for words, times in found.notes.items():
-            around.display.note(words if times == 1 else f"{words} ({times} times)")
+        for words in found.told():
+            around.display.note(words)
         states = read_run_states(journal.folder)
         if choose is None:  # sources that are followed may still bring what the baseline has
             _check_baseline(gates, states)
@@ -95,7 +103,8 @@ async def trace_recordings(
         return left, len(states) - left
 
     def prepare() -> Work:
-        readers = [load_reader(spec) for spec in dict.fromkeys(request.recordings)]
+        loaded = (load_reader(spec) for spec in dict.fromkeys(request.recordings))
+        readers = together(loaded, apart=request.compared)
         evaluators = request.options.evaluators or _evaluators(readers)
         streams.extend(_begin_reading(readers, request, may_be_empty=choose is not None))
         options = replace(request.options, evaluators=evaluators)
@@ -188,6 +197,10 @@ def _import(
             own += not compared
             for note in recording.notes:
                 found.notes[note] = found.notes.get(note, 0) + 1
+            for words, count in recording.damage.items():
+                sums = found.damage.setdefault(words, [0, 0])
+                sums[0] += count
+                sums[1] += 1
             subject = recording.subject or recording.place
             trials[subject] += 1
             run = observed_run_id(recording.run_key, subject)

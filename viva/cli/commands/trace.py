@@ -141,11 +141,12 @@ def command(
     if resume is not None:
         folder, request = resumed_request(resume, RecordingsRequest, "trace", given)
     else:
-        told = parse_labels(labels, "--label"), parse_labels(other_labels, "--compare-label")
-        folder, request = _new(recordings, limit, out, given, other, told)
+        named = parse_labels(labels, "--label"), parse_labels(other_labels, "--compare-label")
+        folder, request = _new(recordings, limit, out, given, other, named)
     targets = targets_of(to, request.recordings)
     display = ConsoleDisplay(Console(stderr=True), show=not (as_json or quiet))
     alarm = None
+    told: list[str] = []
     try:
         if follow:
             if limit is not None or retry_errors:
@@ -160,9 +161,9 @@ def command(
             around = Surroundings(display, import_sinks(request.recordings, sinks), engine=engine)
             planned = PlannedGates(floors=gates, drops=drops, baseline=before)
             resumed = resume is not None
-            run_async(
+            told = run_async(
                 trace_recordings(request, folder, around, resumed=resumed, retry_errors=retry_errors, gates=planned)
-            )
+            ).told()
     except SharedSetupError as error:
         fail(f"viva: {error}{how_to_resume('trace', folder)}")
     except KeyboardInterrupt:
@@ -172,7 +173,7 @@ def command(
     if other is None and request.compared is not None:
         other = Other(source=request.compared)
     comparison = None if other is None else compare(folder, other)
-    _report(figures, folder, comparison, as_json=as_json, quiet=quiet)
+    _report(figures, folder, comparison, told, as_json=as_json, quiet=quiet)
     whole = write_outputs(folder, targets, show=not (as_json or quiet))
     code, words = gate(figures, gates, before, drops if max_drop else None, max_examiner_faults)
     if not whole:
@@ -224,9 +225,12 @@ def _new(
     )
 
 
-def _report(figures: Figures, folder: Path, comparison: Any, *, as_json: bool, quiet: bool) -> None:
+def _report(
+    figures: Figures, folder: Path, comparison: Any, told: Sequence[str], *, as_json: bool, quiet: bool
+) -> None:
     if as_json:
-        beside = {} if comparison is None else {"comparison": to_plain(comparison, full=True)}
+        beside: dict[str, Any] = {"notes": list(told)} if told else {}
+        beside |= {} if comparison is None else {"comparison": to_plain(comparison, full=True)}
         click.echo(json.dumps({"journal": str(folder), "figures": figures_plain(figures), **beside}))
     elif quiet:
         mean = "none" if figures.suite.mean is None else f"{figures.suite.mean:.4f}"

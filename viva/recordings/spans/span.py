@@ -56,8 +56,8 @@ class Span:
 
     @property
     def order(self) -> tuple[bool, int, str]:
-        """Sorts by start time; spans without one come last."""
-        return (self.start_ns is None, self.start_ns or 0, self.id)
+        """Sorts by start time; spans without one come last, in the order of their file."""
+        return (self.start_ns is None, self.start_ns or 0, "" if self.start_ns is None else self.id)
 
 
 def kind_of(name: str, said: Any, attributes: Mapping[str, Any]) -> SpanKind:

@@ -91,6 +91,7 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
         subject=subject_of(question) if question and question.strip() else None,
         agent=name,
         agent_version=plain(version),
+        damage=tree.damage if first else {},
     )
 
 
