@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from collections.abc import Iterable, Iterator
@@ -15,6 +16,8 @@ from tests.model_server import Answer, ModelServer, Request, ToolCall
 MODEL = "scripted"
 INPUT_TOKENS, OUTPUT_TOKENS = 100, 7
 SYSTEM = "Be brief."
+MOST_BYTES = 60_000
+"""Of a recording; a larger one is packed."""
 WEATHER = {"Paris": "18 degrees", "Rome": "25 degrees"}
 
 
@@ -149,7 +152,12 @@ class Script:
         return Answer(turn.words or None, calls, usage=(INPUT_TOKENS, OUTPUT_TOKENS))
 
     def write_truth(self, folder: Path, reader: str = "otlp") -> None:
-        """Write `truth.json`, with the name of Viva's reader for the recording."""
+        """Write `truth.json`, and pack large recordings. Call it at the end.
+
+        Args:
+            folder: That of the recording.
+            reader: Viva's reader for the recording.
+        """
         truth = {
             "framework": self.framework,
             "version": self.version,
@@ -158,6 +166,10 @@ class Script:
             "traces": self._traces,
         }
         (folder / "truth.json").write_text(json.dumps(truth, indent=1) + "\n")
+        for file in folder.glob("*.jsonl"):
+            if file.stat().st_size > MOST_BYTES:
+                file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes(), mtime=0))
+                file.unlink()
 
 
 @contextmanager
