@@ -30,10 +30,11 @@ from viva.cli.process import fail, report_user_errors, run_async
 from viva.cli.stopping import STOPPED
 from viva.cli.trace_compare import Other, compare, find_other
 from viva.cli.trace_follow import Alarm, follow_options, make_alarm, refuse_without_follow, watch_from
+from viva.cli.trace_next import imported_only, next_steps
 from viva.cli.trace_outputs import Target, annotate_new, targets_of, write_outputs
 from viva.errors import SharedSetupError
 from viva.exam.options import Part
-from viva.exam.outcome import EXIT_BELOW, EXIT_NOT_SCORED
+from viva.exam.outcome import EXIT_BELOW, EXIT_DONE, EXIT_NOT_SCORED
 from viva.journal.paths import new_journal_folder, refuse_journal
 from viva.journal.reader import read_records
 from viva.records.codec import to_plain
@@ -125,9 +126,10 @@ def command(
     """Import the recordings of each SOURCE into a journal, and judge them.
 
     A SOURCE is READER:LOCATION: chat:FILE reads conversations in the chat format, ufo:FOLDER the log folder of a
-    desktop session, or a folder of such folders (`viva doctor` lists the readers). Without --evaluators, the score of a
-    run is the reward in its recording, and desktop sessions are judged by the evaluator `session`, which requires a
-    model.
+    desktop session, or a folder of such folders (`viva doctor` lists the readers). --rubric judges recordings by
+    statements that should be true of them. Without --rubric and --evaluators, the reader decides: the score of a run is
+    the reward in its recording, if it has one, and desktop sessions are judged by the evaluator `session`, which
+    requires a model.
     """
     _check(recordings, resume, retry_errors, baseline, max_drop)
     if not follow:
@@ -176,6 +178,8 @@ def command(
     _report(figures, folder, comparison, told, as_json=as_json, quiet=quiet)
     whole = write_outputs(folder, targets, show=not (as_json or quiet))
     code, words = gate(figures, gates, before, drops if max_drop else None, max_examiner_faults)
+    if imported_only(figures, request, gated=bool(fail_under or max_drop) or max_examiner_faults is not None):
+        code, words = EXIT_DONE, "" if quiet else next_steps(figures, folder)
     if not whole:
         code = code or EXIT_NOT_SCORED
     if alarm is not None and alarm.exits and alarm.rang:
