@@ -12,10 +12,12 @@ import pytest
 from tests.viva.cli.test_trace_spans import trace
 from tests.viva.recordings.spans.test_broken import model, span
 from tests.viva.viva_command import in_this_process
+from viva.recordings.spans.conventions.known import names
 from viva.recordings.table import read_recordings
 from viva.records.trajectory import UNREAD
 
-WHY = "none of its spans was recognised as one of a model call, a tool or an agent (instrumentation: {})"
+WHY = f"it follows none of the known conventions ({', '.join(names())}): its spans of {{}} are with the attributes {{}}"
+HTTP = WHY.format("instrumentation.asgi", "http.*")
 
 
 def of_trace(number: int, *spans: dict[str, Any]) -> list[dict[str, Any]]:
@@ -73,9 +75,9 @@ def test_an_empty_trajectory_has_no_score_and_opens_no_gate(evaluator: str, tmp_
         words = {group["words"]: group["runs"] for group in figures["skipped"]}
         error = "it ended in an error before the agent decided anything: 429 Too Many Requests"
         assert words == {
-            WHY.format("instrumentation.asgi"): 1,
-            WHY.format("foo"): 1,
-            f"{error} (the spans name no instrumentation)": 1,
+            HTTP: 1,
+            WHY.format("foo", "foo.*, input.*, output.*"): 1,
+            error: 1,
         }
 
 
@@ -84,13 +86,13 @@ def test_console_page_and_markdown_say_how_many_traces_were_empty_and_why(tmp_pa
     code, out, told = trace(tmp_path, f"spans:{file}", "--out", tmp_path / "run")
     assert code == 0
     shown = " ".join(f"{out} {told}".split())
-    assert f"2 runs: {WHY.format('instrumentation.asgi')}" in shown
-    assert f"1 run: {WHY.format('celery')}" in shown
+    assert f"2 runs: {HTTP}" in shown
+    assert f"1 run: {WHY.format('celery', 'http.*')}" in shown
     assert "not the agent's fault" not in shown, "nothing broke"
     for kind in ("html", "markdown"):
         done = in_this_process("report", tmp_path / "run", "--format", kind, "--out", tmp_path / kind, cwd=tmp_path)
         assert done.returncode == 0
-        assert f"2 runs: {WHY.format('instrumentation.asgi')}" in html.unescape((tmp_path / kind).read_text())
+        assert f"2 runs: {HTTP}" in html.unescape((tmp_path / kind).read_text())
 
 
 def test_an_answer_without_a_tool_is_no_empty_trajectory(tmp_path: Path) -> None:

@@ -56,8 +56,8 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
     in_words = acts_in_words(run.calls, stated)
     earlier = earlier_rounds(inputs, top, question, in_words=in_words)
     decisions, steps = _steps(run, tree, stated, in_words=in_words)
-    answer = decisions[-1].answer if decisions and decisions[-1].answer is not None else stated
     read = any(MARK in step.attributes for step in steps)
+    answer = decisions[-1].answer if decisions and decisions[-1].answer is not None else stated
     began = spans[0].start_ns
     round_ = Round(
         len(earlier) + 1,
