@@ -1,4 +1,4 @@
-"""Records version 4 of Vercel's AI SDK, which names some attributes otherwise, and in which a failing tool ends the run."""
+"""Records version 4 of Vercel's AI SDK, with other names of some attributes; a failing tool would end the run."""
 
 from __future__ import annotations
 
