@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -115,3 +116,12 @@ def test_parts_of_unexpected_types_are_passed_over(tmp_path: Path, inner: Any) -
     broken = {"trace": {"orchestrationTrace": inner, "failureTrace": None}, "callerChain": 4, "eventTime": {}}
     (recording,) = read(tmp_path, broken, ANSWERED)
     assert recording.transcript.rounds[-1].agent == "Done."
+
+
+def test_files_of_a_folder_are_read_packed_or_not(tmp_path: Path) -> None:
+    lines = "".join(f"{json.dumps(part)}\n" for part in (called(function="order"), gave("ok"), ANSWERED))
+    (tmp_path / "one.jsonl").write_text(lines)
+    (tmp_path / "two.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    recordings = list(read_recordings(f"bedrock:{tmp_path}"))
+    assert [len(trajectory(each.transcript)) for each in recordings] == [2, 2]
+    assert len({each.run_key for each in recordings}) == 2

@@ -27,7 +27,7 @@ def spans_of(parts: Sequence[Mapping[str, Any]], question: str | None, number: i
         number: Of the call in its source.
     """
     seed = "\n".join((str(number), str(parts[0].get("sessionId")), *_trace_ids(parts)))
-    call = _Call(hashlib.sha256(seed.encode("utf-8", "surrogatepass")).hexdigest()[:32], question)
+    call = _CallSpans(hashlib.sha256(seed.encode("utf-8", "surrogatepass")).hexdigest()[:32], question)
     for part in parts:
         call.add(part)
     return [span for raw in call.finished() if (span := read_span(raw)) is not None]
@@ -57,7 +57,7 @@ class _Agent:
     """The tools whose output was not observed so far, with the kind of it."""
 
 
-class _Call:
+class _CallSpans:
     def __init__(self, trace_id: str, question: str | None) -> None:
         self._trace_id = trace_id
         self._question = question

@@ -7,6 +7,7 @@ https://docs.aws.amazon.com/bedrock/latest/userguide/trace-events.html. A file h
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,16 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from viva.recordings.bedrock.invocation import spans_of
+from viva.recordings.files.locations import JSON_FILES, find_files
+from viva.recordings.files.packed import open_recording
 from viva.recordings.recording import Recording, RecordingError
 from viva.recordings.spans.files import EVALUATORS, raw_spans, recordings
 from viva.recordings.spans.span import Span
-from viva.regular_files import open_given
 
 Part = Mapping[str, Any]
 
 
 @dataclass(slots=True)
-class _Asked:
+class _AgentCall:
     """One call of InvokeAgent."""
 
     parts: list[Part] = field(default_factory=list)
@@ -40,51 +42,56 @@ class BedrockReader:
         """Read the runs of a file in its order: one for each call of InvokeAgent, and one for each collaborator in it.
 
         Args:
-            source: A file.
+            source: A file, packed with gzip or zstd or not, or a folder or a glob of such files.
             since: Calls that began before are left out.
 
         Raises:
-            RecordingError: while iterating: the file cannot be read, or holds no trace of an agent.
+            RecordingError: while iterating: a file cannot be read, or none holds a trace of an agent.
         """
-        path = Path(source)
-        notes: list[str] = []
-        try:
-            with open_given(path) as file:
-                traces = _traces(_asked(raw_spans(path, file, notes)))
-                first = next(traces, None)
-                if first is None:
-                    raise RecordingError(
-                        f"{path}: there is no trace of an agent in it. InvokeAgent sends traces only with enableTrace."
-                    )
-                yield from recordings(_chained(first, traces), path.name, self.name, since, notes)
-        except OSError as error:
-            raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
+        found = find_files((source,), JSON_FILES)
+        notes = list(found.notes)
+        some = False
+        numbers = itertools.count()
+        for path in found.files:
+            traces = _traces(_asked(_elements(path, notes)), numbers)
+            for recording in recordings(traces, path.name, self.name, since, notes):
+                yield recording
+                some = True
+                notes.clear()
+        if not some and since is None:
+            raise RecordingError(
+                f"{source}: there is no trace of an agent in it. InvokeAgent sends traces only with enableTrace."
+            )
 
 
-def _chained(first: tuple[str, list[Span]], rest: Iterator[tuple[str, list[Span]]]) -> Iterator[tuple[str, list[Span]]]:
-    yield first
-    yield from rest
+def _elements(path: Path, notes: list[str]) -> Iterator[Any]:
+    try:
+        with open_recording(path, notes) as file:
+            yield from raw_spans(path, file, notes)
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _traces(asked: Iterable[_Asked]) -> Iterator[tuple[str, list[Span]]]:
-    for number, each in enumerate(asked):
-        if each.parts and (spans := spans_of(each.parts, each.question, number)):
+def _traces(asked: Iterable[_AgentCall], numbers: Iterator[int]) -> Iterator[tuple[str, list[Span]]]:
+    for each in asked:
+        # Files may hold the same call, and calls may say nothing that tells them apart.
+        if each.parts and (spans := spans_of(each.parts, each.question, next(numbers))):
             yield spans[0].trace_id, spans
 
 
-def _asked(elements: Iterable[Any]) -> Iterator[_Asked]:
+def _asked(elements: Iterable[Any]) -> Iterator[_AgentCall]:
     """Group the parts of a file by the call that they belong to; one ends with the answer to the user."""
-    open_: dict[str, _Asked] = {}
+    open_: dict[str, _AgentCall] = {}
     for element in elements:
         if not isinstance(element, Mapping):
             continue
         if isinstance(element.get("completion"), list):
             question = element.get("inputText")
             parts = [part for part in map(_part, element["completion"]) if part is not None]
-            yield _Asked(parts, question if isinstance(question, str) else None)
+            yield _AgentCall(parts, question if isinstance(question, str) else None)
         elif (part := _part(element)) is not None:
             session = str(part.get("sessionId") or "")
-            open_.setdefault(session, _Asked()).parts.append(part)
+            open_.setdefault(session, _AgentCall()).parts.append(part)
             if _ends(part):
                 yield open_.pop(session)
     yield from open_.values()

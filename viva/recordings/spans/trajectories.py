@@ -9,6 +9,7 @@ from typing import Any
 from viva.recordings.recording import Recording
 from viva.recordings.spans.about import about, agent_name, first_text, plain
 from viva.recordings.spans.answers import own_answer, parsed_by_framework
+from viva.recordings.spans.conventions.known import placed
 from viva.recordings.spans.decisions import SpanDecision, acts_in_words, decide
 from viva.recordings.spans.earlier_turns import earlier_rounds
 from viva.recordings.spans.model_calls import model_calls, total_usage, usage_of
@@ -36,7 +37,7 @@ def read_trace(spans: Iterable[Span], place: str, source: str) -> Iterator[Recor
         place: Where the trace was found, for messages.
         source: The reader's name.
     """
-    tree = tree_of(spans)
+    tree = tree_of(placed(list(spans)))
     calls = model_calls(tree)
     runs = runs_of(tree, calls)
     for number, run in enumerate(runs, 1):

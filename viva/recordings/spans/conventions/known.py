@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
-from viva.recordings.spans.conventions import mcp, openllmetry, vercel_ai, written_as_read
+from viva.recordings.spans.conventions import agno, mcp, openllmetry, vercel_ai, written_as_read
 from viva.recordings.spans.conventions.convention import Convention, SpanContent
+
+if TYPE_CHECKING:
+    from viva.recordings.spans.span import Span
 
 CONVENTIONS: tuple[Convention, ...] = (
     written_as_read.GEN_AI,
@@ -13,6 +18,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     openllmetry.OPENLLMETRY,
     vercel_ai.VERCEL_AI,
     mcp.MCP,
+    agno.AGNO,
 )
 """All that are known. Each that translates is given what those before it have made of a span."""
 
@@ -34,6 +40,16 @@ def translated(content: SpanContent) -> SpanContent:
     return content
 
 
+def placed(spans: Sequence[Span]) -> Sequence[Span]:
+    """Return the spans of a trace, each below the span that it belongs to."""
+    for convention in _PLACED:
+        if any(not convention.keys.isdisjoint(span.attributes) for span in spans):
+            assert convention.place is not None
+            spans = convention.place(spans)
+    return spans
+
+
+_PLACED = tuple(convention for convention in CONVENTIONS if convention.place is not None)
 _TRANSLATED = tuple(convention for convention in CONVENTIONS if convention.translate is not None)
 _KEYS = frozenset(key for convention in _TRANSLATED for key in convention.keys)
 
