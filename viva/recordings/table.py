@@ -22,6 +22,9 @@ READERS = Kind(
         "otlp": "viva.recordings.spans.files:OtlpReader",
         "phoenix": "viva.recordings.spans.phoenix:PhoenixReader",
         "atif": "viva.recordings.atif.reader:AtifReader",
+        "inspect": "viva.recordings.sessions.inspect_logs:InspectReader",
+        "claude_code": "viva.recordings.sessions.claude_code:ClaudeCodeReader",
+        "codex": "viva.recordings.sessions.codex:CodexReader",
         "ufo": "viva.recordings.desktop.ufo:UfoReader",
     },
 )
