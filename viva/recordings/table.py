@@ -25,6 +25,11 @@ READERS = Kind(
         "inspect": "viva.recordings.sessions.inspect_logs:InspectReader",
         "claude_code": "viva.recordings.sessions.claude_code:ClaudeCodeReader",
         "codex": "viva.recordings.sessions.codex:CodexReader",
+        "langfuse": "viva.recordings.platforms.langfuse:LangfuseReader",
+        "langsmith": "viva.recordings.platforms.langsmith:LangSmithReader",
+        "mlflow": "viva.recordings.platforms.mlflow:MlflowReader",
+        "braintrust": "viva.recordings.platforms.braintrust:BraintrustReader",
+        "weave": "viva.recordings.platforms.weave:WeaveReader",
         "ufo": "viva.recordings.desktop.ufo:UfoReader",
     },
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -128,7 +129,8 @@ def _recording(path: Path, header: Mapping[str, Any], sample: Any) -> tuple[Reco
         if isinstance(message, Mapping):
             _take(draft, message, models.get(str(message.get("id")), {}))
     rest = {key: value for key, value in sample.items() if key not in ("messages", "events", "attachments", "store")}
-    draft.kept = {"inspect": {**rest, "task": about.get("task"), "model": about.get("model")}}
+    kinds = Counter(str(event.get("event")) for event in listed(sample.get("events")) if isinstance(event, Mapping))
+    draft.kept = {"inspect": {**rest, "events": kinds, "task": about.get("task"), "model": about.get("model")}}
     reward, notes = _reward(sample.get("scores"))
     if isinstance(sample.get("error"), Mapping):
         draft.notes.append(f"the sample ended with an error: {str(sample['error'].get('message'))[:300]}")
