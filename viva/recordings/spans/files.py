@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from viva.recordings.json_pieces import Pieces, elements, is_whole, lines_of
-from viva.recordings.recording import Recording, RecordingError
+from viva.recordings.recording import NothingYet, Recording, RecordingError
 from viva.recordings.spans.span import Span
 from viva.recordings.spans.spool import Spool, with_context
 from viva.recordings.spans.trajectories import read_trace
@@ -53,7 +53,7 @@ class SpansReader:
                 )
             if not spool.taken:
                 told = "".join(f" {note}." for note in notes)
-                raise RecordingError(f"{path}: there is no span in it.{told}")
+                raise NothingYet(f"{path}: there is no span in it.{told}")
             yield from recordings(spool.traces(), path.name, self.name, since, notes)
 
 
@@ -92,7 +92,7 @@ def raw_spans(path: Path, file: IO[bytes], notes: list[str]) -> Iterator[Any]:
     while not first.strip():
         first = file.readline(FIRST_LINE)
         if not first:
-            raise RecordingError(f"{path}: the file is empty")
+            raise NothingYet(f"{path}: the file is empty")
     rest = _Joined(first, file)
     # A longer line was read in part, and cannot be whole.
     if len(first) < FIRST_LINE and is_whole(first):
