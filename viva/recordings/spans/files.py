@@ -12,7 +12,7 @@ from viva.recordings.files.locations import JSON_FILES, find_files
 from viva.recordings.files.packed import open_recording
 from viva.recordings.files.parquet import MAGIC, rows_of
 from viva.recordings.json_pieces import Pieces, elements, is_whole, lines_of
-from viva.recordings.recording import Recording, RecordingError
+from viva.recordings.recording import NothingYet, Recording, RecordingError
 from viva.recordings.spans.flat_rows import is_flat, spans_of_rows
 from viva.recordings.spans.span import Span
 from viva.recordings.spans.spool import Spool, with_context
@@ -75,7 +75,7 @@ class SpansReader:
             if not spool.taken:
                 told = "".join(f" {note}." for note in notes)
                 where = found.files[0] if len(found.files) == 1 else ", ".join(sources)
-                raise RecordingError(f"{where}: there is no span in it.{told}")
+                raise NothingYet(f"{where}: there is no span in it.{told}")
 
             def place(trace: str) -> str:
                 return " and ".join(found.files[number].name for number in spool.sources_of(trace)[:3])
@@ -141,7 +141,7 @@ def values_of(path: Path, file: IO[bytes], lists: Sequence[str], notes: list[str
     while not first.strip():
         first = file.readline(FIRST_LINE)
         if not first:
-            raise RecordingError(f"{path}: the file is empty")
+            raise NothingYet(f"{path}: the file is empty")
     rest = _Joined(first, file)
     # A longer line was read in part, and cannot be whole.
     if len(first) < FIRST_LINE and is_whole(first):
