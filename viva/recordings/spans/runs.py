@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from viva.recordings.spans.messages import Message
 from viva.recordings.spans.model_calls import ModelCall
-from viva.recordings.spans.questions import is_question
+from viva.recordings.spans.questions import last_question, question_places
 from viva.recordings.spans.span import Span, SpanKind
 from viva.recordings.spans.tree import Outermost, Tree
 
@@ -106,11 +106,12 @@ def _goes_on(run: Run, call: ModelCall, anchor: Span | None) -> bool:
     said = [message for message in messages if message.role == "assistant" or message.answers]
     if not said:
         return False
-    return not is_question(messages[-1]) or _text(messages[-1]) == _first_question(run)
+    asked = question_places(messages)
+    return not asked or asked[-1] + 1 < len(messages) or last_question(messages) == _first_question(run)
 
 
 def _first_question(run: Run) -> str | None:
-    return next((_text(message) for message in reversed(run.calls[0].inputs) if is_question(message)), None)
+    return last_question(run.calls[0].inputs)
 
 
 def _text(message: Message) -> str:
