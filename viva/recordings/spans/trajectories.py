@@ -14,6 +14,7 @@ from viva.recordings.spans.decisions import SpanDecision, acts_in_words, decide
 from viva.recordings.spans.earlier_turns import earlier_rounds
 from viva.recordings.spans.model_calls import total_usage, usage_of
 from viva.recordings.spans.outcomes.decided_steps import decided
+from viva.recordings.spans.outcomes.not_recorded import as_notes, not_recorded
 from viva.recordings.spans.outcomes.unread import why_unread
 from viva.recordings.spans.questions import question_of
 from viva.recordings.spans.runs import Run, runs_of
@@ -74,6 +75,7 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
         started=None if began is None else began / 1e9,
         agent_seconds=(spans[0] if alone or agent is None else agent).seconds or 0.0,
     )
+    missing = not_recorded(round_)
     systems = (call.system for call in run.calls)
     transcript = Transcript(
         (*earlier, round_),
@@ -81,7 +83,7 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
         trace_id=trace_id,
         system=next((text for text in systems if text), None),
         tools=with_tools_that_ran(listed, spans),
-        notes=tree.notes if first else (),
+        notes=(*(tree.notes if first else ()), *as_notes(missing)),
         attributes={**about(run, decisions), **({} if read else {UNREAD: why_unread(spans)})},
     )
     resource = {key: value for span in spans[:1] for key, value in span.resource.items()}
@@ -96,7 +98,7 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
         subject=subject_of(question) if question and question.strip() else None,
         agent=name,
         agent_version=plain(version),
-        damage=tree.damage if first else {},
+        damage={**(tree.damage if first else {}), **missing},
     )
 
 

@@ -38,7 +38,7 @@ def _starts(tool: Span, member: Span) -> bool:
     if tool.parent_id != member.parent_id or _start(tool) > _start(member):
         return False
     given = read_object(tool.attributes.get("input.value"))
-    known = {member.attributes.get(key) for key in (_AGENT, "agno.agent.id", "agent.name")}
+    known = [member.attributes.get(key) for key in (_AGENT, "agno.agent.id", "agent.name")]
     return given.get("member_id", member.attributes.get(_AGENT)) in known
 
 

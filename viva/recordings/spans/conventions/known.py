@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from viva.recordings.spans.conventions import agno, mcp, openllmetry, vercel_ai, written_as_read
@@ -54,7 +54,7 @@ _TRANSLATED = tuple(convention for convention in CONVENTIONS if convention.trans
 _KEYS = frozenset(key for convention in _TRANSLATED for key in convention.keys)
 
 
-@cache
+@lru_cache(maxsize=1000)
 def _of_scope(scope: str) -> tuple[Convention, ...]:
     return tuple(
         convention for convention in _TRANSLATED if any(scope.startswith(begin) for begin in convention.scopes)
