@@ -30,7 +30,7 @@ def question_places(messages: Sequence[Message]) -> list[int]:
     Words that look like an observation are one only where the agent waits for it: after a message in which it acts,
     or after a question where the agent's messages are not recorded.
     """
-    places = []
+    places: list[int] = []
     before: Message | None = None
     for place, message in enumerate(messages):
         text = message.text or ""
