@@ -49,7 +49,7 @@ def _streams(one: ModelCall, other: ModelCall) -> bool:
     if one.span.parent_id != other.span.parent_id or one.span.scope != other.span.scope:
         return False
     first, second = _METHOD.fullmatch(one.span.name), _METHOD.fullmatch(other.span.name)
-    if first is None or second is None or first["how"] == second["how"]:
+    if first is None or second is None or one.span.name == other.span.name:
         return False
     if (first["of"], first["what"]) != (second["of"], second["what"]):
         return False

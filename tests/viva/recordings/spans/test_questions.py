@@ -85,6 +85,7 @@ def streamed(number: int, name: str, words: str = "Yes.", parent: int = 1, **mor
         ("OpenAI.astream_chat", "OpenAI.stream_chat"),
         ("OpenAI.astream_complete", "OpenAI.stream_complete"),
         ("X.achat", "X.chat"),
+        ("X.astream_chat_with_tools", "X.astream_chat"),
     ],
 )
 def test_two_spans_of_one_streamed_call_beside_each_other_count_once(first: str, second: str, tmp_path: Path) -> None:
