@@ -1,7 +1,7 @@
 """What platforms export is read by its documented form: the same story comes out of each of them.
 
-`recorded/mlflow.jsonl` is made with MLflow by `make/mlflow_traces.py`; the others are written here from the public
-schemas of the platforms.
+Those in `recorded` are made with the platforms' own packages by the scripts in `make`; the others are written here from
+the public schemas of the platforms.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def langsmith(part: Part, *, langchain: bool = False) -> Row:
         returned = {"choices": [{"index": 0, "message": part.returned}], "usage": USAGE}
     elif part.kind == "tool":
         given = {"input": repr(part.given)} if langchain else part.given
-        message = lang({"role": "tool", "tool_call_id": "x", "content": part.returned})
+        message = lang({"role": "tool", "tool_call_id": part.given["city"], "content": part.returned})
         returned = None if part.returned is None else {"output": message if langchain else part.returned}
     else:
         returned = {"output": part.returned}
@@ -266,6 +266,11 @@ def test_traces_of_mlflow_are_read_whole(tmp_path: Path) -> None:
     documents = [json.loads(line) for line in (RECORDED / "mlflow.jsonl").read_text().splitlines()]
     (tmp_path / "old.json").write_text(json.dumps([second_schema(document) for document in documents]))
     check(list(read_recordings(f"mlflow:{tmp_path}/old.json")))
+
+
+def test_what_the_clients_of_platforms_send_is_read_whole() -> None:
+    for reader in ("langsmith", "braintrust"):
+        check(list(read_recordings(f"{reader}:{RECORDED}/{reader}.jsonl")))
 
 
 def second_schema(document: Row) -> Row:
