@@ -31,6 +31,9 @@ class WeaveReader(PlatformReader):
 
     def translate(self, record: Mapping[str, Any]) -> Iterator[Any]:
         """Yield the span of a call."""
+        if "op_name" not in record:
+            yield None
+            return
         given = record.get("inputs")
         inputs = {key: value for key, value in given.items() if key != "self"} if isinstance(given, Mapping) else given
         name = _short(record.get("op_name"))

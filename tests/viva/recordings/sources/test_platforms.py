@@ -334,6 +334,15 @@ def test_another_file_is_refused(tmp_path: Path, reader: str) -> None:
         list(read_recordings(f"{reader}:{tmp_path}/export.json"))
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_an_export_that_is_given_to_another_reader_names_its_own(tmp_path: Path, form: str) -> None:
+    reader, make = FORMS[form]
+    (tmp_path / "export.jsonl").write_text("".join(json.dumps(row) + "\n" for row in make()))
+    for other in {"spans", "langfuse", "langsmith", "mlflow", "braintrust", "weave"} - {reader}:
+        with pytest.raises(RecordingError, match=f"It looks like a file for another reader: {reader}:FILE"):
+            list(read_recordings(f"{other}:{tmp_path}/export.jsonl"))
+
+
 def test_what_a_scorer_asked_a_model_is_not_the_agents(tmp_path: Path) -> None:
     rows = [braintrust(part) for part in story()]
     judged = braintrust(next(part for part in story() if part.kind == "model"))
