@@ -269,8 +269,11 @@ def test_traces_of_mlflow_are_read_whole(tmp_path: Path) -> None:
 
 
 def test_what_the_clients_of_platforms_send_is_read_whole() -> None:
-    for reader in ("langsmith", "braintrust"):
-        check(list(read_recordings(f"{reader}:{RECORDED}/{reader}.jsonl")))
+    for reader in ("langsmith", "braintrust", "weave"):
+        found = list(read_recordings(f"{reader}:{RECORDED}/{reader}.jsonl"))
+        check(found)
+        failed = [step.error for step in trajectory(found[1].transcript) if step.error]
+        assert failed in (["ValueError: no such city"], ["no such city"])
 
 
 def second_schema(document: Row) -> Row:
