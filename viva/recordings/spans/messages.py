@@ -183,7 +183,7 @@ def _from_openinference(element: Mapping[str, Any]) -> Message:
     parts = indexed(element, "message.contents")
     # Parts of a kind of their own: their text stands beside the words, not among them.
     thinking = [part for part in parts if part.get("message_content.type") in KINDS]
-    reasoning = [words for part in thinking if (words := str(part.get("message_content.text") or ""))]
+    reasoning = [told for part in thinking if (told := str(part.get("message_content.text") or ""))]
     spoken = [
         str(part["message_content.text"])
         for part in parts

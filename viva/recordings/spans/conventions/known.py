@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from functools import cache
 
-from viva.recordings.spans.conventions import openllmetry, written_as_read
+from viva.recordings.spans.conventions import (
+    crewai,
+    dspy,
+    google_adk,
+    openllmetry,
+    smolagents,
+    strands,
+    written_as_read,
+)
 from viva.recordings.spans.conventions.convention import Convention, SpanContent
 
 CONVENTIONS: tuple[Convention, ...] = (
     written_as_read.GEN_AI,
     written_as_read.OPENINFERENCE,
     openllmetry.OPENLLMETRY,
+    strands.STRANDS,
+    google_adk.GOOGLE_ADK,
+    smolagents.SMOLAGENTS,
+    crewai.CREWAI,
+    dspy.DSPY,
 )
 """All that are known. Each that translates is given what those before it have made of a span."""
 

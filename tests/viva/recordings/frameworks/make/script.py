@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,23 +92,34 @@ class Script:
     _ids: Iterator[int] = field(default_factory=lambda: iter(range(1, 10_000)))
     _traces: list[dict[str, Any]] = field(default_factory=list)
 
-    def play(self, task: Task, *, same_trace: bool = False) -> str:
+    def play(self, task: Task, *, same_trace: bool = False, asked: Task | None = None) -> str:
         """Make the model take up a task, and return its question. Call it before the framework is asked.
 
         Args:
             task: What is asked next.
             same_trace: Whether the run lies in the trace of the run before it.
+            asked: The task as the model plays it, where the framework has a form of its own for calls or answers.
         """
-        self._turns = iter(task.turns)
+        played = (asked or task).turns
+        self._turns = iter(played)
         run = {"agent": self.agent, "question": task.question, "steps": [], "answer": task.turns[-1].words}
-        run["input_tokens"] = INPUT_TOKENS * len(task.turns)
-        run["output_tokens"] = OUTPUT_TOKENS * len(task.turns)
+        run["input_tokens"] = INPUT_TOKENS * len(played)
+        run["output_tokens"] = OUTPUT_TOKENS * len(played)
         run["steps"] = [self._step(*call) for turn in task.turns for call in turn.calls]
         if same_trace:
             self._traces[-1]["runs"].append(run)
         else:
             self._traces.append({"trace": len(self._traces), "runs": [run]})
         return task.question
+
+    def play_in_turn(self, tasks: Sequence[Task], agents: Sequence[str]) -> None:
+        """Make the model take up tasks one after another, each asked of another agent, in one trace."""
+        turns = [turn for task in tasks for turn in task.turns]
+        own = self.agent
+        for number, (task, agent) in enumerate(zip(tasks, agents, strict=True)):
+            self.agent = agent
+            self.play(task, same_trace=number > 0)
+        self.agent, self._turns = own, iter(turns)
 
     def _step(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
         step: dict[str, Any] = {"tool": name, "input": given}
