@@ -21,7 +21,7 @@ from viva.judge.trajectory import (
     THOUGHT_TO_TOOL,
 )
 from viva.judge.trajectory.asking import Field, Question, Ruling
-from viva.judge.trajectory.decisions import StepDecision
+from viva.judge.trajectory.decisions import StepDecision, why_empty
 from viva.judge.trajectory.model_evaluator import ModelEvaluator, Steps
 from viva.judge.trajectory.views import (
     answer_field,
@@ -108,7 +108,7 @@ class SequenceOptimality(ModelEvaluator):
         self, transcript: Transcript, path: Steps, context: Context, marker: str
     ) -> Iterator[Question | Verdict]:
         """Yield one question for the whole trajectory."""
-        yield _whole(transcript, path, context, marker) if path else self.skip(context.subject, NO_STEPS)
+        yield _whole(transcript, path, context, marker) if path else self.skip(context.subject, _no_steps(transcript))
 
 
 class ParameterQuality(ModelEvaluator):
@@ -184,7 +184,7 @@ class PlanAndRecovery(ModelEvaluator):
         self, transcript: Transcript, path: Steps, context: Context, marker: str
     ) -> Iterator[Question | Verdict]:
         """Yield one question for the whole trajectory."""
-        yield _whole(transcript, path, context, marker) if path else self.skip(context.subject, NO_STEPS)
+        yield _whole(transcript, path, context, marker) if path else self.skip(context.subject, _no_steps(transcript))
 
     def verdicts(self, question: Question, ruling: Ruling) -> Iterator[Verdict]:
         """Yield one verdict for each decision."""
@@ -206,6 +206,9 @@ class Alignment(ModelEvaluator):
         self, transcript: Transcript, path: Steps, context: Context, marker: str
     ) -> Iterator[Question | Verdict]:
         """Yield one question for the whole conversation."""
+        if (empty := why_empty(transcript, path)) is not None:
+            yield self.skip(context.subject, empty)
+            return
         if not any(round_.examiner for round_ in transcript.rounds):
             yield self.skip(context.subject, "no message of the user was recorded")
             return
@@ -213,6 +216,10 @@ class Alignment(ModelEvaluator):
         words = show(reduced(transcript, path), marker)
         fields.append(Field("Conversation", words.text, transcript.rounds[0].id))
         yield Question(context.subject, tuple(fields), sources=sources(transcript, path))
+
+
+def _no_steps(transcript: Transcript) -> str:
+    return why_empty(transcript, ()) or NO_STEPS
 
 
 def _own(each: StepDecision) -> list[Field]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from viva.judge.trajectory import KNOWN_TOOLS, LOOPS, REPEATED_CALLS, TOOL_SUCCESS
-from viva.judge.trajectory.decisions import StepDecision, calls, canonical, decisions
-from viva.judge.trajectory.insights import cannot_judge, summarize
+from viva.judge.trajectory.decisions import StepDecision, calls, canonical, decisions, why_empty
+from viva.judge.trajectory.insights import cannot_judge, nothing_to_judge, summarize
 from viva.judge.trajectory.tools import tool_definitions
 from viva.records.evaluator import Context
 from viva.records.text import one_line
@@ -33,7 +33,8 @@ class RepeatedCalls:
         """Return one verdict for each tool call."""
         seen: dict[tuple[str, str], StepDecision] = {}
         verdicts: list[Verdict] = []
-        for each in calls(decisions(transcript)):
+        path = decisions(transcript)
+        for each in calls(path):
             key = each.tool, canonical(each.arguments)
             before = seen.get(key)
             if before is None:
@@ -45,7 +46,7 @@ class RepeatedCalls:
             seen[key] = each
             evidence = (Evidence(before.id, one_line(before.input, SHOWN)),) if before is not None else ()
             verdicts.append(_verdict(self.name, each, label, float(label != "repeated"), reason, evidence))
-        return summarize(self.name, context.subject, verdicts)
+        return summarize(self.name, context.subject, verdicts, empty=why_empty(transcript, path))
 
 
 class ToolSuccess:
@@ -60,7 +61,9 @@ class ToolSuccess:
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
         """Return one verdict for each tool call."""
-        return summarize(self.name, context.subject, [self._judge(each) for each in calls(decisions(transcript))])
+        path = decisions(transcript)
+        verdicts = [self._judge(each) for each in calls(path)]
+        return summarize(self.name, context.subject, verdicts, empty=why_empty(transcript, path))
 
     def _judge(self, call: StepDecision) -> Verdict:
         if call.succeeded is None:
@@ -75,7 +78,7 @@ class ToolSuccess:
 class Loops:
     """Finds the same calls, with the same arguments, several times in a row.
 
-    Labels of a trajectory: `no-loop` (1), `loop` (0).
+    Labels of a trajectory: `no-loop` (1), `loop` (0), `skipped` (it is empty).
     """
 
     name = LOOPS
@@ -83,7 +86,10 @@ class Loops:
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
         """Return one verdict on the trajectory."""
-        made = calls(decisions(transcript))
+        path = decisions(transcript)
+        if (empty := why_empty(transcript, path)) is not None:
+            return nothing_to_judge(self.name, context.subject, empty)
+        made = calls(path)
         found = find_loop([(each.tool, canonical(each.arguments)) for each in made])
         if found is None:
             words = f"no calls were made {LOOP_TIMES} times in a row" if made else "no tool was called"
@@ -129,10 +135,12 @@ class KnownTools:
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
         """Return one verdict for each tool call."""
         tools = tool_definitions(transcript.tools)
-        made = calls(decisions(transcript))
+        path = decisions(transcript)
+        made = calls(path)
         if not tools and made:
             return cannot_judge(self.name, context.subject, NO_DEFINITIONS)
-        return summarize(self.name, context.subject, list(self._verdicts(made, frozenset(tools))))
+        verdicts = list(self._verdicts(made, frozenset(tools)))
+        return summarize(self.name, context.subject, verdicts, empty=why_empty(transcript, path))
 
     def _verdicts(self, made: Sequence[StepDecision], tools: frozenset[str]) -> Iterator[Verdict]:
         for each in made:

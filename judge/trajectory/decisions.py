@@ -10,7 +10,7 @@ from typing import Any
 from viva.judge.steps import Part, indented, step_text, to_text
 from viva.judge.trajectory import NO_TOOL
 from viva.records.text import storable
-from viva.records.trajectory import WRITTEN, answer_of, marked, span_of, stated_thought
+from viva.records.trajectory import UNREAD, WRITTEN, answer_of, marked, span_of, stated_thought
 from viva.records.transcript import Step, StepKind, Transcript
 
 FAILED_BEGINS = ("error", "traceback (most recent call last)", "exception:")
@@ -124,6 +124,21 @@ def decisions(transcript: Transcript) -> tuple[StepDecision, ...]:
         StepDecision(number, step, round_.number, queries[round_.number])
         for number, (round_, step) in enumerate(chosen, 1)
     )
+
+
+NOTHING_READ = "nothing that the agent did or said was recorded"
+
+
+def why_empty(transcript: Transcript, path: Sequence[StepDecision]) -> str | None:
+    """Return why a trajectory has nothing to judge; None if it has.
+
+    A conversation of words alone has no steps, and is not empty: the agent called no tool.
+    """
+    if path:
+        return None
+    if isinstance(unread := transcript.attributes.get(UNREAD), str) and unread:
+        return unread
+    return None if any(round_.agent for round_ in transcript.rounds) else NOTHING_READ
 
 
 def _decides(step: Step) -> bool:

@@ -23,14 +23,16 @@ def summarize(
     scores: Mapping[str, float] | None = None,
     usage: Usage = NO_USAGE,
     seconds: float = 0.0,
+    empty: str | None = None,
 ) -> Insight:
     """Make the insight: its score is the weighted mean over the verdicts that have one.
 
     `unsure` and `error` verdicts are in no score; they count as 0 in `low` and as 1 in `high`. Skipped verdicts do not
-    count, and are mentioned in the summary. If there is nothing to judge, the run is skipped.
+    count, and are mentioned in the summary. If there is nothing to judge, the run is skipped, for the reason in `empty`
+    where there is one.
     """
     if not verdicts:
-        verdicts = [Verdict(subject, evaluator, SKIPPED, None, reason=NOTHING)]
+        verdicts = [Verdict(subject, evaluator, SKIPPED, None, reason=empty or NOTHING)]
     scored = [(verdict.score, verdict.weight) for verdict in verdicts if verdict.score is not None]
     counts = Counter(verdict.label for verdict in verdicts)
     left_open = math.fsum(each.weight for each in verdicts if each.score is None and each.label in OPEN)
@@ -59,6 +61,11 @@ def _label(counts: Mapping[str, int]) -> str:
     if not labels:
         return SKIPPED
     return labels[0] if len(labels) == 1 else "mixed"
+
+
+def nothing_to_judge(evaluator: str, subject: str, reason: str) -> Insight:
+    """Make the insight about a trajectory that is empty: it is skipped, and has no score."""
+    return summarize(evaluator, subject, [Verdict(subject, evaluator, SKIPPED, None, reason=reason)])
 
 
 def cannot_judge(evaluator: str, subject: str, reason: str) -> Insight:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viva.errors import SetupError
-from viva.judge.trajectory.decisions import calls, canonical, decisions
-from viva.judge.trajectory.insights import cannot_judge, summarize
+from viva.judge.trajectory.decisions import calls, canonical, decisions, why_empty
+from viva.judge.trajectory.insights import cannot_judge, nothing_to_judge, summarize
 from viva.judge.trajectory.matching import ReferenceComparison, TooManyCalls, compare, is_in_order, is_strict
 from viva.judge.trajectory.reference import (
     BUILT_IN,
@@ -52,12 +52,15 @@ class TrajectoryMatch:
         self._like = find_likeness(match_arguments)
 
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
-        """Return one verdict on the trajectory; `error` if it has no reference."""
+        """Return one verdict on the trajectory; `error` if it has no reference, `skipped` if it is empty."""
+        path = decisions(transcript)
+        if (empty := why_empty(transcript, path)) is not None:
+            return nothing_to_judge(self.name, context.subject, empty)
         if context.reference is None:
             return cannot_judge(self.name, context.subject, "there is no reference trajectory for this subject")
         try:
             reference = read_reference(context.reference)
-            made = [TrajectoryCall(each.tool, each.arguments) for each in calls(decisions(transcript))]
+            made = [TrajectoryCall(each.tool, each.arguments) for each in calls(path)]
             found = compare(reference, made, self._like)
             matches = self._matches(reference, made, found)
         except (NoReference, TooManyCalls) as error:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from viva.errors import SetupError
 from viva.judge.trajectory import ARGUMENT_SCHEMA
 from viva.judge.trajectory.calls import NO_DEFINITIONS
-from viva.judge.trajectory.decisions import StepDecision, calls, canonical, decisions
+from viva.judge.trajectory.decisions import StepDecision, calls, canonical, decisions, why_empty
 from viva.judge.trajectory.insights import cannot_judge, summarize
 from viva.judge.trajectory.tools import ToolDefinition, tool_definitions
 from viva.records.evaluator import Context
@@ -57,11 +57,13 @@ class ArgumentSchema:
     async def evaluate(self, transcript: Transcript, context: Context) -> Insight:
         """Return one verdict for each tool call."""
         tools = tool_definitions(transcript.tools)
-        made = calls(decisions(transcript))
+        path = decisions(transcript)
+        made = calls(path)
         if not tools and made:
             return cannot_judge(self.name, context.subject, NO_DEFINITIONS)
         checkers: dict[str, _Checker | str] = {}
-        return summarize(self.name, context.subject, [self._judge(each, tools, checkers) for each in made])
+        verdicts = [self._judge(each, tools, checkers) for each in made]
+        return summarize(self.name, context.subject, verdicts, empty=why_empty(transcript, path))
 
     def _judge(
         self, call: StepDecision, tools: Mapping[str, ToolDefinition], checkers: dict[str, _Checker | str]

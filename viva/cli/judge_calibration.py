@@ -34,8 +34,9 @@ from viva.judge.calibration.store import FILE, add_calibration, names_of, store_
 from viva.models.prices import parse_prices
 from viva.models.roles import parse_role_limits
 from viva.records.codec import to_plain
-from viva.records.text import counted, one_line, printable
+from viva.records.text import counted, one_line
 from viva.regular_files import read_text
+from viva.reports.console.calibration import stored_words
 from viva.reports.console.judges import judges_report
 from viva.reports.console.whys import print_whole
 from viva.statistics.agreement.judges import JudgeFigures
@@ -130,7 +131,7 @@ def try_judges_on(paths: Sequence[str], given: Mapping[str, Any], *, as_json: bo
         click.echo(json.dumps({**_plain(labelled, figures), "stored": str(store)}))
     else:
         print_whole(Console(), judges_report(labelled, figures))
-        click.echo(printable(f"stored in {store}, where reports on journals beside it find it"))
+        click.echo(stored_words(store))
     raise SystemExit(EXIT_NOT_SCORED if any(each.errors for each in figures) else EXIT_DONE)
 
 
@@ -195,5 +196,7 @@ def _shown_progress(labelled: LabelledSet, specs: Sequence[str], *, show: bool) 
 
 
 def _plain(labelled: LabelledSet, figures: Sequence[JudgeFigures]) -> dict[str, Any]:
-    judges = [{**to_plain(each, full=True), "beats_chance": each.beats_chance} for each in figures]
+    judges = [
+        {**to_plain(each, full=True), "beats_chance": each.beats_chance, "chance": each.chance} for each in figures
+    ]
     return {"set": labelled.name, "digest": labelled.digest, "points": labelled.size, "judges": judges}

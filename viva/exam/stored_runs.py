@@ -38,6 +38,8 @@ class RunState:
     """Whether the conversation ended."""
     broken: bool = False
     """Whether the conversation broke off because the examiner or a provider failed, so that it was not a fair exam."""
+    recorded: bool = False
+    """Whether the run was imported from a recording."""
     live: bool = False
     """Whether Viva held the conversation, which it can do again."""
     outcome: Outcome | None = None
@@ -112,6 +114,7 @@ def _note(state: RunState, event: Event | None, round_: int | None, names: dict[
         for name in ("case", "case_hash", "agent", "agent_digest"):
             text = str(event.data.get(name) or "")
             setattr(state, name, names.setdefault(text, text))
+        state.recorded = bool(event.data.get("source"))
         state.trial = number_of(event.data.get("trial")) or 1
         evaluators = evaluators_in(event.data)
         state.evaluators = names.setdefault(evaluators, evaluators)  # type: ignore[assignment]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -42,6 +42,8 @@ class Recording:
     """The recorded score; None if the source has none, or if it is not a finite number."""
     notes: tuple[str, ...] = ()
     """What a user should know about how it was read."""
+    damage: Mapping[str, int] = field(default_factory=dict)
+    """What is broken in the source, in words, and how often; the import adds these up over all recordings."""
 
 
 class Reader(Protocol):

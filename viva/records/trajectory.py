@@ -26,6 +26,8 @@ RAN_IN = "ran_in"
 """Id of the step (span) of the tool that ran."""
 CALL_ID = "call_id"
 """The id by which the source pairs call and result."""
+UNREAD = "unread"
+"""The attribute of a transcript in whose source no decision of an agent was recognised: why, in words."""
 
 
 def marked(step: Step) -> Mapping[str, Any] | None:

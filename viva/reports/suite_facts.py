@@ -8,12 +8,14 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
+from viva.judge.trajectory import SKIPPED
 from viva.records.text import one_line
 from viva.records.transcript import NO_USAGE
 from viva.records.wording import UNSAFE, counted, usage_words
 from viva.reports.reliability.calibration_words import calibration_lines
 from viva.reports.reliability.corrected_words import corrected_lines
 from viva.reports.reliability.missing_words import missing_lines
+from viva.reports.reliability.skipped_words import skipped_lines
 from viva.reports.reliability.vote_words import vote_lines
 from viva.statistics.groups import FEWEST_CASES, Group
 from viva.statistics.summary import Figures
@@ -37,11 +39,13 @@ def facts_table(figures: Figures, journal: Path, labels: Mapping[str, str]) -> T
     for spec, label in labels.items():
         table.add_row("agent", Text(f"{label} = {one_line(spec, 200)}"))
     table.add_row("passes", Text(f"a run passes if the low bound of its score is at least {figures.threshold:g}"))
-    if suite.excluded:
+    if faults := [why for why in suite.excluded if why != SKIPPED]:
         table.add_row(
             "excluded",
-            Text(f"{', '.join(suite.excluded)}: not the agent's fault, so in none of the averages", style="yellow"),
+            Text(f"{', '.join(faults)}: not the agent's fault, so in none of the averages", style="yellow"),
         )
+    for line in skipped_lines(figures):
+        table.add_row("not scored", Text(line, style="yellow"))
     for line in missing_lines(figures, labels):
         table.add_row("bounds", Text(line, style="yellow"))
     for line in corrected_lines(figures, labels):

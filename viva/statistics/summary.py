@@ -23,6 +23,7 @@ from viva.statistics.groups import Group, group_of
 from viva.statistics.layers.figures import HitFigures, HitTallies
 from viva.statistics.misses import MissGroup, MissGroups
 from viva.statistics.missing.bounds import MissingBounds, MissingTallies
+from viva.statistics.missing.skipped import SkippedGroup, SkippedGroups
 from viva.statistics.trajectories import TrajectoryTallies
 from viva.statistics.trajectory_figures import TrajectoryFigures
 from viva.statistics.variants.figures import DimensionFigures, VariantTallies
@@ -104,12 +105,14 @@ class Figures:
 
     votes: VoteFigures | None = None
     """Figures of the votes on scoring points; None if there were none."""
+    skipped: tuple[SkippedGroup, ...] = ()
+    """Why runs were `skipped`; the reasons of most runs first."""
 
     @property
     def unused(self) -> frozenset[str]:
         """Return the empty fields that files leave out, so that such files are as older versions wrote them."""
         names = ("judges",) if self.examiner is not None else ("judges", "examiner", "examiner_agents")
-        optional = ("hit_layers", "variants", "missing", "corrected", "votes")
+        optional = ("hit_layers", "variants", "missing", "corrected", "votes", "skipped")
         return frozenset((*names, *(name for name in optional if not getattr(self, name))))
 
 
@@ -137,9 +140,22 @@ def summarize(
     held = _Held()
     errors, misses, tallies, trajectories = ErrorGroups(), MissGroups(), EvaluatorTallies(), TrajectoryTallies()
     examiners, variants, judges = ExaminerTallies(), VariantTallies(evaluator), JudgeTallies()
-    missing, votes, hits = MissingTallies(evaluator, absent), VoteTallies(), HitTallies()
+    missing, votes, hits, skipped = MissingTallies(evaluator, absent), VoteTallies(), HitTallies(), SkippedGroups()
     corrected = CorrectedTallies(truths) if measured is None else MeasuredTallies(measured)
-    watching = (errors, misses, tallies, trajectories, examiners, variants, missing, corrected, judges, votes, hits)
+    watching = (
+        errors,
+        misses,
+        tallies,
+        trajectories,
+        examiners,
+        variants,
+        missing,
+        corrected,
+        judges,
+        votes,
+        hits,
+        skipped,
+    )
     ordered = gather_cells(_watched(records, held, watching), evaluator)
     by_agent: dict[str, list[Cell]] = {}
     by_case: dict[str, list[Cell]] = {}
@@ -175,6 +191,7 @@ def summarize(
         corrected=corrected.by_agent(),
         judges=judges.uses(),
         votes=votes.figures(),
+        skipped=skipped.commonest(),
     )
 
 

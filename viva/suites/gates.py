@@ -155,6 +155,8 @@ def _excluded(figures: Figures) -> str:
     why: dict[str, str] = {}
     for group in figures.troubles:
         why.setdefault(group.outcome.value, f" ({one_line(group.words, 200)})")
+    for skipped in figures.skipped:
+        why.setdefault(SKIPPED, f" ({one_line(skipped.words, 200)})")
     return ", ".join(f"{number} {kind}{why.get(kind, '')}" for kind, number in figures.suite.excluded.items())
 
 

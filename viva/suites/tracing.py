@@ -11,18 +11,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from viva.cases import Rubric
 from viva.errors import PlanError, SetupError
+from viva.exam.judging.rubrics import RubricPapers
 from viva.exam.judging.stored_facts import facts_of
 from viva.exam.kept_workspaces import keep_workspace, workspace_name
+from viva.exam.options import Options
 from viva.exam.stored_runs import RunState, read_run_states, read_states_to_resume
 from viva.exam.versions import versions, viva_version
 from viva.journal.conversation_lines import read_conversation_lines
 from viva.journal.images import keep_recorded_pictures
 from viva.journal.writer import Journal, observed_run_id
+from viva.judge.registry import DEFAULT, read_spec
 from viva.judge.reward import ATTRIBUTE, RewardEvaluator
 from viva.recordings.given_tools import with_tools
 from viva.recordings.recording import Recording, RecordingError
-from viva.recordings.table import LoadedReader, load_reader
+from viva.recordings.table import LoadedReader, load_reader, together
 from viva.records.codec import encode
 from viva.records.run_record import Setting
 from viva.records.text import storable
@@ -53,6 +57,14 @@ class Import:
     """Number of recordings that the journal already held."""
     notes: dict[str, int] = field(default_factory=dict)
     """The notes of readers, and the number of times that each occurred."""
+    damage: dict[str, list[int]] = field(default_factory=dict)
+    """What is broken in the sources: how often, and in how many recordings."""
+
+    def told(self) -> list[str]:
+        """Return what a user should know about how the sources were read, a sentence each."""
+        notes = [words if times == 1 else f"{words} ({times} times)" for words, times in self.notes.items()]
+        damage = (f"{words}: {count} (in {counted(held, 'recording')})" for words, (count, held) in self.damage.items())
+        return [*notes, *damage]
 
 
 async def trace_recordings(
@@ -83,11 +95,13 @@ async def trace_recordings(
     found = Import()
     streams: list[tuple[str, Iterator[Recording]]] = []
 
+    papers = RubricPapers(request.rubric)
+
     def fill(journal: Journal) -> tuple[int, int]:
         done = read_states_to_resume(journal.folder) if resumed else {}
         _import(streams, request, journal, done, found, choose)
-        for words, times in found.notes.items():
-            around.display.note(words if times == 1 else f"{words} ({times} times)")
+        for words in found.told():
+            around.display.note(words)
         states = read_run_states(journal.folder)
         if choose is None:  # sources that are followed may still bring what the baseline has
             _check_baseline(gates, states)
@@ -95,18 +109,22 @@ async def trace_recordings(
         return left, len(states) - left
 
     def prepare() -> Work:
-        readers = [load_reader(spec) for spec in dict.fromkeys(request.recordings)]
-        evaluators = request.options.evaluators or _evaluators(readers)
+        loaded = (load_reader(spec) for spec in dict.fromkeys(request.recordings))
+        readers = together(loaded, apart=request.compared)
+        evaluators = request.options.evaluators or _evaluators(readers, request.rubric)
         streams.extend(_begin_reading(readers, request, may_be_empty=choose is not None))
         options = replace(request.options, evaluators=evaluators)
         return Work(
             request=request,
-            order=WorkOrder(options=options, recordings=True, gated=gates.evaluators),
+            order=_order(options, request.rubric, gates),
             fill=fill,
-            jobs=lambda new: _jobs(new, retry_errors),
+            jobs=lambda new: _jobs(new, papers, retry_errors),
         )
 
     found.end = await conduct(folder, prepare, around, resumed=resumed)
+    if not resumed:  # of the others, it is not known here which points they were judged by
+        for words in papers.notes():
+            around.display.note(words)
     return found
 
 
@@ -125,12 +143,27 @@ def _check_baseline(gates: PlannedGates, states: Mapping[str, RunState]) -> None
         raise PlanError(str(error)) from error
 
 
-def _evaluators(readers: Sequence[LoadedReader]) -> tuple[str, ...]:
-    """Return the default evaluators of recordings: those of their reader, or else the recorded reward.
+def _order(options: Options, rubric: Rubric | None, gates: PlannedGates) -> WorkOrder:
+    """Return the work order of judging recordings.
+
+    Raises:
+        SetupError: there is a rubric, and the evaluators named do not judge by it.
+    """
+    if rubric is None:
+        return WorkOrder(options=options, recordings=True, gated=gates.evaluators)
+    if all(read_spec(spec)[0] != DEFAULT for spec in options.evaluators):
+        raise SetupError(f"--rubric has no effect: --evaluators does not name {DEFAULT}. Add it, or omit one of both.")
+    return WorkOrder(options=options, cases=rubric.papers, gated=gates.evaluators)
+
+
+def _evaluators(readers: Sequence[LoadedReader], rubric: Rubric | None) -> tuple[str, ...]:
+    """Return the default evaluators of recordings: the rubric, or those of their reader, or the recorded reward.
 
     Raises:
         SetupError: the readers have different defaults.
     """
+    if rubric is not None:
+        return (DEFAULT,)
     found = {reader.evaluators or DEFAULT_EVALUATORS for reader in readers}
     if len(found) > 1:
         names = " or ".join(sorted({name for names in found for name in names}))
@@ -188,6 +221,10 @@ def _import(
             own += not compared
             for note in recording.notes:
                 found.notes[note] = found.notes.get(note, 0) + 1
+            for words, count in recording.damage.items():
+                sums = found.damage.setdefault(words, [0, 0])
+                sums[0] += count
+                sums[1] += 1
             subject = recording.subject or recording.place
             trials[subject] += 1
             run = observed_run_id(recording.run_key, subject)
@@ -261,7 +298,7 @@ def _is_left(state: RunState, retry_errors: bool) -> bool:
     return state.whole and next_step(state, retry_errors=retry_errors).step is not ResumeStep.SKIP
 
 
-def _jobs(folder: Path, retry_errors: bool) -> Iterator[Job]:
+def _jobs(folder: Path, papers: RubricPapers, retry_errors: bool) -> Iterator[Job]:
     """Yield a job for each recording in the journal that has not been judged."""
     left = {run for run, state in read_run_states(folder).items() if _is_left(state, retry_errors)}
     for lines in read_conversation_lines(folder):
@@ -269,4 +306,12 @@ def _jobs(folder: Path, retry_errors: bool) -> Iterator[Job]:
             continue
         facts = facts_of(lines)
         header, talk = facts.header(lines), replace(lines, judged=())
-        yield Job(action=Action.JUDGE, header=header, conversation=talk, timing=facts.timing, carried=True)
+        paper = papers.of(facts.subject, talk)
+        yield Job(
+            action=Action.JUDGE,
+            header=header,
+            case_hash="" if paper is None else paper.hash,
+            conversation=talk,
+            timing=facts.timing,
+            carried=True,
+        )

@@ -13,6 +13,7 @@ from tests.journals import edit
 from tests.judged_journals import CASES, judged_suite, labels_by
 from tests.model_server import Request, verdict
 from tests.viva.conftest import Desk
+from viva.journal.reader import read_records
 from viva.judge.calibration.store import FILE, Calibration, add_calibration, read_calibrations
 from viva.reports.reliability.calibration_words import calibration_words
 
@@ -53,8 +54,12 @@ def test_a_judge_and_the_code_are_compared_with_people(judged: Desk) -> None:
 def test_the_undeserved_hit_is_the_worst_disagreement_with_its_run(judged: Desk) -> None:
     shown = judged.viva("calibrate", "ann.jsonl", "bob.jsonl", "runs/first", expect=0).stdout
     said = " ".join(shown.split())
-    first = said.index("hit, and people say miss (ann miss, bob miss): the sum should be 1 (case_1, weight 3)")
-    assert first < said.index("miss, and people say hit (ann hit, bob hit): the sum should be 52 (case_2, weight 2)")
+    first = said.index(
+        "the judge says hit, people say miss (ann miss, bob miss): the sum should be 1 (case_1, weight 3)"
+    )
+    assert first < said.index(
+        "the judge says miss, people say hit (ann hit, bob hit): the sum should be 52 (case_2, weight 2)"
+    )
     assert "viva replay 'runs/first#case_1" in said
     assert "People among themselves 24 items of 6 cases, 2 raters" in said
 
@@ -102,7 +107,29 @@ def test_a_suite_that_only_code_judged_says_nothing_about_calibration(desk: Desk
     assert "judges" not in figures
 
 
-def test_a_judge_that_always_says_hit_is_no_better_than_chance(desk: Desk) -> None:
+@pytest.mark.parametrize("as_before", [False, True])
+def test_a_point_whose_requirement_is_unmet_is_no_verdict_of_the_code(desk: Desk, as_before: bool) -> None:
+    points = [
+        {"id": "first", "score_point": "It writes.", "weight": 1, "eval_code": "assert not rounds"},
+        {"id": "second", "score_point": "It reads.", "weight": 1, "eval_code": "assert rounds", "require": "first"},
+    ]
+    desk.case("exam", scoring_points=points)
+    desk.run("exam", out="runs/first")
+    journal = desk.folder / "runs/first"
+    if as_before:  # earlier versions wrote the code as the judge of it
+        edit(journal, lambda line: line.replace(b'"by":"rule"', b'"by":"code"'))
+    (record,) = read_records(journal)
+    assert [each.by for each in record.insights[0].verdicts] == ["code", "code" if as_before else "rule"]
+    lines = [
+        json.dumps({"rater": "ann", "run": record.id, "criterion": each.criterion, "label": "miss"}) + "\n"
+        for each in record.insights[0].verdicts
+    ]
+    (desk.folder / "ann.jsonl").write_text("".join(lines), encoding="utf-8")
+    (code,) = json.loads(desk.viva("calibrate", "ann.jsonl", "runs/first", "--json", expect=0).stdout)["judges"]
+    assert (code["judge"]["name"], code["accuracy"]["items"]) == ("code", 1)
+
+
+def test_a_judge_that_always_says_hit_is_not_shown_to_be_better_than_chance(desk: Desk) -> None:
     def always(request: Request) -> str:
         return verdict("hit", "Yes.", {"round": 1, "quote": "It is"})
 
@@ -112,6 +139,10 @@ def test_a_judge_that_always_says_hit_is_no_better_than_chance(desk: Desk) -> No
     model = _calibrate(desk, "runs/first")["gpt-4o"]
     assert model["agreement"]["kappa"] == pytest.approx(0)
     assert model["accuracy"]["share"] == pytest.approx(2 / 3)
+    words = "not shown to be better than chance: label more points, of more cases"
+    calibrated = desk.viva("calibrate", "ann.jsonl", "runs/first", expect=0).stdout
+    for shown in (calibrated, *(_report(desk, "runs/first", kind) for kind in REPORTS)):
+        assert words in " ".join(shown.split())
 
 
 def test_a_gate_on_kappa_compares_the_low_end_of_the_model(judged: Desk) -> None:

@@ -103,7 +103,8 @@ def command(
     LABELS are label files of `viva label`, or CSV or JSON Lines with named columns: a row for each item and a column
     for each rater, or a row for each label (item, rater, label). Empty cells are gaps. With label files and JOURNALs,
     the judges of these are compared with the people, and the result is stored in calibrations.jsonl beside the first
-    journal, where reports find it. The exit code is 1 if a published figure is not that of the labels.
+    journal, where reports find it. The exit code is 1 if a published figure is not that of the labels,
+    or kappa does not reach --min-kappa.
 
     With --judge-model, models judge a labelled set (--set), or what people labelled in journals (LABELS JOURNAL), and
     the report says how good a judge each of them is. The exit code is 3 if a point got no verdict.

@@ -17,7 +17,7 @@ from viva.cli.labelling.passages import Passage, passages_about
 from viva.journal.reader import StoredRun
 from viva.judge.calibration.label_files import HumanLabel, LabelWriter
 from viva.records.text import one_line, printable
-from viva.records.verdict import Label
+from viva.records.verdict import RULE, Label
 from viva.reports.console.run import print_end, print_round
 from viva.statistics.calibration.sample import Candidate
 
@@ -26,6 +26,7 @@ HELP = (
     "h hit, m miss, u unsure, s skip, b back and undo, e where the conversation speaks of it, t conversation again, "
     "n note, q quit"
 )
+PROMPT = "[h]it [m]iss [u]nsure [s]kip [b]ack [e]vidence [t]ranscript [n]ote [q]uit? "
 SEEN = "given again after the verdict was shown"
 """The note on a label that is not blind."""
 
@@ -92,7 +93,8 @@ class Sitting:
         self._note, self._passages, self._next_passage = "", None, 0
         self._ask(point, number)
         while True:
-            key = self.keys.read()
+            typed = self.keys.read()
+            key = typed.lower()  # Caps Lock is no reason to refuse a label
             if key in GIVES:
                 self._give(place, point, GIVES[key].value, time.monotonic() - began)
                 return 1
@@ -105,9 +107,10 @@ class Sitting:
                 if place:
                     self._take_back(place - 1)
                     return -1
-                self.console.print(Text("This is the first point.", style="yellow"))
+                self._again("This is the first point of this sitting.")
             elif key == "e":
                 self._show_passage(point, stored)
+                self._prompt()
             elif key == "t":
                 for round_ in stored.transcript.rounds:
                     print_round(self.console, round_)
@@ -118,12 +121,22 @@ class Sitting:
             elif key in ("q", END):
                 return 0
             else:
-                self.console.print(Text(f"{HELP}", style="yellow"))
+                self._again(f"{typed!r} is not one of the keys: {HELP}")
 
     def _ask(self, point: Candidate, number: str) -> None:
         statement = one_line(point.verdict.statement or point.verdict.criterion, 1000)
-        self.console.print(Text(f"\n{number}  {statement}", style="bold", overflow="fold"))
-        self.console.print(Text("h/m/u? ", style="dim"), end="")
+        line = Text(f"\n{number}  {statement}", style="bold", overflow="fold")
+        line.append(f"  (weight {point.verdict.weight:g})", style="dim not bold")
+        self.console.print(line)
+        self._prompt()
+
+    def _prompt(self) -> None:
+        self.console.print(Text(PROMPT, style="dim"), end="")
+
+    def _again(self, words: str) -> None:
+        """Say why nothing happened, and ask again."""
+        self.console.print(Text(f"\n{words}", style="yellow"))
+        self._prompt()
 
     def _give(self, place: int, point: Candidate, label: str, seconds: float) -> None:
         note = "; ".join(part for part in (self._note, SEEN if place in self._shown else "") if part)
@@ -133,7 +146,8 @@ class Sitting:
         verdict = point.verdict
         agrees = verdict.label == label
         self.console.print(Text(label, style="bold"))
-        words = f"  {one_line(verdict.by, 40)} says {one_line(verdict.label, 20)}: {one_line(verdict.reason, 300)}"
+        by = "a rule" if verdict.by == RULE else one_line(verdict.by, 40)
+        words = f"  {by} says {one_line(verdict.label, 20)}: {one_line(verdict.reason, 300)}"
         self.console.print(Text(words, style="dim" if agrees else "yellow", overflow="fold"))
         self._shown.add(place)
         self._points[place] = point

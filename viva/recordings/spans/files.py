@@ -1,60 +1,76 @@
-"""Reads `spans:FILE` and `otlp:FILE`: spans in JSON files, as dumps of spans or as OTLP's documents."""
+"""Reads `spans:FILE` and `otlp:FILE`: spans in files, as dumps of spans, OTLP's documents or rows of a table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
+from viva.recordings.files.locations import JSON_FILES, find_files
+from viva.recordings.files.packed import open_recording
+from viva.recordings.files.parquet import MAGIC, rows_of
 from viva.recordings.json_pieces import Pieces, elements, is_whole, lines_of
 from viva.recordings.recording import Recording, RecordingError
+from viva.recordings.spans.flat_rows import is_flat, spans_of_rows
 from viva.recordings.spans.span import Span
 from viva.recordings.spans.spool import Spool, with_context
 from viva.recordings.spans.trajectories import read_trace
-from viva.regular_files import open_given
 
 EVALUATORS = ("loops", "repeated_calls", "tool_success")
 """What judges a trace unless the user names others: evaluators that need neither a model nor a reference."""
+ENDINGS = (*JSON_FILES, ".parquet")
+"""Of the files that are read in a folder."""
 FIRST_LINE = 1 << 20
 """Bytes of a first line that distinguish a file of lines from a document; a longer line is read piece by piece."""
 _LISTS = ("resourceSpans", "resource_spans", "spans", "data")
 
 
 class SpansReader:
-    """Reads `spans:FILE`."""
+    """Reads `spans:FILE`, and folders and globs of such files."""
 
     name = "spans"
     evaluators = EVALUATORS
+    joins = "spans"
+    """Sources of readers with the same word here are read together, because one trace may lie in several of them."""
 
     def read(self, source: str, *, since: datetime | None = None) -> Iterator[Recording]:
-        """Read the agent runs of a file, in the order in which their traces began.
+        """Read the agent runs of a file, a folder or a glob, in the order in which their traces began.
 
         Args:
             source: A file: a JSON list of spans, an object that holds one as `spans` or `data`, OTLP's JSON, or several
-                of these, one after the other, as JSON Lines or as OpenTelemetry's console exporter writes them.
+                of these, one after the other, as JSON Lines or as OpenTelemetry's console exporter writes them; packed
+                with gzip or zstd or not; or Parquet. Or a folder or a glob of such files.
             since: Traces that began before are left out.
 
         Raises:
             RecordingError: while iterating: the file cannot be read, is not valid, or holds no span.
         """
-        path = Path(source)
-        notes: list[str] = []
+        return self.read_together((source,), since=since)
+
+    def read_together(self, sources: Sequence[str], *, since: datetime | None = None) -> Iterator[Recording]:
+        """Read several sources as one: the spans of a trace may lie in several files.
+
+        A file that cannot be read is an error if it is the only one; among others it is noted.
+
+        Raises:
+            RecordingError: while iterating: nothing can be read, or there is no span.
+        """
+        found = find_files(sources, ENDINGS)
+        notes = list(found.notes)
         with Spool() as spool:
-            try:
-                with open_given(path) as file:
-                    spool.add(raw_spans(path, file, notes))
-            except OSError as error:
-                raise RecordingError(f"{path}: cannot be read: {error.strerror}") from error
-            if spool.left_out:
-                notes.append(
-                    f"{path.name}: elements left out because they are not spans or have no ids: {spool.left_out}"
-                )
+            for number, path in enumerate(found.files):
+                _add(path, spool, notes, number, alone=len(found.files) == 1)
             if not spool.taken:
                 told = "".join(f" {note}." for note in notes)
-                raise RecordingError(f"{path}: there is no span in it.{told}")
-            yield from recordings(spool.traces(), path.name, self.name, since, notes)
+                where = found.files[0] if len(found.files) == 1 else ", ".join(sources)
+                raise RecordingError(f"{where}: there is no span in it.{told}")
+
+            def place(trace: str) -> str:
+                return " and ".join(found.files[number].name for number in spool.sources_of(trace)[:3])
+
+            yield from recordings(spool.traces(), place, self.name, since, notes)
 
 
 class OtlpReader(SpansReader):
@@ -63,9 +79,36 @@ class OtlpReader(SpansReader):
     name = "otlp"
 
 
+def _add(path: Path, spool: Spool, notes: list[str], number: int, *, alone: bool) -> None:
+    """Add the spans of one file.
+
+    Raises:
+        RecordingError: the file is the only one, and cannot be read.
+    """
+    left = spool.left_out
+    try:
+        with open_recording(path, notes) as file:
+            begin = file.peek(len(MAGIC))[: len(MAGIC)]  # type: ignore[attr-defined]
+            raw = _of_table(path, file) if begin == MAGIC else raw_spans(path, file, notes)
+            spool.add(raw, number)
+    except (OSError, RecordingError) as error:
+        words = f"{path}: cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
+        if alone:
+            raise RecordingError(". ".join((words.rstrip("."), *notes))) from error
+        notes.append(f"{words.rstrip('.')}; the other files are read")
+    if spool.left_out > left:
+        out = spool.left_out - left
+        notes.append(f"{path.name}: elements left out because they are not spans or have no ids: {out}")
+
+
+def _of_table(path: Path, file: IO[bytes]) -> Iterator[Any]:
+    for row in rows_of(path, file):
+        yield from _of_object(row)
+
+
 def recordings(
     traces: Iterator[tuple[str, list[Span]]],
-    where: str,
+    where: str | Callable[[str], str],
     source: str,
     since: datetime | None = None,
     notes: Sequence[str] = (),
@@ -77,7 +120,8 @@ def recordings(
         # A trace whose spans have no time at all began nobody knows when: it is not left out.
         if min((span.start_ns for span in spans if span.start_ns is not None), default=least) < least:
             continue
-        for recording in read_trace(spans, f"{where}, trace {trace}", source):
+        place = where if isinstance(where, str) else where(trace)
+        for recording in read_trace(spans, f"{place}, trace {trace}", source):
             yield recording if told else replace(recording, notes=(*recording.notes, *notes))
             told = True
 
@@ -169,6 +213,9 @@ def _of_object(value: Any) -> Iterator[Any]:
             spans = scope.get("spans") if isinstance(scope, Mapping) else None
             for span in spans if isinstance(spans, list) else ():
                 yield with_context(span, value.get("resource"), scope.get("scope", scope.get("instrumentationLibrary")))
+        return
+    if is_flat(value):
+        yield from spans_of_rows(value)
         return
     inner = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
     if inner is None:

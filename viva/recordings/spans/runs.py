@@ -54,9 +54,17 @@ def runs_of(tree: Tree, calls: list[ModelCall]) -> list[Run]:
                 run.agents.append(anchor)
                 run.extents.add(tree.extents()[anchor.id])
         run.calls.append(call)
-    runs = runs or [Run()]
+    runs = runs or _without_calls(tree, agents, owner) or [Run()]
     _share(tree, runs, owner)
     return runs
+
+
+def _without_calls(tree: Tree, agents: dict[str, Span | None], owner: dict[str, Run]) -> list[Run]:
+    """Return a run of each outermost agent, for traces that do not record what models said."""
+    tops = [span for span in tree.spans if span.kind is SpanKind.AGENT and agents[span.id] is None]
+    for span in tops:
+        owner[span.id] = Run(agents=[span])
+    return [owner[span.id] for span in tops]
 
 
 def _anchors(tree: Tree, calls: list[ModelCall], agents: dict[str, Span | None]) -> dict[str, Span]:
@@ -111,7 +119,8 @@ def _text(message: Message) -> str:
 
 def _share(tree: Tree, runs: list[Run], owner: dict[str, Run]) -> None:
     """Assign each span of the trace to one run."""
-    begins = [tree.places[run.calls[0].span.id] if run.calls else 0 for run in runs]
+    firsts = [run.calls[0].span if run.calls else run.agents[0] if run.agents else tree.spans[0] for run in runs]
+    begins = [tree.places[span.id] for span in firsts]
     above = tree.inherited(lambda parent, found: owner.get(parent.id) or found)
     for place, span in enumerate(tree.spans):
         run = owner.get(span.id) or above[span.id] or runs[max(0, bisect_right(begins, place) - 1)]

@@ -17,9 +17,10 @@ from viva.recordings.spans.runs import Run, runs_of
 from viva.recordings.spans.span import Span, SpanKind
 from viva.recordings.spans.tool_runs import ToolRun, ToolRuns
 from viva.recordings.spans.tree import Outermost, Tree, tree_of
+from viva.recordings.spans.unread import why_unread
 from viva.recordings.subjects import subject_of
 from viva.recordings.tool_definitions import definitions_in_spans
-from viva.records.trajectory import ANSWER, CALL_ID, IMPLICIT, MARK, RAN_IN, SPAN, WRITTEN
+from viva.records.trajectory import ANSWER, CALL_ID, IMPLICIT, MARK, RAN_IN, SPAN, UNREAD, WRITTEN
 from viva.records.transcript import NO_USAGE, UNREPORTED, Round, Step, StepKind, Transcript
 from viva.records.usage import with_usage
 
@@ -51,10 +52,11 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
     inputs = run.calls[0].inputs if run.calls else []
     top = _top(run, tree, alone)
     question = question_of(top, inputs)
-    stated = own_answer(spans[0] if alone else agent)
+    stated = own_answer(spans[0] if alone else agent) or own_answer(agent)
     in_words = acts_in_words(run.calls, stated)
     earlier = earlier_rounds(inputs, top, question, in_words=in_words)
     decisions, steps = _steps(run, tree, stated, in_words=in_words)
+    read = any(MARK in step.attributes for step in steps)
     answer = decisions[-1].answer if decisions and decisions[-1].answer is not None else stated
     began = spans[0].start_ns
     round_ = Round(
@@ -75,7 +77,7 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
         system=next((text for text in systems if text), None),
         tools=definitions_in_spans(spans, run.calls),
         notes=tree.notes if first else (),
-        attributes=about(run, decisions),
+        attributes={**about(run, decisions), **({} if read else {UNREAD: why_unread(spans)})},
     )
     resource = {key: value for span in spans[:1] for key, value in span.resource.items()}
     version = first_text([*run.agents, *spans[:1]], ("gen_ai.agent.version", "agent.version")) or resource.get(
@@ -89,6 +91,7 @@ def _recording(run: Run, tree: Tree, place: str, source: str, *, alone: bool, fi
         subject=subject_of(question) if question and question.strip() else None,
         agent=name,
         agent_version=plain(version),
+        damage=tree.damage if first else {},
     )
 
 

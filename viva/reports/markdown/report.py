@@ -18,6 +18,7 @@ from viva.reports.number_words import interval, number, percent, percents
 from viva.reports.reliability.calibration_words import calibration_lines
 from viva.reports.reliability.hit_words import hit_lines
 from viva.reports.reliability.lines import reliability_lines
+from viva.reports.reliability.skipped_words import skipped_lines
 from viva.reports.reliability.vote_words import vote_lines
 from viva.reports.trajectory_words import trajectory_lines
 from viva.reports.variant_words import PLURALS, VariantTable, variant_tables
@@ -69,6 +70,8 @@ def write(journals: Journals, out: TextIO) -> None:
             page.add("\n".join(f"- {inert(line)}" for line in examiner_lines(figures, labels) if line) + "\n\n")
         if lines := list(hit_lines(figures.hit_layers)):
             page.add("\n".join(f"- {inert(line)}" for line in lines) + "\n\n")
+        if lines := list(skipped_lines(figures)):
+            page.add("".join(f"- Not scored: {inert(line)}\n" for line in lines) + "\n")
         page.add(_held(figures, labels))
         folders = [folder for folder, _ in journals.locations]
         lines = calibration_lines(figures.judges, folders)

@@ -30,6 +30,7 @@ from viva.reports.page.rows import MOST_COLUMNS, ORDER, Row, Rows, gather_rows
 from viva.reports.reliability.calibration_words import calibration_lines
 from viva.reports.reliability.hit_words import hit_lines
 from viva.reports.reliability.lines import reliability_lines
+from viva.reports.reliability.skipped_words import skipped_lines
 from viva.reports.reliability.vote_words import vote_lines
 from viva.reports.trajectory_words import trajectory_lines
 from viva.reports.variant_words import variant_tables
@@ -72,6 +73,7 @@ def write(journals: Journals, out: TextIO, *, blocks: Blocks | None = None) -> N
             examiner=[line for line in examiner_lines(rows.figures, labels) if line],
             votes=list(vote_lines(rows.figures)),
             hits=list(hit_lines(rows.figures.hit_layers)),
+            skipped=list(skipped_lines(rows.figures)),
             variants=list(variant_tables(rows.figures, labels)),
             judges=calibration_lines(rows.figures.judges, [folder for folder, _ in journals.locations]),
             rows=rows.failures_first,

@@ -9,6 +9,7 @@ from viva.judge.calibration.sets import BUILTIN
 from viva.judge.calibration.store import Calibration, newest_of, read_calibrations, store_of
 from viva.records.text import one_line
 from viva.records.wording import counted
+from viva.statistics.agreement.chance import chance_words
 from viva.statistics.calibration.uses import JudgeUse
 
 MOST_JUDGES = 6
@@ -49,10 +50,12 @@ def calibration_words(found: Calibration) -> str:
     number = total if found.left_out else counted(found.items, "label")
     cases = f" of {counted(found.cases, 'case')}" if found.people else ""
     on = f"calibrated on {number}{cases} ({_subject(found)})"
+    chance = chance_words(found.kappa_interval, found.items, found.cases)
+    warning = f": {chance}" if chance else ""
     if found.kappa is not None and found.kappa_interval is not None:
-        return f"{on}, kappa {_short(found.kappa)} [{', '.join(map(_short, found.kappa_interval))}]"
+        return f"{on}, kappa {_with_ends(found.kappa, found.kappa_interval)}{warning}"
     if found.accuracy is not None and found.accuracy_interval is not None:
-        return f"{on}, accuracy {_short(found.accuracy)} [{', '.join(map(_short, found.accuracy_interval))}]"
+        return f"{on}, accuracy {_with_ends(found.accuracy, found.accuracy_interval)}{warning}"
     return on
 
 
@@ -65,6 +68,10 @@ def _subject(found: Calibration) -> str:
     return "the built-in set" if found.source == BUILTIN else f"the set {one_line(found.source, 60)}"
 
 
-def _short(value: float) -> str:
+def _with_ends(value: float, interval: tuple[float, float]) -> str:
+    return f"{short_figure(value)} [{', '.join(map(short_figure, interval))}]"
+
+
+def short_figure(value: float) -> str:
     """Return a figure without its leading zero: `.81`, `-.05`, `1.00`."""
     return f"{value:.2f}".replace("0.", ".", 1) if abs(value) < 0.995 else f"{value:.2f}"

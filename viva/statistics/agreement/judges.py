@@ -9,6 +9,7 @@ from viva.judge.calibration.judging import TriedPoint
 from viva.records.transcript import NO_USAGE, Usage
 from viva.records.verdict import Label
 from viva.statistics.agreement.by_label import Accuracy, accuracy_of, confusion_of
+from viva.statistics.agreement.chance import chance_words, is_better_than_chance
 from viva.statistics.agreement.kappa import RaterAgreement, agreement_of
 from viva.statistics.agreement.ratings import Pair
 
@@ -72,8 +73,17 @@ class JudgeFigures:
     @property
     def beats_chance(self) -> bool:
         """Return whether the judge is better than chance: the interval of kappa lies above 0."""
+        return is_better_than_chance(self._ends)
+
+    @property
+    def chance(self) -> str:
+        """Return in words whether the judge is no better than chance, or not shown to be; empty if it is better."""
+        return chance_words(self._ends, self.whole.points, self.whole.agreement.clusters)
+
+    @property
+    def _ends(self) -> tuple[float, float] | None:
         interval = self.whole.agreement.kappa_interval
-        return interval is not None and interval.low > 0
+        return None if interval is None else (interval.low, interval.high)
 
 
 def judge_figures(judge: str, judged: Sequence[TriedPoint], model: str = "") -> JudgeFigures:

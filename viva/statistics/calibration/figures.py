@@ -12,6 +12,7 @@ from viva.judge.calibration.label_files import LABELS, HumanLabel
 from viva.judge.calibration.store import Calibration, LabelShares
 from viva.records.verdict import Label
 from viva.statistics.agreement.by_label import Accuracy, accuracy_of, confusion_of
+from viva.statistics.agreement.chance import chance_words
 from viva.statistics.agreement.kappa import RaterAgreement, agreement_of
 from viva.statistics.agreement.ratings import Pair
 from viva.statistics.agreement.summary import AgreementFigures
@@ -78,6 +79,11 @@ class JudgeCalibration:
     kinds: tuple[KindFigures, ...]
     disagreements: tuple[Disagreement, ...]
     """The worst first: a hit that people call a miss before others, then the larger weight."""
+
+    @property
+    def chance(self) -> str:
+        """Return in words whether the judge is no better than chance, or not shown to be; empty if it is better."""
+        return chance_words(_ends(self.agreement.kappa_interval), self.agreement.items, self.agreement.clusters)
 
 
 def truths_of(labels: Iterable[HumanLabel]) -> dict[Key, Truth]:

@@ -14,10 +14,8 @@ from viva.journal.writer import Damage
 from viva.judge.calibration.store import judge_prompts
 from viva.records.run_record import Setting
 from viva.records.transcript import Step, Transcript
-from viva.records.verdict import Insight, Verdict
+from viva.records.verdict import CODE, Insight, Verdict, is_by_rule
 from viva.records.wording import SCORING_POINTS
-
-CODE = "code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +116,8 @@ def scoring_insight(insights: tuple[Insight, ...]) -> Insight | None:
 
 def _said(verdict: Verdict) -> Iterator[tuple[str, str, str]]:
     """Yield who said what and why: the verdict's judge, and a model that only voted beside the code."""
+    if is_by_rule(verdict):
+        return
     yield verdict.by, verdict.label, verdict.reason
     if verdict.by == CODE:
         models = [vote for vote in verdict.votes if vote.judge != CODE]

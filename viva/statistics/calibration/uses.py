@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from viva.judge.calibration.store import judge_prompts
 from viva.records.run_record import RunRecord
+from viva.records.verdict import is_model
 from viva.records.wording import SCORING_POINTS
-from viva.statistics.calibration.points import CODE
 
 MOST_JUDGES = 100
 
@@ -46,7 +46,7 @@ class JudgeTallies:
 
 def _is_judged_by_model(record: RunRecord) -> bool:
     return any(
-        verdict.by != CODE
+        is_model(verdict.by)
         for insight in record.insights
         if insight.evaluator == SCORING_POINTS
         for verdict in insight.verdicts

@@ -11,7 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from viva.records.run_record import RunRecord
+from viva.records.verdict import is_by_rule, is_model
 from viva.records.wording import SCORING_POINTS, counted
+from viva.statistics.agreement.chance import NOT_SHOWN
 from viva.statistics.cells import natural
 from viva.statistics.corrected.clusters import CaseSums
 from viva.statistics.corrected.figures import FEWEST_LABELLED, CorrectedScore, CorrectedTallies
@@ -121,7 +123,7 @@ class MeasuredTallies:
         mean = None if refused else rogan_gladen(cases, self._judge.cases)
         accuracy = accuracy_of(self._judge.cases)
         if mean is None and not refused:
-            refused = "the labels do not show that the judge is better than chance"
+            refused = f"by the labels, the judge is {NOT_SHOWN}"
         return CorrectedScore(
             agent=agent,
             raw=sum(case.other_judged for case in cases) / runs,
@@ -144,9 +146,9 @@ def _kinds(record: RunRecord, labelled: Collection[str] | None = None) -> set[st
     """Return who judged the scoring points of a run, or those of them that are labelled."""
     insight = primary_insight(record)
     return {
-        "code" if verdict.by == "code" else "a model"
+        "a model" if is_model(verdict.by) else "code"
         for verdict in (() if insight is None else insight.verdicts)
-        if labelled is None or verdict.criterion in labelled
+        if not is_by_rule(verdict) and (labelled is None or verdict.criterion in labelled)
     }
 
 

@@ -12,6 +12,7 @@ from tests.scripted_judges import ScriptedModel, always_no, always_yes, at_rando
 from viva.judge.calibration.judging import TriedPoint, judge_set
 from viva.judge.calibration.sets import BUILTIN, LabelledSet, load_set
 from viva.records.transcript import Usage
+from viva.statistics.agreement.chance import NO_BETTER
 from viva.statistics.agreement.judges import JudgeFigures, judge_figures
 
 
@@ -50,7 +51,7 @@ async def test_a_judge_that_always_says_yes_is_no_better_than_chance() -> None:
     found = await figures_of(always_yes)
     assert found.whole.accuracy == count("hit") / builtin().size
     assert found.whole.agreement.kappa == pytest.approx(0.0, abs=1e-12)
-    assert not found.beats_chance
+    assert (found.beats_chance, found.chance) == (False, NO_BETTER)
     assert found.hostile is not None
     assert found.honest is not None
     assert (found.hostile.undue, found.hostile.withheld) == (1.0, 0.0)
@@ -63,7 +64,7 @@ async def test_a_judge_that_always_says_no_is_no_better_than_chance() -> None:
     found = await figures_of(always_no)
     assert found.whole.accuracy == count("miss") / builtin().size
     assert found.whole.agreement.kappa == pytest.approx(0.0, abs=1e-12)
-    assert not found.beats_chance
+    assert (found.beats_chance, found.chance) == (False, NO_BETTER)
     assert found.hostile is not None
     assert (found.hostile.undue, found.hostile.withheld) == (0.0, 1.0)
 
@@ -72,7 +73,7 @@ async def test_a_judge_that_throws_a_coin_is_no_better_than_chance() -> None:
     found = await figures_of(at_random(7))
     assert found.whole.agreement.kappa == pytest.approx(0.0, abs=0.1)
     assert 0.35 < found.whole.accuracy < 0.6
-    assert not found.beats_chance
+    assert (found.beats_chance, found.chance) == (False, NO_BETTER)
 
 
 async def test_a_judge_that_believes_agents_is_found_out_by_the_hostile_ones() -> None:

@@ -8,9 +8,11 @@ from viva.recordings.spans.conventions import (
     crewai,
     dspy,
     google_adk,
+    mcp,
     openllmetry,
     smolagents,
     strands,
+    vercel_ai,
     written_as_read,
 )
 from viva.recordings.spans.conventions.convention import Convention, SpanContent
@@ -19,6 +21,8 @@ CONVENTIONS: tuple[Convention, ...] = (
     written_as_read.GEN_AI,
     written_as_read.OPENINFERENCE,
     openllmetry.OPENLLMETRY,
+    vercel_ai.VERCEL_AI,
+    mcp.MCP,
     strands.STRANDS,
     google_adk.GOOGLE_ADK,
     smolagents.SMOLAGENTS,

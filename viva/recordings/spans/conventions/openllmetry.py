@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from viva.recordings.spans.conventions.convention import Convention, SpanContent
+from viva.recordings.spans.conventions.json_values import read_object, to_text
 
 _KIND = "traceloop.span.kind"
 _ARGUMENTS, _RESULT, _CALL_ID = "gen_ai.tool.call.arguments", "gen_ai.tool.call.result", "gen_ai.tool.call.id"
+_NAME = "gen_ai.tool.name"
 _INPUT, _OUTPUT = "traceloop.entity.input", "traceloop.entity.output"
 
 
@@ -20,11 +21,13 @@ def translate(content: SpanContent) -> SpanContent:
     if attributes.get(_KIND) != "tool":
         return content
     read: dict[str, Any] = {}
-    given = _object(attributes.get(_INPUT))
+    if _NAME not in attributes and attributes.get("traceloop.entity.name"):
+        read[_NAME] = attributes["traceloop.entity.name"]
+    given = read_object(attributes.get(_INPUT))
     if "input_str" in given and {"metadata", "tags", "kwargs"} & set(given):
         inputs = given.get("inputs")
-        read[_ARGUMENTS] = json.dumps(inputs, ensure_ascii=False) if isinstance(inputs, Mapping) else given["input_str"]
-    back = _object(attributes.get(_OUTPUT))
+        read[_ARGUMENTS] = to_text(inputs) if isinstance(inputs, Mapping) else given["input_str"]
+    back = read_object(attributes.get(_OUTPUT))
     output = back.get("output") if set(back) == {"output", "kwargs"} else None
     if isinstance(output, str):
         read[_RESULT] = output
@@ -32,7 +35,7 @@ def translate(content: SpanContent) -> SpanContent:
     if not isinstance(message, Mapping):
         return replace(content, attributes={**attributes, **read})
     result = message.get("content")
-    read[_RESULT] = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+    read[_RESULT] = to_text(result)
     if message.get("tool_call_id"):
         read[_CALL_ID] = message["tool_call_id"]
     if message.get("status") != "error":
@@ -40,16 +43,6 @@ def translate(content: SpanContent) -> SpanContent:
     return replace(
         content, attributes={**attributes, **read}, failed=True, message=content.message or read[_RESULT] or "failed"
     )
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, str):
-        return {}
-    try:
-        read = json.loads(value)
-    except (ValueError, RecursionError):
-        return {}
-    return read if isinstance(read, Mapping) else {}
 
 
 OPENLLMETRY = Convention("OpenLLMetry", ("traceloop.",), keys=frozenset({_KIND}), translate=translate)

@@ -11,8 +11,20 @@ from crewai import LLM, Agent, Crew, Task
 from crewai.tools import tool
 from openinference.instrumentation.crewai import CrewAIInstrumentor
 from openinference.instrumentation.openai import OpenAIInstrumentor
-from script import CONVERSATION, FAILING, MODEL, PARALLEL, PLAIN, SYSTEM, Script, convert, get_weather, model_server
-from spans_file import folder_given, provider, versions
+from script import (
+    CONVERSATION,
+    FAILING,
+    MODEL,
+    PARALLEL,
+    PLAIN,
+    SYSTEM,
+    Script,
+    convert,
+    folder_given,
+    get_weather,
+    model_server,
+)
+from spans_file import provider, versions
 
 folder = folder_given()
 spans = provider(folder)

@@ -6,8 +6,20 @@ import json
 
 import dspy
 from openinference.instrumentation.dspy import DSPyInstrumentor
-from script import CONVERSATION, FAILING, MODEL, PLAIN, Script, Task, Turn, convert, get_weather, model_server
-from spans_file import folder_given, provider, versions
+from script import (
+    CONVERSATION,
+    FAILING,
+    MODEL,
+    PLAIN,
+    Script,
+    Task,
+    Turn,
+    convert,
+    folder_given,
+    get_weather,
+    model_server,
+)
+from spans_file import provider, versions
 
 folder = folder_given()
 DSPyInstrumentor().instrument(tracer_provider=provider(folder))

@@ -6,8 +6,21 @@ from langchain.agents import create_agent
 from langchain_core.tools import ToolException, tool
 from langchain_openai import ChatOpenAI
 from opentelemetry.instrumentation.langchain import LangchainInstrumentor
-from script import CONVERSATION, FAILING, MODEL, PARALLEL, PLAIN, SYSTEM, Script, convert, get_weather, model_server
-from spans_file import folder_given, provider, versions
+
+from tests.viva.recordings.frameworks.make.script import (
+    CONVERSATION,
+    FAILING,
+    MODEL,
+    PARALLEL,
+    PLAIN,
+    SYSTEM,
+    Script,
+    convert,
+    folder_given,
+    get_weather,
+    model_server,
+)
+from tests.viva.recordings.frameworks.make.spans_file import provider, versions
 
 folder = folder_given()
 LangchainInstrumentor().instrument(tracer_provider=provider(folder))

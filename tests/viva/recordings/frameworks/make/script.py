@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,9 +13,17 @@ from typing import Any
 
 from tests.model_server import Answer, ModelServer, Request, ToolCall
 
+_HERE = str(Path(__file__).parent)
+if _HERE in sys.path:
+    # A script beside this one may have the name of a package that a framework imports, as `mcp` has.
+    sys.path.remove(_HERE)
+    sys.path.append(_HERE)
+
 MODEL = "scripted"
 INPUT_TOKENS, OUTPUT_TOKENS = 100, 7
 SYSTEM = "Be brief."
+MOST_BYTES = 60_000
+"""Of a recording; a larger one is packed."""
 WEATHER = {"Paris": "18 degrees", "Rome": "25 degrees"}
 
 
@@ -88,6 +98,8 @@ class Script:
     agent: str | None = None
     failure: str = "{message}"
     """What the framework makes of the message of a tool that failed."""
+    plugin: str = ""
+    """What the framework puts before the names of tools."""
     _turns: Iterator[Turn] = field(default_factory=lambda: iter(()))
     _ids: Iterator[int] = field(default_factory=lambda: iter(range(1, 10_000)))
     _traces: list[dict[str, Any]] = field(default_factory=list)
@@ -102,15 +114,35 @@ class Script:
         """
         played = (asked or task).turns
         self._turns = iter(played)
-        run = {"agent": self.agent, "question": task.question, "steps": [], "answer": task.turns[-1].words}
-        run["input_tokens"] = INPUT_TOKENS * len(played)
-        run["output_tokens"] = OUTPUT_TOKENS * len(played)
+        self._note(task, len(played), same_trace=same_trace)
+        return task.question
+
+    def play_all(self, tasks: Iterable[Task]) -> list[str]:
+        """Make the model take up some tasks, one after the other, for a framework in a process of its own."""
+        taken = list(tasks)
+        self._turns = (turn for task in taken for turn in task.turns)
+        for task in taken:
+            self._note(task, len(task.turns))
+        return [task.question for task in taken]
+
+    def _note(self, task: Task, calls: int, *, same_trace: bool = False) -> None:
+        run: dict[str, Any] = {
+            "agent": self.agent,
+            "question": task.question,
+            "steps": [],
+            "answer": task.turns[-1].words,
+        }
+        run["input_tokens"] = INPUT_TOKENS * calls
+        run["output_tokens"] = OUTPUT_TOKENS * calls
         run["steps"] = [self._step(*call) for turn in task.turns for call in turn.calls]
         if same_trace:
             self._traces[-1]["runs"].append(run)
         else:
             self._traces.append({"trace": len(self._traces), "runs": [run]})
-        return task.question
+
+    def nothing(self) -> None:
+        """Note a trace in which no agent ran."""
+        self._traces.append({"trace": len(self._traces), "runs": []})
 
     def play_in_turn(self, tasks: Sequence[Task], agents: Sequence[str]) -> None:
         """Make the model take up tasks one after another, each asked of another agent, in one trace."""
@@ -122,7 +154,7 @@ class Script:
         self.agent, self._turns = own, iter(turns)
 
     def _step(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
-        step: dict[str, Any] = {"tool": name, "input": given}
+        step: dict[str, Any] = {"tool": self.plugin + name, "input": given}
         try:
             return {**step, "result": TOOLS[name](**given), "success": True}
         except ValueError as error:
@@ -131,18 +163,30 @@ class Script:
     def answer(self, request: Request) -> Answer:
         """Answer one request of the framework."""
         turn = next(self._turns)
-        calls = tuple(ToolCall(name, json.dumps(given), f"call_{next(self._ids)}") for name, given in turn.calls)
+        calls = tuple(
+            ToolCall(self.plugin + name, json.dumps(given), f"call_{next(self._ids)}") for name, given in turn.calls
+        )
         return Answer(turn.words or None, calls, usage=(INPUT_TOKENS, OUTPUT_TOKENS))
 
-    def write_truth(self, folder: Path) -> None:
-        """Write `truth.json`."""
+    def write_truth(self, folder: Path, reader: str = "otlp") -> None:
+        """Write `truth.json`, and pack large recordings. Call it at the end.
+
+        Args:
+            folder: That of the recording.
+            reader: Viva's reader for the recording.
+        """
         truth = {
             "framework": self.framework,
             "version": self.version,
             "instrumentation": self.instrumentation,
+            **({"reader": reader} if reader != "otlp" else {}),
             "traces": self._traces,
         }
         (folder / "truth.json").write_text(json.dumps(truth, indent=1) + "\n")
+        for file in folder.glob("*.jsonl"):
+            if file.stat().st_size > MOST_BYTES:
+                file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes(), mtime=0))
+                file.unlink()
 
 
 @contextmanager
@@ -150,3 +194,10 @@ def model_server(script: Script) -> Iterator[str]:
     """Serve a script's model by OpenAI's protocol; yields the address for `base_url`."""
     with ModelServer({MODEL: script.answer}) as server:
         yield server.url
+
+
+def folder_given() -> Path:
+    """Return the folder that the command line names."""
+    folder = Path(sys.argv[1]).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -11,16 +11,16 @@ from script import (
     MODEL,
     PARALLEL,
     PLAIN,
-    SYSTEM,
     Script,
     Task,
     Turn,
     convert,
+    folder_given,
     get_weather,
     model_server,
 )
 from smolagents import OpenAIModel, ToolCallingAgent, tool
-from spans_file import folder_given, provider, versions
+from spans_file import provider, versions
 
 folder = folder_given()
 SmolagentsInstrumentor().instrument(tracer_provider=provider(folder))
@@ -58,11 +58,9 @@ def finishing(task: Task) -> Task:
 
 
 def agent(url: str) -> Any:
-    """Make an agent. Its own system text is long, and would be in each span."""
+    """Make an agent."""
     model = OpenAIModel(MODEL, api_base=url, api_key="none")
-    made = ToolCallingAgent([weather, convert_degrees], model, max_steps=5, verbosity_level=0)
-    made.prompt_templates["system_prompt"] = SYSTEM
-    return made
+    return ToolCallingAgent([weather, convert_degrees], model, max_steps=5, verbosity_level=0)
 
 
 with model_server(script) as url:

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
@@ -59,10 +58,3 @@ def provider(folder: Path) -> TracerProvider:
 def versions(*packages: str) -> str:
     """Return packages with their versions, for the truth."""
     return ", ".join(f"{package} {version(package)}" for package in packages)
-
-
-def folder_given(arguments: list[str] | Any = sys.argv) -> Path:
-    """Return the folder that the command line names."""
-    folder = Path(arguments[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder

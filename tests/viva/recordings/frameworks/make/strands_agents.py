@@ -8,8 +8,20 @@ from __future__ import annotations
 from typing import Any
 
 from opentelemetry import trace
-from script import CONVERSATION, FAILING, MODEL, PARALLEL, PLAIN, SYSTEM, Script, convert, get_weather, model_server
-from spans_file import folder_given, provider, versions
+from script import (
+    CONVERSATION,
+    FAILING,
+    MODEL,
+    PARALLEL,
+    PLAIN,
+    SYSTEM,
+    Script,
+    convert,
+    folder_given,
+    get_weather,
+    model_server,
+)
+from spans_file import provider, versions
 from strands import Agent, tool
 from strands.models.openai import OpenAIModel
 
